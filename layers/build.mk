@@ -1,0 +1,36 @@
+# How a layer is built, for `sam build`, for the local stack and for measuring; included by layers/*/Makefile.
+#
+#   make -f layers/base/Makefile build-SakuinBaseLayer ARTIFACTS_DIR=out PY=3.13 ARCH=arm64
+#
+# SAM runs the original Makefile in a copy of its folder, so everything is addressed from the Makefile's own place.
+LAYER := $(patsubst %/,%,$(dir $(abspath $(firstword $(MAKEFILE_LIST)))))
+LAYERS := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
+
+# What the layer is for. PLATFORM= (empty) builds for the machine at hand.
+PY ?= 3.13
+ARCH ?= arm64
+MACHINE_arm64 := aarch64
+MACHINE_x86_64 := x86_64
+# Lambda's Python 3.11 still lives on a C library of 2018.
+LIBC := $(if $(filter 3.11,$(PY)),manylinux2014,manylinux_2_28)
+PLATFORM ?= $(MACHINE_$(ARCH))-$(LIBC)
+
+UV ?= $(firstword $(wildcard $(LAYERS)/../.venv/bin/uv) uv)
+export UV_HTTP_TIMEOUT ?= 180
+export UV_HTTP_RETRIES ?= 10
+
+# STRICT=1 refuses to build without bytecode, which doubles a cold start's import time.
+STRICT ?=
+
+define install
+	mkdir -p "$(ARTIFACTS_DIR)/python"
+	"$(UV)" pip install --quiet --no-deps --require-hashes --only-binary :all: --link-mode copy \
+		--target "$(ARTIFACTS_DIR)/python" --python-version "$(PY)" $(if $(PLATFORM),--python-platform "$(PLATFORM)") \
+		--requirement "$(LAYER)/requirements.txt"
+	rm -rf "$(ARTIFACTS_DIR)/python/bin" "$(ARTIFACTS_DIR)/python/.lock"
+endef
+
+# Bytecode that is believed without a look at the source: a layer's files have other times than those compiled.
+define compile
+	"$(LAYERS)/compile" "$(PY)" "$(ARTIFACTS_DIR)/python" "$(STRICT)"
+endef
