@@ -1,0 +1,1 @@
+"""What is true, with no I/O."""

@@ -1,0 +1,136 @@
+"""`learns.yml`: what its authors say a reader learns, by material and anchor."""
+
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import yaml
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from sakuin.domain.page import type_of_anchor
+from sakuin.errors import Invalid
+
+LEARNS_FILE = "learns.yml"
+LARGEST_FILE = 4 * 1024 * 1024  # bytes
+DEEPEST = 8
+TEXT_TAG = "tag:yaml.org,2002:str"
+LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+Lists = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class LearnsFile:
+    """Lists by material and anchor, both NFC, items as written.
+
+    `problems` are sentences on entries that were left out; they never cost another entry.
+    """
+
+    lists: Mapping[str, Lists]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def materials(self) -> tuple[str, ...]:
+        """The materials as the file names them: whole, or by their last segment."""
+        return tuple(self.lists)
+
+    def for_material(self, material: str) -> Lists:
+        """The lists of a material; those under its whole path win over those under its last segment."""
+        name = unicodedata.normalize("NFC", material)
+        return {**self.lists.get(name.rpartition("/")[2], {}), **self.lists.get(name, {})}
+
+
+def parse_learns(data: bytes) -> LearnsFile:
+    """Reads a learns file. Raises `Invalid`, with the line where there is one, if it is not YAML of that shape.
+
+    Aliases are refused (they can multiply without end); of a repeated key the first counts.
+    """
+    if len(data) > LARGEST_FILE:
+        raise Invalid(f"learns.yml is larger than {LARGEST_FILE // 1024 // 1024} MiB. Split it by folder.")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Invalid(f"learns.yml is not valid UTF-8 (byte {error.start}). Save it as UTF-8.") from error
+    try:
+        _refuse_tricks(text)
+        root = yaml.compose(text, Loader=LOADER)
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise Invalid(f"learns.yml, {line}{error.problem or 'not YAML'}. Correct it and upload it again.") from error
+    except yaml.YAMLError as error:
+        raise Invalid(f"learns.yml is not YAML: {' '.join(str(error).split())}") from error
+    if root is None or (isinstance(root, ScalarNode) and not root.value):
+        return LearnsFile({})
+    if not isinstance(root, MappingNode):
+        raise Invalid(f"learns.yml, {_line(root)}: write materials as keys, each with anchors and their lists.")
+    problems: list[str] = []
+    return LearnsFile(dict(_materials(root, problems)), tuple(problems))
+
+
+def learns_keys(key: str, prefix: str = "") -> list[str]:
+    """Where a page's learns file may lie: its folder, then each parent up to the prefix.
+
+    `junior/x.html` → `junior/learns.yml`, `learns.yml`.
+    """
+    top = len([part for part in prefix.split("/") if part])
+    folders = key.split("/")[:-1]
+    return ["/".join((*folders[:depth], LEARNS_FILE)) for depth in range(len(folders), min(top, len(folders)) - 1, -1)]
+
+
+def _refuse_tricks(text: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, Loader=LOADER):
+        if isinstance(event, yaml.AliasEvent):
+            raise Invalid(f"learns.yml, {_line(event)}: aliases (*name) are not allowed. Write the list out.")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > DEEPEST:
+                raise Invalid(f"learns.yml, {_line(event)}: nested too deeply. Write material, anchor, list.")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _materials(root: MappingNode, problems: list[str]) -> Iterator[tuple[str, Lists]]:
+    for name, node in _entries(root, problems):
+        material = name.strip("/").removesuffix(".html")
+        if not isinstance(node, MappingNode):
+            problems.append(f"{_line(node)}: {material} needs anchors with lists under it.")
+        elif material:
+            yield material, dict(_anchors(node, problems))
+
+
+def _anchors(node: MappingNode, problems: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for name, value in _entries(node, problems):
+        anchor = name.removeprefix("#")
+        if type_of_anchor(anchor) is None:
+            problems.append(f"{_line(value)}: {anchor} is no anchor (rule-…, method-…, def-…, ex-…, tip-…).")
+            continue
+        listed = value.value if isinstance(value, SequenceNode) else [value]
+        items = tuple(item for item in (_item(entry, anchor, problems) for entry in listed) if item)
+        if items:
+            yield anchor, items
+
+
+def _item(node: Node, anchor: str, problems: list[str]) -> str:
+    if isinstance(node, ScalarNode) and node.tag == TEXT_TAG and node.value.strip():
+        return str(node.value)
+    problems.append(f"{_line(node)}: an item of {anchor} is no text. Put it in quotes, one a line.")
+    return ""
+
+
+def _entries(node: MappingNode, problems: list[str]) -> Iterator[tuple[str, Node]]:
+    """Key and value of each entry; of a repeated key the first."""
+    seen: set[str] = set()
+    for key, value in node.value:
+        name = unicodedata.normalize("NFC", key.value.strip()) if isinstance(key, ScalarNode) else ""
+        if not name:
+            problems.append(f"{_line(key)}: a key is no text.")
+        elif name in seen:
+            problems.append(f"{_line(key)}: {name} stands here a second time; the first counts. Join them.")
+        else:
+            seen.add(name)
+            yield name, value
+
+
+def _line(node: Node | yaml.Event) -> str:
+    return f"line {node.start_mark.line + 1}" if node.start_mark else "somewhere"

@@ -1,0 +1,62 @@
+"""Names of materials: S3 key ↔ material ↔ link ↔ chunk id."""
+
+import unicodedata
+
+from sakuin.errors import Invalid
+
+SUFFIX = ".html"
+# What a URL's path or fragment may not hold as it is; Japanese stays readable.
+ENCODED = frozenset(' #?%"<>\\`^{|}')
+
+
+def material_of_key(key: str, *, prefix: str = "") -> str | None:
+    """The material of a page's key: NFC, without the prefix and `.html`; None if the key is no page under the prefix.
+
+    `key` is already URL-decoded, once: `junior/二次方程式の解き方_教材.html` → `junior/二次方程式の解き方_教材`.
+    """
+    path = unicodedata.normalize("NFC", key)
+    folder = _folder(prefix)
+    if not path.startswith(folder) or not path.endswith(SUFFIX):
+        return None
+    material = path[len(folder) : -len(SUFFIX)]
+    return material if material.rpartition("/")[2] else None
+
+
+def key_of_material(material: str, prefix: str = "") -> str:
+    """The key under which `push` writes a material's page, NFC."""
+    return f"{_folder(prefix)}{unicodedata.normalize('NFC', material)}{SUFFIX}"
+
+
+def link(material: str, anchor: str, base_url: str = "") -> str:
+    """`{base_url}/{material}.html#{anchor}`: Japanese stays as it is, space and `# ? %` are percent-encoded."""
+    path = "".join(map(_encoded, unicodedata.normalize("NFC", material)))
+    if path.startswith("/"):
+        path = "%2F" + path[1:]  # "//host" would leave the site
+    fragment = "".join(map(_encoded, unicodedata.normalize("NFC", anchor)))
+    return f"{base_url.rstrip('/')}/{path}{SUFFIX}#{fragment}"
+
+
+def chunk_id(material: str, anchor: str) -> str:
+    """`material#anchor`, NFC."""
+    return unicodedata.normalize("NFC", f"{material}#{anchor}")
+
+
+def split_chunk_id(chunk: str) -> tuple[str, str]:
+    """Material and anchor of a chunk's id, NFC, split at the last `#`. Raises `Invalid` if it has not both."""
+    material, mark, anchor = unicodedata.normalize("NFC", chunk).rpartition("#")
+    if not (material and mark and anchor):
+        raise Invalid(f"{chunk!r} is no chunk id. Give it as material#anchor, as search results do.")
+    return material, anchor
+
+
+def _folder(prefix: str) -> str:
+    path = unicodedata.normalize("NFC", prefix).strip("/")
+    return f"{path}/" if path else ""
+
+
+def _encoded(character: str) -> str:
+    """Percent-encoded if it is reserved, blank, a control or invisible (a lone surrogate becomes U+FFFD)."""
+    if character in ENCODED or unicodedata.category(character)[0] in "CZ":
+        written = character.encode("utf-8", "surrogatepass")
+        return "%EF%BF%BD" if "\ud800" <= character <= "\udfff" else "".join(f"%{byte:02X}" for byte in written)
+    return character

@@ -1,0 +1,48 @@
+"""What makes cosines of different models, and words beside them, one number from 0 to 1.
+
+The formula stands in `supabase/migrations/…_search_knowledge.sql`; how the constants were found stands in
+`docs/decisions/0006-similarity.md`.
+"""
+
+from dataclasses import asdict, dataclass
+
+# At this similarity an answer is as likely right as wrong: below it the index says that it has none.
+GOOD_MATCH = 0.5
+# Not good enough for an answer, but worth a もしかして.
+NEAR_MATCH = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How evidence is weighed.
+
+    `prior_mean` and `prior_spread` are the cosines that the model gives to a question and texts at random; they
+    count as `prior_size` texts beside those of the index itself.
+    """
+
+    prior_mean: float
+    prior_spread: float
+    prior_size: float = 20.0
+    word_weight: float = 10.0
+    body_weight: float = 0.6
+    example_handicap: float = 1.0
+    threshold: float = 4.6
+    steepness: float = 0.6
+
+    def as_json(self) -> dict[str, float]:
+        """The constants as the SQL function reads them."""
+        return asdict(self)
+
+
+_MEASURED = {
+    "multilingual-e5-small": Calibration(prior_mean=0.81, prior_spread=0.016),
+    # From published distributions of unrelated pairs, not measured here: the index's own texts soon outweigh it.
+    "text-embedding-3-small": Calibration(prior_mean=0.16, prior_spread=0.06),
+}
+# A model that nobody has looked at yet: only the index's own texts count.
+_UNKNOWN = Calibration(prior_mean=0.0, prior_spread=1.0, prior_size=0.001)
+
+
+def calibration_of(model: str) -> Calibration:
+    """The constants of an embedding model."""
+    return _MEASURED.get(model, _UNKNOWN)

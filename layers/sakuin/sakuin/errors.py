@@ -1,0 +1,38 @@
+"""What can go wrong, as a caller must treat it.
+
+SakuinError
+├── NotFound         what was asked for is not there
+├── Invalid          the request or the input is wrong: fix it, trying again will not help
+│   └── UnreadablePage   a page that cannot be indexed; it fails alone
+├── Conflict         someone newer was here first: look again
+├── Unavailable      an outside system did not answer: try again later
+└── Misconfigured    a setting is missing or wrong: says which, and where to set it
+"""
+
+
+class SakuinError(Exception):
+    """Root of the tree. The message is a sentence that says what to do."""
+
+
+class NotFound(SakuinError):
+    """What was asked for is not there."""
+
+
+class Invalid(SakuinError):
+    """The request or the input is wrong; the same again will fail the same way."""
+
+
+class UnreadablePage(Invalid):
+    """A page cannot be indexed; the reason is kept with its material."""
+
+
+class Conflict(SakuinError):
+    """Somebody newer was first; what was read is no longer true."""
+
+
+class Unavailable(SakuinError):
+    """An outside system failed or was too slow; the same again may work."""
+
+
+class Misconfigured(SakuinError):
+    """A setting is missing or wrong."""

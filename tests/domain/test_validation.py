@@ -1,0 +1,74 @@
+"""The index held against the pages."""
+
+from sakuin.domain.page import Explanation, Page, UnnamedBox
+from sakuin.domain.validation import (
+    Finding,
+    IndexedChunk,
+    IndexedMaterial,
+    Report,
+    findings_of_page,
+    missing_page,
+    unreadable_page,
+    waiting_page,
+)
+
+GOOD = ("和を求める", "差を求める", "積を求める")
+
+
+def page(*anchors: str, **facts: object) -> Page:
+    found = tuple(Explanation(anchor, "rule", anchor, "x", number) for number, anchor in enumerate(anchors))
+    return Page(**{"title": "頁", "explanations": found, "ids": anchors, **facts})  # type: ignore[arg-type]
+
+
+def index(*anchors: str, given: tuple[str, ...] | None = None) -> IndexedMaterial:
+    return IndexedMaterial(tuple(IndexedChunk(anchor, GOOD, given) for anchor in anchors))
+
+
+def judged(read: Page, known: IndexedMaterial | None, *, strict: bool = False) -> list[tuple[str, str, str | None]]:
+    findings = findings_of_page("m", read, known, strict=strict)
+    return [(finding.severity, finding.rule, finding.anchor) for finding in findings]
+
+
+def test_a_page_and_its_index_that_agree_have_no_findings() -> None:
+    assert judged(page("rule-a", links=("rule-a", "top")), index("rule-a", given=GOOD)) == []
+
+
+def test_an_indexed_anchor_that_the_page_does_not_have_is_an_error() -> None:
+    assert judged(page(), index("rule-a")) == [("error", "missing-anchor", "rule-a")]
+
+
+def test_a_semantic_id_that_is_not_indexed_is_a_warning() -> None:
+    assert judged(page("rule-a"), None) == [("warning", "not-indexed", "rule-a")]
+
+
+def test_a_duplicate_id_is_an_error() -> None:
+    assert judged(page("rule-a", ids=("rule-a", "x", "x")), index("rule-a")) == [("error", "duplicate-id", "x")]
+
+
+def test_a_box_without_an_id_is_a_warning_and_with_strict_an_error() -> None:
+    read = page(unnamed_boxes=(UnnamedBox(".tip-box", "題"),))
+    assert judged(read, None) == [("warning", "box-without-id", None)]
+    assert judged(read, None, strict=True) == [("error", "box-without-id", None)]
+
+
+def test_learns_that_are_too_few_or_name_no_action_are_warnings() -> None:
+    rules = [rule for _, rule, _ in judged(page("rule-a"), index("rule-a", given=("D=0 で重解",)))]
+    assert rules == ["learns-completed", "learns-no-action"]
+
+
+def test_a_link_to_nowhere_is_a_warning() -> None:
+    assert judged(page(links=("gone", "/route")), None) == [("warning", "broken-link", "gone")]
+
+
+def test_a_report_counts_and_puts_errors_first() -> None:
+    report = Report.of(
+        [waiting_page("b", "k", "o"), missing_page("b", index("rule-a")), unreadable_page("a", "Empty.")]
+    )
+    assert [finding.rule for finding in report.findings] == ["unreadable-page", "missing-page", "waiting-page"]
+    assert (report.as_json()["errors"], report.as_json()["warnings"]) == (2, 1)
+
+
+def test_the_json_report_holds_every_field_of_a_finding() -> None:
+    report = Report.of([Finding("error", "duplicate-id", "m", "x", "Rename.")])
+    finding = {"severity": "error", "rule": "duplicate-id", "material": "m", "anchor": "x", "message": "Rename."}
+    assert report.as_json() == {"errors": 1, "warnings": 0, "findings": [finding]}
