@@ -1,0 +1,55 @@
+"""The connection to Supabase: one client, its failures translated."""
+
+from typing import Any, Protocol
+
+import httpx
+from postgrest.exceptions import APIError
+from supabase import Client, create_client
+from supabase.lib.client_options import SyncClientOptions
+
+from sakuin.errors import Conflict, Invalid, SakuinError, Unavailable
+
+_TIMEOUT_SECONDS = 10
+# The database is overloaded, restarting, out of time, or chose this transaction as a victim.
+_TRANSIENT = ("57", "53", "40", "08", "55P03", "PGRST000", "PGRST001", "PGRST002", "PGRST003")
+
+
+class Request(Protocol):
+    """A request that the client has built."""
+
+    def execute(self) -> Any: ...
+
+
+def connected(url: str, key: str) -> Client:
+    """A client that acts with `key`; it opens no connection before the first request."""
+    options = SyncClientOptions(
+        auto_refresh_token=False, persist_session=False, postgrest_client_timeout=_TIMEOUT_SECONDS
+    )
+    return create_client(url, key, options)
+
+
+def answer(request: Request) -> Any:
+    """The data of a request's answer, or one of our errors."""
+    try:
+        return request.execute().data
+    except APIError as error:
+        raise _ours(error) from error
+    except httpx.HTTPError as error:
+        raise Unavailable("Supabase did not answer") from error
+
+
+def _ours(error: APIError) -> SakuinError:
+    code = error.code or ""
+    # A proxy's error has an HTTP status for a code, the database's own has five characters.
+    if code.startswith(_TRANSIENT) or (len(code) == 3 and code >= "500"):
+        return Unavailable(f"Supabase is not available ({code})")
+    if code == "23505":
+        return Conflict("Somebody else wrote the same record first")
+    if code.startswith(("22", "23")):
+        return Invalid(f"The database refused the data ({code})")
+    return Unavailable(f"Supabase refused the request ({code or 'no code'}): {error.message}")
+
+
+def call(client: Client, function: str, arguments: dict[str, Any]) -> Any:
+    """The answer of one SQL function."""
+    return answer(client.rpc(function, arguments))

@@ -1,0 +1,140 @@
+"""The knowledge index in Supabase, as the indexer changes it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from supabase import Client
+
+from sakuin.adapters.supabase_client import answer, call
+from sakuin.domain.knowledge import KnowledgeChunk
+from sakuin.domain.material_version import Applied, MaterialState, Outcome, Source
+from sakuin.domain.recipe import Fingerprint
+from sakuin.ports import Vector
+
+_VECTORS_A_REQUEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SupabaseIndex:
+    """A `KnowledgeIndex`."""
+
+    client: Client
+
+    def remember(self, fingerprint: Fingerprint) -> None:
+        row = {
+            "fingerprint": fingerprint.id,
+            "model": fingerprint.model.name,
+            "dimensions": fingerprint.model.dimensions,
+            "query_prefix": fingerprint.model.query_prefix,
+            "passage_prefix": fingerprint.model.passage_prefix,
+            "recipe": fingerprint.recipe,
+            "analyzer": fingerprint.analyzer,
+        }
+        answer(self.client.table("index_fingerprint").upsert(row, ignore_duplicates=True))
+
+    def state(self, material: str) -> MaterialState | None:
+        rows = answer(self.client.table("material").select("*").eq("material", material))
+        return material_state(rows[0]) if rows else None
+
+    def missing_vectors(self, text_hashes: Collection[str], fingerprint: str) -> set[str]:
+        wanted = sorted(set(text_hashes))
+        return set(call(self.client, "missing_vectors", {"p_fingerprint": fingerprint, "p_text_hashes": wanted}))
+
+    def keep_vectors(self, vectors: Mapping[str, Vector], fingerprint: str) -> None:
+        rows = [
+            {"fingerprint": fingerprint, "text_hash": text_hash, "embedding": written(vector)}
+            for text_hash, vector in vectors.items()
+        ]
+        for start in range(0, len(rows), _VECTORS_A_REQUEST):
+            batch = rows[start : start + _VECTORS_A_REQUEST]
+            answer(self.client.table("embedding_cache").upsert(batch, ignore_duplicates=True))
+
+    def apply(
+        self,
+        material: str,
+        source: Source | None,
+        chunks: Sequence[KnowledgeChunk],
+        *,
+        fingerprint: str,
+        expected_generation: int | None,
+    ) -> Applied:
+        return self._apply(
+            material,
+            source,
+            p_chunks=[_row(chunk) for chunk in chunks],
+            p_fingerprint=fingerprint,
+            p_expected_generation=expected_generation,
+        )
+
+    def fail(self, material: str, source: Source, reason: str) -> Applied:
+        return self._apply(material, source, p_error=reason)
+
+    def delete(self, material: str, source: Source) -> Applied:
+        return self._apply(material, source, p_deleted=True)
+
+    def _apply(self, material: str, source: Source | None, **parts: Any) -> Applied:
+        arguments = {
+            "p_material": material,
+            "p_source": asdict(source) if source else None,
+            "p_deleted": False,
+            "p_error": None,
+            "p_chunks": None,
+            "p_fingerprint": None,
+            "p_expected_generation": None,
+        }
+        done = call(self.client, "apply_material", arguments | parts)
+        successor = done.get("successor")
+        return Applied(
+            outcome=done["outcome"],
+            generation=done["generation"],
+            successor=Source(**successor) if successor else None,
+        )
+
+    def leave_receipt(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
+        call(self.client, "write_receipt", {"p_source": asdict(source), "p_outcome": outcome, "p_reason": reason})
+
+    def cached_learns(self, cache_key: str) -> Mapping[str, tuple[str, ...]] | None:
+        rows = answer(self.client.table("learns_cache").select("learns").eq("cache_key", cache_key))
+        return {anchor: tuple(items) for anchor, items in rows[0]["learns"].items()} if rows else None
+
+    def keep_learns(self, cache_key: str, learns: Mapping[str, tuple[str, ...]]) -> None:
+        row = {"cache_key": cache_key, "learns": {anchor: list(items) for anchor, items in learns.items()}}
+        answer(self.client.table("learns_cache").upsert(row, ignore_duplicates=True))
+
+    def materials_spoken_of(self, folder: str, names: Collection[str]) -> Sequence[str]:
+        return list(call(self.client, "materials_spoken_of", {"p_folder": folder, "p_names": sorted(names)}))
+
+    def materials_built_otherwise(self, fingerprint: str) -> Sequence[str]:
+        return list(call(self.client, "materials_built_otherwise", {"p_fingerprint": fingerprint}))
+
+
+def material_state(row: Mapping[str, Any]) -> MaterialState:
+    """A row of `material` as the services know it."""
+    return MaterialState(
+        material=row["material"],
+        source=Source(row["bucket"], row["key"], row["version_id"], row["sequencer"]),
+        status=row["status"],
+        error=row["error"],
+        generation=row["generation"],
+        indexed_version_id=row["indexed_version_id"],
+        fingerprint=row["fingerprint"],
+        chunks_count=row["chunks_count"],
+        indexed_at=row["indexed_at"],
+    )
+
+
+def written(vector: Vector) -> str:
+    """A vector as pgvector reads it; seven digits are all that a 4-byte float holds."""
+    return "[" + ",".join(f"{number:.7g}" for number in vector) + "]"
+
+
+def _row(chunk: KnowledgeChunk) -> dict[str, Any]:
+    row = asdict(chunk)
+    learns = row.pop("learns")
+    return row | {
+        "learns": learns["items"],
+        "learns_source": learns["source"],
+        "learns_given": learns["given"],
+        "terms": sorted(chunk.terms),
+    }

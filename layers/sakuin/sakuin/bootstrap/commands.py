@@ -1,0 +1,88 @@
+"""The commands of a keeper."""
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sakuin.entrypoints.cli.desk import Desk
+from sakuin.settings import DeskSettings, needed
+
+if TYPE_CHECKING:
+    from sakuin.adapters.s3 import S3Bucket
+    from sakuin.ports import DeployedLibrary
+    from sakuin.services.ask_as_agent import AskAsAgent
+    from sakuin.services.await_receipts import AwaitReceipts
+    from sakuin.services.check_pages import CheckPages
+    from sakuin.services.look_at_library import LookAtLibrary
+    from sakuin.services.push_pages import PushPages
+    from sakuin.services.remove_pages import RemovePages
+
+
+def desk(environ: Mapping[str, str]) -> Desk:
+    """The commands' use cases, each built when a command asks for it: none loads what only another one needs."""
+    settings = DeskSettings.read(environ)
+
+    def library() -> "DeployedLibrary":
+        from sakuin.adapters.rest_client import connected_library
+
+        return connected_library(_url(settings), needed(settings.admin_key, "SAKUIN_ADMIN_KEY", "sk_sakuin_…"))
+
+    def receipts() -> "AwaitReceipts":
+        from sakuin.services.await_receipts import AwaitReceipts
+
+        return AwaitReceipts(library(), time.monotonic, time.sleep)
+
+    def ask() -> "AskAsAgent":
+        from sakuin.adapters.mcp_client import McpEndpoint
+        from sakuin.services.ask_as_agent import AskAsAgent
+
+        key = needed(settings.api_key, "SAKUIN_API_KEY", "sk_sakuin_…")
+        return AskAsAgent(McpEndpoint(f"{_url(settings)}/mcp", key))
+
+    def push() -> "PushPages":
+        from sakuin.adapters.local_files import Disk
+        from sakuin.services.push_pages import PushPages
+
+        return PushPages(Disk(), _bucket_from_afar(settings), receipts(), settings.material_prefix)
+
+    def remove() -> "RemovePages":
+        from sakuin.services.remove_pages import RemovePages
+
+        return RemovePages(_bucket_from_afar(settings), receipts())
+
+    def check() -> "CheckPages":
+        from sakuin.adapters.local_files import Disk
+        from sakuin.services.check_pages import CheckPages
+
+        return CheckPages(Disk(), library(), settings.material_prefix)
+
+    def look() -> "LookAtLibrary":
+        from sakuin.services.look_at_library import LookAtLibrary
+
+        return LookAtLibrary(library())
+
+    return Desk(ask=ask, push=push, remove=remove, check=check, look=look)
+
+
+def _url(settings: DeskSettings) -> str:
+    return needed(settings.url, "SAKUIN_URL", "https://abcd.execute-api.ap-northeast-1.amazonaws.com")
+
+
+def _bucket_from_afar(settings: DeskSettings) -> "S3Bucket":
+    """The bucket as the commands reach it."""
+    from sakuin.adapters.aws import client
+    from sakuin.adapters.s3 import S3Bucket
+
+    name = needed(settings.bucket, "SAKUIN_BUCKET", "sakuin-materials-123456789012-ap-northeast-1")
+    return S3Bucket(
+        client(
+            "s3",
+            aws_access_key_id=settings.aws_access_key_id,
+            aws_secret_access_key=settings.aws_secret_access_key,
+            aws_session_token=settings.aws_session_token,
+            region_name=settings.aws_region,
+            profile_name=settings.aws_profile,
+            endpoint_url=settings.aws_endpoint_url,
+        ),
+        name,
+    )

@@ -1,0 +1,23 @@
+"""The use cases behind the commands."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # `sakuin --help` loads none of them
+    from sakuin.services.ask_as_agent import AskAsAgent
+    from sakuin.services.check_pages import CheckPages
+    from sakuin.services.look_at_library import LookAtLibrary
+    from sakuin.services.push_pages import PushPages
+    from sakuin.services.remove_pages import RemovePages
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Each gives its use case, or raises `Misconfigured` when a setting that it needs is missing."""
+
+    ask: Callable[[], "AskAsAgent"]
+    push: Callable[[], "PushPages"]
+    remove: Callable[[], "RemovePages"]
+    check: Callable[[], "CheckPages"]
+    look: Callable[[], "LookAtLibrary"]

@@ -1,0 +1,71 @@
+"""`sakuin status`: what is indexed, and what failed and why."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sakuin.entrypoints.cli.desk import Desk
+from sakuin.entrypoints.cli.options import DataOption, JsonOption
+from sakuin.entrypoints.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from sakuin.services.look_at_library import Overview
+
+
+def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
+    """Adds the command."""
+
+    @app.command()
+    def status(
+        material: Annotated[str | None, typer.Option("--material", metavar="M", help="All about one page.")] = None,
+        as_json: JsonOption = False,
+        data: DataOption = None,
+    ) -> None:
+        """Show what is indexed, what failed and why."""
+        terminal = Terminal(as_json)
+        with terminal.reported():
+            look = desk_of(data).look()
+            found = _overview(look.overview()) if material is None else asdict(look.material(material))
+        if as_json:
+            terminal.document(found)
+        elif material is None:
+            _show(terminal, found)
+        else:
+            _show_fields(terminal, found)
+
+
+def _overview(overview: "Overview") -> dict[str, Any]:
+    return {
+        "materials": {"ready": 0, "failed": 0, **overview.counts.materials},
+        "chunks": overview.counts.chunks,
+        "waiting": [{"material": material, "key": key} for material, key in overview.counts.waiting],
+        "failed": [
+            {"material": record.material, "key": record.key, "error": record.error} for record in overview.failed
+        ],
+        "last_indexed": overview.last_indexed,
+    }
+
+
+def _show(terminal: Terminal, found: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    counts = {**found["materials"], "chunks": found["chunks"]}
+    _show_fields(terminal, {**counts, "last indexed": found["last_indexed"]})
+    out = terminal.out
+    for item in found["failed"]:
+        out.print(Text.assemble(("✗ ", "red"), (item["material"], "bold"), f"  {item['error']}"), soft_wrap=True)
+    for item in found["waiting"]:
+        waits = f"  {item['key']!r} waits: another key has this material. Delete one of the two"
+        out.print(Text.assemble(("… ", "yellow"), (item["material"], "bold"), waits), soft_wrap=True)
+
+
+def _show_fields(terminal: Terminal, fields: dict[str, Any]) -> None:
+    from rich.text import Text
+
+    width = max(map(len, fields))
+    for name, value in fields.items():
+        shown = "–" if value is None else str(value)
+        terminal.out.print(Text.assemble((f"{name:>{width}}  ", "dim"), shown), soft_wrap=True)

@@ -1,0 +1,192 @@
+"""The REST API: what is indexed, what became of uploads, whether links hold."""
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, HTTPException, Query, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from sakuin.entrypoints.authorization import CHALLENGE, KeyRing, is_authorized
+from sakuin.errors import Conflict, Invalid, NotFound, SakuinError, Unavailable
+from sakuin.services.library import Library
+
+_STATUS = {NotFound: 404, Invalid: 422, Conflict: 409, Unavailable: 503}
+
+
+class MaterialView(BaseModel):
+    """What is held of a material."""
+
+    material: str
+    key: str
+    version_id: str | None
+    status: str
+    error: str | None
+    generation: int
+    chunks_count: int
+    indexed_version_id: str | None
+    indexed_at: str | None
+
+
+class MaterialsView(BaseModel):
+    """One page of materials; `next_cursor` is the `after` of the next."""
+
+    materials: list[MaterialView]
+    next_cursor: str | None
+
+
+class StatusView(BaseModel):
+    """Counts of the whole library."""
+
+    materials: dict[str, int] = Field(description="How many by status.")
+    chunks: int
+    waiting: list[dict[str, str]] = Field(description="Keys that wait for a material which another key owns.")
+
+
+class VersionView(BaseModel):
+    """One version of one S3 object."""
+
+    key: str
+    version_id: str
+
+
+class VersionsView(BaseModel):
+    """Uploaded versions to ask about."""
+
+    versions: list[VersionView] = Field(max_length=500)
+
+
+class ReceiptView(BaseModel):
+    """What became of an uploaded version."""
+
+    key: str
+    version_id: str
+    outcome: str = Field(description="applied, failed, superseded or waiting")
+    reason: str | None
+
+
+class ReceiptsView(BaseModel):
+    """Receipts of those versions that have been worked on."""
+
+    receipts: list[ReceiptView]
+
+
+class AnchorView(BaseModel):
+    """One indexed anchor."""
+
+    anchor: str
+    learns: list[str]
+    learns_given: list[str] | None = Field(description="An author's items as given; null when an author gave none.")
+
+
+class AnchorsView(BaseModel):
+    """The indexed anchors by material; materials that are not indexed are left out."""
+
+    materials: dict[str, list[AnchorView]]
+
+
+class FindingView(BaseModel):
+    """One thing to mend."""
+
+    severity: str
+    rule: str
+    material: str
+    anchor: str | None
+    message: str
+
+
+class ValidationView(BaseModel):
+    """Findings about one page of materials."""
+
+    findings: list[FindingView]
+    next_cursor: str | None
+
+
+class ReapplyView(BaseModel):
+    """How many materials were asked for again."""
+
+    asked: int
+
+
+def rest_api(library: Library, keys: KeyRing, version: str) -> FastAPI:
+    """The FastAPI application; everything below /v1 needs an admin key."""
+    app = FastAPI(title="Sakuin", version=version, docs_url="/docs", openapi_url="/openapi.json", redoc_url=None)
+
+    def admin(request: Request) -> None:
+        if not is_authorized(request.headers, keys):
+            raise HTTPException(401, "Send the header Authorization: Bearer <admin key>", CHALLENGE)
+
+    @app.exception_handler(SakuinError)
+    async def failed(_request: Request, error: Exception) -> JSONResponse:
+        status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
+        return JSONResponse({"detail": str(error)}, status, {"Retry-After": "5"} if status == 503 else None)
+
+    @app.get("/healthz")
+    def healthz() -> dict[str, str]:
+        """Whether the functions answer; asks no other system."""
+        return {"status": "ok", "version": version}
+
+    guarded: dict[str, Any] = {"dependencies": [Depends(admin)]}
+
+    @app.get("/v1/status", **guarded)
+    def status() -> StatusView:
+        counts = dict(library.records.counts())
+        chunks = counts.pop("chunks")
+        waiting = [{"material": material, "key": key} for material, key, _owner in library.records.waiting()]
+        return StatusView(materials=counts, chunks=chunks, waiting=waiting)
+
+    @app.get("/v1/materials", **guarded)
+    def materials(
+        prefix: str = "", after: str | None = None, limit: Annotated[int, Query(ge=1, le=500)] = 200
+    ) -> MaterialsView:
+        page = library.records.materials(prefix=prefix, after=after, limit=limit)
+        return MaterialsView(materials=[_material(item) for item in page.items], next_cursor=page.next_cursor)
+
+    @app.post("/v1/receipts", **guarded)
+    def receipts(asked: VersionsView) -> ReceiptsView:
+        """What became of uploaded versions; those not worked on yet are left out."""
+        found = library.records.receipts([(item.key, item.version_id) for item in asked.versions])
+        return ReceiptsView(receipts=[ReceiptView(**asdict(item)) for item in found])
+
+    @app.post("/v1/anchors", **guarded)
+    def anchors(materials: Annotated[list[str], Field(max_length=500)]) -> AnchorsView:
+        """What the index says of some materials, for checks against pages that are not uploaded yet."""
+        found = library.records.indexed(materials)
+        views = {
+            material: [AnchorView.model_validate(asdict(chunk)) for chunk in indexed.chunks]
+            for material, indexed in found.items()
+        }
+        return AnchorsView(materials=views)
+
+    @app.get("/v1/validation", **guarded)
+    def validation(
+        prefix: str = "",
+        after: str | None = None,
+        strict: bool = False,
+        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    ) -> ValidationView:
+        """The index against the HTML in the bucket, `limit` materials at a time."""
+        findings, next_cursor = library.validated(prefix=prefix, after=after, strict=strict, limit=limit)
+        return ValidationView(findings=[FindingView(**asdict(item)) for item in findings], next_cursor=next_cursor)
+
+    @app.post("/v1/reapply", status_code=202, **guarded)
+    def reapply() -> ReapplyView:
+        """Asks for every material again that was built with another model, recipe or analyzer."""
+        return ReapplyView(asked=library.reapply_outdated())
+
+    return app
+
+
+def _material(state: Any) -> MaterialView:
+    source = state.source
+    return MaterialView(
+        material=state.material,
+        key=source.key,
+        version_id=source.version_id,
+        status=state.status,
+        error=state.error,
+        generation=state.generation,
+        chunks_count=state.chunks_count,
+        indexed_version_id=state.indexed_version_id,
+        indexed_at=state.indexed_at,
+    )

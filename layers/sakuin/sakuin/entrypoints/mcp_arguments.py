@@ -1,0 +1,115 @@
+"""What the MCP tools take: strict types, ranges, no unknown names."""
+
+import unicodedata
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError
+from pydantic.json_schema import SkipJsonSchema
+
+from sakuin.domain.page import ChunkType
+from sakuin.errors import Invalid
+
+MAX_TOP_K = 50
+MAX_QUERY = 1000
+
+
+def _whole(value: object) -> object:
+    # JSON has one kind of number, so 5.0 is 5; true is a number in Python only.
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"must be a whole number from 1 to {MAX_TOP_K}")
+    return value
+
+
+def _not_blank(value: object) -> object:
+    if isinstance(value, str) and not value.strip():
+        raise ValueError("must not be blank")
+    return value
+
+
+TopK = Annotated[
+    int,
+    Field(ge=1, le=MAX_TOP_K, description=f"How many results to give, 1 to {MAX_TOP_K}."),
+    BeforeValidator(_whole),
+]
+Query = Annotated[
+    StrictStr,
+    BeforeValidator(_not_blank),
+    Field(
+        min_length=1,
+        max_length=MAX_QUERY,
+        description="A question, a goal or a term, in any words: 「二次方程式を公式で解きたい」, 「たすきがけ」.",
+    ),
+]
+# Ids and names are NFC in the index, whatever a client's keyboard or file system makes of them.
+_NFC = AfterValidator(lambda text: unicodedata.normalize("NFC", text))
+Name = Annotated[StrictStr, _NFC]
+# Absent means everything; the schema shows the plain type and null is refused as any wrong type is.
+Type = Annotated[ChunkType | SkipJsonSchema[None], Field(description="Only explanations of this type.")]
+
+
+def _only(what: str) -> Any:
+    return Field(default=None, max_length=500, description=f"Only explanations of this {what}.")
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SearchArguments(_Arguments):
+    """The arguments of `search_knowledge`."""
+
+    query: Query
+    top_k: TopK = 5
+    type: Type = None
+    category: Name | SkipJsonSchema[None] = _only("category, as the pages name it")
+    level: Name | SkipJsonSchema[None] = _only("level, as the pages name it")
+    material: Name | SkipJsonSchema[None] = _only("page, named as in a result's `material`")
+
+
+class ChunkArguments(_Arguments):
+    """The arguments of `get_chunk_by_id`."""
+
+    id: Annotated[StrictStr, Field(min_length=1, max_length=2000, description="An `id` of a result: material#anchor.")]
+
+
+class ListArguments(_Arguments):
+    """The arguments of `list_concepts`."""
+
+    type: Type = None
+    category: Name | SkipJsonSchema[None] = _only("category, as the pages name it")
+    material: Name | SkipJsonSchema[None] = _only("page")
+    cursor: Name | SkipJsonSchema[None] = Field(
+        default=None, max_length=2000, description="`next_cursor` of the page before."
+    )
+
+
+def sentence(error: ValidationError) -> Invalid:
+    """What is wrong with the arguments, each field by its name."""
+    return Invalid("; ".join(_problem(dict(problem)) for problem in error.errors(include_url=False)))
+
+
+def _problem(problem: dict[str, Any]) -> str:
+    field = ".".join(map(str, problem["loc"])) or "arguments"
+    match problem["type"]:
+        case "extra_forbidden":
+            return f"{field!r} is not an argument of this tool"
+        case "missing":
+            return f"{field!r} is required"
+        case "value_error":
+            return f"{field!r} {problem['ctx']['error']}"
+        case _:
+            return f"{field!r}: {problem['msg']}"
+
+
+def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema that `tools/list` shows, without the titles that only repeat names."""
+    schema = arguments.model_json_schema()
+    schema.pop("title", None)
+    schema.pop("description", None)
+    for field in schema["properties"].values():
+        field.pop("title", None)
+        if field.get("default", 0) is None:
+            del field["default"]
+    return schema

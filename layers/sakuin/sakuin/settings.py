@@ -1,0 +1,150 @@
+"""What the environment says, read once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sakuin.domain.recipe import EmbeddingModel
+from sakuin.errors import Misconfigured
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of a deployed function, from its environment.
+
+    `base_url` goes before each link, `material_prefix` is the part of S3 keys that is not in a material's name.
+    `learns_model` names the language model that writes `learns`; empty means that none is asked.
+    """
+
+    bucket: str
+    queue_url: str
+    secret_name: str
+    supabase_url: str
+    openai_base_url: str
+    embedding_model: EmbeddingModel
+    learns_model: str
+    base_url: str
+    material_prefix: str
+    max_page_bytes: int
+    allowed_origins: tuple[str, ...]
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str]) -> "Settings":
+        """The settings in `environ`; a missing or unusable one raises `Misconfigured`."""
+        return cls(
+            bucket=_text(environ, "MATERIALS_BUCKET", "sakuin-materials-123456789012"),
+            queue_url=_text(environ, "MATERIAL_QUEUE_URL", "https://sqs.…/MaterialQueue"),
+            secret_name=_text(environ, "SECRET_NAME", "sakuin/prod"),
+            supabase_url=_text(environ, "SUPABASE_URL", "https://abcd.supabase.co"),
+            openai_base_url=environ.get("OPENAI_BASE_URL", "https://api.openai.com/v1"),
+            embedding_model=EmbeddingModel(
+                name=_text(environ, "EMBEDDING_MODEL", "text-embedding-3-small"),
+                dimensions=_number(environ, "EMBEDDING_DIMENSIONS", 1536),
+                query_prefix=environ.get("EMBEDDING_QUERY_PREFIX", ""),
+                passage_prefix=environ.get("EMBEDDING_PASSAGE_PREFIX", ""),
+            ),
+            learns_model=environ.get("LEARNS_MODEL", ""),
+            base_url=environ.get("BASE_URL", ""),
+            material_prefix=_folder(environ.get("MATERIAL_PREFIX", "")),
+            max_page_bytes=_number(environ, "MAX_PAGE_BYTES", 10_000_000),
+            allowed_origins=tuple(environ.get("ALLOWED_ORIGINS", "").split()),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What only the functions may know, from one secret in Secrets Manager."""
+
+    supabase_service_key: str = field(repr=False)
+    openai_api_key: str = field(repr=False)
+    key_pepper: str = field(repr=False)
+    knowledge_key_hashes: tuple[str, ...] = field(repr=False)
+    admin_key_hashes: tuple[str, ...] = field(repr=False)
+
+    @classmethod
+    def read(cls, secret: Mapping[str, object], name: str) -> "Secrets":
+        """The secret's JSON object; a missing member raises `Misconfigured` and shows no value."""
+        return cls(
+            supabase_service_key=_secret(secret, "supabase_service_key", name),
+            openai_api_key=_secret(secret, "openai_api_key", name),
+            key_pepper=_secret(secret, "key_pepper", name),
+            knowledge_key_hashes=_hashes(secret, "knowledge_key_hashes", name),
+            admin_key_hashes=_hashes(secret, "admin_key_hashes", name),
+        )
+
+
+def _text(environ: Mapping[str, str], name: str, example: str) -> str:
+    if value := environ.get(name, "").strip():
+        return value
+    raise Misconfigured(f"{name} is not set. Set it in template.yaml's Environment, for example {name}={example}")
+
+
+def _folder(prefix: str) -> str:
+    path = prefix.strip("/")
+    return f"{path}/" if path else ""
+
+
+def _number(environ: Mapping[str, str], name: str, default: int) -> int:
+    value = environ.get(name, str(default))
+    try:
+        return int(value)
+    except ValueError:
+        raise Misconfigured(f"{name} must be a whole number, for example {default}, not {value!r}") from None
+
+
+def _secret(secret: Mapping[str, object], member: str, name: str) -> str:
+    value = secret.get(member)
+    if isinstance(value, str) and value:
+        return value
+    raise Misconfigured(f"The secret {name} has no member {member!r}: put it into its JSON object, as a string")
+
+
+def _hashes(secret: Mapping[str, object], member: str, name: str) -> tuple[str, ...]:
+    value = secret.get(member)
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    raise Misconfigured(f"The secret {name} has no member {member!r}: put it into its JSON object, as a list of hashes")
+
+
+@dataclass(frozen=True, slots=True)
+class DeskSettings:
+    """How the commands reach a deployment; what is empty is missed only by the command that needs it.
+
+    Boto3 would read the rest of the process's environment; the `aws_` fields are given to it instead, so that
+    a stack's own env file decides alone.
+    """
+
+    url: str
+    api_key: str = field(repr=False)
+    admin_key: str = field(repr=False)
+    bucket: str
+    material_prefix: str
+    aws_endpoint_url: str | None
+    aws_access_key_id: str | None
+    aws_secret_access_key: str | None = field(repr=False)
+    aws_session_token: str | None = field(repr=False)
+    aws_region: str | None
+    aws_profile: str | None
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str]) -> "DeskSettings":
+        """The settings in `environ`. Raises nothing: `needed` does, once a command needs what is missing."""
+        return cls(
+            url=environ.get("SAKUIN_URL", "").strip().rstrip("/"),
+            api_key=environ.get("SAKUIN_API_KEY", "").strip(),
+            admin_key=environ.get("SAKUIN_ADMIN_KEY", "").strip(),
+            bucket=environ.get("SAKUIN_BUCKET", "").strip(),
+            material_prefix=_folder(environ.get("SAKUIN_MATERIAL_PREFIX", "")),
+            aws_endpoint_url=environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL") or None,
+            aws_access_key_id=environ.get("AWS_ACCESS_KEY_ID") or None,
+            aws_secret_access_key=environ.get("AWS_SECRET_ACCESS_KEY") or None,
+            aws_session_token=environ.get("AWS_SESSION_TOKEN") or None,
+            aws_region=environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or None,
+            aws_profile=environ.get("AWS_PROFILE") or None,
+        )
+
+
+def needed(value: str, name: str, example: str) -> str:
+    """A desk's setting that a command cannot do without; a missing one raises `Misconfigured`."""
+    if value:
+        return value
+    raise Misconfigured(f"{name} is not set: run `sakuin up` first, or set {name}, for example {name}={example}")

@@ -1,0 +1,108 @@
+"""The console script as a program of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+WITHOUT_LOCAL = """
+import sys
+sys.modules["sakuin_local"] = None
+from sakuin.command import main
+sys.argv = ["sakuin", *sys.argv[1:]]
+main()
+"""
+LOADED = """
+import sys
+from sakuin.command import main
+sys.argv = ["sakuin", "push", "--help"]
+try:
+    main()
+finally:
+    heavy = {"boto3", "openai", "supabase", "mcp", "httpx", "bs4", "sakuin.bootstrap"} & set(sys.modules)
+    print("loaded:", sorted(heavy))
+"""
+
+
+def run(*arguments: str, here: Path, code: str | None = None, **environ: str) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, "-c", code] if code else [str(Path(sys.executable).with_name("sakuin"))]
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SAKUIN_", "AWS_"))}
+    return subprocess.run(  # noqa: S603 - our own command
+        [*program, *arguments],
+        cwd=here,
+        env={**inherited, "NO_COLOR": "1", **environ},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_help_names_the_commands() -> None:
+    said = run("--help", here=REPOSITORY)
+    assert said.returncode == 0
+    for command in ("up", "push", "rm", "search", "chunk", "status", "validate"):
+        assert f" {command} " in said.stdout
+
+
+def test_help_loads_nothing_that_takes_long() -> None:
+    assert run(here=REPOSITORY, code=LOADED).stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_without_the_local_stack_the_other_commands_are_there(tmp_path: Path) -> None:
+    said = run("--help", here=tmp_path, code=WITHOUT_LOCAL)
+    assert said.returncode == 0
+    assert " push " in said.stdout
+    assert " up " not in said.stdout
+
+
+@pytest.mark.parametrize(
+    "command", [("status",), ("search", "x"), ("chunk", "x#rule-y"), ("validate",), ("rm", "x"), ("push", ".")]
+)
+def test_nothing_running_is_one_clear_line(tmp_path: Path, command: tuple[str, ...]) -> None:
+    said = run(*command, here=tmp_path)
+    assert (said.returncode, said.stdout) == (1, "")
+    assert said.stderr.startswith("sakuin: There is no .sakuin/env here or in a parent folder: run `sakuin up` first")
+    assert said.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [("status",), ("search", "x"), ("push", ".")])
+def test_nobody_listening_is_one_clear_line(tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "x.html").write_text("<p>x")
+    said = run(
+        *command,
+        here=tmp_path,
+        SAKUIN_URL="http://127.0.0.1:1",
+        SAKUIN_API_KEY="k",
+        SAKUIN_ADMIN_KEY="k",
+        SAKUIN_BUCKET="b",
+        AWS_DEFAULT_REGION="us-east-1",
+    )
+    assert (said.returncode, said.stdout) == (1, "")
+    assert said.stderr.startswith("sakuin: Sakuin does not answer at http://127.0.0.1:1")
+    assert said.stderr.count("\n") == 1
+
+
+def test_a_failure_is_a_json_document_too(tmp_path: Path) -> None:
+    said = run("status", "--json", here=tmp_path)
+    assert said.returncode == 1
+    assert list(json.loads(said.stdout)) == ["error"]
+    assert said.stderr == ""
+
+
+def test_a_missing_setting_names_itself(tmp_path: Path) -> None:
+    said = run("search", "x", here=tmp_path, SAKUIN_URL="http://127.0.0.1:1")
+    assert said.returncode == 1
+    assert said.stderr.startswith("sakuin: SAKUIN_API_KEY is not set: run `sakuin up` first, or set SAKUIN_API_KEY")
+
+
+def test_unusable_aws_settings_are_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "x.html").write_text("<p>x")
+    keys = {"SAKUIN_URL": "http://127.0.0.1:1", "SAKUIN_ADMIN_KEY": "k", "SAKUIN_BUCKET": "b"}
+    said = run("push", ".", here=tmp_path, AWS_PROFILE="nobody", **keys)
+    assert said.returncode == 1
+    assert said.stderr.startswith("sakuin: The AWS settings cannot be used:")

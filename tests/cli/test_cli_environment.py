@@ -1,0 +1,63 @@
+"""Where a command's settings come from."""
+
+from pathlib import Path
+
+import pytest
+from sakuin.entrypoints.cli.environment import settings_of
+from sakuin.errors import Misconfigured
+
+LOCAL = """\
+SAKUIN_URL=http://127.0.0.1:8787
+SAKUIN_API_KEY=sk_sakuin_a=b
+SAKUIN_BUCKET=local
+AWS_ENDPOINT_URL=http://127.0.0.1:4566
+AWS_ACCESS_KEY_ID=test
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / ".sakuin").mkdir()
+    (tmp_path / ".sakuin" / "env").write_text(LOCAL)
+    (tmp_path / "pages" / "junior").mkdir(parents=True)
+    return tmp_path
+
+
+def test_the_nearest_data_folder_above_is_read(project: Path) -> None:
+    settings = settings_of({}, None, here=project / "pages" / "junior")
+    assert settings["SAKUIN_API_KEY"] == "sk_sakuin_a=b"
+
+
+def test_the_folder_that_is_named_is_read(project: Path, tmp_path: Path) -> None:
+    settings = settings_of({}, project / ".sakuin", here=Path("/"))
+    assert settings["SAKUIN_URL"] == "http://127.0.0.1:8787"
+
+
+def test_the_environment_wins(project: Path) -> None:
+    settings = settings_of({"SAKUIN_URL": "https://mine"}, None, here=project)
+    assert (settings["SAKUIN_URL"], settings["SAKUIN_BUCKET"]) == ("https://mine", "local")
+
+
+def test_a_persons_own_aws_account_is_not_asked_for_a_local_bucket(project: Path) -> None:
+    mine = {"AWS_ACCESS_KEY_ID": "AKIA", "AWS_PROFILE": "work", "AWS_SESSION_TOKEN": "t", "HOME": "/root"}
+    settings = settings_of(mine, None, here=project)
+    aws = {name: value for name, value in settings.items() if name.startswith("AWS_")}
+    assert aws == {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "AWS_ACCESS_KEY_ID": "test"}
+    assert settings["HOME"] == "/root"
+
+
+def test_a_bucket_in_the_cloud_is_not_looked_for_on_this_machine(project: Path) -> None:
+    settings = settings_of({"SAKUIN_BUCKET": "cloud", "AWS_PROFILE": "work"}, None, here=project)
+    aws = {name: value for name, value in settings.items() if name.startswith("AWS_")}
+    assert aws == {"AWS_PROFILE": "work"}
+
+
+def test_without_a_file_the_environment_is_enough(tmp_path: Path) -> None:
+    environ = {"SAKUIN_URL": "https://mine", "SAKUIN_API_KEY": "k"}
+    assert settings_of(environ, tmp_path / "gone", here=tmp_path) == environ
+
+
+@pytest.mark.parametrize(("data", "hint"), [(None, "`sakuin up`"), (Path("my/data"), "`sakuin up --data my/data`")])
+def test_without_both_it_says_what_to_do(data: Path | None, hint: str) -> None:
+    with pytest.raises(Misconfigured, match=f"run {hint} first .* or set SAKUIN_URL"):
+        settings_of({}, data, here=Path("/"))

@@ -1,0 +1,109 @@
+"""Every adapter of a port, and its fake, under one name."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import LiteralString, cast
+
+import psycopg
+import pytest
+from sakuin.adapters.supabase_client import connected
+from sakuin.adapters.supabase_index import SupabaseIndex
+from sakuin.adapters.supabase_records import SupabaseRecords
+from sakuin.adapters.supabase_search import SupabaseSearch
+from sakuin.domain.knowledge import KnowledgeChunk
+from sakuin.domain.material_version import Applied, Source
+from sakuin.domain.recipe import Fingerprint
+from sakuin.ports import KnowledgeIndex, KnowledgeSearch, MaterialRecords
+from sakuin_local.database import Database
+from supabase import Client
+
+from tests.builders import text_of
+from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, vector_of
+from tests.in_memory.index import MemoryIndex
+from tests.in_memory.records import MemoryRecords
+from tests.in_memory.search import MemorySearch
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """The three ports over one store."""
+
+    index: KnowledgeIndex
+    records: MaterialRecords
+    search: KnowledgeSearch
+
+    def embed(self, chunks: Sequence[KnowledgeChunk], fingerprint: Fingerprint = FINGERPRINT) -> None:
+        """Keeps the vectors of these chunks."""
+        self.index.remember(fingerprint)
+        vectors = {chunk.text_hash: vector_of(text_of(chunk.title, chunk.content)) for chunk in chunks}
+        self.index.keep_vectors(vectors, fingerprint.id)
+
+    def apply(
+        self,
+        source: Source | None,
+        chunks: Sequence[KnowledgeChunk],
+        *,
+        material: str = "m",
+        expected: int | None = None,
+        fingerprint: Fingerprint = FINGERPRINT,
+    ) -> Applied:
+        """Applies chunks whose vectors are kept first, as ApplyPage does."""
+        self.embed(chunks, fingerprint)
+        return self.index.apply(material, source, chunks, fingerprint=fingerprint.id, expected_generation=expected)
+
+    def contents(self, material: str = "m") -> dict[str, str]:
+        """What is searchable of a material: anchor to content."""
+        indexed = self.records.indexed([material]).get(material)
+        anchors = [chunk.anchor for chunk in indexed.chunks] if indexed else []
+        return {anchor: self.search.chunk(f"{material}#{anchor}").content for anchor in anchors}
+
+    def generations(self, material: str = "m") -> dict[str, int]:
+        """The generation of each searchable chunk of a material."""
+        anchors = self.contents(material)
+        return {anchor: self.search.chunk(f"{material}#{anchor}").generation for anchor in anchors}
+
+
+@pytest.fixture(scope="session")
+def service(database: Database) -> Client:
+    """The connection that the functions have."""
+    return connected(database.rest_url, database.service_key)
+
+
+@pytest.fixture(scope="session")
+def sql(database: Database) -> Iterator[psycopg.Connection]:
+    """The database itself, as the role that owns it."""
+    with psycopg.connect(database.dsn_postgres, autocommit=True) as connection:
+        yield connection
+
+
+def emptied(sql: psycopg.Connection) -> None:
+    """Takes every row out of the product's tables."""
+    tables = [name for (name,) in sql.execute("select tablename from pg_tables where schemaname = 'public'")]
+    owned = [f"public.{name}" for name in tables if not name.startswith("schema_migrations")]
+    sql.execute(cast(LiteralString, f"truncate {', '.join(owned)} cascade"))
+
+
+@pytest.fixture
+def supabase(service: Client, sql: psycopg.Connection) -> Knowledge:
+    """The real adapters on an empty database."""
+    emptied(sql)
+    return Knowledge(SupabaseIndex(service), SupabaseRecords(service), SupabaseSearch(service, CALIBRATION))
+
+
+def in_memory() -> Knowledge:
+    """The fakes over one empty store."""
+    index = MemoryIndex()
+    return Knowledge(index, MemoryRecords(index), MemorySearch(index))
+
+
+@pytest.fixture
+def memory() -> Knowledge:
+    """The fakes."""
+    return in_memory()
+
+
+@pytest.fixture(params=["memory", "supabase"])
+def knowledge(request: pytest.FixtureRequest) -> Knowledge:
+    """Each adapter in turn."""
+    found: Knowledge = request.getfixturevalue(request.param)
+    return found

@@ -1,0 +1,84 @@
+"""A loopback server that answers as OpenAI does, well or badly, as told."""
+
+import base64
+import json
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from openai import OpenAI
+
+from tests.in_memory.embedder import vector_of
+
+
+@dataclass
+class OpenAIServer:
+    """`statuses` are given first, one a request, then 200; `width` and `dropped` make vectors wrong or too few."""
+
+    url: str = ""
+    statuses: list[int] = field(default_factory=list)
+    width: int | None = None
+    dropped: int = 0
+    said: str = "{}"
+    requests: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def client(self) -> OpenAI:
+        return OpenAI(api_key="sk-test", base_url=self.url, max_retries=2, timeout=5)
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        if "messages" in request:
+            message = {"role": "assistant", "content": self.said}
+            choice = {"index": 0, "finish_reason": "stop", "message": message}
+            return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+        vectors = [vector_of(text)[: self.width or request["dimensions"]] for text in request["input"]]
+        items = [
+            {"object": "embedding", "index": place, "embedding": _encoded(vector, request)}
+            for place, vector in enumerate(vectors)
+        ]
+        # OpenAI promises an index, not an order.
+        return {"object": "list", "model": request["model"], "data": items[::-1][self.dropped :], "usage": {}}
+
+
+def _encoded(vector: Any, request: dict[str, Any]) -> Any:
+    if request.get("encoding_format") != "base64":
+        return list(vector)
+    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
+
+
+@contextmanager
+def openai_server() -> Iterator[OpenAIServer]:
+    """The server on a free port, for as long as the block runs."""
+    told = OpenAIServer()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            told.requests.append(request)
+            status = told.statuses.pop(0) if told.statuses else 200
+            body = told.answer(request) if status == 200 else {"error": {"message": f"told to say {status}"}}
+            sent = json.dumps(body).encode()
+            self.send_response(status)
+            # What the client would otherwise wait before it tries again.
+            self.send_header("retry-after-ms", "1")
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(sent)))
+            self.end_headers()
+            self.wfile.write(sent)
+
+        def log_message(self, format: str, *arguments: Any) -> None:
+            """Says nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        told.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        try:
+            yield told
+        finally:
+            server.shutdown()
+            thread.join()

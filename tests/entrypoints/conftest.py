@@ -1,0 +1,27 @@
+"""A small library that the entry points speak for."""
+
+import pytest
+from sakuin.entrypoints.mcp_tools import KnowledgeTools
+
+from tests.builders import a_page
+from tests.in_memory.world import World
+
+KEY = "junior/二次方程式の解き方_教材.html"
+BOXES = {
+    "rule-quadratic-formula": "解の公式: 二次方程式を公式で解きたいときは、係数を読みとって公式に代入する。",
+    "method-tasukigake": "たすき掛け: 二次式を二つの因数に分ける。",
+    "ex-1": "噴水の高さ: 水の高さを時刻で表した式を調べる。",
+}
+
+
+@pytest.fixture
+def world() -> World:
+    """One page of three explanations."""
+    world = World(base_url="/school_asset")
+    world.put(KEY, a_page(BOXES, head="<meta name='category' content='代数'>"))
+    return world
+
+
+@pytest.fixture
+def tools(world: World) -> KnowledgeTools:
+    return KnowledgeTools(world.search, world.read)

@@ -1,0 +1,80 @@
+"""A bucket with versions and delete markers that says what happened to it as S3 does."""
+
+import json
+from dataclasses import dataclass, field
+from urllib.parse import quote_plus
+
+from sakuin.errors import NotFound, UnreadablePage
+from sakuin.ports import StoredObject
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """`body` None is a delete marker."""
+
+    id: str
+    body: bytes | None
+
+
+@dataclass
+class MemoryBucket:
+    """A `MaterialBucket`. `take_messages` gives S3's notifications since the last time, in the order of the changes."""
+
+    name: str = "materials"
+    reads: int = 0
+    _versions: dict[str, list[_Version]] = field(default_factory=dict)
+    _messages: list[str] = field(default_factory=list)
+    _count: int = 0
+
+    def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
+        self.reads += 1
+        versions = self._versions.get(key, [])
+        wanted = versions[-1:] if version_id is None else [each for each in versions if each.id == version_id]
+        if not wanted or wanted[0].body is None:
+            raise NotFound(f"{key} is not in the bucket")
+        if len(wanted[0].body) > max_bytes:
+            raise UnreadablePage(f"the page has {len(wanted[0].body):,} bytes, more than {max_bytes:,}")
+        return StoredObject(wanted[0].body, wanted[0].id)
+
+    def current_version(self, key: str) -> str | None:
+        versions = self._versions.get(key)
+        return versions[-1].id if versions and versions[-1].body is not None else None
+
+    def keys(self, prefix: str) -> list[str]:
+        return sorted(key for key in self._versions if key.startswith(prefix) and self.current_version(key))
+
+    def write(self, key: str, body: bytes, *, content_type: str = "text/html") -> str:
+        return self._happened(key, body, "ObjectCreated:Put")
+
+    def remove(self, key: str) -> str:
+        return self._happened(key, None, "ObjectRemoved:DeleteMarkerCreated")
+
+    def remove_version(self, key: str, version_id: str) -> None:
+        """Takes one version away for good, as S3 does with `versionId`. A delete marker goes without an event."""
+        gone = next(each for each in self._versions[key] if each.id == version_id)
+        self._versions[key].remove(gone)
+        if gone.body is not None:
+            self._count += 1
+            self._messages.append(self._notification(key, version_id, "ObjectRemoved:Delete"))
+
+    def take_messages(self) -> list[str]:
+        """The bodies of the queue's messages, one a change."""
+        taken, self._messages = self._messages, []
+        return taken
+
+    def _happened(self, key: str, body: bytes | None, event_name: str) -> str:
+        self._count += 1
+        version = _Version(f"version-{self._count}", body)
+        self._versions.setdefault(key, []).append(version)
+        self._messages.append(self._notification(key, version.id, event_name))
+        return version.id
+
+    def _notification(self, key: str, version_id: str, event_name: str) -> str:
+        stored = {
+            "key": quote_plus(key, safe="/"),
+            "versionId": version_id,
+            # S3's sequencers differ in length: zeros at the end may be missing.
+            "sequencer": f"{self._count:08X}".rstrip("0"),
+        }
+        record = {"eventName": event_name, "s3": {"bucket": {"name": self.name}, "object": stored}}
+        return json.dumps({"Records": [record]})

@@ -1,0 +1,236 @@
+"""The knowledge index as a plain oracle of the SQL: what `apply_material` and its neighbours promise, in Python."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sakuin.domain.knowledge import KnowledgeChunk
+from sakuin.domain.material_version import Applied, MaterialState, Outcome, Receipt, Source, Status
+from sakuin.domain.recipe import Fingerprint
+from sakuin.errors import Invalid
+from sakuin.ports import Vector
+
+NOW = "2026-01-01T00:00:00+00:00"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of `material`. Two fences: `source.sequencer` for what is known, `indexed_sequencer` for what is found."""
+
+    source: Source
+    status: Status = "deleted"
+    error: str | None = None
+    generation: int = 0
+    indexed_sequencer: str = ""
+    indexed_version_id: str | None = None
+    fingerprint: str | None = None
+    indexed_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A row of `knowledge_chunks`."""
+
+    chunk: KnowledgeChunk
+    fingerprint: str
+    generation: int
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A key whose material another key owns; `deleted` keeps only its fence."""
+
+    material: str
+    source: Source
+    deleted: bool
+    since: int
+
+
+@dataclass
+class MemoryIndex:
+    """A `KnowledgeIndex`; `MemoryRecords` and `MemorySearch` read it."""
+
+    rows: dict[str, Row] = field(default_factory=dict)
+    chunks: dict[str, Stored] = field(default_factory=dict)
+    waiting: dict[str, Waiting] = field(default_factory=dict)
+    receipts: dict[tuple[str, str], Receipt] = field(default_factory=dict)
+    vectors: dict[tuple[str, str], Vector] = field(default_factory=dict)
+    learns: dict[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    fingerprints: set[str] = field(default_factory=set)
+    ticks: int = 0
+
+    def remember(self, fingerprint: Fingerprint) -> None:
+        self.fingerprints.add(fingerprint.id)
+
+    def state(self, material: str) -> MaterialState | None:
+        row = self.rows.get(material)
+        if row is None:
+            return None
+        return MaterialState(
+            material=material,
+            source=row.source,
+            status=row.status,
+            error=row.error,
+            generation=row.generation,
+            indexed_version_id=row.indexed_version_id,
+            fingerprint=row.fingerprint,
+            chunks_count=len(self.chunks_of(material)),
+            indexed_at=row.indexed_at,
+        )
+
+    def chunks_of(self, material: str) -> list[Stored]:
+        """The searchable chunks of a material in page order."""
+        found = [stored for stored in self.chunks.values() if stored.chunk.material == material]
+        return sorted(found, key=lambda stored: stored.chunk.position)
+
+    def missing_vectors(self, text_hashes: Collection[str], fingerprint: str) -> set[str]:
+        return {each for each in text_hashes if (fingerprint, each) not in self.vectors}
+
+    def keep_vectors(self, vectors: Mapping[str, Vector], fingerprint: str) -> None:
+        if vectors and fingerprint not in self.fingerprints:
+            raise Invalid("The database refused the data: remember the fingerprint first")
+        for text_hash, vector in vectors.items():
+            self.vectors.setdefault((fingerprint, text_hash), vector)
+
+    def apply(
+        self,
+        material: str,
+        source: Source | None,
+        chunks: Sequence[KnowledgeChunk],
+        *,
+        fingerprint: str,
+        expected_generation: int | None,
+    ) -> Applied:
+        if source is None:
+            return self._apply_again(material, chunks, fingerprint, expected_generation)
+        row = self.rows.get(material)
+        same = row is not None and (row.source.key, row.source.sequencer) == (source.key, source.sequencer)
+        if row is not None and same and row.generation != expected_generation:
+            return Applied("conflict", row.generation)
+        return self._newer(material, source, chunks=chunks, fingerprint=fingerprint)
+
+    def fail(self, material: str, source: Source, reason: str) -> Applied:
+        return self._newer(material, source, error=reason)
+
+    def delete(self, material: str, source: Source) -> Applied:
+        return self._newer(material, source)
+
+    def leave_receipt(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
+        if source.version_id is not None:
+            self.receipts[source.key, source.version_id] = Receipt(source.key, source.version_id, outcome, reason)
+
+    def cached_learns(self, cache_key: str) -> Mapping[str, tuple[str, ...]] | None:
+        return self.learns.get(cache_key)
+
+    def keep_learns(self, cache_key: str, learns: Mapping[str, tuple[str, ...]]) -> None:
+        self.learns.setdefault(cache_key, learns)
+
+    def materials_spoken_of(self, folder: str, names: Collection[str]) -> Sequence[str]:
+        return [
+            material
+            for material, row in self.rows.items()
+            if material.startswith(folder)
+            and row.indexed_version_id is not None
+            and (
+                material in names
+                or material.rpartition("/")[2] in names
+                or any(stored.chunk.learns.source == "author" for stored in self.chunks_of(material))
+            )
+        ]
+
+    def materials_built_otherwise(self, fingerprint: str) -> Sequence[str]:
+        return [
+            material
+            for material, row in self.rows.items()
+            if row.indexed_version_id is not None and row.fingerprint != fingerprint
+        ]
+
+    def _apply_again(
+        self, material: str, chunks: Sequence[KnowledgeChunk], fingerprint: str, expected_generation: int | None
+    ) -> Applied:
+        row = self.rows.get(material)
+        if row is None or row.generation != expected_generation or row.status == "deleted":
+            return Applied("conflict", row.generation if row else 0)
+        self._replace(material, chunks, fingerprint, row.generation + 1)
+        row = replace(row, generation=row.generation + 1, fingerprint=fingerprint, indexed_at=NOW)
+        self.rows[material] = row
+        return Applied("applied", row.generation)
+
+    def _newer(
+        self,
+        material: str,
+        source: Source,
+        *,
+        chunks: Sequence[KnowledgeChunk] | None = None,
+        error: str | None = None,
+        fingerprint: str | None = None,
+    ) -> Applied:
+        """A version with a sequencer: `chunks`, or an `error`, or a deletion."""
+        row = self.rows.get(material) or Row(replace(source, sequencer="", version_id=None))
+        if row.source.key != source.key:
+            outcome = self._outside(material, row, source, deleted=chunks is None and error is None)
+            if outcome is not None:
+                return Applied(outcome, row.generation)
+            row = Row(replace(source, sequencer="", version_id=None), generation=row.generation)
+        if source.sequencer < row.source.sequencer and (error or source.sequencer <= row.indexed_sequencer):
+            self.leave_receipt(source, "superseded")
+            return Applied("superseded", row.generation, self._successor(material))
+        if error is not None:
+            self._write(material, replace(row, source=source, status="failed", error=error))
+            self.leave_receipt(source, "failed", error)
+            return Applied("failed", row.generation + 1)
+        self._replace(material, chunks or (), fingerprint or "", row.generation + 1)
+        if source.sequencer >= row.source.sequencer:
+            row = replace(row, source=source, status="deleted" if chunks is None else "ready", error=None)
+        row = replace(
+            row,
+            indexed_sequencer=source.sequencer,
+            indexed_version_id=None if chunks is None else source.version_id,
+            fingerprint=fingerprint,
+            indexed_at=None if chunks is None else NOW,
+        )
+        self._write(material, row)
+        self.leave_receipt(source, "applied")
+        return Applied("applied", row.generation + 1, self._successor(material))
+
+    def _write(self, material: str, row: Row) -> None:
+        self.rows[material] = replace(row, generation=row.generation + 1)
+
+    def _outside(self, material: str, row: Row, source: Source, *, deleted: bool) -> Outcome | None:
+        """What becomes of a key that is not the owner; None when it takes over, and the owner's fence moves out."""
+        self.ticks += 1
+        known = self.waiting.get(source.key)
+        if known is not None and known.source.sequencer > source.sequencer:
+            self.leave_receipt(source, "superseded")
+            return "superseded"
+        if deleted or row.status != "deleted":
+            since = known.since if known is not None and not known.deleted else self.ticks
+            self.waiting[source.key] = Waiting(material, source, deleted, since)
+            outcome: Outcome = "applied" if deleted else "waiting"
+            self.leave_receipt(
+                source, outcome, None if deleted else f"the material belongs to the key {row.source.key}"
+            )
+            return outcome
+        self.waiting[row.source.key] = Waiting(material, row.source, True, self.ticks)
+        self.waiting.pop(source.key, None)
+        return None
+
+    def _successor(self, material: str) -> Source | None:
+        row = self.rows.get(material)
+        if row is None or row.status != "deleted":
+            return None
+        heirs = [one for one in self.waiting.values() if one.material == material and not one.deleted]
+        return min(heirs, key=lambda one: (one.since, one.source.key)).source if heirs else None
+
+    def _replace(self, material: str, chunks: Sequence[KnowledgeChunk], fingerprint: str, generation: int) -> None:
+        if missing := self.missing_vectors({chunk.text_hash for chunk in chunks}, fingerprint):
+            raise Invalid(f"The database refused the data: {len(missing)} vectors are missing")
+        kept = {chunk.id for chunk in chunks}
+        for stored in self.chunks_of(material):
+            if stored.chunk.id not in kept:
+                del self.chunks[stored.chunk.id]
+        for chunk in chunks:
+            old = self.chunks.get(chunk.id)
+            if old is None or (old.chunk, old.fingerprint) != (chunk, fingerprint):
+                vector = self.vectors[fingerprint, chunk.text_hash]
+                self.chunks[chunk.id] = Stored(chunk, fingerprint, generation, vector)

@@ -1,0 +1,34 @@
+"""A material queue that keeps what it was given."""
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One message: the material, why, which attempt, and how long the queue holds it back."""
+
+    material: str
+    reason: str
+    attempt: int
+    delay_seconds: int
+
+
+@dataclass
+class MemoryQueue:
+    """A `WorkQueue`. `asked` is everything that was ever sent."""
+
+    asked: list[Asked] = field(default_factory=list)
+    _taken: int = 0
+
+    def reapply(self, materials: Collection[str], *, reason: str, attempt: int = 1, delay_seconds: int = 0) -> None:
+        self.asked += [Asked(material, reason, attempt, delay_seconds) for material in sorted(materials)]
+
+    def take_messages(self) -> list[str]:
+        """The bodies sent since the last time; delays have passed."""
+        new, self._taken = self.asked[self._taken :], len(self.asked)
+        return [
+            json.dumps({"reapply": {"material": one.material, "reason": one.reason, "attempt": one.attempt}})
+            for one in new
+        ]

@@ -1,0 +1,162 @@
+"""One version of one page becomes what the index says."""
+
+import pytest
+from sakuin.domain.learns import names_action
+from sakuin.domain.material_version import Applied
+from sakuin.errors import Conflict, NotFound, Unavailable
+
+from tests.builders import a_page, a_source
+from tests.in_memory.world import World
+
+KEY = "junior/二次方程式の解き方_教材.html"
+MATERIAL = "junior/二次方程式の解き方_教材"
+BOXES = {
+    "rule-formula": "解の公式: 係数 a, b, c を公式に代入する。",
+    "method-square": "平方完成: x の係数の半分の2乗を足して引く。",
+    "tip-sign": "符号のコツ: b が負のときは括弧をつける。",
+}
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_page_costs_one_embedding_call_and_each_box_becomes_a_chunk(world: World) -> None:
+    world.put(KEY, a_page(BOXES))
+    assert world.embedder.calls == 1
+    assert [stored.chunk.anchor for stored in world.index.chunks_of(MATERIAL)] == list(BOXES)
+
+
+def test_the_same_page_twice_costs_no_embedded_text(world: World) -> None:
+    world.put(KEY, a_page(BOXES))
+    embedded = len(world.embedder.embedded)
+    world.put(KEY, a_page(BOXES))
+    assert (len(world.embedder.embedded), world.embedder.calls) == (embedded, 1)
+
+
+def test_one_changed_rule_costs_one_text_and_touches_one_chunk(world: World) -> None:
+    world.put(KEY, a_page(BOXES))
+    before = {stored.chunk.anchor: stored.generation for stored in world.index.chunks_of(MATERIAL)}
+    embedded = len(world.embedder.embedded)
+    world.put(KEY, a_page(BOXES | {"tip-sign": "符号のコツ: b が負のときは二重の括弧をつける。"}))
+    after = {stored.chunk.anchor: stored.generation for stored in world.index.chunks_of(MATERIAL)}
+    assert len(world.embedder.embedded) == embedded + 1
+    assert {anchor for anchor in after if after[anchor] != before[anchor]} == {"tip-sign"}
+
+
+def test_a_box_that_is_gone_leaves_the_index(world: World) -> None:
+    world.put(KEY, a_page(BOXES))
+    world.put(KEY, a_page({"rule-formula": BOXES["rule-formula"]}))
+    assert [stored.chunk.anchor for stored in world.index.chunks_of(MATERIAL)] == ["rule-formula"]
+
+
+def test_the_same_text_on_two_pages_is_embedded_once(world: World) -> None:
+    world.put("a.html", a_page(BOXES))
+    embedded = len(world.embedder.embedded)
+    world.put("b.html", a_page(BOXES))
+    assert len(world.embedder.embedded) == embedded
+
+
+@pytest.mark.scenario("knowledge-index/learns-are-action-oriented")
+def test_every_chunk_gets_three_to_five_items_that_name_an_action(world: World) -> None:
+    world.put(KEY, a_page(BOXES | {"ex-1": "噴水の高さ: h=1.5 のとき。", "def-d": "判別式とは: 根号の中。"}))
+    for stored in world.index.chunks_of(MATERIAL):
+        assert 3 <= len(stored.chunk.learns.items) <= 5
+        assert all(names_action(item) for item in stored.chunk.learns.items), stored.chunk.learns
+
+
+def test_meta_tags_of_the_page_stand_in_each_chunk(world: World) -> None:
+    head = "<meta name='category' content='代数'><meta name='level' content='中学'>"
+    world.put(KEY, a_page(BOXES, head=head + "<meta name='prerequisites' content='平方根, 因数分解'>"))
+    for stored in world.index.chunks_of(MATERIAL):
+        fields = stored.chunk
+        assert (fields.category, fields.level, fields.prerequisites) == ("代数", "中学", ("平方根", "因数分解"))
+
+
+def test_an_unreadable_page_keeps_the_last_good_version(world: World) -> None:
+    world.put(KEY, a_page(BOXES))
+    bad = world.put(KEY, b"%PDF-1.7")
+    state = world.index.state(MATERIAL)
+    assert state is not None
+    assert (state.status, state.chunks_count) == ("failed", 3)
+    assert "PDF" in (state.error or "")
+    assert world.index.receipts[KEY, bad].outcome == "failed"
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"\xff\xfe\xfd", b"<p>" * 4000])
+def test_an_empty_foreign_broken_or_oversize_page_fails_with_its_reason(world: World, body: bytes) -> None:
+    world.max_page_bytes = 10_000
+    version = world.put(KEY, body)
+    receipt = world.index.receipts[KEY, version]
+    assert receipt.outcome == "failed"
+    assert receipt.reason
+    assert world.embedder.calls == 0
+
+
+def test_a_page_without_any_box_is_applied_and_empty(world: World) -> None:
+    version = world.put(KEY, a_page({}))
+    assert world.index.receipts[KEY, version].outcome == "applied"
+    assert world.index.chunks == {}
+
+
+def test_a_version_that_is_gone_is_not_found(world: World) -> None:
+    with pytest.raises(NotFound):
+        world.apply_page.uploaded(MATERIAL, a_source(KEY, 1))
+
+
+def test_an_embedding_service_that_is_down_changes_nothing(world: World) -> None:
+    world.put(KEY, a_page(BOXES))
+    rows, chunks = dict(world.index.rows), dict(world.index.chunks)
+    world.embedder.down = True
+    with pytest.raises(Unavailable):
+        world.put(KEY, a_page({"rule-new": "新しい: まだ知らない文。"}))
+    assert (world.index.rows, world.index.chunks) == (rows, chunks)
+
+
+def test_a_change_that_comes_in_between_is_looked_at_and_tried_again(world: World) -> None:
+    version = world.put(KEY, a_page(BOXES))
+    index = _Interrupted(world, times=2)
+    result = world.apply_page.again(MATERIAL, KEY, version)
+    assert result.applied.outcome == "applied"
+    assert index.interrupted == 2
+
+
+def test_a_material_that_never_rests_is_a_conflict(world: World) -> None:
+    version = world.put(KEY, a_page(BOXES))
+    _Interrupted(world, times=99)
+    with pytest.raises(Conflict):
+        world.apply_page.again(MATERIAL, KEY, version)
+
+
+def test_what_another_worker_replaced_is_not_brought_back(world: World) -> None:
+    old = world.put(KEY, a_page(BOXES))
+    world.put(KEY, a_page({"rule-new": "新しい: 文。"}))
+    _Interrupted(world, times=1)
+    assert world.apply_page.again(MATERIAL, KEY, old).applied.outcome == "conflict"
+    assert [stored.chunk.anchor for stored in world.index.chunks_of(MATERIAL)] == ["rule-new"]
+
+
+class _Interrupted:
+    """Lets somebody else change the row just before the index looks at it, a few times."""
+
+    def __init__(self, world: World, *, times: int) -> None:
+        self.interrupted, self._left, self._rows = 0, times, world.index.rows
+        real = world.index.missing_vectors
+
+        def missing_vectors(text_hashes: object, fingerprint: str) -> set[str]:
+            if self._left:
+                self._left -= 1
+                self.interrupted += 1
+                world.index._write(MATERIAL, self._rows[MATERIAL])
+            return real(text_hashes, fingerprint)  # type: ignore[arg-type]
+
+        world.index.missing_vectors = missing_vectors  # type: ignore[method-assign]
+
+
+def test_the_result_says_what_it_cost(world: World) -> None:
+    world.bucket.write(KEY, a_page(BOXES))
+    (done,) = world.settle()
+    assert done.result is not None
+    assert done.result.applied == Applied("applied", 1)
+    assert (done.result.chunks, done.result.embedded) == (3, 3)

@@ -1,0 +1,79 @@
+"""The library as its keepers see it."""
+
+import unicodedata
+
+import pytest
+
+from tests.builders import a_page
+from tests.in_memory.world import World
+
+PAGE = a_page({"rule-a": "解の公式: 係数を代入する。"})
+
+
+def rules(world: World, **wanted: object) -> set[tuple[str, str, str, str | None]]:
+    findings, _ = world.library.validated(**wanted)  # type: ignore[arg-type]
+    return {(item.severity, item.rule, item.material, item.anchor) for item in findings}
+
+
+def test_an_index_that_fits_its_pages_has_no_finding() -> None:
+    world = World()
+    world.put("a.html", PAGE)
+    assert rules(world) == set()
+
+
+@pytest.mark.scenario("knowledge-index/a-missing-anchor-is-an-error")
+@pytest.mark.scenario("knowledge-index/an-unindexed-id-is-a-warning")
+def test_an_anchor_that_its_page_no_longer_has_is_an_error_and_an_unindexed_one_a_warning() -> None:
+    world = World()
+    world.put("a.html", PAGE)
+    world.bucket.write("a.html", a_page({"rule-b": "別の公式: 文。"}))
+    found = {(severity, anchor) for severity, _, _, anchor in rules(world)}
+    assert found == {("error", "rule-a"), ("warning", "rule-b")}
+
+
+def test_a_page_that_is_gone_but_indexed_is_an_error() -> None:
+    world = World()
+    world.put("a.html", PAGE)
+    world.bucket.remove("a.html")
+    assert {(severity, material) for severity, _, material, _ in rules(world)} == {("error", "a")}
+
+
+def test_an_unreadable_page_and_a_waiting_key_are_reported() -> None:
+    world = World()
+    world.put("a.html", b"%PDF-1.7")
+    world.put("が.html", PAGE)
+    world.put(unicodedata.normalize("NFD", "が.html"), PAGE)
+    assert {material for _, _, material, _ in rules(world)} == {"a", "が"}
+
+
+def test_findings_come_in_pages_that_leave_no_material_out() -> None:
+    world = World()
+    for name in "abcdefg":
+        world.bucket.write(f"{name}.html", PAGE)
+    world.bucket.take_messages()
+    seen: list[str] = []
+    after: str | None = None
+    while True:
+        findings, after = world.library.validated(after=after, limit=2)
+        seen += [item.material for item in findings]
+        if after is None:
+            break
+    assert seen == list("abcdefg")
+
+
+def test_a_prefix_narrows_validation_below_the_bucket_s_own_prefix() -> None:
+    world = World(prefix="site/")
+    for name in ("site/junior/a.html", "site/senior/b.html", "junior/c.html"):
+        world.bucket.write(name, PAGE)
+    assert {material for _, _, material, _ in rules(world, prefix="junior/")} == {"junior/a"}
+
+
+def test_only_what_was_built_otherwise_is_asked_for_again() -> None:
+    world = World()
+    world.put("a.html", PAGE)
+    assert world.library.reapply_outdated() == 0
+    world.index.rows["a"] = type(world.index.rows["a"])(
+        source=world.index.rows["a"].source, status="ready", indexed_version_id="v", fingerprint="older"
+    )
+    assert world.library.reapply_outdated() == 1
+    assert [one.material for one in world.queue.asked] == ["a"]

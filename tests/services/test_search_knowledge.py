@@ -1,0 +1,147 @@
+"""A question becomes links, or an honest no."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from sakuin.domain.knowledge import Filters, Match
+from sakuin.errors import Invalid, NotFound, Unavailable
+from sakuin.ports import Question
+
+from tests.builders import a_page
+from tests.in_memory.search import MemorySearch
+from tests.in_memory.world import World
+
+KEY = "二次方程式の解き方_教材.html"
+BOXES = {
+    "rule-quadratic-formula": "解の公式: 二次方程式を公式で解きたいときは、係数 a, b, c を読みとって公式に代入する。",
+    "method-square": "平方完成: x の係数の半分の2乗を足して引くと、平方の形になる。",
+    "def-root": "重解の意味: 二つの解が重なって一つに見えるもの。",
+    "ex-1": "噴水の高さ: 水の高さを時刻で表した式を調べる。",
+    "tip-sign": "符号のコツ: 負の数を代入するときは括弧をつける。",
+    "rule-zero": "零積の法則: 積が零ならどちらかが零である。",
+    "tip-check": "検算の習慣: 出てきた値をもとの式に戻して確かめる。",
+}
+
+
+@pytest.fixture
+def world() -> World:
+    world = World(base_url="/school_asset")
+    world.put(KEY, a_page(BOXES))
+    return world
+
+
+@pytest.mark.scenario("knowledge-index/a-result-has-every-field")
+def test_a_result_has_every_field(world: World) -> None:
+    best = world.search("二次方程式を公式で解きたい").results[0]
+    assert best.url == "/school_asset/二次方程式の解き方_教材.html#rule-quadratic-formula"
+    assert (best.title, best.type, best.material) == ("解の公式", "rule", "二次方程式の解き方_教材")
+    assert 3 <= len(best.learns) <= 5
+    assert "係数" in best.excerpt
+    assert len(best.excerpt) <= 102
+    assert 0.5 <= best.similarity <= 1
+
+
+@pytest.mark.scenario("knowledge-index/an-agent-can-say-what-is-learnt")
+def test_an_agent_can_say_what_is_learnt_from_the_result_alone(world: World) -> None:
+    best = world.search("解の公式").results[0]
+    said = f"このリンク（{best.url}）では{'、'.join(best.learns)}が学べます"
+    assert "解の公式" in said
+
+
+@pytest.mark.scenario("knowledge-index/a-link-carries-its-anchor")
+def test_a_link_is_the_page_and_the_anchor(world: World) -> None:
+    world.base_url = ""
+    link = "/二次方程式の解き方_教材.html#rule-quadratic-formula"
+    assert world.search("解の公式").results[0].url == link
+    assert world.read.chunk("二次方程式の解き方_教材#rule-quadratic-formula")[1] == link
+
+
+@pytest.mark.scenario("knowledge-index/a-link-carries-the-base-url")
+def test_a_link_begins_with_the_base_url(world: World) -> None:
+    link = "/school_asset/二次方程式の解き方_教材.html#rule-quadratic-formula"
+    assert world.search("解の公式").results[0].url == link
+    assert world.read.chunk("二次方程式の解き方_教材#rule-quadratic-formula")[1] == link
+
+
+@pytest.mark.scenario("knowledge-index/several-results-are-ranked")
+def test_the_best_five_come_first_unless_asked_otherwise(world: World) -> None:
+    similarities = [hit.similarity for hit in world.search("解の公式").results]
+    assert len(similarities) == 5
+    assert similarities == sorted(similarities, reverse=True)
+    assert len(world.search("解の公式", top_k=50).results) == len(BOXES)
+    assert len(world.search("解の公式", top_k=1).results) == 1
+
+
+def test_the_threshold_decides_about_the_whole_answer_and_drops_no_single_result(world: World) -> None:
+    answer = world.search("解の公式", top_k=50)
+    assert answer.results[-1].similarity < 0.5
+    assert not answer.no_good_match
+
+
+def test_a_question_off_the_topic_has_no_results(world: World) -> None:
+    answer = world.search("quarterly dividend yield")
+    assert (answer.no_good_match, answer.results) == (True, ())
+
+
+class _Near(MemorySearch):
+    """Finds four chunks, two of them nearly."""
+
+    def matches(self, question: Question) -> Sequence[Match]:
+        found = (("解の公式", 0.45), ("解の公式", 0.4), ("平方完成", 0.31), ("符号のコツ", 0.2))
+        return [Match(f"m#rule-{n}", "m", f"rule-{n}", title, "", (), "rule", s) for n, (title, s) in enumerate(found)]
+
+
+def test_something_near_is_suggested_but_not_given_as_an_answer(world: World) -> None:
+    answer = replace(world.search, index=_Near(world.index))("解の後式")
+    assert (answer.no_good_match, answer.results) == (True, ())
+    assert answer.suggestions == ("解の公式", "平方完成")
+
+
+def test_filters_narrow_what_is_searched(world: World) -> None:
+    world.put("other.html", a_page({"rule-other": "解の公式: 別のページの係数の話。"}))
+    found = world.search("解の公式", top_k=50, filters=Filters(material="other")).results
+    assert {hit.material for hit in found} == {"other"}
+
+
+def test_an_empty_library_has_no_answer_and_no_error() -> None:
+    answer = World().search("解の公式")
+    assert (answer.no_good_match, answer.results, answer.suggestions) == (True, (), ())
+
+
+def test_an_embedding_service_that_is_down_is_unavailable(world: World) -> None:
+    world.embedder.down = True
+    with pytest.raises(Unavailable):
+        world.search("解の公式")
+
+
+def test_the_excerpt_begins_with_the_sentence_that_was_asked_about(world: World) -> None:
+    long = "前置きの文が続く。" * 30 + "ここで判別式が現れる。" + "後の文が続く。" * 30
+    world.put("long.html", a_page({"rule-long": f"長い説明: {long}"}))
+    (hit,) = world.search("判別式", filters=Filters(material="long")).results
+    assert hit.excerpt.startswith("…ここで判別式が現れる。")
+    assert 90 <= len(hit.excerpt) <= 102
+
+
+def test_a_chunk_is_read_by_its_id_in_any_spelling(world: World) -> None:
+    world.put("がぎ.html", a_page({"rule-a": "名: 文。"}))
+    chunk, url = world.read.chunk(unicodedata.normalize("NFD", "がぎ#rule-a"))
+    assert (chunk.id, url) == ("がぎ#rule-a", "/school_asset/がぎ.html#rule-a")
+
+
+@pytest.mark.parametrize(("id", "error"), [("no-mark", Invalid), ("#a", Invalid), ("a#", Invalid), ("a#b", NotFound)])
+def test_an_id_of_the_wrong_shape_is_invalid_and_an_unknown_one_not_found(
+    world: World, id: str, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        world.read.chunk(id)
+
+
+def test_concepts_come_with_their_links(world: World) -> None:
+    concepts, cursor = world.read.concepts(Filters(type="tip"), None)
+    assert [(item.title, url.rpartition("#")[2]) for item, url in concepts] == [
+        ("検算の習慣", "tip-check"),
+        ("符号のコツ", "tip-sign"),
+    ]
+    assert cursor is None

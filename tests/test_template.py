@@ -1,0 +1,169 @@
+"""The template, the settings and the functions say the same."""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+SETTINGS = ROOT / "layers" / "sakuin" / "sakuin" / "settings.py"
+# AWS itself, or Powertools, reads these.
+NOT_OURS = {"POWERTOOLS_SERVICE_NAME", "POWERTOOLS_LOG_LEVEL"}
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads `!Ref X` as {"Ref": X}, and the like."""
+
+
+def _intrinsic(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
+    if isinstance(node, yaml.MappingNode):
+        return {suffix: loader.construct_mapping(node, deep=True)}
+    if isinstance(node, yaml.SequenceNode):
+        return {suffix: loader.construct_sequence(node, deep=True)}
+    assert isinstance(node, yaml.ScalarNode)
+    return {suffix: loader.construct_scalar(node)}
+
+
+_Loader.add_multi_constructor("!", _intrinsic)
+TEMPLATE: dict[str, Any] = yaml.load((ROOT / "template.yaml").read_text(encoding="utf-8"), _Loader)  # noqa: S506
+GLOBAL: dict[str, Any] = TEMPLATE["Globals"]["Function"]
+
+
+def resources(kind: str) -> dict[str, dict[str, Any]]:
+    """The properties of all resources of a type, by their logical ids."""
+    return {name: one.get("Properties", {}) for name, one in TEMPLATE["Resources"].items() if one["Type"] == kind}
+
+
+FUNCTIONS = resources("AWS::Serverless::Function")
+QUEUES = resources("AWS::SQS::Queue")
+WORK_QUEUES = {name: queue for name, queue in QUEUES.items() if "RedrivePolicy" in queue}
+
+
+def triggers() -> list[tuple[str, dict[str, Any]]]:
+    """Each function that reads a queue, with its event's properties."""
+    return [
+        (name, event["Properties"])
+        for name, function in FUNCTIONS.items()
+        for event in function.get("Events", {}).values()
+        if event["Type"] == "SQS"
+    ]
+
+
+def names_in_settings() -> set[str]:
+    """The environment variables that a function's `Settings` read: their constants in capitals."""
+    module = ast.parse(SETTINGS.read_text(encoding="utf-8"))
+    tree = next(node for node in module.body if isinstance(node, ast.ClassDef) and node.name == "Settings")
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {text for text in texts if text.isupper() and "_" in text and text.replace("_", "").isalnum()}
+
+
+def test_the_template_sets_what_the_settings_read_and_nothing_else() -> None:
+    assert set(GLOBAL["Environment"]["Variables"]) - NOT_OURS == names_in_settings()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_s_handler_exists(name: str) -> None:
+    module, _, attribute = (FUNCTIONS[name].get("Handler") or GLOBAL["Handler"]).rpartition(".")
+    app = ROOT / FUNCTIONS[name]["CodeUri"] / f"{module}.py"
+    tree = ast.parse(app.read_text(encoding="utf-8"))
+    targets = [ast.unparse(target) for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+    assert attribute in targets
+
+
+def test_every_function_folder_is_deployed() -> None:
+    folders = {path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("functions/*/app.py")}
+    assert folders == {function["CodeUri"] for function in FUNCTIONS.values()}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_keeps_its_logs_for_a_while_in_a_group_and_a_role_of_its_own(name: str) -> None:
+    group = FUNCTIONS[name]["LoggingConfig"]["LogGroup"]["Ref"]
+    assert "RetentionInDays" in resources("AWS::Logs::LogGroup")[group]
+    roles = [str(function["Role"]) for function in FUNCTIONS.values()]
+    assert len(roles) == len(set(roles))
+
+
+def test_every_log_group_has_a_retention() -> None:
+    assert all("RetentionInDays" in group for group in resources("AWS::Logs::LogGroup").values())
+
+
+@pytest.mark.parametrize("name", WORK_QUEUES)
+def test_a_queue_gives_up_after_five_tries_into_dead_letters_kept_for_two_weeks(name: str) -> None:
+    redrive = WORK_QUEUES[name]["RedrivePolicy"]
+    assert redrive["maxReceiveCount"] >= 5
+    dead_letters = redrive["deadLetterTargetArn"]["GetAtt"].removesuffix(".Arn")
+    assert QUEUES[dead_letters]["MessageRetentionPeriod"] == 1_209_600
+
+
+def test_every_queue_is_encrypted_by_a_key_that_s3_can_use() -> None:
+    assert all(queue["SqsManagedSseEnabled"] is True for queue in QUEUES.values())
+    assert not any("KmsMasterKeyId" in queue for queue in QUEUES.values())
+
+
+def test_every_queue_with_dead_letters_is_read() -> None:
+    read = {event["Queue"]["GetAtt"].removesuffix(".Arn") for _, event in triggers()}
+    assert read == set(WORK_QUEUES)
+
+
+@pytest.mark.parametrize(("name", "event"), triggers())
+def test_a_queue_s_reader_reports_single_failures_and_has_time(name: str, event: dict[str, Any]) -> None:
+    queue = QUEUES[event["Queue"]["GetAtt"].removesuffix(".Arn")]
+    assert event["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert event["ScalingConfig"]["MaximumConcurrency"] >= 2
+    assert queue["VisibilityTimeout"] >= 6 * FUNCTIONS[name]["Timeout"]
+    assert "ReservedConcurrentExecutions" not in FUNCTIONS[name]
+
+
+@pytest.mark.parametrize("name", [name for name, one in FUNCTIONS.items() if not one.get("Events")])
+def test_a_function_behind_the_gateway_answers_before_the_gateway_gives_up(name: str) -> None:
+    assert FUNCTIONS[name]["Timeout"] < 30
+
+
+def test_the_bucket_is_private_versioned_and_encrypted_and_waits_for_the_queue_s_policy() -> None:
+    ((name, bucket),) = resources("AWS::S3::Bucket").items()
+    assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert len(bucket["PublicAccessBlockConfiguration"]) == 4
+    assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert TEMPLATE["Resources"][name]["DependsOn"] == "SakuinMaterialQueuePolicy"
+    assert TEMPLATE["Resources"][name]["DeletionPolicy"] == "Retain"
+
+
+def test_the_bucket_tells_the_queue_of_every_upload_and_removal() -> None:
+    ((_, bucket),) = resources("AWS::S3::Bucket").items()
+    told = bucket["NotificationConfiguration"]["QueueConfigurations"]
+    assert {one["Event"] for one in told} == {"s3:ObjectCreated:*", "s3:ObjectRemoved:*"}
+
+
+def statements() -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (name, statement)
+        for name, role in resources("AWS::IAM::Role").items()
+        for policy in role["Policies"]
+        for statement in policy["PolicyDocument"]["Statement"]
+    ]
+
+
+def test_no_permission_is_for_everything_but_traces_which_have_no_resource() -> None:
+    for name, statement in statements():
+        actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
+        assert not any("*" in action for action in actions), (name, actions)
+        if statement["Resource"] == "*":
+            assert all(action.startswith("xray:") for action in actions), (name, actions)
+
+
+def test_whoever_reads_pages_may_list_the_bucket_so_that_a_missing_one_is_404() -> None:
+    allowed: dict[str, set[str]] = {}
+    for name, statement in statements():
+        actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
+        allowed.setdefault(name, set()).update(actions)
+    for name, actions in allowed.items():
+        if "s3:GetObject" in actions:
+            assert "s3:ListBucket" in actions, name
+
+
+def test_only_the_api_and_the_mcp_function_are_reached_over_http() -> None:
+    routes = {route["RouteKey"] for route in resources("AWS::ApiGatewayV2::Route").values()}
+    assert routes == {"ANY /mcp", "ANY /mcp/{mcp_id}", "$default"}
