@@ -1,0 +1,115 @@
+"""The template on the emulator, deployed as `sam deploy` would."""
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
+
+from sakuin_local.archives import zipped
+from sakuin_local.aws import client
+from sakuin_local.emulator import Emulator
+from sakuin_local.errors import LocalError
+from sakuin_local.layers import layer_archive
+from sakuin_local.template import Template, packaged, read_template
+
+if TYPE_CHECKING:
+    from types_boto3_cloudformation import CloudFormationClient
+
+ARTIFACTS = "sakuin-artifacts"
+
+
+def put_secret(emulator: Emulator, name: str, value: str) -> None:
+    """Store it under this name."""
+    secrets = client(emulator, "secretsmanager")
+    try:
+        secrets.create_secret(Name=name, SecretString=value)
+    except secrets.exceptions.ResourceExistsException:
+        secrets.put_secret_value(SecretId=name, SecretString=value)
+
+
+def uploaded_template(emulator: Emulator, file: Path, *, minor: str) -> Template:
+    """The template with its code uploaded; the same code has the same name, so nothing is deployed again."""
+    template = read_template(file)
+    s3 = client(emulator, "s3")
+    s3.create_bucket(Bucket=ARTIFACTS)
+    root = file.parent
+
+    def upload(name: str, folder: Path) -> str:
+        is_layer = template["Resources"][name]["Type"] == "AWS::Serverless::LayerVersion"
+        body = layer_archive(folder, minor=minor) if is_layer else zipped(folder)
+        key = f"{name}-{hashlib.sha256(body).hexdigest()[:16]}.zip"
+        s3.put_object(Bucket=ARTIFACTS, Key=key, Body=body)
+        return f"s3://{ARTIFACTS}/{key}"
+
+    return packaged(template, root, upload)
+
+
+def deploy(emulator: Emulator, stack: str, template: Template, parameters: Mapping[str, str]) -> dict[str, str]:
+    """Create or update the stack and wait for it; its outputs."""
+    formation = client(emulator, "cloudformation")
+    known = template["Parameters"]
+    unknown = sorted(set(parameters) - set(known))
+    if unknown:
+        raise LocalError(f"template.yaml has no parameter {', '.join(unknown)}")
+    _submit(formation, stack, json.dumps(template), parameters)
+    status, reason = _settled(formation, stack)
+    if status not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
+        raise LocalError(f"the deployment ended in {status} {reason}\n{_failures(formation, stack)}")
+    described = formation.describe_stacks(StackName=stack)["Stacks"][0]
+    return {each["OutputKey"]: each["OutputValue"] for each in described.get("Outputs", [])}
+
+
+def _submit(formation: "CloudFormationClient", stack: str, body: str, parameters: Mapping[str, str]) -> None:
+    submit = formation.update_stack if _exists(formation, stack) else formation.create_stack
+    try:
+        submit(
+            StackName=stack,
+            TemplateBody=body,
+            Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"],
+            Parameters=[{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
+        )
+    except ClientError as error:
+        if "No updates are to be performed" not in str(error):
+            raise LocalError(f"the template was refused: {error}") from error
+
+
+def _exists(formation: "CloudFormationClient", stack: str) -> bool:
+    """Whether there is a stack to update; one whose creation failed is removed, as it cannot be updated."""
+    status, _ = _status(formation, stack)
+    if status in ("CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"):
+        formation.delete_stack(StackName=stack)
+        status, _ = _settled(formation, stack)
+    return status != "DELETE_COMPLETE"
+
+
+def _settled(formation: "CloudFormationClient", stack: str, *, timeout_s: float = 120) -> tuple[str, str]:
+    deadline = time.monotonic() + timeout_s
+    while True:
+        status, reason = _status(formation, stack)
+        if not status.endswith("IN_PROGRESS"):
+            return status, reason
+        if time.monotonic() > deadline:
+            raise LocalError(f"the deployment is still {status} after {timeout_s:.0f} s")
+        time.sleep(0.05)
+
+
+def _status(formation: "CloudFormationClient", stack: str) -> tuple[str, str]:
+    """Its status and why; a stack that is not there counts as deleted."""
+    try:
+        described = formation.describe_stacks(StackName=stack)["Stacks"][0]
+    except ClientError:
+        return "DELETE_COMPLETE", ""
+    return described["StackStatus"], described.get("StackStatusReason", "")
+
+
+def _failures(formation: "CloudFormationClient", stack: str) -> str:
+    events = formation.describe_stack_events(StackName=stack)["StackEvents"]
+    return "\n".join(
+        f"  {event['LogicalResourceId']} ({event['ResourceType']}): {event.get('ResourceStatusReason', '')}"
+        for event in reversed(events)
+        if event["ResourceStatus"].endswith("FAILED")
+    )

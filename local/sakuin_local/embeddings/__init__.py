@@ -1,0 +1,1 @@
+"""An OpenAI-compatible embeddings endpoint on a model that ships inside a package."""

@@ -1,0 +1,42 @@
+"""Vectors kept on disk by model and text, so that a second start embeds nothing again."""
+
+import hashlib
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sakuin_local.embeddings.model import NAME, Text, Vector
+
+
+class VectorCache:
+    """One SQLite file; used from one thread at a time."""
+
+    def __init__(self, file: Path) -> None:
+        # It may be opened by another thread than the one that serves.
+        self._connection = sqlite3.connect(file, check_same_thread=False)
+        # What is lost in a power cut is computed again.
+        self._connection.execute("pragma journal_mode = wal")
+        self._connection.execute("pragma synchronous = off")
+        self._connection.execute("create table if not exists vector (key blob primary key, value blob) without rowid")
+
+    def found(self, texts: Sequence[Text]) -> dict[Text, Vector]:
+        """Those that are here."""
+        vectors = {}
+        for text in set(texts):
+            row = self._connection.execute("select value from vector where key = ?", (_key(text),)).fetchone()
+            if row:
+                vectors[text] = np.frombuffer(row[0], dtype="<f4")
+        return vectors
+
+    def keep(self, vectors: Mapping[Text, Vector]) -> None:
+        """Store them."""
+        rows = [(_key(text), vector.tobytes()) for text, vector in vectors.items()]
+        with self._connection:
+            self._connection.executemany("insert or replace into vector values (?, ?)", rows)
+
+
+def _key(text: Text) -> bytes:
+    said = f"{NAME}\n{'query' if text.is_query else 'passage'}\n{text.text}"
+    return hashlib.sha256(said.encode()).digest()

@@ -1,0 +1,104 @@
+"""`POST /v1/embeddings`, `GET /v1/models` and `GET /healthz`, as the `openai` client speaks them."""
+
+import asyncio
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from sakuin_local.embeddings.cache import VectorCache
+from sakuin_local.embeddings.model import NAME, Model, Text, Vector
+from sakuin_local.embeddings.question import MAX_TOKENS, MAX_TOKENS_A_REQUEST, Question, Refused
+
+
+def application(model: Model, cache: VectorCache) -> Starlette:
+    """The endpoint on this model and this cache."""
+
+    async def embeddings(request: Request) -> JSONResponse:
+        try:
+            _allowed(request)
+            question = Question.of(await _json(request))
+            tokens = _counted(model, question.texts)
+        except Refused as refusal:
+            return _error(refusal)
+        vectors = await _vectors(model, cache, question.texts)
+        data = [
+            {"object": "embedding", "index": index, "embedding": _encoded(vectors[text], question)}
+            for index, text in enumerate(question.texts)
+        ]
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        return JSONResponse({"object": "list", "model": NAME, "data": data, "usage": usage})
+
+    async def models(request: Request) -> JSONResponse:
+        served = {"id": NAME, "object": "model", "created": 0, "owned_by": "sakuin"}
+        return JSONResponse({"object": "list", "data": [served]})
+
+    async def healthz(request: Request) -> JSONResponse:
+        return JSONResponse({"status": "ok"})
+
+    return Starlette(
+        routes=[
+            Route("/v1/embeddings", embeddings, methods=["POST"]),
+            Route("/v1/models", models),
+            Route("/healthz", healthz),
+        ]
+    )
+
+
+async def _vectors(model: Model, cache: VectorCache, texts: Sequence[Text]) -> dict[Text, Vector]:
+    """A vector for each text, from the cache where it is there; kept slice by slice as they come."""
+    vectors = cache.found(texts)
+    missing = [text for text in dict.fromkeys(texts) if text not in vectors]
+    position = 0
+    for part in model.embed(missing):
+        fresh = await asyncio.wrap_future(part)
+        new = dict(zip(missing[position : position + len(fresh)], fresh, strict=True))
+        position += len(fresh)
+        cache.keep(new)
+        vectors.update(new)
+    return vectors
+
+
+def _counted(model: Model, texts: Sequence[Text]) -> int:
+    counts = [model.tokens(text) for text in texts]
+    if max(counts) > MAX_TOKENS:
+        raise Refused(f"an input has {max(counts)} tokens, the maximum is {MAX_TOKENS}", parameter="input")
+    if sum(counts) > MAX_TOKENS_A_REQUEST:
+        raise Refused(
+            f"the inputs have {sum(counts)} tokens together, the maximum is {MAX_TOKENS_A_REQUEST}",
+            parameter="input",
+        )
+    return sum(counts)
+
+
+def _encoded(vector: Vector, question: Question) -> str | list[float]:
+    padded = np.zeros(question.dimensions, dtype="<f4")
+    padded[: len(vector)] = vector
+    return base64.b64encode(padded.tobytes()).decode() if question.base64 else [float(number) for number in padded]
+
+
+def _allowed(request: Request) -> None:
+    if not request.headers.get("authorization", "").startswith("Bearer "):
+        raise Refused("no API key was sent", parameter="authorization", status=401)
+
+
+async def _json(request: Request) -> Any:
+    try:
+        return await request.json()
+    except ValueError as error:
+        raise Refused(f"the body is not JSON: {error}", parameter="body") from error
+
+
+def _error(refusal: Refused) -> JSONResponse:
+    error = {
+        "message": str(refusal),
+        "type": "invalid_request_error",
+        "param": refusal.parameter,
+        "code": None,
+    }
+    return JSONResponse({"error": error}, refusal.status)

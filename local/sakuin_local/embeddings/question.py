@@ -1,0 +1,64 @@
+"""What a request to `/v1/embeddings` asks for, held to OpenAI's limits."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sakuin_local.embeddings.model import DIMENSIONS, NAME, Text
+
+# https://platform.openai.com/docs/api-reference/embeddings/create
+MAX_INPUTS = 2_048
+MAX_TOKENS = 8_192
+MAX_TOKENS_A_REQUEST = 300_000
+MAX_DIMENSIONS = 3_072
+
+
+class Refused(ValueError):
+    """A request that OpenAI would refuse too, or that this model cannot serve."""
+
+    def __init__(self, message: str, *, parameter: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request that can be served."""
+
+    texts: tuple[Text, ...]
+    dimensions: int
+    base64: bool
+
+    @classmethod
+    def of(cls, body: Any) -> "Question":
+        """From the JSON body; what cannot be served raises `Refused`."""
+        if not isinstance(body, dict):
+            raise Refused("the body is not a JSON object", parameter="body")
+        if body.get("model") != NAME:
+            raise Refused(f"the model {body.get('model')!r} does not exist", parameter="model", status=404)
+        encoding = body.get("encoding_format", "float")
+        if encoding not in ("float", "base64"):
+            raise Refused("encoding_format is 'float' or 'base64'", parameter="encoding_format")
+        return cls(_texts(body.get("input")), _dimensions(body.get("dimensions", DIMENSIONS)), encoding == "base64")
+
+
+def _dimensions(wanted: Any) -> int:
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or not DIMENSIONS <= wanted <= MAX_DIMENSIONS:
+        raise Refused(
+            f"this model has {DIMENSIONS} dimensions; more, up to {MAX_DIMENSIONS}, are filled with zeros, "
+            "which keeps every cosine; fewer it cannot give",
+            parameter="dimensions",
+        )
+    return wanted
+
+
+def _texts(given: Any) -> tuple[Text, ...]:
+    inputs = [given] if isinstance(given, str) else given
+    if not isinstance(inputs, list) or not inputs or len(inputs) > MAX_INPUTS:
+        raise Refused(f"input is a text or a list of 1 to {MAX_INPUTS} texts", parameter="input")
+    if not all(isinstance(text, str) and text for text in inputs):
+        raise Refused("an input is a text that is not empty; lists of tokens are not served here", parameter="input")
+    try:
+        return tuple(Text.of(text) for text in inputs)
+    except ValueError as error:
+        raise Refused(str(error), parameter="input") from error

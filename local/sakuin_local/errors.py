@@ -1,0 +1,13 @@
+"""What can go wrong on this machine; every message says what to do."""
+
+
+class LocalError(Exception):
+    """The stack cannot do what was asked; the message is for the person at the terminal."""
+
+
+class ServiceDied(LocalError):
+    """A program of the stack ended by itself."""
+
+
+class Stopped(LocalError):
+    """The person asked to stop while something was still starting."""

@@ -1,0 +1,42 @@
+"""The API keys of this machine, made once per data folder; the functions get only their hashes."""
+
+import json
+import secrets
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from sakuin.domain.keys import hash_of_key, new_key
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKeys:
+    """`knowledge` opens `/mcp`, `admin` opens `/v1/…`; hashes are made with `pepper`."""
+
+    knowledge: str = field(repr=False)
+    admin: str = field(repr=False)
+    pepper: str = field(repr=False)
+
+
+def api_keys_of(folder: Path) -> ApiKeys:
+    """The data folder's keys, readable by its owner only."""
+    file = folder / "keys.json"
+    if file.exists():
+        return ApiKeys(**json.loads(file.read_text()))
+    keys = ApiKeys(new_key(), new_key(), secrets.token_urlsafe(32))
+    file.touch(mode=0o600)
+    file.write_text(json.dumps(asdict(keys)))
+    return keys
+
+
+def secret_value(keys: ApiKeys, *, supabase_service_key: str) -> str:
+    """What Secrets Manager holds, as the functions read it."""
+    return json.dumps(
+        {
+            "supabase_service_key": supabase_service_key,
+            # The endpoint on this machine takes any.
+            "openai_api_key": "local",
+            "key_pepper": keys.pepper,
+            "knowledge_key_hashes": [hash_of_key(keys.knowledge, keys.pepper)],
+            "admin_key_hashes": [hash_of_key(keys.admin, keys.pepper)],
+        }
+    )

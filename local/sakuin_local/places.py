@@ -1,0 +1,11 @@
+"""Where things are in a clone: this package is installed from it in place."""
+
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+TOOLS = REPOSITORY / ".tools"
+TEMPLATE = REPOSITORY / "template.yaml"
+MIGRATIONS = REPOSITORY / "supabase" / "migrations"
+EMULATOR = TOOLS / "emulator" / "bin"
+UV = REPOSITORY / ".venv" / "bin" / "uv"
+SAMPLES = REPOSITORY / "samples"

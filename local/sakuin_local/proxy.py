@@ -1,0 +1,138 @@
+"""A small HTTP proxy on this machine: another path on another port, everything else untouched."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import httpcore
+
+from sakuin_local.addresses import LOOPBACK
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+# RFC 9110, 7.6.1: these speak of one connection only.
+HOP_BY_HOP = frozenset(
+    {
+        b"connection",
+        # Answered here: the body is read before it is sent on.
+        b"expect",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+    }
+)
+# The functions may take 30 s, and a cold start comes before them.
+TIMEOUTS = {"connect": 2.0, "read": 90.0, "write": 30.0, "pool": 90.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a request goes: a port of this machine, and the path and query as they are sent."""
+
+    port: int
+    path: bytes
+
+
+# From a path with its query, as it came; None is an address that is not there (yet).
+Route = Callable[[bytes], Target | None]
+
+
+def prefix_removed(prefix: bytes, port: int) -> Route:
+    """`/rest/v1/thing` → `/thing`, as hosted Supabase does in front of PostgREST."""
+
+    def route(path: bytes) -> Target | None:
+        if path != prefix and not path.startswith((prefix + b"/", prefix + b"?")):
+            return None
+        rest = path.removeprefix(prefix)
+        return Target(port, rest if rest.startswith(b"/") else b"/" + rest)
+
+    return route
+
+
+class Proxy:
+    """An ASGI application that forwards each request to where `route` says, at most `at_once` at a time.
+
+    The headers in `added` are sent along, in place of those of the same name.
+    """
+
+    def __init__(self, route: Route, *, at_once: int = 100, added: Headers | None = None) -> None:
+        self._route = route
+        self._added = added or []
+        self._turn = asyncio.Semaphore(at_once)
+        # A new connection each: one kept open may be closed by the other side under the next POST.
+        self._pool = httpcore.AsyncConnectionPool(max_connections=None, max_keepalive_connections=0)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        target = self._route(_path(scope))
+        if target is None:
+            await _answer(send, 404, "nothing is at this address; is the stack still starting?")
+            return
+        body = await _whole_body(receive)
+        async with self._turn, AsyncExitStack() as stack:
+            try:
+                response = await stack.enter_async_context(
+                    self._pool.stream(
+                        scope["method"],
+                        httpcore.URL(scheme=b"http", host=LOOPBACK, port=target.port, target=target.path),
+                        headers=_forwarded(scope["headers"], body, self._added),
+                        content=body,
+                        extensions={"timeout": TIMEOUTS},
+                    )
+                )
+            except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
+                await _answer(send, 502, f"port {target.port} does not answer: {type(error).__name__} {error}")
+                return
+            headers = [(name, value) for name, value in response.headers if name.lower() not in HOP_BY_HOP]
+            await send({"type": "http.response.start", "status": response.status, "headers": headers})
+            async for part in _parts(response):
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+
+
+async def _parts(response: httpcore.Response) -> AsyncIterator[bytes]:
+    async for part in response.aiter_stream():
+        yield part
+
+
+def _path(scope: Scope) -> bytes:
+    raw: bytes = scope["raw_path"]
+    query: bytes = scope["query_string"]
+    return raw + b"?" + query if query else raw
+
+
+async def _whole_body(receive: Receive) -> bytes:
+    parts = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            break
+        parts.append(message.get("body", b""))
+        if not message.get("more_body"):
+            break
+    return b"".join(parts)
+
+
+def _forwarded(headers: Headers, body: bytes, added: Headers) -> Headers:
+    left_out = {b"content-length", *HOP_BY_HOP, *(name for name, _ in added)}
+    kept = [(name, value) for name, value in headers if name not in left_out] + added
+    had_length = any(name in (b"content-length", b"transfer-encoding") for name, _ in headers)
+    return [*kept, (b"content-length", str(len(body)).encode())] if had_length else kept
+
+
+async def _answer(send: Send, status: int, message: str) -> None:
+    body = json.dumps({"message": message}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

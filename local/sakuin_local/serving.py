@@ -1,0 +1,58 @@
+"""An ASGI application served from a thread of this process, on this machine only."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+
+from sakuin_local.addresses import LOOPBACK
+from sakuin_local.errors import LocalError
+
+
+@contextmanager
+def served(application: Any, *, port: int = 0) -> Iterator[int]:
+    """Serve while the block runs; yields the port, a free one for 0."""
+    listening = listen(port)
+    server = uvicorn.Server(configuration(application))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    while not server.started and thread.is_alive():
+        time.sleep(0.005)
+    try:
+        yield int(listening.getsockname()[1])
+    finally:
+        server.should_exit = True
+        thread.join(timeout=3)
+        listening.close()
+
+
+def configuration(application: Any) -> uvicorn.Config:
+    """A server that adds no header and says nothing."""
+    return uvicorn.Config(
+        application,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        ws="none",
+        timeout_graceful_shutdown=1,
+    )
+
+
+def listen(port: int) -> socket.socket:
+    """A listening socket; a port somebody else has is said plainly."""
+    # asyncio turns Nagle's delay (40 ms an answer) off only for sockets that name their protocol.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((LOOPBACK, port))
+    except OSError as error:
+        listening.close()
+        raise LocalError(f"port {port} is taken: stop what listens there, or choose another with --port") from error
+    listening.listen(128)
+    return listening

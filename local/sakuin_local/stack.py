@@ -1,0 +1,153 @@
+"""The whole stack: services side by side, then the template deployed on them."""
+
+import platform
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sakuin_local.addresses import LOOPBACK, stable_ports
+from sakuin_local.database import PORTS as DATABASE_PORTS
+from sakuin_local.database import Database, database_of
+from sakuin_local.embeddings.service import start_embeddings
+from sakuin_local.emulator import (
+    ACCESS_KEY,
+    REGION,
+    SECRET_KEY,
+    Emulator,
+    edge,
+    minor_version,
+    wipe_temporary,
+)
+from sakuin_local.emulator import start as start_emulator
+from sakuin_local.environment_file import write_environment
+from sakuin_local.keys import ApiKeys, api_keys_of, secret_value
+from sakuin_local.layers import build_layers
+from sakuin_local.places import MIGRATIONS, TEMPLATE
+from sakuin_local.processes import Programs
+from sakuin_local.proxy import Proxy, Target
+from sakuin_local.serving import served
+from sakuin_local.steps import Steps
+from sakuin_local.template import Template
+from sakuin_local.tokens import keys_of
+
+PORTS = (*DATABASE_PORTS, "emulator", "aws", "embeddings")
+STACK = "sakuin"
+SECRET = "sakuin/local"  # noqa: S105 - its name
+# More let a burst start a worker each: the same throughput, and a worst wait four times as long.
+REQUESTS_AT_ONCE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A running one: `environment` is what `<folder>/env` holds, `programs.check()` tells whether all run."""
+
+    url: str
+    api_key: str
+    outputs: Mapping[str, str]
+    environment: Mapping[str, str]
+    programs: Programs
+
+
+class _Address:
+    """Where the deployed HTTP API is, known once it is deployed."""
+
+    def __init__(self) -> None:
+        self.prefix = b""
+        self.port = 0
+
+    def __call__(self, path: bytes) -> Target | None:
+        return Target(self.port, self.prefix + path) if self.prefix else None
+
+
+@contextmanager
+def running_stack(folder: Path, steps: Steps, *, port: int) -> Iterator[Stack]:
+    """Everything, deployed and answering at `port` (0: a free one); stopped when the block ends."""
+    address = _Address()
+    programs = Programs(folder)
+    with ExitStack() as until_the_end:
+        until_the_end.callback(wipe_temporary, folder)
+        until_the_end.callback(programs.stop)
+        front = until_the_end.enter_context(served(Proxy(address, at_once=REQUESTS_AT_ONCE), port=port))
+        ports = stable_ports(folder / "ports.json", PORTS)
+        aws = Emulator(ports["emulator"], edge_port=ports["aws"])
+        until_the_end.enter_context(edge(aws))
+        api_keys = api_keys_of(folder)
+        minor = minor_version()
+
+        def database() -> Database:
+            return until_the_end.enter_context(database_of(folder, programs, ports, migrations=MIGRATIONS))
+
+        def deployment() -> dict[str, str]:
+            # The AWS SDK takes half a second to load, while the emulator does too.
+            from sakuin_local.deployment import deploy, put_secret, uploaded_template
+
+            emulator.result()
+            put_secret(aws, SECRET, secret_value(api_keys, supabase_service_key=keys_of(folder).service))
+            layers.result()
+            template = uploaded_template(aws, TEMPLATE, minor=minor)
+            return deploy(aws, STACK, template, parameters(template, ports, minor=minor))
+
+        layers = steps.start("Lambda layers", lambda: build_layers(TEMPLATE, programs, minor=minor))
+        emulator = steps.start("AWS emulator", lambda: start_emulator(folder, programs, aws))
+        embeddings = steps.start("embeddings", lambda: start_embeddings(folder, programs, port=ports["embeddings"]))
+        supabase = steps.start("Postgres, migrations, PostgREST", database)
+        deployed = steps.start("template.yaml deployed", deployment)
+        steps.finish([layers, emulator, embeddings, supabase, deployed])
+
+        outputs = deployed.result()
+        address.port = ports["emulator"]
+        address.prefix = f"/_aws/execute-api/{outputs['ApiId']}/$default".encode()
+        url = f"http://{LOOPBACK}:{front}"
+        environment = _environment(url, api_keys, outputs, aws, supabase.result(), ports)
+        write_environment(folder / "env", environment)
+        until_the_end.callback((folder / "env").unlink, missing_ok=True)
+        yield Stack(url, api_keys.knowledge, outputs, environment, programs)
+
+
+def parameters(template: Template, ports: Mapping[str, int], *, minor: str) -> dict[str, str]:
+    """The template's parameters on this machine: going to the cloud changes these, and nothing else."""
+    runtimes: list[str] = template["Parameters"]["PythonRuntime"]["AllowedValues"]
+    runtime = f"python{minor}"
+    return {
+        # The emulator runs handlers on its own Python whatever this says.
+        "PythonRuntime": runtime if runtime in runtimes else runtimes[-1],
+        "Architecture": "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64",
+        "SecretName": SECRET,
+        "SupabaseUrl": f"http://{LOOPBACK}:{ports['rest']}",
+        "OpenAiBaseUrl": f"http://{LOOPBACK}:{ports['embeddings']}/v1",
+        "EmbeddingModel": "multilingual-e5-small",
+        "EmbeddingDimensions": "1536",
+        "EmbeddingQueryPrefix": "query: ",
+        "EmbeddingPassagePrefix": "passage: ",
+        "BaseUrl": "",
+    }
+
+
+def _environment(
+    url: str,
+    keys: ApiKeys,
+    outputs: Mapping[str, str],
+    emulator: Emulator,
+    database: Database,
+    ports: Mapping[str, int],
+) -> dict[str, str]:
+    return {
+        "SAKUIN_URL": url,
+        "SAKUIN_API_KEY": keys.knowledge,
+        "SAKUIN_ADMIN_KEY": keys.admin,
+        "SAKUIN_BUCKET": outputs["MaterialsBucket"],
+        "SAKUIN_STACK": STACK,
+        "SAKUIN_SECRET": SECRET,
+        "SAKUIN_QUEUE_URL": outputs["MaterialQueueUrl"],
+        "SAKUIN_DEAD_LETTERS_URL": outputs["MaterialDeadLettersUrl"],
+        "SAKUIN_SUPABASE_URL": database.rest_url,
+        "SAKUIN_SUPABASE_SERVICE_KEY": database.service_key,
+        "SAKUIN_SUPABASE_ANON_KEY": database.anon_key,
+        "SAKUIN_DATABASE_DSN": database.dsn_postgres,
+        "SAKUIN_OPENAI_BASE_URL": f"http://{LOOPBACK}:{ports['embeddings']}/v1",
+        "AWS_ENDPOINT_URL": emulator.endpoint,
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+        "AWS_DEFAULT_REGION": REGION,
+    }

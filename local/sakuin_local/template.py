@@ -1,0 +1,57 @@
+"""Reading a SAM template and pointing its code at uploaded archives, as `sam package` does."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Template = dict[str, Any]
+# From a resource's name and the folder its code is in, to where the archive was uploaded.
+Upload = Callable[[str, Path], str]
+
+CODE = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML with CloudFormation's short forms."""
+
+
+def _short_form(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
+    value: Any
+    if isinstance(node, yaml.ScalarNode):
+        value = loader.construct_scalar(node)
+    elif isinstance(node, yaml.SequenceNode):
+        value = loader.construct_sequence(node, deep=True)
+    else:
+        value = loader.construct_mapping(node, deep=True)  # type: ignore[arg-type]  # the third kind of node
+    if suffix == "GetAtt" and isinstance(value, str):
+        value = value.split(".", 1)
+    return {suffix if suffix in ("Ref", "Condition") else f"Fn::{suffix}": value}
+
+
+_Loader.add_multi_constructor("!", _short_form)
+# `2012-10-17` is a policy's version, not a day.
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def read_template(file: Path) -> Template:
+    """The template with CloudFormation's long forms, as it can be sent as JSON."""
+    # The loader is a safe one with more tags.
+    loaded: Template = yaml.load(file.read_text(), Loader=_Loader)  # noqa: S506
+    return loaded
+
+
+def packaged(template: Template, root: Path, upload: Upload) -> Template:
+    """A copy in which every local folder of code is the address that `upload` gave."""
+    done = deepcopy(template)
+    for name, resource in done["Resources"].items():
+        key = CODE.get(resource["Type"])
+        uri = resource.get("Properties", {}).get(key) if key else None
+        if isinstance(uri, str) and not uri.startswith("s3://"):
+            resource["Properties"][key] = upload(name, (root / uri).resolve())
+    return done

@@ -1,0 +1,85 @@
+"""`sakuin up`: from nothing running to an answer, and back to nothing on Ctrl-C."""
+
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from sakuin_local import samples
+from sakuin_local.asking import asked
+from sakuin_local.data_folder import claimed
+from sakuin_local.errors import LocalError, Stopped
+from sakuin_local.stack import Stack, running_stack
+from sakuin_local.steps import Steps
+from sakuin_local.warm import warm_api, warm_mcp
+from sakuin_local.welcome import QUESTION, show_answer, show_connection
+
+HOW_OFTEN_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the person asked for; port 0 is a free one."""
+
+    data: Path
+    port: int = 8787
+    fresh: bool = False
+    samples: bool = True
+
+
+def up(options: Options, *, output: Console, progress: Console) -> int:
+    """Run the stack until a signal comes; the exit code: 0 when it was stopped, 1 when something failed."""
+    stop = _stop_on_signals()
+    folder = options.data.resolve()
+    try:
+        with claimed(folder, fresh=options.fresh) as ended:
+            if ended:
+                progress.print(f"ended what an earlier start left running: {', '.join(ended)}", highlight=False)
+            _run(folder, options, stop, output, progress)
+    except Stopped:
+        progress.print("stopped")
+    except LocalError as error:
+        progress.print(Text.assemble(("✗ ", "red"), str(error)), soft_wrap=True)
+        return 1
+    return 0
+
+
+def _run(folder: Path, options: Options, stop: threading.Event, output: Console, progress: Console) -> None:
+    with Steps(progress, stop) as steps:
+        stack_of_folder = running_stack(folder, steps, port=options.port)
+        with stack_of_folder as stack:
+            api = steps.start("function api", lambda: warm_api(stack))
+            if options.samples:
+                answer = steps.start("sample pages, a first search", lambda: _first_answer(stack, folder))
+                steps.finish([api, answer], watch=stack.programs.check)
+            else:
+                mcp = steps.start("function mcp", lambda: warm_mcp(stack))
+                steps.finish([api, mcp], watch=stack.programs.check)
+            steps.close()
+            if options.samples:
+                show_answer(output, answer.result())
+            show_connection(output, url=stack.url, api_key=stack.api_key)
+            output.print(f"ready {stack.url}/mcp", highlight=False, soft_wrap=True)
+            while not stop.wait(HOW_OFTEN_S):
+                stack.programs.check()
+            progress.print("stopping …")
+
+
+def _first_answer(stack: Stack, folder: Path) -> dict[str, Any]:
+    samples.load(stack, folder)
+    return asked(stack, QUESTION)
+
+
+def _stop_on_signals() -> threading.Event:
+    """Set by Ctrl-C and its like; installed before anything is started."""
+    stop = threading.Event()
+    handler: Callable[[int, FrameType | None], None] = lambda *_: stop.set()  # noqa: E731 - its type is the point
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, handler)
+    return stop

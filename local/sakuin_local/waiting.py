@@ -1,0 +1,24 @@
+"""Waiting for a server of ours to answer, without waiting for one that has died."""
+
+import time
+from collections.abc import Callable
+
+from sakuin_local.errors import LocalError
+from sakuin_local.processes import Programs, Running, tail
+
+
+def until_ready(running: Running, programs: Programs, probe: Callable[[], bool], *, timeout_s: float = 60) -> None:
+    """Return when `probe` is true; a connection that is refused means not yet."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            if probe():
+                return
+        except OSError:
+            pass
+        programs.check()
+        if time.monotonic() > deadline:
+            raise LocalError(
+                f"{running.record.name} did not answer within {timeout_s:.0f} s; see {running.log}\n{tail(running.log)}"
+            )
+        time.sleep(0.02)

@@ -1,0 +1,131 @@
+"""The deployed template on the local stack: started once, found through its outputs alone."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import httpx
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SAMPLES = REPOSITORY / "samples"
+READY_SECONDS = 240
+SEARCHABLE_SECONDS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """A running stack. `url` is the front door, `outputs` are the template's."""
+
+    environment: dict[str, str]
+    outputs: dict[str, str]
+
+    @property
+    def url(self) -> str:
+        return self.environment["SAKUIN_URL"]
+
+    @property
+    def bucket(self) -> str:
+        return self.outputs["MaterialsBucket"]
+
+    def client(self, service: str) -> Any:
+        """A boto3 client of the account that the stack is deployed to."""
+        return boto3.client(
+            service,
+            endpoint_url=self.environment["AWS_ENDPOINT_URL"],
+            region_name=self.environment["AWS_DEFAULT_REGION"],
+            aws_access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
+        )
+
+    def put(self, key: str, body: str | bytes) -> str:
+        """Uploads and waits until the version has been worked on; gives what became of it."""
+        body = body.encode() if isinstance(body, str) else body
+        answer = self.client("s3").put_object(Bucket=self.bucket, Key=key, Body=body)
+        return self.outcome(key, answer["VersionId"])
+
+    def delete(self, key: str) -> str:
+        """Deletes and waits; gives what became of the delete marker."""
+        answer = self.client("s3").delete_object(Bucket=self.bucket, Key=key)
+        return self.outcome(key, answer["VersionId"])
+
+    def outcome(self, key: str, version_id: str) -> str:
+        """What became of a version, once it has been worked on."""
+        asked = {"versions": [{"key": key, "version_id": version_id}]}
+        receipts = eventually(lambda: self.api("POST", "/v1/receipts", json=asked)["receipts"])
+        return str(receipts[0]["outcome"])
+
+    def api(self, method: str, path: str, **parts: Any) -> Any:
+        """A call of the REST API with the admin key."""
+        headers = {"Authorization": f"Bearer {self.environment['SAKUIN_ADMIN_KEY']}"}
+        answer = httpx.request(method, self.url + path, headers=headers, timeout=60, **parts)
+        answer.raise_for_status()
+        return answer.json()
+
+    def sakuin(self, *arguments: str) -> tuple[int, str]:
+        """The command as a person runs it: its exit code and what it prints."""
+        command = [str(Path(sys.executable).parent / "sakuin"), *arguments]
+        done = subprocess.run(  # noqa: S603 - the project's own command
+            command, env={**os.environ, **self.environment}, capture_output=True, text=True, timeout=300
+        )
+        return done.returncode, done.stdout
+
+    def search(self, query: str, **arguments: Any) -> dict[str, Any]:
+        """What an agent would get, by the command."""
+        options = [part for name, value in arguments.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+        code, output = self.sakuin("search", query, *options, "--json")
+        assert code == 0, output
+        answer: dict[str, Any] = json.loads(output)
+        return answer
+
+
+def eventually(look: Callable[[], Any]) -> Any:
+    """The first thing that `look` gives which is not empty; what never comes is a failure."""
+    until = time.monotonic() + SEARCHABLE_SECONDS
+    while time.monotonic() < until:
+        if found := look():
+            return found
+        # The one place where a test waits: for a queue, which tells nobody when it is done.
+        time.sleep(0.1)
+    raise AssertionError(f"nothing within {SEARCHABLE_SECONDS} seconds")
+
+
+@pytest.fixture(scope="session")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    """`sakuin up` in a data folder of its own, on a free port, with the samples."""
+    data = tmp_path_factory.mktemp("stack")
+    log = (data / "up.log").open("w+")
+    command = [str(Path(sys.executable).parent / "sakuin"), "up", "--port", "0", "--data", str(data / "data")]
+    process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=REPOSITORY)  # noqa: S603
+    try:
+        _wait_until_ready(process, data / "up.log")
+        environment = _environment(data / "data" / "env")
+        yield Deployed(environment, _outputs(environment))
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + READY_SECONDS
+    while not any(line.startswith("ready http") for line in log.read_text().splitlines()):
+        assert process.poll() is None, log.read_text()
+        assert time.monotonic() < until, log.read_text()
+        time.sleep(0.2)
+
+
+def _environment(file: Path) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in file.read_text().splitlines() if "=" in line)
+
+
+def _outputs(environment: dict[str, str]) -> dict[str, str]:
+    stacks = Deployed(environment, {}).client("cloudformation").describe_stacks(StackName=environment["SAKUIN_STACK"])
+    return {output["OutputKey"]: output["OutputValue"] for output in stacks["Stacks"][0]["Outputs"]}

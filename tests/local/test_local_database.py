@@ -1,0 +1,84 @@
+"""The local database is what hosted Supabase is, limits included."""
+
+import jwt
+import psycopg
+import pytest
+from postgrest.exceptions import APIError
+from sakuin_local.database import Database
+from supabase import Client, create_client
+
+OWNER = "11111111-1111-1111-1111-111111111111"
+
+
+@pytest.fixture
+def service(database: Database) -> Client:
+    return create_client(database.rest_url, database.service_key)
+
+
+def test_the_service_role_passes_row_level_security(service: Client) -> None:
+    assert service.table("note").select("id").eq("id", 7).execute().data == [{"id": 7}]
+
+
+def test_an_anonymous_caller_sees_nothing_of_a_table_with_row_level_security(database: Database) -> None:
+    anon = create_client(database.rest_url, database.anon_key)
+
+    assert anon.table("note").select("id").execute().data == []
+
+
+def test_a_signed_in_user_sees_what_the_policy_grants(database: Database) -> None:
+    def rows_of(user: str) -> int:
+        claims = {"role": "authenticated", "sub": user, "exp": 2_000_000_000}
+        token = jwt.encode(claims, database.jwt_secret, "HS256")
+        client = create_client(database.rest_url, database.anon_key)
+        client.postgrest.auth(token)
+        return len(client.table("note").select("id").limit(5).execute().data)
+
+    assert rows_of(OWNER) == 5
+    assert rows_of(OWNER.replace("1", "2")) == 0
+
+
+def test_a_key_signed_with_another_secret_is_refused(database: Database) -> None:
+    forged = jwt.encode({"role": "service_role"}, "another secret that is long enough for HS256", "HS256")
+
+    with pytest.raises(APIError) as refused:
+        create_client(database.rest_url, forged).table("note").select("id").execute()
+
+    assert refused.value.code == "PGRST301"
+
+
+def test_an_answer_is_cut_at_a_thousand_rows(service: Client) -> None:
+    assert len(service.table("note").select("id").execute().data) == 1000
+
+
+def test_statements_of_the_service_role_end_after_eight_seconds(service: Client) -> None:
+    assert service.rpc("current_limit").execute().data == "8s"
+
+
+def test_functions_see_who_asks(service: Client) -> None:
+    assert service.rpc("asked_as").execute().data == "service_role"
+
+
+def test_the_role_that_applies_migrations_is_no_superuser_and_owns_the_database(database: Database) -> None:
+    with psycopg.connect(database.dsn_postgres) as connection:
+        row = connection.execute(
+            "select rolsuper, pg_get_userbyid(datdba) from pg_roles, pg_database"
+            " where rolname = current_user and datname = current_database()"
+        ).fetchone()
+
+    assert row == (False, "postgres")
+
+
+def test_a_later_migrations_tables_are_served_without_a_restart(database: Database, service: Client) -> None:
+    with psycopg.connect(database.dsn_postgres, autocommit=True) as connection:
+        connection.execute("create table later (id int primary key)")
+        connection.execute("insert into later values (1)")
+
+    def rows() -> list[object]:
+        try:
+            return list(service.table("later").select("id").execute().data)
+        except APIError as error:
+            # Not read again yet.
+            assert error.code in ("42P01", "PGRST205"), error  # noqa: PT017
+            return []
+
+    assert any(rows() for _ in range(200))

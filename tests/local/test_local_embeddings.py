@@ -1,0 +1,134 @@
+"""The embeddings endpoint as the published client sees it."""
+
+import base64
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import openai
+import pytest
+from sakuin_local.embeddings.cache import VectorCache
+from sakuin_local.embeddings.endpoint import application
+from sakuin_local.embeddings.model import NAME, Model, Text
+from sakuin_local.serving import served
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return Model()
+
+
+@pytest.fixture(scope="module")
+def client(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[openai.OpenAI]:
+    cache = VectorCache(tmp_path_factory.mktemp("vectors") / "vectors.sqlite")
+    with served(application(model, cache)) as port:
+        yield openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="any", max_retries=0)
+
+
+def vectors(client: openai.OpenAI, *texts: str, dimensions: int = 1536) -> np.ndarray:
+    answer = client.embeddings.create(model=NAME, input=list(texts), dimensions=dimensions)
+    return np.array([each.embedding for each in answer.data])
+
+
+def test_a_passage_is_nearer_to_its_question_than_another_passage(client: openai.OpenAI) -> None:
+    question, right, wrong = vectors(
+        client,
+        "query: 二次方程式を公式で解きたい",
+        "passage: 二次方程式の解の公式",
+        "passage: 英語の関係代名詞",
+    )
+
+    assert question @ right > question @ wrong
+
+
+def test_zeros_fill_the_wanted_dimensions_and_keep_the_cosine(client: openai.OpenAI) -> None:
+    texts = ("query: たすき掛け", "passage: 因数分解の方法")
+    short, long = vectors(client, *texts, dimensions=384), vectors(client, *texts)
+
+    assert long.shape == (2, 1536)
+    assert not long[:, 384:].any()
+    assert short[0] @ short[1] == pytest.approx(long[0] @ long[1])
+
+
+def test_floats_and_base64_are_the_same_numbers(client: openai.OpenAI) -> None:
+    def embedded(encoding: Literal["float", "base64"]) -> list[float]:
+        # The client decodes base64 only where it chose it itself.
+        answer = client.embeddings.create(model=NAME, input="query: 判別式", encoding_format=encoding)
+        value: Any = answer.data[0].embedding
+        return list(value) if encoding == "float" else list(np.frombuffer(base64.b64decode(value), "<f4"))
+
+    assert embedded("float") == pytest.approx(embedded("base64"))
+
+
+def test_answers_come_in_the_order_of_the_inputs_with_the_same_text_twice(client: openai.OpenAI) -> None:
+    texts = [f"passage: 例題{number}" for number in (3, 1, 2, 1, 3)]
+    rows = vectors(client, *texts)
+
+    assert (rows[0] == rows[4]).all()
+    assert (rows[1] == rows[3]).all()
+    assert not (rows[0] == rows[1]).all()
+
+
+def test_text_after_a_nul_counts(client: openai.OpenAI) -> None:
+    cut, whole = vectors(client, "passage: 平方", "passage: 平方\0完成のやり方")
+
+    assert not (cut == whole).all()
+
+
+def test_a_lone_surrogate_is_no_failure(client: openai.OpenAI) -> None:
+    assert Text.of("passage: a\ud800b") == Text(is_query=False, text="a?b")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"input": "no prefix"}, "begins with 'query: ' or 'passage: '"),
+        ({"input": ""}, "not empty"),
+        ({"input": []}, "1 to 2048 texts"),
+        ({"input": ["query: a"] * 2049}, "1 to 2048 texts"),
+        ({"input": [1, 2]}, "lists of tokens"),
+        ({"input": "query: a", "dimensions": 256}, "384 dimensions"),
+        ({"input": "query: " + "あ" * 20_000}, "maximum is 8192"),
+    ],
+)
+def test_what_openai_or_the_model_would_not_take_is_refused(
+    client: openai.OpenAI, asked: dict[str, object], message: str
+) -> None:
+    with pytest.raises(openai.BadRequestError, match=message):
+        client.embeddings.create(model=NAME, **asked)  # type: ignore[arg-type]
+
+
+def test_another_model_is_not_found(client: openai.OpenAI) -> None:
+    with pytest.raises(openai.NotFoundError):
+        client.embeddings.create(model="text-embedding-3-small", input="query: a")
+
+
+def test_the_model_is_listed(client: openai.OpenAI) -> None:
+    assert [each.id for each in client.models.list()] == [NAME]
+
+
+def test_a_question_does_not_wait_for_a_batch(client: openai.OpenAI) -> None:
+    done: list[str] = []
+    batch = [f"passage: 連立方程式の解き方その{number}。" * 3 for number in range(24)]
+
+    def ask(name: str, *texts: str) -> None:
+        vectors(client, *texts)
+        done.append(name)
+
+    with ThreadPoolExecutor() as threads:
+        threads.submit(ask, "batch", *batch)
+        threads.submit(ask, "question", "query: 急ぎの質問")
+
+    assert done == ["question", "batch"]
+
+
+def test_vectors_survive_on_disk(tmp_path: Path) -> None:
+    text, vector = Text(is_query=True, text="あ"), np.arange(3, dtype="<f4")
+
+    VectorCache(tmp_path / "v.sqlite").keep({text: vector})
+    found = VectorCache(tmp_path / "v.sqlite").found([text, Text(is_query=False, text="あ")])
+
+    assert list(found) == [text]
+    assert found[text].tolist() == [0.0, 1.0, 2.0]

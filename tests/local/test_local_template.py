@@ -1,0 +1,100 @@
+"""The template is read as CloudFormation reads it, and only its code's addresses change."""
+
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+from sakuin_local.archives import zipped
+from sakuin_local.layers import layer_archive
+from sakuin_local.places import TEMPLATE
+from sakuin_local.stack import parameters
+from sakuin_local.template import packaged, read_template
+
+SHORT = """
+Resources:
+  F:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: functions/f
+      Role: !GetAtt Role.Arn
+      Name: !Sub "${AWS::StackName}-f"
+      Other: !If [Big, !Ref A, !Join ["-", [a, !GetAtt B.C.D]]]
+      Version: 2012-10-17
+"""
+
+
+def test_short_forms_are_written_out(tmp_path: Path) -> None:
+    (tmp_path / "t.yaml").write_text(SHORT)
+
+    properties = read_template(tmp_path / "t.yaml")["Resources"]["F"]["Properties"]
+
+    assert properties == {
+        "CodeUri": "functions/f",
+        "Role": {"Fn::GetAtt": ["Role", "Arn"]},
+        "Name": {"Fn::Sub": "${AWS::StackName}-f"},
+        "Other": {"Fn::If": ["Big", {"Ref": "A"}, {"Fn::Join": ["-", ["a", {"Fn::GetAtt": ["B", "C.D"]}]]}]},
+        "Version": "2012-10-17",
+    }
+
+
+def test_packaging_changes_addresses_of_code_and_nothing_else() -> None:
+    template = read_template(TEMPLATE)
+    uploaded: dict[str, Path] = {}
+
+    def upload(name: str, folder: Path) -> str:
+        uploaded[name] = folder
+        return f"s3://bucket/{name}"
+
+    done = packaged(template, TEMPLATE.parent, upload)
+
+    assert uploaded
+    assert all(folder.is_dir() for folder in uploaded.values())
+    for name, resource in template["Resources"].items():
+        key = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}.get(
+            resource["Type"]
+        )
+        if key and name in uploaded:
+            resource["Properties"][key] = f"s3://bucket/{name}"
+    assert done == template
+
+
+def test_every_parameter_given_here_is_one_of_the_templates() -> None:
+    template = read_template(TEMPLATE)
+    given = parameters(template, {"rest": 1, "embeddings": 2}, minor="3.12")
+
+    assert set(given) <= set(template["Parameters"])
+    assert {name for name, value in template["Parameters"].items() if "Default" not in value} <= set(given)
+
+
+def test_a_python_that_lambda_has_not_yet_is_deployed_as_the_newest_it_has() -> None:
+    given = parameters(read_template(TEMPLATE), {"rest": 1, "embeddings": 2}, minor="3.99")
+
+    assert given["PythonRuntime"] == "python3.13"
+
+
+def test_every_layer_has_its_makefile_target() -> None:
+    for name, resource in read_template(TEMPLATE)["Resources"].items():
+        if resource["Type"] == "AWS::Serverless::LayerVersion":
+            makefile = TEMPLATE.parent / resource["Properties"]["ContentUri"] / "Makefile"
+            assert f"\nbuild-{name}:" in makefile.read_text(), name
+
+
+def test_our_own_layer_points_at_its_source_so_that_edits_are_live() -> None:
+    source = TEMPLATE.parent / "layers" / "sakuin"
+
+    with zipfile.ZipFile(BytesIO(layer_archive(source, minor="3.12"))) as archive:
+        (name,) = archive.namelist()
+        pointer = archive.read(name).decode()
+
+    assert name == "python/lib/python3.12/site-packages/sakuin.pth"
+    assert repr(str(source)) in pointer
+
+
+def test_the_same_code_is_the_same_archive(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("x = 1")
+    first = zipped(tmp_path)
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "app.pyc").write_bytes(b"")
+    (tmp_path / "app.py").touch()
+
+    assert zipped(tmp_path) == first

@@ -1,0 +1,107 @@
+"""`sakuin up` as a person uses it: it starts, says that it runs, and leaves nothing behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from sakuin_local.environment_file import read_environment
+
+pytestmark = pytest.mark.integration
+
+
+def command(data: Path, port: int = 0) -> list[str]:
+    return [sys.executable, "-m", "sakuin_local", "up", "--no-samples", f"--data={data}", f"--port={port}"]
+
+
+@contextmanager
+def up(data: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A running `up` and what it said until it was ready."""
+    log = data.with_suffix(".log")
+    with log.open("w") as errors:
+        running = subprocess.Popen(command(data), stdout=subprocess.PIPE, stderr=errors, text=True)  # noqa: S603
+    try:
+        assert running.stdout is not None
+        said = ""
+        for line in running.stdout:
+            said += line
+            if line.startswith("ready "):
+                break
+        assert "ready " in said, log.read_text()
+        yield running, said
+    finally:
+        if running.poll() is None:
+            running.send_signal(signal.SIGINT)
+        running.wait(20)
+
+
+def programs_of(data: Path) -> list[psutil.Process]:
+    """What the stack started, and what that started."""
+    leaders = {record["pid"] for record in json.loads((data / "processes.json").read_text())}
+    return [process for process in psutil.process_iter() if os.getsid(process.pid) in leaders]
+
+
+def alive(processes: list[psutil.Process], *, within_s: float = 3) -> list[str]:
+    """Those that still run after a while."""
+    deadline = time.monotonic() + within_s
+    while True:
+        running = [each for each in processes if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
+        if not running or time.monotonic() > deadline:
+            return [str(each) for each in running]
+
+
+def test_it_is_ready_refuses_a_second_one_and_leaves_nothing_running(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with up(data) as (running, said):
+        environment = read_environment(data / "env")
+        url = environment["SAKUIN_URL"]
+        started = programs_of(data)
+        assert said.splitlines()[-1] == f"ready {url}/mcp"
+        assert (
+            f'claude mcp add --transport http sakuin {url}/mcp --header "Authorization: Bearer '
+            f'{environment["SAKUIN_API_KEY"]}"' in said.splitlines()
+        )
+        with urllib.request.urlopen(f"{url}/healthz", timeout=30) as answer:  # noqa: S310
+            assert answer.status == 200
+
+        second = subprocess.run(command(data), capture_output=True, text=True, check=False)  # noqa: S603
+        port = int(url.rsplit(":", 1)[1])
+        elsewhere = subprocess.run(  # noqa: S603
+            command(tmp_path / "other", port), capture_output=True, text=True, check=False
+        )
+        running.send_signal(signal.SIGINT)
+        assert running.wait(10) == 0
+
+    assert (second.returncode, elsewhere.returncode) == (1, 1)
+    assert "is running on" in second.stderr
+    assert f"port {port} is taken" in elsewhere.stderr
+    assert len(started) > 4
+    assert alive(started) == []
+    assert not (data / "env").exists()
+    assert not (data / "aws" / "tmp").exists()
+
+
+def test_it_ends_when_a_part_of_it_dies_and_what_a_killed_start_left_is_ended_by_the_next(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with up(data) as (running, _):
+        left = programs_of(data)
+        running.kill()
+    with up(data) as (running, _):
+        assert alive(left) == []
+        assert "ended what an earlier start left running" in data.with_suffix(".log").read_text()
+
+        records = {each["name"]: each["pid"] for each in json.loads((data / "processes.json").read_text())}
+        started = programs_of(data)
+        os.kill(records["postgrest"], signal.SIGKILL)
+
+        assert running.wait(10) == 1
+    assert "postgrest ended (killed by SIGKILL); see " in data.with_suffix(".log").read_text()
+    assert alive(started) == []
