@@ -1,0 +1,79 @@
+"""docs/commands.md and the commands say the same."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from sakuin.domain import validation
+from sakuin.entrypoints.cli import commands
+from sakuin_local.cli import register
+
+REPOSITORY = Path(__file__).parents[1]
+DOCUMENT = (REPOSITORY / "docs" / "commands.md").read_text()
+SECTIONS = dict(re.findall(r"^## `sakuin (\w+)`\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL))
+RULE_ROW = r"^\| `([a-z]+(?:-[a-z]+)+)` \| (?:error|warning)"
+
+
+def _commands() -> dict[str, Any]:
+    app = commands(lambda _settings: pytest.fail("no command runs here"), {})
+    register(app)
+    group: Any = typer.main.get_command(app)
+    return dict(group.commands)
+
+
+COMMANDS = _commands()
+
+
+def _parameters(command: Any) -> set[str]:
+    """The options with two dashes, and the arguments in capitals."""
+    options = {name for parameter in command.params for name in parameter.opts if name.startswith("--")}
+    arguments = {parameter.metavar for parameter in command.params if parameter.param_type_name == "argument"}
+    return options | arguments
+
+
+def test_every_command_has_a_section_and_every_section_a_command() -> None:
+    assert set(SECTIONS) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_a_section_lists_the_commands_options_and_no_others(name: str) -> None:
+    listed = set(re.findall(r"^\| `(--[a-z-]+|[A-Z]+)` \|", SECTIONS[name], re.MULTILINE))
+    assert listed == _parameters(COMMANDS[name])
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_example_names_options_that_there_are(name: str) -> None:
+    examples = re.findall(rf"^sakuin {name}\b([^#\n]*)", SECTIONS[name], re.MULTILINE)
+    assert examples
+    used = {option for example in examples for option in re.findall(r"--[a-z-]+", example)}
+    assert used <= _parameters(COMMANDS[name])
+
+
+def test_every_default_that_is_said_is_the_default() -> None:
+    for name, command in COMMANDS.items():
+        rows = dict(re.findall(r"^\| `(--[a-z-]+)` \|.*\(`?([\w.]+)`?\)", SECTIONS[name], re.MULTILINE))
+        for parameter in command.params:
+            if (said := rows.get(parameter.opts[0])) and parameter.default:
+                assert (
+                    f"{parameter.default:g}" == said
+                    if isinstance(parameter.default, float)
+                    else str(parameter.default) == said
+                ), (name, parameter.opts)
+
+
+def test_every_rule_of_validation_is_listed() -> None:
+    sources = [Path(validation.__file__), REPOSITORY / "layers/sakuin/sakuin/services/check_pages.py"]
+    reported = {
+        rule
+        for source in sources
+        for rule in re.findall(r'"([a-z]+(?:-[a-z]+)+)", (?:material|upload\.material|finding)', source.read_text())
+    }
+    assert reported == set(re.findall(RULE_ROW, DOCUMENT, re.MULTILINE))
+
+
+def test_every_setting_that_is_listed_is_read() -> None:
+    settings = (REPOSITORY / "layers/sakuin/sakuin/settings.py").read_text()
+    listed = set(re.findall(r"^\| `(SAKUIN_[A-Z_]+)` \|", DOCUMENT, re.MULTILINE))
+    assert listed == set(re.findall(r'"(SAKUIN_[A-Z_]+)"', settings))

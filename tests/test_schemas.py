@@ -1,0 +1,58 @@
+"""What is published for other programs is what the code takes and gives."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.entrypoints.events import event
+
+ROOT = Path(__file__).resolve().parent.parent
+SCHEMAS = ROOT / "docs" / "events"
+
+
+def schema(name: str) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return read
+
+
+def test_the_generated_documents_are_those_of_the_code() -> None:
+    checked = subprocess.run(  # noqa: S603
+        [sys.executable, ROOT / "scripts" / "schemas", "--check"], capture_output=True, text=True, check=False
+    )
+    assert (checked.returncode, checked.stdout) == (0, ""), "run .venv/bin/python scripts/schemas"
+
+
+@pytest.mark.parametrize("path", sorted(SCHEMAS.glob("*.schema.json")), ids=lambda path: path.name)
+def test_a_schema_is_one(path: Path) -> None:
+    Draft202012Validator.check_schema(json.loads(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    ("recorded", "name"),
+    [
+        ("index_material.put", "s3-notification"),
+        ("index_material.delete", "s3-notification"),
+        ("index_material.test_event", "s3-test-event"),
+        ("index_material.reapply", "reapply"),
+    ],
+)
+def test_each_recorded_message_fits_its_schema_and_no_other(recorded: str, name: str) -> None:
+    body = json.loads(event(recorded)["Records"][0]["body"])
+    names = [path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json")]
+    assert [each for each in names if Draft202012Validator(schema(each)).is_valid(body)] == [name]
+
+
+def test_every_route_is_described_in_the_pages_for_people() -> None:
+    paths = json.loads((ROOT / "docs" / "api" / "openapi.json").read_text(encoding="utf-8"))["paths"]
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert [path for path in paths if f"`{path}`" not in page and path not in page] == []
+
+
+def test_every_message_is_described_in_the_pages_for_people() -> None:
+    page = (ROOT / "docs" / "events.md").read_text(encoding="utf-8")
+    assert [path.name for path in SCHEMAS.glob("*.schema.json") if path.name not in page] == []
