@@ -35,6 +35,8 @@ begin
   -- Filters must never starve the result: the scan goes on until there is enough.
   perform set_config('hnsw.iterative_scan', 'strict_order', true);
   perform set_config('hnsw.ef_search', least(1000, 2 * depth)::text, true);
+  -- The planner takes a term for as common as any and reads every chunk for each of them.
+  perform set_config('enable_seqscan', 'off', true);
 
   select count(*) into total from knowledge_chunks;
   if p_embedding is not null then
@@ -65,15 +67,31 @@ begin
   end if;
 
   return query
-  with asked as (
-    select t.term, starts_with(t.term, '~') as is_reading, ln(1 + (total - n + 0.5) / (n + 0.5)) as weight
-    from unnest(p_terms) as t(term)
-    cross join lateral (select count(*) as n from knowledge_chunks k where k.terms @> array[t.term]) f
+  -- One look into the index a term gives its chunks and how rare it is.
+  with hits as materialized (
+    select t.term, k.id, k.title_terms @> array[t.term] as in_title
+    from unnest(p_terms) as t(term) join knowledge_chunks k on k.terms @> array[t.term]
+  ),
+  asked as materialized (
+    select t.term, starts_with(t.term, '~') as is_reading,
+           ln(1 + (total - count(h.id) + 0.5) / (count(h.id) + 0.5)) as weight
+    from unnest(p_terms) as t(term) left join hits h using (term)
+    group by t.term
   ),
   weights as (
     select greatest(sum(a.weight) filter (where not a.is_reading), 1e-9) as words,
            greatest(sum(a.weight) filter (where a.is_reading), 1e-9) as readings
     from asked a
+  ),
+  coverage as materialized (
+    select h.id, greatest(
+      coalesce(sum(s.share) filter (where not a.is_reading), 0) / w.words,
+      coalesce(sum(s.share) filter (where a.is_reading), 0) / w.readings) as share
+    from hits h
+    join asked a using (term)
+    cross join weights w
+    cross join lateral (select a.weight * case when h.in_title then 1 else body_weight end as share) s
+    group by h.id, w.words, w.readings
   ),
   allowed as (
     select k.* from knowledge_chunks k
@@ -81,11 +99,7 @@ begin
       and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
   ),
   matching as (
-    select k.id from allowed k
-    cross join lateral (
-      select sum(a.weight) as weight from asked a where a.term = any (k.terms)) w
-    where k.terms && p_terms
-    order by w.weight desc nulls last, k.id limit depth
+    select k.id from allowed k join coverage c using (id) order by c.share desc, k.id limit depth
   ),
   found as (
     select unnest(nearest) as id union select m.id from matching m
@@ -101,17 +115,11 @@ begin
     select k.*,
       case when p_embedding is null or k.fingerprint <> p_fingerprint then 0
            else (1 - (k.embedding <=> p_embedding) - background_mean) / nullif(background_spread, 0) end
-      + word_weight * greatest(c.words / weights.words, c.readings / weights.readings)
+      + word_weight * coalesce(c.share, 0)
       - case when k.type = 'example' and p_type is null then example_handicap else 0 end as evidence
     from allowed k
     join candidates using (id)
-    cross join weights
-    cross join lateral (
-      select coalesce(sum(w.weight) filter (where not w.is_reading), 0) as words,
-             coalesce(sum(w.weight) filter (where w.is_reading), 0) as readings
-      from (select a.is_reading,
-                   a.weight * case when a.term = any (k.title_terms) then 1 else body_weight end as weight
-            from asked a where a.term = any (k.terms)) w) c
+    left join coverage c using (id)
   ),
   -- An example ranks below its concept.
   placed as (
