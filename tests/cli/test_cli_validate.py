@@ -50,6 +50,12 @@ def test_pages_on_this_machine_are_held_against_the_index(keeper: Keeper) -> Non
     assert {finding["material"] for finding in said.document["findings"]} == {"junior/x"}
 
 
+def test_boxes_of_pages_on_this_machine_are_those_of_the_setting(keeper: Keeper) -> None:
+    keeper.world.box_selectors = (".note",)
+    keeper.file("site/box.html", BOX)
+    assert keeper.sakuin("validate", keeper.folder / "site", "--json").document["findings"] == []
+
+
 def test_a_page_that_cannot_be_read_is_an_error_of_its_own(keeper: Keeper) -> None:
     keeper.file("site/bad.html", b"%PDF-1.7")
     keeper.file("site/box.html", BOX)

@@ -90,6 +90,6 @@ def desk_of(world: World, time: Time, *, library: Any = None) -> Desk:
         ask=lambda: AskAsAgent(MemoryEndpoint(KnowledgeTools(world.search, world.read))),
         push=lambda: PushPages(Disk(), world.bucket, receipts, world.prefix),
         remove=lambda: RemovePages(world.bucket, receipts),
-        check=lambda: CheckPages(Disk(), library, world.prefix),
+        check=lambda: CheckPages(Disk(), library, world.prefix, world.box_selectors),
         look=lambda: LookAtLibrary(library),
     )

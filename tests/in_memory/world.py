@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from sakuin.domain.page import DEFAULT_BOX_SELECTORS
 from sakuin.entrypoints.material_messages import changes
 from sakuin.services.apply_page import ApplyPage
 from sakuin.services.follow_bucket import FollowBucket, Followed
@@ -27,6 +28,7 @@ class World:
     prefix: str = ""
     base_url: str = ""
     max_page_bytes: int = 1_000_000
+    box_selectors: tuple[str, ...] = DEFAULT_BOX_SELECTORS
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
     index: MemoryIndex = field(default_factory=MemoryIndex)
     queue: MemoryQueue = field(default_factory=MemoryQueue)
@@ -63,6 +65,7 @@ class World:
             prefix=self.prefix,
             fingerprint=FINGERPRINT.id,
             max_page_bytes=self.max_page_bytes,
+            box_selectors=self.box_selectors,
         )
 
     def put(self, key: str, body: bytes) -> str:

@@ -68,6 +68,22 @@ def test_a_prefix_narrows_validation_below_the_bucket_s_own_prefix() -> None:
     assert {material for _, _, material, _ in rules(world, prefix="junior/")} == {"junior/a"}
 
 
+def test_a_key_that_waits_is_reported_with_the_folder_that_it_waits_in() -> None:
+    world = World()
+    for key in ("a/が.html", "b/が.html"):
+        world.put(key, PAGE)
+        world.put(unicodedata.normalize("NFD", key), PAGE)
+    assert rules(world, prefix="a/") == {("warning", "waiting-page", "a/が", None)}
+
+
+def test_which_boxes_need_an_id_is_a_setting() -> None:
+    world = World(box_selectors=("aside.note",))
+    world.put("a.html", b"<html><body><div class='tip-box'>one</div><aside class='note'>two</aside></body></html>")
+    findings, _ = world.library.validated()
+    assert [finding.rule for finding in findings] == ["box-without-id"]
+    assert "two" in findings[0].message
+
+
 def test_only_what_was_built_otherwise_is_asked_for_again() -> None:
     world = World()
     world.put("a.html", PAGE)

@@ -1,8 +1,10 @@
 """What the environment says, read once."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sakuin.domain.page import DEFAULT_BOX_SELECTORS
 from sakuin.domain.recipe import EmbeddingModel
 from sakuin.errors import Misconfigured
 
@@ -26,6 +28,7 @@ class Settings:
     material_prefix: str
     max_page_bytes: int
     allowed_origins: tuple[str, ...]
+    box_selectors: tuple[str, ...]
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Settings":
@@ -47,6 +50,7 @@ class Settings:
             material_prefix=_folder(environ.get("MATERIAL_PREFIX", "")),
             max_page_bytes=_number(environ, "MAX_PAGE_BYTES", 10_000_000),
             allowed_origins=tuple(environ.get("ALLOWED_ORIGINS", "").split()),
+            box_selectors=_selectors(environ.get("BOX_SELECTORS", "")),
         )
 
 
@@ -81,6 +85,12 @@ def _text(environ: Mapping[str, str], name: str, example: str) -> str:
 def _folder(prefix: str) -> str:
     path = prefix.strip("/")
     return f"{path}/" if path else ""
+
+
+def _selectors(text: str) -> tuple[str, ...]:
+    """CSS selectors between commas; those in brackets, as in `:is(.a, .b)`, belong to their selector."""
+    selectors = (selector.strip() for selector in re.split(r",(?![^()\[\]]*[)\]])", text))
+    return tuple(selector for selector in selectors if selector) or DEFAULT_BOX_SELECTORS
 
 
 def _number(environ: Mapping[str, str], name: str, default: int) -> int:
@@ -118,6 +128,7 @@ class DeskSettings:
     admin_key: str = field(repr=False)
     bucket: str
     material_prefix: str
+    box_selectors: tuple[str, ...]
     aws_endpoint_url: str | None
     aws_access_key_id: str | None
     aws_secret_access_key: str | None = field(repr=False)
@@ -134,6 +145,7 @@ class DeskSettings:
             admin_key=environ.get("SAKUIN_ADMIN_KEY", "").strip(),
             bucket=environ.get("SAKUIN_BUCKET", "").strip(),
             material_prefix=_folder(environ.get("SAKUIN_MATERIAL_PREFIX", "")),
+            box_selectors=_selectors(environ.get("SAKUIN_BOX_SELECTORS", "")),
             aws_endpoint_url=environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL") or None,
             aws_access_key_id=environ.get("AWS_ACCESS_KEY_ID") or None,
             aws_secret_access_key=environ.get("AWS_SECRET_ACCESS_KEY") or None,

@@ -54,7 +54,7 @@ def desk(environ: Mapping[str, str]) -> Desk:
         from sakuin.adapters.local_files import Disk
         from sakuin.services.check_pages import CheckPages
 
-        return CheckPages(Disk(), library(), settings.material_prefix)
+        return CheckPages(Disk(), library(), settings.material_prefix, settings.box_selectors)
 
     def look() -> "LookAtLibrary":
         from sakuin.services.look_at_library import LookAtLibrary

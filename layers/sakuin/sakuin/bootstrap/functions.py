@@ -109,6 +109,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         prefix=settings.material_prefix,
         fingerprint=_fingerprint(settings).id,
         max_page_bytes=settings.max_page_bytes,
+        box_selectors=settings.box_selectors,
     )
     ring = _ring(settings.secret_name, lambda now: now.admin_key_hashes)
     mangum = Mangum(rest_api(library, ring, __version__), lifespan="off")

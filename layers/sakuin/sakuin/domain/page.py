@@ -14,6 +14,12 @@ TYPE_OF_PREFIX: dict[str, ChunkType] = {
     "tip": "tip",
 }
 
+# Which elements are boxes that explain something, as CSS selectors, where a deployment names no others.
+DEFAULT_BOX_SELECTORS = (
+    *(".rule-box", ".tip-box", ".method", ".method-box", ".definition", ".definition-box", ".def-box"),
+    *(".example-box", ".theorem", ".formula-box"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:

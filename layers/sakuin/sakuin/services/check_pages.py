@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from sakuin.domain.page import DEFAULT_BOX_SELECTORS
 from sakuin.domain.reading import read_page
 from sakuin.domain.uploads import Upload, clash_reason, folder_path, uploads_of
 from sakuin.domain.validation import (
@@ -29,6 +30,7 @@ class CheckPages:
     files: LocalFiles
     library: DeployedLibrary
     material_prefix: str
+    box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS
 
     def whole(self, *, folder: str, strict: bool, told: Told) -> Report:
         """The pages in the bucket, those below `folder` of the library."""
@@ -60,7 +62,7 @@ class CheckPages:
     def _judged(self, upload: Upload, indexed: IndexedMaterial | None, *, strict: bool) -> Sequence[Finding]:
         material = upload.material or upload.key
         try:
-            page = read_page(self.files.read(upload.path))
+            page = read_page(self.files.read(upload.path), box_selectors=self.box_selectors)
         except (UnreadablePage, NotFound) as error:
             return [unreadable_page(material, str(error))]
         return findings_of_page(material, page, indexed, strict=strict)

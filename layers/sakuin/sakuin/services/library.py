@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sakuin.domain.material import material_of_key
-from sakuin.domain.page import Page
+from sakuin.domain.page import DEFAULT_BOX_SELECTORS, Page
 from sakuin.domain.reading import read_page
 from sakuin.domain.validation import (
     Finding,
@@ -29,6 +29,7 @@ class Library:
     prefix: str
     fingerprint: str
     max_page_bytes: int
+    box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS
 
     def validated(
         self, *, prefix: str = "", after: str | None = None, strict: bool = False, limit: int = 50
@@ -47,7 +48,8 @@ class Library:
             key = stored.get(material) or keys.get(material, "")
             findings += self._judged(material, key, anchors.get(material), strict=strict)
         if after is None:
-            findings += [waiting_page(*waiting) for waiting in self.records.waiting()]
+            waiting = [one for one in self.records.waiting() if one[0].startswith(prefix)]
+            findings += [waiting_page(*one) for one in waiting]
         return findings, following
 
     def reapply_outdated(self) -> int:
@@ -62,7 +64,8 @@ class Library:
 
     def _judged(self, material: str, key: str, indexed: IndexedMaterial | None, *, strict: bool) -> Sequence[Finding]:
         try:
-            page: Page = read_page(self.bucket.read(key, max_bytes=self.max_page_bytes).body)
+            body = self.bucket.read(key, max_bytes=self.max_page_bytes).body
+            page: Page = read_page(body, box_selectors=self.box_selectors)
         except NotFound:
             return [missing_page(material, indexed)] if indexed else []
         except UnreadablePage as error:

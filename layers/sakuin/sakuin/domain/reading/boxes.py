@@ -17,10 +17,6 @@ from sakuin.domain.reading.walking import HEADINGS, Step, steps
 from sakuin.domain.tex import plain_tex
 from sakuin.errors import Misconfigured
 
-DEFAULT_BOX_SELECTORS = (
-    *(".rule-box", ".tip-box", ".method", ".method-box", ".definition", ".definition-box", ".def-box"),
-    *(".example-box", ".theorem", ".formula-box"),
-)
 ONE_CLASS = re.compile(r"\.([\w-]+)")
 
 

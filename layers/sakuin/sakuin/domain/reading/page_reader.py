@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from bs4 import Tag
 
 from sakuin.domain.names import concept_name
-from sakuin.domain.page import Explanation, Page, type_of_anchor
+from sakuin.domain.page import DEFAULT_BOX_SELECTORS, Explanation, Page, type_of_anchor
 from sakuin.domain.plain import one_line
-from sakuin.domain.reading.boxes import DEFAULT_BOX_SELECTORS, unnamed_boxes
+from sakuin.domain.reading.boxes import unnamed_boxes
 from sakuin.domain.reading.decoding import html_text
 from sakuin.domain.reading.examples import illustrated
 from sakuin.domain.reading.outline import Outline, fragment_of
