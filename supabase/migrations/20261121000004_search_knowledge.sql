@@ -40,14 +40,19 @@ begin
 
   select count(*) into total from knowledge_chunks;
   if p_embedding is not null then
-    nearest := array(
-      select k.id from knowledge_chunks k
-      where k.fingerprint = p_fingerprint
-        and (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-        and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-      order by k.embedding <=> p_embedding limit depth);
+    if p_material is null then
+      -- The graph gives chunks in order; without this the planner reads and sorts them all.
+      perform set_config('enable_sort', 'off', true);
+      nearest := array(
+        select k.id from knowledge_chunks k
+        where k.fingerprint = p_fingerprint
+          and (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+          and (p_level is null or k.level = p_level)
+        order by k.embedding <=> p_embedding limit depth);
+      perform set_config('enable_sort', 'on', true);
+    end if;
     if cardinality(nearest) < least(depth, total) then
-      -- The graph gave up early, or there is no more: look at every row that the filters leave.
+      -- One page, or the graph gave up early, or there is no more: look at every row that the filters leave.
       nearest := array(
         select k.id from knowledge_chunks k
         where k.fingerprint = p_fingerprint
@@ -69,8 +74,7 @@ begin
   return query
   -- One look into the index a term gives its chunks and how rare it is.
   with hits as materialized (
-    select t.term, k.id, k.title_terms @> array[t.term] as in_title
-    from unnest(p_terms) as t(term) join knowledge_chunks k on k.terms @> array[t.term]
+    select t.term, k.id from unnest(p_terms) as t(term) join knowledge_chunks k on k.terms @> array[t.term]
   ),
   asked as materialized (
     select t.term, starts_with(t.term, '~') as is_reading,
@@ -83,23 +87,15 @@ begin
            greatest(sum(a.weight) filter (where a.is_reading), 1e-9) as readings
     from asked a
   ),
-  coverage as materialized (
-    select h.id, greatest(
-      coalesce(sum(s.share) filter (where not a.is_reading), 0) / w.words,
-      coalesce(sum(s.share) filter (where a.is_reading), 0) / w.readings) as share
-    from hits h
-    join asked a using (term)
-    cross join weights w
-    cross join lateral (select a.weight * case when h.in_title then 1 else body_weight end as share) s
-    group by h.id, w.words, w.readings
-  ),
-  allowed as (
+  allowed as not materialized (
     select k.* from knowledge_chunks k
     where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
       and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
   ),
   matching as (
-    select k.id from allowed k join coverage c using (id) order by c.share desc, k.id limit depth
+    select k.id from allowed k
+    join (select h.id, sum(a.weight) as weight from hits h join asked a using (term) group by h.id) w using (id)
+    order by w.weight desc, k.id limit depth
   ),
   found as (
     select unnest(nearest) as id union select m.id from matching m
@@ -111,8 +107,21 @@ begin
     select k.material || '#' || i.anchor from allowed k join found f using (id), unnest(k.illustrates) as i(anchor)
     where k.type = 'example' and p_type is null
   ),
+  coverage as materialized (
+    select k.id,
+           greatest(coalesce(sum(s.share) filter (where not a.is_reading), 0) / w.words,
+                    coalesce(sum(s.share) filter (where a.is_reading), 0) / w.readings) as share
+    from candidates c
+    join knowledge_chunks k using (id)
+    cross join lateral unnest(k.terms) as u(term)
+    join asked a using (term)
+    cross join weights w
+    cross join lateral (
+      select a.weight * case when a.term = any (k.title_terms) then 1 else body_weight end as share) s
+    group by k.id, w.words, w.readings
+  ),
   judged as (
-    select k.*,
+    select k.id, k.material, k.anchor, k.title, k.content, k.learns, k.type, k.illustrates,
       case when p_embedding is null or k.fingerprint <> p_fingerprint then 0
            else (1 - (k.embedding <=> p_embedding) - background_mean) / nullif(background_spread, 0) end
       + word_weight * coalesce(c.share, 0)
