@@ -31,7 +31,7 @@ def test_a_whole_number_is_one_however_it_is_written(given: float, taken: int) -
     "top_k", [0, -1, 51, 5.5, "5", True, False, None, [], {}, 1e999, -1e999, float("nan"), 10**400]
 )
 def test_any_other_top_k_is_refused_by_name(top_k: object) -> None:
-    assert "'top_k'" in refusal({"query": "a", "top_k": top_k})
+    assert refusal({"query": "a", "top_k": top_k}) == "'top_k' must be a whole number from 1 to 50"
 
 
 @pytest.mark.parametrize("query", ["", " ", "\u3000\n", None, 5, True, ["a"], "a" * 1001])
@@ -48,6 +48,27 @@ def test_a_missing_query_and_an_unknown_argument_are_named_together() -> None:
 @pytest.mark.parametrize(("field", "value"), [("type", "lemma"), ("category", 5), ("material", "a" * 501)])
 def test_a_filter_of_the_wrong_kind_is_refused_by_name(field: str, value: object) -> None:
     assert f"'{field}" in refusal({"query": "a", field: value})
+
+
+@pytest.mark.parametrize("value", ["lemma", "", 5])
+def test_an_unknown_type_is_told_which_there_are(value: object) -> None:
+    said = "'type' must be 'rule', 'method', 'definition', 'example' or 'tip'"
+    assert refusal({"query": "a", "type": value}) == said
+
+
+def test_a_filter_that_is_null_is_absent() -> None:
+    filters = {"type": None, "category": None, "level": None, "material": None}
+    assert SearchArguments.model_validate({"query": "a", **filters}) == SearchArguments.model_validate({"query": "a"})
+    assert ListArguments.model_validate({"cursor": None, "material": None}) == ListArguments.model_validate({})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field", "longest"), [(SearchArguments, "level", 500), (ListArguments, "cursor", 2000)]
+)
+def test_a_name_of_any_length_is_taken_or_refused_by_name(arguments: type[BaseModel], field: str, longest: int) -> None:
+    given = {"query": "a"} if arguments is SearchArguments else {}
+    assert arguments.model_validate({**given, field: "a" * longest})
+    assert f"'{field}'" in refusal({**given, field: "a" * (longest + 1)}, of=arguments)
 
 
 def test_names_are_compared_in_nfc_whatever_the_client_typed() -> None:

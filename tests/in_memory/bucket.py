@@ -33,7 +33,7 @@ class MemoryBucket:
         if not wanted or wanted[0].body is None:
             raise NotFound(f"{key} is not in the bucket")
         if len(wanted[0].body) > max_bytes:
-            raise UnreadablePage(f"the page has {len(wanted[0].body):,} bytes, more than {max_bytes:,}")
+            raise UnreadablePage(f"The file has {len(wanted[0].body):,} bytes; {max_bytes:,} are allowed. Split it.")
         return StoredObject(wanted[0].body, wanted[0].id)
 
     def current_version(self, key: str) -> str | None:

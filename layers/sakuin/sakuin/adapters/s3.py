@@ -27,7 +27,7 @@ class S3Bucket:
             size = int(answer["ContentLength"])
             if size > max_bytes:
                 answer["Body"].close()
-                raise UnreadablePage(f"the page has {size:,} bytes, more than the {max_bytes:,} that are allowed")
+                raise UnreadablePage(f"The file has {size:,} bytes; {max_bytes:,} are allowed. Split it.")
             return StoredObject(body=answer["Body"].read(), version_id=answer.get("VersionId"))
 
     def current_version(self, key: str) -> str | None:

@@ -17,7 +17,7 @@ def _whole(value: object) -> object:
     # JSON has one kind of number, so 5.0 is 5; true is a number in Python only.
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_TOP_K:
         raise ValueError(f"must be a whole number from 1 to {MAX_TOP_K}")
     return value
 
@@ -44,13 +44,15 @@ Query = Annotated[
 ]
 # Ids and names are NFC in the index, whatever a client's keyboard or file system makes of them.
 _NFC = AfterValidator(lambda text: unicodedata.normalize("NFC", text))
-Name = Annotated[StrictStr, _NFC]
-# Absent means everything; the schema shows the plain type and null is refused as any wrong type is.
+# The length belongs to the text: beside an absent name it would be measured on null.
+Name = Annotated[StrictStr, Field(max_length=500), _NFC]
+Cursor = Annotated[StrictStr, Field(max_length=2000), _NFC]
+# Absent means everything. The schema shows the plain type; null, which some clients send, is taken as absent.
 Type = Annotated[ChunkType | SkipJsonSchema[None], Field(description="Only explanations of this type.")]
 
 
 def _only(what: str) -> Any:
-    return Field(default=None, max_length=500, description=f"Only explanations of this {what}.")
+    return Field(default=None, description=f"Only explanations of this {what}.")
 
 
 class _Arguments(BaseModel):
@@ -80,23 +82,25 @@ class ListArguments(_Arguments):
     type: Type = None
     category: Name | SkipJsonSchema[None] = _only("category, as the pages name it")
     material: Name | SkipJsonSchema[None] = _only("page")
-    cursor: Name | SkipJsonSchema[None] = Field(
-        default=None, max_length=2000, description="`next_cursor` of the page before."
-    )
+    cursor: Cursor | SkipJsonSchema[None] = Field(default=None, description="`next_cursor` of the page before.")
 
 
 def sentence(error: ValidationError) -> Invalid:
     """What is wrong with the arguments, each field by its name."""
-    return Invalid("; ".join(_problem(dict(problem)) for problem in error.errors(include_url=False)))
+    problems = (dict(problem) for problem in error.errors(include_url=False))
+    # An optional argument of the wrong type is also said not to be null, which helps nobody.
+    return Invalid("; ".join(_problem(problem) for problem in problems if problem["type"] != "none_required"))
 
 
 def _problem(problem: dict[str, Any]) -> str:
-    field = ".".join(map(str, problem["loc"])) or "arguments"
+    field = str(problem["loc"][0]) if problem["loc"] else "arguments"
     match problem["type"]:
         case "extra_forbidden":
             return f"{field!r} is not an argument of this tool"
         case "missing":
             return f"{field!r} is required"
+        case "literal_error":
+            return f"{field!r} must be {problem['ctx']['expected']}"
         case "value_error":
             return f"{field!r} {problem['ctx']['error']}"
         case _:
