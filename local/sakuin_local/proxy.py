@@ -45,7 +45,11 @@ class Target:
     path: bytes
 
 
-# From a path with its query, as it came; None is an address that is not there (yet).
+class NotYet(Exception):
+    """What is to answer at an address has not started."""
+
+
+# From a path with its query, as it came; None is an address that is not there. May raise `NotYet`.
 Route = Callable[[bytes], Target | None]
 
 
@@ -75,9 +79,14 @@ class Proxy:
         self._pool = httpcore.AsyncConnectionPool(max_connections=None, max_keepalive_connections=0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        target = self._route(_path(scope))
+        try:
+            target = self._route(_path(scope))
+        except NotYet:
+            # Not a 404: whoever waits for an upload goes on waiting while the stack starts again.
+            await _answer(send, 503, "the stack is still starting")
+            return
         if target is None:
-            await _answer(send, 404, "nothing is at this address; is the stack still starting?")
+            await _answer(send, 404, "nothing is at this address")
             return
         body = await _whole_body(receive)
         async with self._turn, AsyncExitStack() as stack:

@@ -25,7 +25,7 @@ from sakuin_local.keys import ApiKeys, api_keys_of, secret_value
 from sakuin_local.layers import build_layers
 from sakuin_local.places import MIGRATIONS, TEMPLATE
 from sakuin_local.processes import Programs
-from sakuin_local.proxy import Proxy, Target
+from sakuin_local.proxy import NotYet, Proxy, Target
 from sakuin_local.serving import served
 from sakuin_local.steps import Steps
 from sakuin_local.template import Template
@@ -56,8 +56,10 @@ class _Address:
         self.prefix = b""
         self.port = 0
 
-    def __call__(self, path: bytes) -> Target | None:
-        return Target(self.port, self.prefix + path) if self.prefix else None
+    def __call__(self, path: bytes) -> Target:
+        if not self.prefix:
+            raise NotYet
+        return Target(self.port, self.prefix + path)
 
 
 @contextmanager

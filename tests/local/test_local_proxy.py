@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sakuin_local.addresses import free_port
-from sakuin_local.proxy import Proxy, Receive, Scope, Send, Target, prefix_removed
+from sakuin_local.proxy import NotYet, Proxy, Receive, Scope, Send, Target, prefix_removed
 from sakuin_local.serving import served
 from starlette.requests import Request
 from starlette.responses import Response
@@ -104,6 +104,20 @@ def test_a_server_that_is_not_there_is_a_bad_gateway() -> None:
 
     assert response.status == 502
     assert "does not answer" in json.loads(body)["message"]
+
+
+def test_an_address_that_is_not_there_is_404_and_one_that_is_still_starting_503() -> None:
+    def route(path: bytes) -> Target | None:
+        if path == b"/starting":
+            raise NotYet
+        return None
+
+    with served(Proxy(route)) as port:
+        assert ask(port, "GET", "/nowhere")[0].status == 404
+        response, body = ask(port, "GET", "/starting")
+
+    assert response.status == 503
+    assert "still starting" in json.loads(body)["message"]
 
 
 def test_added_headers_take_the_place_of_those_that_came(upstream: Upstream) -> None:
