@@ -1,6 +1,5 @@
 """AWS on this machine: ministack, in an environment of its own because it pins its own botocore."""
 
-import http.client
 import os
 import shutil
 import subprocess
@@ -15,7 +14,7 @@ from sakuin_local.places import EMULATOR
 from sakuin_local.processes import Programs
 from sakuin_local.proxy import Proxy, Target
 from sakuin_local.serving import served
-from sakuin_local.waiting import until_ready
+from sakuin_local.waiting import answers, until_ready
 
 REGION = "us-east-1"
 # The emulator's own account, which may do everything; the functions have their roles.
@@ -84,7 +83,7 @@ def start(folder: Path, programs: Programs, emulator: Emulator) -> Emulator:
         "LOG_LEVEL": "INFO",
     }
     running = programs.start("emulator", [program], environment)
-    until_ready(running, programs, lambda: _is_healthy(emulator.port))
+    until_ready(running, programs, lambda: answers(emulator.port, "/_ministack/health"))
     return emulator
 
 
@@ -100,12 +99,3 @@ def minor_version() -> str:
         [EMULATOR / "python", "-c", question], capture_output=True, text=True, check=True
     )
     return done.stdout.strip()
-
-
-def _is_healthy(port: int) -> bool:
-    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=5)
-    try:
-        connection.request("GET", "/_ministack/health")
-        return connection.getresponse().status == 200
-    finally:
-        connection.close()

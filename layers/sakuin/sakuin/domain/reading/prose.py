@@ -53,10 +53,6 @@ class Prose:
         """A list item's marker, written before its first text (and never without one)."""
         self._lead = marker
 
-    def is_blank(self) -> bool:
-        """Whether nothing readable was added yet."""
-        return not any(piece.strip() for piece in self._pieces)
-
     def text(self) -> str:
         """The plain text: readable TeX, one line a block, cells joined with " | "."""
         joined = "".join(self._pieces)
