@@ -1,0 +1,83 @@
+"""Who gets in at the deployed endpoints, and how they are answered: all the way through the gateway."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.integration.conftest import Deployed
+
+pytestmark = pytest.mark.integration
+
+
+def asked(deployed: Deployed, method: str = "POST", path: str = "/mcp", body: Any = None, **headers: str) -> Any:
+    """One request with the knowledge key, unless `headers` say otherwise (an empty one is left out)."""
+    sent = {
+        "Authorization": f"Bearer {deployed.environment['SAKUIN_API_KEY']}",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2025-06-18",
+        **headers,
+    }
+    return httpx.request(
+        method, deployed.url + path, json=body, headers={name: text for name, text in sent.items() if text}, timeout=60
+    )
+
+
+def called(deployed: Deployed, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The result of a tool call."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    result: dict[str, Any] = asked(deployed, body=body).json()["result"]
+    return result
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_there_is_no_stream_and_no_session(deployed: Deployed, method: str) -> None:
+    answer = asked(deployed, method)
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+def test_a_notification_is_202_and_empty(deployed: Deployed) -> None:
+    answer = asked(deployed, body={"jsonrpc": "2.0", "method": "notifications/initialized"})
+    assert (answer.status_code, answer.content) == (202, b"")
+
+
+def test_a_foreign_origin_is_403(deployed: Deployed) -> None:
+    assert asked(deployed, Origin="https://evil.example").status_code == 403
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/11111111-1111-1111-1111-111111111111", "/v1/status"])
+@pytest.mark.parametrize("key", ["", "Bearer wrong", "the key of the other endpoint"])
+def test_a_missing_or_wrong_key_is_401_with_a_challenge(deployed: Deployed, path: str, key: str) -> None:
+    if key == "the key of the other endpoint":
+        other = "SAKUIN_API_KEY" if path.startswith("/v1") else "SAKUIN_ADMIN_KEY"
+        key = f"Bearer {deployed.environment[other]}"
+    answer = asked(deployed, "GET" if path.startswith("/v1") else "POST", path, Authorization=key)
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_the_knowledge_key_opens_no_endpoint_of_search_tools(deployed: Deployed) -> None:
+    assert asked(deployed, path="/mcp/11111111-1111-1111-1111-111111111111", body={}).status_code == 401
+
+
+@pytest.mark.parametrize("top_k", ["5", True, 5.5, 0, 51])
+def test_a_number_of_results_that_is_none_is_refused_in_a_sentence(deployed: Deployed, top_k: object) -> None:
+    result = called(deployed, "search_knowledge", {"query": "二次方程式", "top_k": top_k})
+    assert result["isError"]
+    assert result["content"][0]["text"] == "'top_k' must be a whole number from 1 to 50"
+
+
+def test_a_number_of_results_may_be_written_with_a_point(deployed: Deployed) -> None:
+    assert (
+        len(called(deployed, "search_knowledge", {"query": "二次方程式", "top_k": 5.0})["structuredContent"]["results"])
+        == 5
+    )
+
+
+def test_a_filter_that_leaves_fewer_gives_all_that_it_leaves(deployed: Deployed) -> None:
+    material = "junior/二次方程式の解き方_教材"
+    filters = {"material": material, "type": "rule"}
+    listed = called(deployed, "list_concepts", filters)["structuredContent"]["concepts"]
+    found = called(deployed, "search_knowledge", {"query": "解の公式", "top_k": 50, **filters})["structuredContent"]
+    assert 1 < len(listed) < 50
+    assert {hit["id"] for hit in found["results"]} == {concept["id"] for concept in listed}
