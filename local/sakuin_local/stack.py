@@ -123,6 +123,8 @@ def parameters(template: Template, ports: Mapping[str, int], *, minor: str) -> d
         "EmbeddingQueryPrefix": "query: ",
         "EmbeddingPassagePrefix": "passage: ",
         "BaseUrl": "",
+        # The endpoint on this machine embeds and does not write.
+        "LearnsModel": "",
     }
 
 
