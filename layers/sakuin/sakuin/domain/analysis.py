@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from threading import Lock
 
 from sudachipy import Dictionary, Morpheme, SplitMode, Tokenizer
 
@@ -13,6 +14,8 @@ _TEX_COMMAND = re.compile(r"\\[A-Za-z]+\*?")
 _KANA_RUN = re.compile(r"[ァ-ヴー]+")
 _HIRAGANA = {code: code + 0x60 for code in range(ord("ぁ"), ord("ゖ") + 1)}
 _PIECE = 10_000
+# Sudachi refuses two threads in one tokenizer.
+_ONE_AT_A_TIME = Lock()
 
 
 def terms(text: str) -> dict[str, int]:
@@ -65,11 +68,12 @@ def _grams(run: str) -> Iterator[str]:
 
 
 def _sentences(text: str) -> Iterator[list[Morpheme]]:
-    tokenizer = _tokenizer()
     for line in text.splitlines():
         # Sudachi refuses more than 49,149 bytes at a time.
         for start in range(0, len(line), _PIECE):
-            yield list(tokenizer.tokenize(line[start : start + _PIECE]))
+            with _ONE_AT_A_TIME:
+                morphemes = list(_tokenizer().tokenize(line[start : start + _PIECE]))
+            yield morphemes
 
 
 @lru_cache(maxsize=1)

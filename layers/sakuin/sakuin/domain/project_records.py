@@ -1,0 +1,110 @@
+"""What a project holds: Tables, Tools, MCP endpoints, and the events that their changes cause."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+EventName = Literal["ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted"]
+Switch = Literal["enabled", "disabled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One project."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A Table without its body. Version 0: no body has arrived yet.
+
+    `pending_upload`: a body is announced and has not come; `import_error`: why the last one that came was refused.
+    """
+
+    id: str
+    project_id: str
+    name: str
+    version: int
+    import_error: str | None
+    pending_upload: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """A Table and its body: JSON text, or the key of an upload; both None before the first has arrived."""
+
+    table: Table
+    data: str | None
+    data_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PendingUpload:
+    """An announced body; `upload` grows with each announcement of a Table."""
+
+    project_id: str
+    table_id: str
+    upload: int
+
+    @property
+    def key(self) -> str:
+        """Where it has to be put."""
+        return f"tables/{self.project_id}/{self.table_id}/{self.upload}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class UploadTarget:
+    """Where a body may be put by HTTP PUT, and the headers that have to be sent with it."""
+
+    url: str
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A Search Tool; its status is in `metadata["search_index"]`."""
+
+    id: str
+    project_id: str
+    table_id: str
+    json_path: str
+    type: str
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    enabled: bool
+    metadata: Mapping[str, Any]
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoundTool:
+    """A Tool at an endpoint."""
+
+    tool_id: str
+    name: str
+    status: Switch
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An MCP endpoint: never with its key."""
+
+    id: str
+    project_id: str
+    name: str
+    status: Switch
+    tools: tuple[BoundTool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxEvent:
+    """A committed change, named by ids alone."""
+
+    id: int
+    event: EventName
+    project_id: str
+    table_id: str
+    tool_id: str | None

@@ -1,0 +1,236 @@
+"""A Table's document as text: read strictly, written so that every string survives, changed by pointer."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NoReturn
+
+from sakuin.domain.json_pointer import index_of, pointer_of, resolve, tokens
+from sakuin.errors import Invalid, NotFound
+
+# Far over any document that people write, and under what Postgres parses.
+MAX_DEPTH = 2000
+_TOO_DEEP = f"The document is nested more than {MAX_DEPTH:,} levels deep. Flatten it."
+_SPACE = " \t\n\r"
+
+Container = dict[str, object] | list[object]
+
+
+def parsed_table(text: str | bytes) -> object:
+    """The document in a JSON text (RFC 8259); `Invalid` says where it is wrong.
+
+    Bytes are UTF-8, with or without a byte order mark. Of duplicate keys the last wins, as in Postgres. Escaped NUL
+    and lone surrogates stay: the node that holds them fails alone, later. NaN, Infinity and numbers that a double or
+    a 4,300 digit integer cannot hold are refused, and so is nesting over `MAX_DEPTH`.
+    """
+    try:
+        source = text.decode() if isinstance(text, bytes) else text
+        return _at_most_deep(_parsed(source.removeprefix("\ufeff")))
+    except UnicodeDecodeError as error:
+        raise Invalid(f"The document is not UTF-8: byte {error.start} fits no character. Save it as UTF-8.") from None
+    except json.JSONDecodeError as error:
+        raise Invalid(
+            f"The document is not JSON: {error.msg} at line {error.lineno}, column {error.colno}. Correct it there."
+        ) from None
+    except ValueError:
+        raise Invalid("The document has a number of more than 4,300 digits. Write it as a string.") from None
+
+
+def written_table(document: object) -> str:
+    """Compact JSON in ASCII, from which `parsed_table` reads the same document, lone surrogates included."""
+    try:
+        return _ENCODER.encode(document)
+    except RecursionError:
+        return "".join(_pieces(document))
+    except ValueError:
+        raise Invalid("NaN and Infinity are no JSON numbers. Use null or a string.") from None
+
+
+def patched(document: object, operations: Iterable[Mapping[str, object]]) -> object:
+    """A new document after `operations`, in order; the old one stays as it was. All of them or, with an error, none.
+
+    Each has `op`, a pointer `path`, and `value` but for `remove`. `add`, `replace` and `remove` are those of
+    RFC 6902; `set` replaces what stands there or adds it. `Invalid` and `NotFound` name the pointer.
+    """
+    for operation in operations:
+        op, path = operation.get("op"), operation.get("path")
+        if op not in ("add", "replace", "set", "remove"):
+            raise Invalid(f"The operation {op!r} is unknown. Use add, replace, set or remove.")
+        if not isinstance(path, str):
+            raise Invalid(f"The operation {op!r} has no path. Give it a JSON Pointer.")
+        if op != "remove" and "value" not in operation:
+            raise Invalid(f"The operation {op!r} at {path!r} has no value. Give it one.")
+        document = _changed(document, op, path, operation.get("value"))
+    return _at_most_deep(document)
+
+
+def _parsed(text: str) -> object:
+    try:
+        return _DECODER.decode(text)
+    except RecursionError:
+        # Python 3.11 stops below 1,000 levels, later versions somewhere above.
+        return _parsed_without_recursion(text)
+
+
+def _parsed_without_recursion(text: str) -> object:
+    """The same as the decoder's, which here reads only keys and scalars."""
+    opened: list[Container] = []
+    keys: list[str] = []
+    place = _solid(text, 0)
+    while True:
+        value: object
+        letter = text[place : place + 1]
+        if letter in ("[", "{"):
+            holder: Container = {} if letter == "{" else []
+            value = holder
+            place = _solid(text, place + 1)
+            if text[place : place + 1] != _closing(holder):
+                opened.append(holder)
+                if len(opened) > MAX_DEPTH:
+                    raise Invalid(_TOO_DEEP)
+                place = _key(text, place, holder, keys)
+                continue
+            place += 1
+        else:
+            value, place = _DECODER.raw_decode(text, place)
+        while opened:
+            place = _solid(text, place)
+            holder = opened[-1]
+            if isinstance(holder, dict):
+                holder[keys.pop()] = value
+            else:
+                holder.append(value)
+            if text[place : place + 1] == ",":
+                place = _key(text, _solid(text, place + 1), holder, keys)
+                break
+            if text[place : place + 1] != _closing(holder):
+                raise json.JSONDecodeError("Expecting ',' delimiter", text, place)
+            value = opened.pop()
+            place += 1
+        else:
+            if (place := _solid(text, place)) != len(text):
+                raise json.JSONDecodeError("Extra data", text, place)
+            return value
+
+
+def _key(text: str, place: int, holder: Container, keys: list[str]) -> int:
+    """Where the next value begins; an object's key before it is put on `keys`."""
+    if isinstance(holder, list):
+        return place
+    if text[place : place + 1] != '"':
+        raise json.JSONDecodeError("Expecting property name enclosed in double quotes", text, place)
+    key, place = _DECODER.raw_decode(text, place)
+    place = _solid(text, place)
+    if text[place : place + 1] != ":":
+        raise json.JSONDecodeError("Expecting ':' delimiter", text, place)
+    keys.append(key)
+    return _solid(text, place + 1)
+
+
+def _solid(text: str, place: int) -> int:
+    while text[place : place + 1] in _SPACE and place < len(text):
+        place += 1
+    return place
+
+
+def _closing(holder: Container) -> str:
+    return "}" if isinstance(holder, dict) else "]"
+
+
+def _at_most_deep(document: object) -> object:
+    """The document itself; `Invalid` if it is nested too deep, whatever the interpreter's own limit is."""
+    level = [document] if isinstance(document, dict | list) else []
+    for _ in range(MAX_DEPTH + 1):
+        if not level:
+            return document
+        level = [node for holder in level for node in _values(holder) if isinstance(node, dict | list)]
+    raise Invalid(_TOO_DEEP)
+
+
+def _values(holder: Container) -> Iterable[object]:
+    return holder.values() if isinstance(holder, dict) else holder
+
+
+def _pieces(document: object) -> Iterator[str]:
+    """The text that the encoder would write, without its recursion."""
+    opened = [_members(document)]
+    while opened:
+        piece = next(opened[-1], None)
+        if piece is None:
+            opened.pop()
+        elif isinstance(piece, str):
+            yield piece
+        else:
+            opened.append(_members(piece))
+
+
+def _members(node: object) -> Iterator[str | Container]:
+    """A node's text, in which containers stand for their own."""
+    if not isinstance(node, dict | list):
+        yield written_table(node)
+        return
+    yield "{" if isinstance(node, dict) else "["
+    for place, member in enumerate(node.items() if isinstance(node, dict) else node):
+        key, value = member if isinstance(node, dict) else (None, member)
+        yield ("," if place else "") + (f"{_ENCODER.encode(key)}:" if isinstance(node, dict) else "")
+        yield value if isinstance(value, dict | list) else written_table(value)
+    yield _closing(node)
+
+
+def _changed(document: object, op: str, path: str, value: object) -> object:
+    """The document with one change; only the containers on the way to it are copied."""
+    steps = tokens(path)
+    if not steps:
+        if op == "remove":
+            raise Invalid('The whole document (path "") cannot be removed. Delete the Table, or set it to null.')
+        return value
+    # What is replaced or removed must be there, what is added needs a place to be put.
+    needed = path if op in ("replace", "remove") else pointer_of(steps[:-1])
+    try:
+        resolve(document, needed)
+    except NotFound:
+        raise NotFound(f"Cannot {op} {path!r}: the document has nothing at {needed!r}. Check the pointer.") from None
+    root = node = _copied(document)
+    for step in steps[:-1]:
+        below = _copied(resolve(node, pointer_of((step,))))
+        _change(node, "set", step, below, path)
+        node = below
+    _change(node, op, steps[-1], value, path)
+    return root
+
+
+def _change(holder: object, op: str, step: str, value: object, path: str) -> None:
+    if isinstance(holder, dict):
+        if op == "remove":
+            del holder[step]
+        else:
+            holder[step] = value
+    elif isinstance(holder, list):
+        index = len(holder) if step == "-" and op in ("add", "set") else index_of(step)
+        if index is None or index > len(holder):
+            raise NotFound(f'The array has no place for {path!r}. Use an index up to its length, or "-" to append.')
+        if op == "remove":
+            del holder[index]
+        else:
+            # A slice: with nothing in it the value is inserted.
+            holder[index : index if op == "add" else index + 1] = [value]
+    else:
+        raise NotFound(f"{path!r} stands in neither an object nor an array. Check the pointer against the Table.")
+
+
+def _copied(node: object) -> object:
+    return node.copy() if isinstance(node, dict | list) else node
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if value in (float("inf"), float("-inf")):
+        raise Invalid(f"The number {number[:40]} is too large for a double. Write it as a string.")
+    return value
+
+
+def _refused(name: str) -> NoReturn:
+    raise Invalid(f"The document is not JSON: {name} is no number there. Use null or a string.")
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_refused)
+_ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
