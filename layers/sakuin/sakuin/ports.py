@@ -5,11 +5,23 @@ Every method may raise `Unavailable` when the outside system does not answer.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from sakuin.domain.knowledge import Concept, Filters, KnowledgeChunk, Match, StoredChunk
 from sakuin.domain.material_version import Applied, MaterialState, Outcome, Receipt, Source
 from sakuin.domain.page import Page
+from sakuin.domain.project_records import (
+    Endpoint,
+    EventName,
+    OutboxEvent,
+    PendingUpload,
+    Project,
+    StoredTable,
+    Switch,
+    Table,
+    Tool,
+    UploadTarget,
+)
 from sakuin.domain.recipe import Fingerprint
 from sakuin.domain.validation import Finding, IndexedMaterial
 
@@ -271,3 +283,299 @@ class LocalFiles(Protocol):
 
     def read(self, path: str) -> bytes:
         """The bytes of a file. One that is gone or may not be read raises `NotFound`."""
+
+
+# ---------------------------------------------------------------- the search engine of Tables
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunkRow:
+    """One document in the search engine.
+
+    `ancestors` are 16-hex-digit hashes of pointers, from the root to the node: the last is the node's own.
+    """
+
+    doc_id: str
+    json_pointer: str
+    ancestors: tuple[str, ...]
+    content_hash: str
+    chunk_index: int
+    generation: int
+    content: str
+    terms: tuple[str, ...]
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class FoundChunk:
+    """A document that a search found."""
+
+    doc_id: str
+    json_pointer: str
+    content_hash: str
+    chunk_index: int
+
+
+class ChunkStore(Protocol):
+    """The chunks of Tables in namespaces of a search engine.
+
+    It has no transactions: rows carry the generation they were written for, and an older writer never undoes a newer.
+    """
+
+    def upsert(self, namespace: str, rows: Sequence[StoredChunkRow]) -> None:
+        """Stores rows by id; one that is stored with a greater generation is left as it is. Twice is once.
+
+        Durable on return, and each request atomic; many rows are several requests. Ids over 64 bytes, vectors of
+        other dimensions than those stored, and text that is no Unicode are `Invalid`. No row is not an error.
+        """
+
+    def search(
+        self, namespace: str, *, vector: Vector | None, terms: Sequence[str], text: str, scope: str, depth: int
+    ) -> tuple[Sequence[FoundChunk], Sequence[FoundChunk]]:
+        """The nearest and the matching rows below `scope` (a pointer's 16-digit hash), best first, `depth` of each.
+
+        Matching is BM25 over `terms`, or over the engine's own words of `text` where there are no terms; what is
+        too long to ask for is cut. Without a vector nothing is nearest. A namespace that is not there holds nothing.
+        """
+
+    def renew(self, namespace: str, doc_ids: Collection[str], *, generation: int) -> set[str]:
+        """Gives rows a later generation without sending them again, and says which of `doc_ids` now have it.
+
+        Rows that are gone, or have a greater one, are not among them.
+        """
+
+    def sweep_node(
+        self, namespace: str, *, json_pointer_hash: str, keep_content_hash: str | None, generation: int
+    ) -> int:
+        """Deletes the rows of one node whose content is not the kept one, up to `generation`; says how many."""
+
+    def sweep_scope(self, namespace: str, *, scope: str, generation: int) -> int:
+        """Deletes all rows below a pointer (its 16-digit hash), up to `generation`; says how many."""
+
+    def delete(self, namespace: str, doc_ids: Collection[str], *, generation: int | None = None) -> None:
+        """Deletes rows by id, with `generation` only those up to it. What is not there is not an error."""
+
+    def delete_namespace(self, namespace: str) -> None:
+        """Deletes a namespace with its rows; one that is not there is not an error."""
+
+    def ids(self, namespace: str) -> Mapping[str, int]:
+        """The id and generation of every row, however many."""
+
+    def namespaces(self, prefix: str) -> Sequence[str]:
+        """The namespaces whose names begin with `prefix`, in order, however many."""
+
+
+# ---------------------------------------------------------------- projects and what they hold
+
+
+class ProjectRecords(Protocol):
+    """Projects, Tables, Tools and endpoints. Each change is one transaction and writes its own events.
+
+    `user` is the member on whose behalf, by the UUID of Supabase Auth; None is an admin. What is not there, or not
+    the user's, raises `NotFound`, and nothing is written.
+    """
+
+    def create_project(self, user: str | None, name: str) -> Project:
+        """A new project, of which `user` is a member."""
+
+    def projects(self, user: str | None) -> Sequence[Project]:
+        """The user's projects, oldest first; an admin's are all."""
+
+    def delete_project(self, user: str | None, project_id: str) -> None:
+        """Deletes a project with all that it holds."""
+
+    def add_member(self, user: str | None, project_id: str, member: str) -> None:
+        """Makes a user a member. Twice is once."""
+
+    def create_table(self, user: str | None, project_id: str, *, name: str, data: str | None) -> Table:
+        """A new Table of version 1, or of version 0 if `data` (JSON text) is None: its body is uploaded later."""
+
+    def table(self, user: str | None, table_id: str) -> StoredTable:
+        """A Table with its body."""
+
+    def tables(self, user: str | None, project_id: str) -> Sequence[Table]:
+        """A project's Tables by name."""
+
+    def replace_table(self, user: str | None, table_id: str, *, data: str, expected_version: int | None) -> Table:
+        """The next version. `Conflict` if the Table no longer has the expected one; None expects nothing."""
+
+    def rename_table(self, user: str | None, table_id: str, name: str) -> Table:
+        """Another name. It re-indexes nothing."""
+
+    def delete_table(self, user: str | None, table_id: str) -> None:
+        """Deletes a Table with its Tools."""
+
+    def begin_upload(self, user: str | None, table_id: str) -> PendingUpload:
+        """Announces a body. A later announcement, or a replaced body, makes this one obsolete."""
+
+    def finish_upload(self, table_id: str, upload: int, key: str | None, error: str | None) -> bool:
+        """An announced body has arrived at `key`, or cannot be read for `error`; False if it was obsolete."""
+
+    def create_tool(
+        self,
+        user: str | None,
+        table_id: str,
+        *,
+        json_path: str,
+        name: str,
+        description: str,
+        input_schema: Mapping[str, Any],
+    ) -> Tool:
+        """A new Search Tool, pending."""
+
+    def tool(self, user: str | None, tool_id: str) -> Tool:
+        """A Tool with its status."""
+
+    def tools(self, user: str | None, project_id: str) -> Sequence[Tool]:
+        """A project's Tools by name."""
+
+    def change_tool(
+        self,
+        user: str | None,
+        tool_id: str,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        enabled: bool | None = None,
+    ) -> Tool:
+        """Changes what is not None. `Conflict` if an endpoint of the Tool has another one of this name."""
+
+    def reindex_tool(self, user: str | None, tool_id: str) -> Tool:
+        """Makes a Tool pending again."""
+
+    def delete_tool(self, user: str | None, tool_id: str) -> None:
+        """Deletes a Tool with its bindings."""
+
+    def create_endpoint(
+        self, user: str | None, project_id: str, *, name: str, key_hash: str, tools: Sequence[str]
+    ) -> Endpoint:
+        """A new MCP endpoint with these Tools bound to it: all of them, or no endpoint.
+
+        `Conflict` if two of them have one name.
+        """
+
+    def endpoint(self, user: str | None, mcp_id: str) -> Endpoint:
+        """An endpoint with its bindings, by the Tools' names."""
+
+    def endpoints(self, user: str | None, project_id: str) -> Sequence[Endpoint]:
+        """A project's endpoints by name."""
+
+    def bind(self, user: str | None, mcp_id: str, tool_id: str, *, status: Switch) -> Endpoint:
+        """Binds a Tool of the endpoint's own project, or changes the binding's status. A name taken: `Conflict`."""
+
+    def unbind(self, user: str | None, mcp_id: str, tool_id: str) -> Endpoint:
+        """Removes a binding; one that is not there is `NotFound`."""
+
+    def rotate(self, user: str | None, mcp_id: str, *, key_hash: str, overlap_seconds: int) -> Endpoint:
+        """Another key; the old one opens for `overlap_seconds` more."""
+
+    def change_endpoint(
+        self, user: str | None, mcp_id: str, *, name: str | None = None, status: Switch | None = None
+    ) -> Endpoint:
+        """Changes what is not None."""
+
+    def delete_endpoint(self, user: str | None, mcp_id: str) -> None:
+        """Deletes an endpoint with its bindings."""
+
+    def changed_elsewhere(self, event: EventName, *, project_id: str, table_id: str, tool_id: str | None) -> None:
+        """Writes the event of a change that somebody made in the database himself, and makes its Tools pending.
+
+        A Table that is gone is not an error: then only `TableDeleted` writes an event.
+        """
+
+
+class TableBodies(Protocol):
+    """The bodies of Tables that are too large for a request, by key."""
+
+    def presigned_put(self, key: str, *, seconds: int, size: int) -> UploadTarget:
+        """Where and how anybody may put exactly `size` bytes within `seconds`."""
+
+    def read(self, key: str, *, max_bytes: int) -> bytes:
+        """A body. One that is not there is `NotFound`, one over `max_bytes` `Invalid` before it travels."""
+
+    def write(self, key: str, body: bytes) -> None:
+        """Stores a body."""
+
+
+class EventBus(Protocol):
+    """The bus that the platform's events travel on."""
+
+    def put(self, events: Sequence[OutboxEvent]) -> set[int]:
+        """Sends events; the ids of those that the bus took. None is not an error."""
+
+
+class Outbox(Protocol):
+    """Events that are committed, and wait for the bus."""
+
+    def unsent(self, *, limit: int) -> Sequence[OutboxEvent]:
+        """The oldest that wait."""
+
+    def sent(self, ids: Collection[int]) -> None:
+        """Remembers that the bus took them. Twice is once; none is not an error."""
+
+
+class UserTokens(Protocol):
+    """The tokens of people who signed in."""
+
+    def user_of(self, token: str) -> str:
+        """The UUID of the user; a token that is wrong, too old or made for others is `Unauthorized`."""
+
+
+class DeployedProjects(Protocol):
+    """A deployment's projects, as its keeper reaches them from afar. Views are the REST API's JSON objects."""
+
+    def create_project(self, name: str) -> Mapping[str, Any]:
+        """A new project."""
+
+    def create_table(self, project_id: str, *, name: str, document: bytes) -> Mapping[str, Any]:
+        """A new Table of a JSON text that fits into a request."""
+
+    def replace_table(self, table_id: str, *, document: bytes) -> Mapping[str, Any]:
+        """A Table's next version, of a JSON text that fits into a request."""
+
+    def rename_table(self, table_id: str, name: str) -> Mapping[str, Any]:
+        """Another name."""
+
+    def table(self, table_id: str) -> Mapping[str, Any]:
+        """A Table without its body."""
+
+    def announce_table(self, project_id: str, *, name: str, size: int) -> Mapping[str, Any]:
+        """A new Table whose body of `size` bytes is uploaded: `table`, `upload`."""
+
+    def announce_body(self, table_id: str, *, size: int) -> Mapping[str, Any]:
+        """A Table's next body of `size` bytes is uploaded: `table`, `upload`."""
+
+    def upload(self, target: UploadTarget, body: bytes) -> None:
+        """Puts a body where it was announced."""
+
+    def delete_table(self, table_id: str) -> None:
+        """Deletes a Table."""
+
+    def create_tool(
+        self, project_id: str, *, table_id: str, json_path: str, name: str, description: str | None
+    ) -> Mapping[str, Any]:
+        """A new Search Tool."""
+
+    def tool(self, tool_id: str) -> Mapping[str, Any]:
+        """A Tool with its status."""
+
+    def reindex_tool(self, tool_id: str) -> Mapping[str, Any]:
+        """Makes a Tool pending again."""
+
+    def delete_tool(self, tool_id: str) -> None:
+        """Deletes a Tool."""
+
+    def create_endpoint(self, project_id: str, *, name: str, tools: Sequence[str]) -> Mapping[str, Any]:
+        """A new endpoint: `mcp`, and its `key`, which is shown once."""
+
+    def bind(self, mcp_id: str, tool_id: str) -> Mapping[str, Any]:
+        """Binds a Tool."""
+
+    def unbind(self, mcp_id: str, tool_id: str) -> Mapping[str, Any]:
+        """Removes a binding."""
+
+    def switch(self, mcp_id: str, status: Switch) -> Mapping[str, Any]:
+        """Enables or disables an endpoint."""
+
+    def rotate(self, mcp_id: str) -> Mapping[str, Any]:
+        """Another key: `mcp`, and `key`."""

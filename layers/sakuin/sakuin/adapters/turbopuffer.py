@@ -1,0 +1,160 @@
+"""The chunks of Tables on turbopuffer."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from turbopuffer import Turbopuffer
+from turbopuffer.types import Row
+
+from sakuin.adapters.turbopuffer_client import hurried, translated
+from sakuin.adapters.turbopuffer_documents import DISTANCE, SCHEMA, document, found_chunk, requests
+from sakuin.errors import NotFound
+from sakuin.ports import FoundChunk, StoredChunkRow, Vector
+
+# turbopuffer takes 512 MB a request; a function must hold one, and the row objects beside it.
+_MAX_REQUEST_BYTES = 64_000_000
+_MAX_IDS = 5_000
+_MAX_ROWS_AN_ANSWER = 10_000
+# turbopuffer's documents say 1,024 and 8,192: this stays under both.
+_MAX_QUERY_CHARACTERS = 1_000
+_FOUND = ["json_pointer", "content_hash", "chunk_index"]
+_NOT_NEWER = ("generation", "Lte", {"$ref_new": "generation"})
+
+
+@dataclass(frozen=True, slots=True)
+class TurbopufferChunkStore:
+    """A `ChunkStore`. The client retries with backoff and jitter and honours Retry-After."""
+
+    client: Turbopuffer
+    max_request_bytes: int = _MAX_REQUEST_BYTES
+
+    def upsert(self, namespace: str, rows: Sequence[StoredChunkRow]) -> None:
+        for request in requests(rows, self.max_request_bytes):
+            self._write(
+                namespace,
+                upsert_rows=[document(row) for row in request],
+                upsert_condition=_NOT_NEWER,
+                schema=SCHEMA,
+                distance_metric=DISTANCE,
+            )
+
+    def search(
+        self, namespace: str, *, vector: Vector | None, terms: Sequence[str], text: str, scope: str, depth: int
+    ) -> tuple[Sequence[FoundChunk], Sequence[FoundChunk]]:
+        nearest = None if vector is None else ("vector", "ANN", list(vector))
+        legs = [leg for leg in (nearest, _words(terms, text)) if leg]
+        if not legs:
+            return (), ()
+        asked = {"filters": ("ancestors", "Contains", scope), "limit": depth, "include_attributes": _FOUND}
+        queries: list[Any] = [{"rank_by": leg, **asked} for leg in legs]
+        try:
+            with translated(namespace):
+                answer = hurried(self.client).namespace(namespace).multi_query(queries=queries)
+        except NotFound:
+            return (), ()
+        rankings = [tuple(found_chunk(row) for row in result.rows or ()) for result in answer.results]
+        by_vector = rankings.pop(0) if nearest else ()
+        return by_vector, rankings.pop() if rankings else ()
+
+    def renew(self, namespace: str, doc_ids: Collection[str], *, generation: int) -> set[str]:
+        renewed: set[str] = set()
+        for ids in _parts(doc_ids):
+            try:
+                answer = self._write(
+                    namespace,
+                    patch_rows=[{"id": id, "generation": generation} for id in ids],
+                    patch_condition=_NOT_NEWER,
+                    return_affected_ids=True,
+                )
+            except NotFound:
+                return set()
+            renewed.update(str(id) for id in answer.patched_ids or ())
+        return renewed
+
+    def sweep_node(
+        self, namespace: str, *, json_pointer_hash: str, keep_content_hash: str | None, generation: int
+    ) -> int:
+        unwanted: list[Any] = [("pointer_hash", "Eq", json_pointer_hash)]
+        if keep_content_hash is not None:
+            unwanted.append(("content_hash", "NotEq", keep_content_hash))
+        return self._sweep(namespace, unwanted, generation)
+
+    def sweep_scope(self, namespace: str, *, scope: str, generation: int) -> int:
+        return self._sweep(namespace, [("ancestors", "Contains", scope)], generation)
+
+    def delete(self, namespace: str, doc_ids: Collection[str], *, generation: int | None = None) -> None:
+        condition = {} if generation is None else {"delete_condition": ("generation", "Lte", generation)}
+        for ids in _parts(doc_ids):
+            try:
+                self._write(namespace, deletes=ids, **condition)
+            except NotFound:
+                return
+
+    def delete_namespace(self, namespace: str) -> None:
+        try:
+            with translated(namespace):
+                self.client.namespace(namespace).delete_all()
+        except NotFound:
+            return
+
+    def ids(self, namespace: str) -> Mapping[str, int]:
+        generations: dict[str, int] = {}
+        after: dict[str, Any] = {}
+        while True:
+            page = self._page_of_ids(namespace, after)
+            generations |= {str(row.id): int(str(row["generation"])) for row in page}
+            if len(page) < _MAX_ROWS_AN_ANSWER:
+                return generations
+            after = {"filters": ("id", "Gt", page[-1].id)}
+
+    def namespaces(self, prefix: str) -> list[str]:
+        with translated(prefix):
+            return sorted(namespace.id for namespace in self.client.namespaces(prefix=prefix))
+
+    def _page_of_ids(self, namespace: str, after: dict[str, Any]) -> Sequence[Row]:
+        try:
+            with translated(namespace):
+                answer = self.client.namespace(namespace).query(
+                    rank_by=("id", "asc"), limit=_MAX_ROWS_AN_ANSWER, include_attributes=["generation"], **after
+                )
+        except NotFound:
+            return ()
+        return answer.rows or ()
+
+    def _sweep(self, namespace: str, unwanted: list[Any], generation: int) -> int:
+        filter = ("And", [*unwanted, ("generation", "Lte", generation)])
+        try:
+            return int(self._write(namespace, delete_by_filter=filter).rows_deleted or 0)
+        except NotFound:
+            return 0
+
+    def _write(self, namespace: str, **operation: Any) -> Any:
+        with translated(namespace):
+            return self.client.namespace(namespace).write(**operation)
+
+
+def _words(terms: Sequence[str], text: str) -> tuple[str, str, Any] | None:
+    """The words' leg of a search: our own terms, each once, or what the engine makes of the text."""
+    asked: list[str] = []
+    room = _MAX_QUERY_CHARACTERS
+    for term in dict.fromkeys(map(_unicode, terms)):
+        room -= len(term)
+        if room < 0:
+            break
+        asked.append(term)
+    if asked:
+        return ("terms", "BM25", asked)
+    cut = _unicode(text)[:_MAX_QUERY_CHARACTERS]
+    return ("content", "BM25", cut) if cut.strip() else None
+
+
+def _unicode(text: str) -> str:
+    # A question may hold half a surrogate pair, which has no UTF-8 and matches nothing.
+    return text.encode("utf-8", "replace").decode()
+
+
+def _parts(ids: Collection[str]) -> Iterator[list[str]]:
+    different = list(dict.fromkeys(ids))
+    for start in range(0, len(different), _MAX_IDS):
+        yield different[start : start + _MAX_IDS]

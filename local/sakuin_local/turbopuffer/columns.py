@@ -1,0 +1,48 @@
+"""The values of one filterable attribute, each different one kept once."""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sakuin_local.turbopuffer.growing import Growing
+
+Mask = NDArray[np.bool_]
+
+
+class Column:
+    """Pairs of a row and a value: none for null, one for a scalar, any number for a list."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+        self._rows, self._values = Growing(np.int32), Growing(np.int32)
+
+    def add(self, row: int, value: Any) -> None:
+        """What a new row has."""
+        values = value if isinstance(value, list) else [] if value is None else [value]
+        self._values.extend([self._numbers.setdefault(each, len(self._numbers)) for each in values])
+        self._rows.extend([row] * len(values))
+
+    def having_any(self, size: int) -> Mask:
+        """The rows with a value."""
+        return self._mask(self._rows.view, size)
+
+    def having(self, wanted: Collection[Any], size: int) -> Mask:
+        """The rows with one of these values."""
+        numbers = [self._numbers[each] for each in wanted if each in self._numbers]
+        if len(numbers) == 1:
+            return self._mask(self._rows.view[self._values.view == numbers[0]], size)
+        chosen = np.zeros(len(self._numbers), bool)
+        chosen[numbers] = True
+        return self._mask(self._rows.view[chosen[self._values.view]], size)
+
+    def fulfilling(self, predicate: Callable[[Any], bool], size: int) -> Mask:
+        """The rows with a value of which `predicate` is true."""
+        return self.having([value for value in self._numbers if predicate(value)], size)
+
+    @staticmethod
+    def _mask(rows: NDArray[np.int32], size: int) -> Mask:
+        mask = np.zeros(size, bool)
+        mask[rows] = True
+        return mask

@@ -1,0 +1,133 @@
+"""One namespace in memory: rows in the order of writing, with what searches and filters need of them."""
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sakuin_local.turbopuffer.columns import Column
+from sakuin_local.turbopuffer.documents import Id
+from sakuin_local.turbopuffer.growing import Growing
+from sakuin_local.turbopuffer.postings import Postings
+from sakuin_local.turbopuffer.schema import FullText, Schema
+from sakuin_local.turbopuffer.storage import Parts, Storage, Stored
+from sakuin_local.turbopuffer.vectors import Vectors
+from sakuin_local.turbopuffer.words import tokens
+
+Mask = NDArray[np.bool_]
+
+# Rows that are taken into memory at once.
+TOGETHER = 1_000
+
+
+class Contents:
+    """Built from what is stored; texts are cut into words when somebody first searches for them."""
+
+    def __init__(self, storage: Storage, namespace: str, schema: Schema, metric: str | None) -> None:
+        self._storage, self._namespace = storage, namespace
+        self.schema, self.metric = schema, metric
+        self.ids: list[Id] = []
+        self._numbers = Growing(np.int64)
+        self._alive = Growing(np.bool_)
+        self._row_of: dict[Id, int] = {}
+        self.vectors = Vectors(metric or "cosine_distance")
+        self._columns = {name: Column() for name, attribute in schema.items() if attribute.filterable and name != "id"}
+        self._postings = {
+            name: Postings(attribute.full_text)
+            for name, attribute in schema.items()
+            if attribute.full_text and attribute.full_text.is_pre_tokenized
+        }
+        self.add(storage.documents(namespace))
+
+    @property
+    def size(self) -> int:
+        """How many rows, gone ones included."""
+        return len(self.ids)
+
+    @property
+    def alive(self) -> Mask:
+        """Which rows are not gone."""
+        return self._alive.view
+
+    @property
+    def is_mostly_gone(self) -> bool:
+        """Whether it is time to build it anew."""
+        return self.size > 1_000 and len(self._row_of) < self.size // 2
+
+    def row(self, id: Id) -> int | None:
+        """Where a document is."""
+        return self._row_of.get(id)
+
+    def numbers(self, rows: Iterable[int]) -> list[int]:
+        """Where documents are on disk."""
+        return [int(self._numbers.view[row]) for row in rows]
+
+    def add(self, documents: Iterable[Stored]) -> None:
+        """New rows."""
+        remaining = iter(documents)
+        while part := list(islice(remaining, TOGETHER)):
+            first = self.size
+            self.ids += [stored.document.id for stored in part]
+            self._numbers.extend([stored.number for stored in part])
+            self._alive.extend([True] * len(part))
+            self._row_of |= {stored.document.id: first + place for place, stored in enumerate(part)}
+            self.vectors.extend([stored.document.vector for stored in part if stored.document.vector is not None])
+            for name, column in self._columns.items():
+                for place, stored in enumerate(part):
+                    column.add(first + place, _value(stored, name))
+            for name, postings in self._postings.items():
+                postings.add(self._words(part, name))
+
+    def remove(self, rows: Sequence[int]) -> None:
+        """Rows that are gone."""
+        for row in rows:
+            self._alive.view[row] = False
+            del self._row_of[self.ids[row]]
+            for postings in self._postings.values():
+                postings.remove(row)
+
+    def column(self, name: str) -> Column:
+        """The values of a filterable attribute, or the ids."""
+        if name not in self._columns:
+            column = Column()
+            if name == "id":
+                for row, id in enumerate(self.ids):
+                    column.add(row, id)
+            else:
+                for stored in self._storage.documents(self._namespace, parts=Parts(vectors=False)):
+                    column.add(self._row_of[stored.document.id], stored.document.attributes.get(name))
+            self._columns[name] = column
+        return self._columns[name]
+
+    def postings(self, name: str) -> Postings:
+        """The words of a full-text attribute."""
+        if name not in self._postings:
+            postings = Postings(self._full_text(name))
+            remaining = self._storage.documents(self._namespace, parts=Parts(vectors=False))
+            while part := list(islice(remaining, TOGETHER)):
+                postings.add(self._words(part, name))
+            self._postings[name] = postings
+        return self._postings[name]
+
+    def values(self, name: str, rows: Sequence[int]) -> dict[int, Any]:
+        """What these rows have of an attribute, those that have it."""
+        documents = self._storage.numbered(self.numbers(rows), parts=Parts(vectors=False))
+        pairs = zip(rows, self.numbers(rows), strict=True)
+        found = {row: documents[number].attributes.get(name) for row, number in pairs}
+        return {row: value for row, value in found.items() if value is not None}
+
+    def _words(self, documents: Sequence[Stored], name: str) -> list[tuple[int, Sequence[str]]]:
+        full_text = self._full_text(name)
+        values = [(self._row_of[each.document.id], each.document.attributes.get(name)) for each in documents]
+        return [(row, tokens(value, full_text)) for row, value in values if value is not None]
+
+    def _full_text(self, name: str) -> FullText:
+        full_text = self.schema[name].full_text
+        assert full_text is not None  # noqa: S101 - asked before
+        return full_text
+
+
+def _value(stored: Stored, name: str) -> Any:
+    return stored.document.id if name == "id" else stored.document.attributes.get(name)

@@ -1,0 +1,120 @@
+"""Documents of a write, held to turbopuffer's rules for ids, types and sizes."""
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+
+from sakuin_local.turbopuffer import limits
+from sakuin_local.turbopuffer.refusals import Refused
+from sakuin_local.turbopuffer.schema import Attribute, Schema
+from sakuin_local.turbopuffer.vectors import Floats, trimmed
+
+Id = int | str
+
+_IS: dict[str, Callable[[Any], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "uuid": lambda value: isinstance(value, str),
+    "datetime": lambda value: isinstance(value, str),
+    "bool": lambda value: isinstance(value, bool),
+    "int": lambda value: _is_whole(value) and -(2**63) <= value < 2**63,
+    "uint": lambda value: _is_whole(value) and 0 <= value < 2**64,
+    "float": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One that can be stored. A patch has only what changes, and never a vector."""
+
+    id: Id
+    attributes: Mapping[str, Any]
+    vector: Floats | None = None
+
+
+def id_of(value: Any) -> Id:
+    """A document's id: an unsigned 64-bit integer, or a string of 1 to 64 bytes."""
+    if isinstance(value, str):
+        if not 0 < len(value.encode()) <= limits.ID_BYTES:
+            raise Refused(f"id '{value}' has {len(value.encode())} bytes, the maximum is {limits.ID_BYTES}")
+        return value
+    if _is_whole(value) and 0 <= value < 2**64:
+        return int(value)
+    raise Refused("an id must be an unsigned 64-bit integer or a string", status=422)
+
+
+def document_of(row: Mapping[str, Any], schema: Schema) -> Document:
+    """A row of an upsert as a document."""
+    attributes = {name: value for name, value in row.items() if name not in ("id", "vector") and value is not None}
+    for name, value in attributes.items():
+        _check(name, value, schema.get(name))
+    dimensions = schema["vector"].dimensions if "vector" in schema else 0
+    vector = None
+    if dimensions:
+        vector = vector_of(row.get("vector"), dimensions)
+    if len(orjson.dumps(attributes)) + 4 * dimensions > limits.DOCUMENT_BYTES:
+        raise Refused(f"document '{row['id']}' is larger than 64 MiB")
+    return Document(id_of(row["id"]), attributes, vector)
+
+
+def patch_of(row: Mapping[str, Any], schema: Schema) -> Document:
+    """A row of a patch: null takes an attribute away."""
+    if "vector" in row:
+        raise Refused("a vector cannot be patched: upsert the whole document")
+    attributes = {name: value for name, value in row.items() if name != "id"}
+    for name, value in attributes.items():
+        if value is not None:
+            _check(name, value, schema.get(name))
+    return Document(id_of(row["id"]), attributes)
+
+
+def vector_of(value: Any, dimensions: int | None) -> Floats:
+    """Floats of a list or of base64; `dimensions` None takes any number of them."""
+    vector = floats_of(value)
+    if dimensions is not None and len(vector) != dimensions:
+        raise Refused(f"the vector has {len(vector)} dimensions, the namespace has {dimensions}")
+    return trimmed(vector)
+
+
+def floats_of(value: Any) -> Floats:
+    """All of a vector's numbers, zeros at its end included."""
+    try:
+        if isinstance(value, str):
+            vector = np.frombuffer(base64.b64decode(value, validate=True), "<f4").astype(np.float32)
+        else:
+            vector = np.array(value, np.float32)
+    except (ValueError, TypeError, binascii.Error) as error:
+        raise Refused("a vector is a list of numbers or base64 of little-endian float32", status=422) from error
+    if vector.ndim != 1 or not len(vector) or not np.isfinite(vector).all():
+        raise Refused("a document of this namespace needs a vector of finite numbers")
+    return vector
+
+
+def fits(value: Any, attribute: Attribute) -> bool:
+    """Whether a value is of the attribute's type."""
+    is_one = _IS[attribute.type.removeprefix("[]")]
+    if attribute.is_list:
+        return isinstance(value, list) and all(is_one(each) for each in value)
+    return is_one(value)
+
+
+def _check(name: str, value: Any, attribute: Attribute | None) -> None:
+    # An empty list of an attribute that nobody declared says nothing of its type.
+    if attribute is None:
+        return
+    if not fits(value, attribute):
+        raise Refused(f"attribute '{name}' is {attribute.type}, its value is not")
+    each = value if isinstance(value, list) else [value]
+    sizes = [len(text.encode()) for text in each if isinstance(text, str)]
+    if sum(sizes) > limits.VALUE_BYTES:
+        raise Refused(f"the value of attribute '{name}' is larger than 8 MiB")
+    if attribute.filterable and max(sizes, default=0) > limits.FILTERABLE_VALUE_BYTES:
+        raise Refused(f"the value of the filterable attribute '{name}' is larger than 4 KiB")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

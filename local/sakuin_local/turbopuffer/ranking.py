@@ -1,0 +1,104 @@
+"""Putting the rows that pass a filter in an order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sakuin_local.turbopuffer import limits
+from sakuin_local.turbopuffer.contents import Contents, Mask
+from sakuin_local.turbopuffer.documents import vector_of
+from sakuin_local.turbopuffer.filters import passing
+from sakuin_local.turbopuffer.refusals import Refused
+from sakuin_local.turbopuffer.words import tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A row and its `$dist`: a distance or a score; None where rows are only put in order."""
+
+    row: int
+    dist: float | None
+
+
+def ranked(rank_by: Any, contents: Contents, wanted: Mask, limit: int) -> list[Ranked]:
+    """The first `limit` rows of those wanted; equal ones in the order they were written in."""
+    if not isinstance(rank_by, list) or len(rank_by) < 2:
+        raise Refused("rank_by is a list", status=422)
+    if isinstance(rank_by[0], list):
+        raise Refused("this stand-in orders by one attribute")
+    if rank_by[1] in ("ANN", "kNN") and len(rank_by) == 3:
+        return _nearest(rank_by[0], rank_by[2], contents, wanted, limit)
+    if rank_by[1] in ("asc", "desc"):
+        return _ordered(rank_by[0], contents, wanted, limit, descending=rank_by[1] == "desc")
+    scores = _scores(rank_by, contents)
+    return _first(-scores, wanted & (scores > 0), limit, sign=-1)
+
+
+def _nearest(name: str, value: Any, contents: Contents, wanted: Mask, limit: int) -> list[Ranked]:
+    if name not in contents.schema or not contents.schema[name].dimensions:
+        raise Refused(f"ANN needs a vector attribute, '{name}' is none")
+    query = vector_of(value, contents.schema[name].dimensions)
+    return _first(contents.vectors.distances(query, wanted), wanted, limit, sign=1)
+
+
+def _first(keys: NDArray[np.float32], wanted: Mask, limit: int, *, sign: int) -> list[Ranked]:
+    rows = np.flatnonzero(wanted)
+    if len(rows) > limit:
+        # All that are as good as the last of the first ones, so that ties do not depend on chance.
+        worst = np.partition(keys[rows], limit - 1)[limit - 1]
+        rows = rows[keys[rows] <= worst]
+    order = rows[np.argsort(keys[rows], kind="stable")][:limit]
+    return [Ranked(int(row), sign * float(keys[row])) for row in order]
+
+
+def _ordered(name: str, contents: Contents, wanted: Mask, limit: int, *, descending: bool) -> list[Ranked]:
+    if name != "id" and (name not in contents.schema or contents.schema[name].is_list):
+        raise Refused(f"cannot order by '{name}'")
+    rows = np.flatnonzero(wanted).tolist()
+    if name == "id":
+        ids: Any = contents.ids
+        rows.sort(key=lambda row: ids[row], reverse=descending)
+    else:
+        values = contents.values(name, rows)
+        rows.sort(key=lambda row: ((value := values.get(row)) is not None, value or 0), reverse=descending)
+    return [Ranked(row, None) for row in rows[:limit]]
+
+
+def _scores(expression: Any, contents: Contents) -> NDArray[np.float32]:
+    if not isinstance(expression, list) or len(expression) < 2:
+        raise Refused("rank_by is not understood", status=422)
+    if expression[0] in ("Sum", "Max") and isinstance(expression[1], list):
+        parts = [_scores(part, contents) for part in expression[1]]
+        together = np.add if expression[0] == "Sum" else np.maximum
+        return np.asarray(together.reduce([np.zeros(contents.size, np.float32), *parts]), np.float32)
+    if expression[0] == "Product":
+        # The older spelling has both factors in a list.
+        factors = expression[1] if len(expression) == 2 else expression[1:]
+        numbers = [each for each in factors if isinstance(each, int | float)]
+        parts = [_scores(each, contents) for each in factors if isinstance(each, list)]
+        if len(numbers) != 1 or len(parts) != 1:
+            raise Refused("Product takes a number and a clause")
+        return np.asarray(parts[0] * np.float32(numbers[0]), np.float32)
+    if expression[1] == "BM25" and len(expression) in (3, 4):
+        return _bm25(expression[0], expression[2], contents)
+    return passing(expression, contents).astype(np.float32)
+
+
+def _bm25(name: str, query: Any, contents: Contents) -> NDArray[np.float32]:
+    full_text = contents.schema[name].full_text if name in contents.schema else None
+    if full_text is None:
+        raise Refused(f"BM25 needs full_text_search on '{name}'")
+    is_list = isinstance(query, list) and all(isinstance(each, str) for each in query)
+    if is_list != full_text.is_pre_tokenized or not (is_list or isinstance(query, str)):
+        wanted = "a list of tokens" if full_text.is_pre_tokenized else "a string"
+        raise Refused(f"BM25 on '{name}', whose tokenizer is {full_text.tokenizer}, takes {wanted}")
+    if _characters(query) > limits.FULL_TEXT_QUERY_CHARACTERS:
+        raise Refused(f"a full-text query has at most {limits.FULL_TEXT_QUERY_CHARACTERS} characters")
+    return contents.postings(name).scores(tokens(query, full_text), contents.size)
+
+
+def _characters(query: str | Sequence[str]) -> int:
+    return len(query) if isinstance(query, str) else sum(map(len, query))

@@ -1,0 +1,207 @@
+"""The namespaces: written, queried, listed and deleted one request at a time."""
+
+import base64
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sakuin_local.turbopuffer import limits
+from sakuin_local.turbopuffer.contents import Contents
+from sakuin_local.turbopuffer.queries import Found, answered, projected
+from sakuin_local.turbopuffer.refusals import Refused, missing
+from sakuin_local.turbopuffer.schema import merged
+from sakuin_local.turbopuffer.storage import Description, Parts, Storage
+from sakuin_local.turbopuffer.writing import Outcome, Write, outcome, rows_to_patch
+
+Json = dict[str, Any]
+
+
+class Store:
+    """All namespaces of one file. What was searched before stays in memory."""
+
+    def __init__(self, file: Path) -> None:
+        self._storage = Storage(file)
+        self._contents: dict[str, Contents] = {}
+        self._lock = threading.Lock()
+
+    def warm(self) -> None:
+        """Takes into memory what is on disk, so that the first search need not wait for it."""
+        with self._lock:
+            namespaces = self._storage.names()
+        for namespace in namespaces:
+            with self._lock:
+                if description := self._storage.description(namespace):
+                    self._opened(namespace, description)
+
+    def write(self, namespace: str, body: Any) -> Json:
+        """Does what a write asks for, whole or not at all."""
+        _check(namespace)
+        with self._lock:
+            before = self._storage.description(namespace)
+            write = Write.of(body, namespace, before)
+            contents = self._opened(namespace, before) if before else Contents(self._storage, namespace, {}, None)
+            contents.schema, kept = write.schema, contents.schema
+            try:
+                done = self._done(namespace, write, contents)
+            except Refused:
+                contents.schema = kept
+                raise
+            except BaseException:
+                # What is in memory may not be what is stored.
+                self._contents.pop(namespace, None)
+                raise
+            if contents.is_mostly_gone or not before:
+                self._contents.pop(namespace, None)
+            return _said(write.body, done)
+
+    def query(self, namespace: str, body: Any) -> Json:
+        """The answer to a query or a multi-query."""
+        _check(namespace)
+        started = time.perf_counter()
+        with self._lock:
+            contents = self._opened(namespace, self._described(namespace))
+            results = [self._sent(result, contents) for result in answered(body, contents)]
+            size = int(contents.alive.sum())
+        milliseconds = round((time.perf_counter() - started) * 1000)
+        answer: Json = {"results": results} if "queries" in body else results[0]
+        return answer | {
+            "billing": {"billable_logical_bytes_queried": 0, "billable_logical_bytes_returned": 0},
+            "performance": {
+                "approx_namespace_size": size,
+                "cache_hit_ratio": 1.0,
+                "cache_temperature": "hot",
+                "exhaustive_search_count": size,
+                "query_execution_ms": milliseconds,
+                "server_total_ms": milliseconds,
+            },
+        }
+
+    def delete(self, namespace: str) -> Json:
+        """Removes a namespace and all that is in it."""
+        _check(namespace)
+        with self._lock, self._storage.transaction():
+            self._described(namespace)
+            self._storage.drop(namespace)
+            self._contents.pop(namespace, None)
+        return {"status": "OK"}
+
+    def update_schema(self, namespace: str, given: Any) -> Json:
+        """Extends the schema of a namespace that is there."""
+        _check(namespace)
+        with self._lock:
+            known = self._described(namespace)
+            schema = merged(known.schema, given)
+            with self._storage.transaction():
+                self._storage.describe(namespace, schema, known.metric)
+            self._contents.pop(namespace, None)
+        return self.schema(namespace)
+
+    def schema(self, namespace: str) -> Json:
+        """Each attribute with its type and what it is indexed for."""
+        _check(namespace)
+        with self._lock:
+            known = self._described(namespace)
+        return {name: attribute.described(known.metric) for name, attribute in known.schema.items()}
+
+    def metadata(self, namespace: str) -> Json:
+        """The schema, and how much there is."""
+        said = self.schema(namespace)
+        with self._lock:
+            known, rows = self._described(namespace), self._storage.count(namespace)
+        return {
+            "schema": said,
+            "approx_row_count": rows,
+            "approx_logical_bytes": 0,
+            "created_at": known.created_at,
+            "updated_at": known.updated_at,
+            "encryption": {"mode": "default"},
+            "index": {"status": "up-to-date"},
+        }
+
+    def listed(self, prefix: str, after: str, page_size: int) -> Json:
+        """One page of the names that begin with `prefix`, and the cursor of the next."""
+        if not 1 <= page_size <= limits.NAMESPACES_A_PAGE:
+            raise Refused(f"page_size is 1 to {limits.NAMESPACES_A_PAGE}")
+        with self._lock:
+            names = [name for name in self._storage.names() if name.startswith(prefix) and name > _place(after)]
+        page = names[:page_size]
+        cursor = base64.b64encode(page[-1].encode()).decode() if len(names) > len(page) else None
+        return {"namespaces": [{"id": name} for name in page], "next_cursor": cursor}
+
+    def _done(self, namespace: str, write: Write, contents: Contents) -> Outcome:
+        rows = rows_to_patch(write, contents)
+        numbers = contents.numbers(rows)
+        documents = self._storage.numbered(numbers)
+        done = outcome(write, contents, {row: documents[number] for row, number in zip(rows, numbers, strict=True)})
+        with self._storage.transaction():
+            self._storage.describe(namespace, write.schema, write.metric)
+            self._storage.remove(contents.numbers(done.removed_rows))
+            texts = {name for name, attribute in write.schema.items() if attribute.full_text}
+            stored = self._storage.put(namespace, done.stored, texts)
+        contents.metric = write.metric
+        contents.remove(done.removed_rows)
+        contents.add(stored)
+        return done
+
+    def _described(self, namespace: str) -> Description:
+        description = self._storage.description(namespace)
+        if description is None:
+            raise missing(namespace)
+        return description
+
+    def _opened(self, namespace: str, description: Description) -> Contents:
+        if namespace not in self._contents:
+            self._contents[namespace] = Contents(self._storage, namespace, description.schema, description.metric)
+        return self._contents[namespace]
+
+    def _sent(self, result: Found | Json, contents: Contents) -> Json:
+        if not isinstance(result, Found):
+            return result
+        numbers = contents.numbers(each.row for each in result.rows) if result.attributes else []
+        documents = self._storage.numbered(numbers, parts=_parts(result, contents))
+        return {"rows": projected(result, documents, contents)}
+
+
+def _check(namespace: str) -> None:
+    if not limits.NAMESPACE.fullmatch(namespace):
+        raise Refused(f"'{namespace}' is no name of a namespace: it must match [A-Za-z0-9-_.]{{1,128}}")
+
+
+def _parts(found: Found, contents: Contents) -> Parts:
+    """What an answer needs of its documents."""
+    if isinstance(found.attributes, bool):
+        return Parts()
+    texts = any(contents.schema[name].full_text for name in found.attributes if name in contents.schema)
+    return Parts(texts=texts, vectors="vector" in found.attributes)
+
+
+def _place(cursor: str) -> str:
+    try:
+        return base64.b64decode(cursor, validate=True).decode()
+    except ValueError as error:
+        raise Refused("invalid cursor") from error
+
+
+def _said(body: Mapping[str, Any], done: Outcome) -> Json:
+    counts: dict[str, Sequence[int | str]] = {
+        "upserted": done.upserted,
+        "patched": done.patched,
+        "deleted": done.deleted,
+    }
+    said: Json = {
+        "status": "OK",
+        "message": "ok",
+        "rows_affected": sum(map(len, counts.values())),
+        "billing": {"billable_logical_bytes_written": len(orjson.dumps(body.get("schema")))},
+        "performance": {"server_total_ms": 0},
+    }
+    for kind, ids in counts.items():
+        if ids:
+            said[f"rows_{kind}"] = len(ids)
+            if body.get("return_affected_ids"):
+                said[f"{kind}_ids"] = list(ids)
+    return said
