@@ -1,6 +1,7 @@
 """docs/commands.md and the commands say the same."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,23 @@ from sakuin_local.cli import register
 
 REPOSITORY = Path(__file__).parents[1]
 DOCUMENT = (REPOSITORY / "docs" / "commands.md").read_text()
-SECTIONS = dict(re.findall(r"^## `sakuin (\w+)`\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL))
+SECTIONS = dict(re.findall(r"^## `sakuin ([\w ]+)`\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL))
 RULE_ROW = r"^\| `([a-z]+(?:-[a-z]+)+)` \| (?:error|warning)"
 
 
 def _commands() -> dict[str, Any]:
     app = commands(lambda _settings: pytest.fail("no command runs here"), {})
     register(app)
-    group: Any = typer.main.get_command(app)
-    return dict(group.commands)
+    return dict(_below(typer.main.get_command(app), ""))
+
+
+def _below(group: Any, words: str) -> Iterator[tuple[str, Any]]:
+    """The commands of a group by all their words: `table put`."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _below(command, f"{words}{name} ")
+        else:
+            yield f"{words}{name}", command
 
 
 COMMANDS = _commands()

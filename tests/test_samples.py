@@ -103,3 +103,11 @@ def test_a_label_is_either_off_topic_or_names_existing_elements() -> None:
     for label in labels:
         assert set(label["gold"]) <= known, label
         assert bool(label["gold"]) != (label["category"] == "off-topic"), label
+
+
+def test_the_sample_table_has_articles_large_enough_to_be_indexed() -> None:
+    path = SAMPLES / "tables" / "学習コラム.json"
+    assert path.stat().st_size >= 60_000
+    articles = json.loads(path.read_text(encoding="utf-8"))["articles"]
+    assert len({article["title"] for article in articles}) == len(articles) >= 25
+    assert all(len(article["content"]) >= 1000 and article["tags"] for article in articles)

@@ -121,20 +121,34 @@ def test_a_function_behind_the_gateway_answers_before_the_gateway_gives_up(name:
     assert FUNCTIONS[name]["Timeout"] < 30
 
 
-def test_the_bucket_is_private_versioned_and_encrypted_and_waits_for_the_queue_s_policy() -> None:
-    ((name, bucket),) = resources("AWS::S3::Bucket").items()
+BUCKETS = resources("AWS::S3::Bucket")
+QUEUE_OF_BUCKET = {"SakuinMaterialsBucket": "SakuinMaterialQueue", "SakuinTablesBucket": "SakuinToolQueue"}
+
+
+@pytest.mark.parametrize("name", BUCKETS)
+def test_a_bucket_is_private_versioned_and_encrypted_and_waits_for_its_queue_s_policy(name: str) -> None:
+    bucket = BUCKETS[name]
     assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
     assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
     assert len(bucket["PublicAccessBlockConfiguration"]) == 4
     assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
-    assert TEMPLATE["Resources"][name]["DependsOn"] == "SakuinMaterialQueuePolicy"
+    assert TEMPLATE["Resources"][name]["DependsOn"] == f"{QUEUE_OF_BUCKET[name]}Policy"
     assert TEMPLATE["Resources"][name]["DeletionPolicy"] == "Retain"
 
 
-def test_the_bucket_tells_the_queue_of_every_upload_and_removal() -> None:
-    ((_, bucket),) = resources("AWS::S3::Bucket").items()
-    told = bucket["NotificationConfiguration"]["QueueConfigurations"]
-    assert {one["Event"] for one in told} == {"s3:ObjectCreated:*", "s3:ObjectRemoved:*"}
+def told(bucket: str) -> dict[str, str]:
+    """The events that a bucket tells of, with the queue that it tells."""
+    told = BUCKETS[bucket]["NotificationConfiguration"]["QueueConfigurations"]
+    return {one["Event"]: one["Queue"]["GetAtt"].removesuffix(".Arn") for one in told}
+
+
+def test_the_materials_bucket_tells_its_queue_of_every_upload_and_removal() -> None:
+    queue = QUEUE_OF_BUCKET["SakuinMaterialsBucket"]
+    assert told("SakuinMaterialsBucket") == {"s3:ObjectCreated:*": queue, "s3:ObjectRemoved:*": queue}
+
+
+def test_the_tables_bucket_tells_its_queue_of_every_upload() -> None:
+    assert told("SakuinTablesBucket") == {"s3:ObjectCreated:*": QUEUE_OF_BUCKET["SakuinTablesBucket"]}
 
 
 def statements() -> list[tuple[str, dict[str, Any]]]:

@@ -28,7 +28,7 @@ def api_keys_of(folder: Path) -> ApiKeys:
     return keys
 
 
-def secret_value(keys: ApiKeys, *, supabase_service_key: str) -> str:
+def secret_value(keys: ApiKeys, *, supabase_service_key: str, jwt_secret: str) -> str:
     """What Secrets Manager holds, as the functions read it."""
     return json.dumps(
         {
@@ -38,5 +38,9 @@ def secret_value(keys: ApiKeys, *, supabase_service_key: str) -> str:
             "key_pepper": keys.pepper,
             "knowledge_key_hashes": [hash_of_key(keys.knowledge, keys.pepper)],
             "admin_key_hashes": [hash_of_key(keys.admin, keys.pepper)],
+            "supabase_jwt_secret": jwt_secret,
+            # The stand-in takes any.
+            "turbopuffer_api_key": "local",
+            "hook_secret": hash_of_key("hooks", keys.pepper),
         }
     )

@@ -1,11 +1,27 @@
-"""The sample pages, pushed through S3 as a person would, once per content."""
+"""The samples, as a person would load them: pages through S3 once per content, the Table once per data folder."""
 
 import hashlib
+import json
+import time
+from collections.abc import Mapping
 from pathlib import Path
 
+from sakuin.adapters.local_files import Disk
+from sakuin.adapters.rest_client import connected
+from sakuin.adapters.rest_projects import RestProjects
+from sakuin.errors import SakuinError
+from sakuin.services.projects_from_afar import ProjectsFromAfar
+
 from sakuin_local.command import sakuin
+from sakuin_local.environment_file import write_environment
+from sakuin_local.errors import LocalError
 from sakuin_local.places import SAMPLES
 from sakuin_local.stack import Stack
+
+TABLE = SAMPLES / "tables" / "学習コラム.json"
+TOOL = "search_columns"
+DESCRIPTION = "数学の学び方についてのコラムを、意味と語の両方で探す。"
+_TAKEN_SECONDS = 60
 
 
 def load(stack: Stack, folder: Path) -> bool:
@@ -29,3 +45,62 @@ def _content(samples: Path) -> str:
             digest.update(str(file.relative_to(samples)).encode())
             digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def load_table(stack: Stack, folder: Path, *, samples: bool) -> dict[str, str]:
+    """The default project and, with `samples`, a Table with its tool at an endpoint: settings for the commands.
+
+    Each is made once per data folder, whose `projects.json` remembers the ids, and the key, for its owner only.
+    What was removed since by hand stays away.
+    """
+    file = folder / "projects.json"
+    kept: dict[str, str] = json.loads(file.read_text()) if file.exists() else {}
+    client = connected(stack.url, stack.environment["SAKUIN_ADMIN_KEY"])
+    deployed = RestProjects(client)
+    try:
+        if "project" not in kept:
+            _keep(file, kept, project=str(deployed.create_project("default")["id"]))
+        projects = ProjectsFromAfar(deployed, Disk(), time.monotonic, time.sleep, kept["project"])
+        if samples and "key" not in kept:
+            _make(projects, file, kept)
+    except SakuinError as error:
+        raise LocalError(f"the sample Table cannot be loaded: {error}") from error
+    finally:
+        client.close()
+    return _settings(stack, kept)
+
+
+def _make(projects: ProjectsFromAfar, file: Path, kept: dict[str, str]) -> None:
+    if "table" not in kept:
+        put = projects.put_table(TABLE.as_posix(), table_id=None, project=None, name=None, seconds=_TAKEN_SECONDS)
+        _keep(file, kept, table=put["table_id"])
+    if "tool" not in kept:
+        made = projects.create_tool(
+            table_id=kept["table"], project=None, json_path="/articles", name=TOOL, description=DESCRIPTION
+        )
+        _keep(file, kept, tool=made["tool_id"])
+    # Its index is built while the stack is in use already: `sakuin status --tool` shows how far it is.
+    endpoint = projects.create_endpoint(name="samples", project=None, tools=[kept["tool"]])
+    _keep(file, kept, mcp=endpoint["mcp_id"], key=endpoint["key"])
+
+
+def _keep(file: Path, kept: dict[str, str], **more: str) -> None:
+    kept |= more
+    unfinished = file.with_name(file.name + ".new")
+    unfinished.unlink(missing_ok=True)
+    unfinished.touch(mode=0o600)
+    unfinished.write_text(json.dumps(kept))
+    unfinished.rename(file)
+
+
+def _settings(stack: Stack, kept: Mapping[str, str]) -> dict[str, str]:
+    settings = {"SAKUIN_PROJECT": kept["project"]}
+    if "key" in kept:
+        settings["SAKUIN_TOOLS_MCP_URL"] = f"{stack.url}/mcp/{kept['mcp']}"
+        settings["SAKUIN_TOOLS_API_KEY"] = kept["key"]
+    return settings
+
+
+def write_settings(stack: Stack, folder: Path, settings: Mapping[str, str]) -> None:
+    """Adds settings to `<folder>/env`."""
+    write_environment(folder / "env", {**stack.environment, **settings})

@@ -30,8 +30,9 @@ from sakuin_local.serving import served
 from sakuin_local.steps import Steps
 from sakuin_local.template import Template
 from sakuin_local.tokens import keys_of
+from sakuin_local.turbopuffer.service import start_turbopuffer
 
-PORTS = (*DATABASE_PORTS, "emulator", "aws", "embeddings")
+PORTS = (*DATABASE_PORTS, "emulator", "aws", "embeddings", "turbopuffer")
 STACK = "sakuin"
 SECRET = "sakuin/local"  # noqa: S105 - its name
 # More let a burst start a worker each: the same throughput, and a worst wait four times as long.
@@ -85,7 +86,7 @@ def running_stack(folder: Path, steps: Steps, *, port: int) -> Iterator[Stack]:
             from sakuin_local.deployment import deploy, put_secret, uploaded_template
 
             emulator.result()
-            put_secret(aws, SECRET, secret_value(api_keys, supabase_service_key=keys_of(folder).service))
+            put_secret(aws, SECRET, _secret(api_keys, folder))
             layers.result()
             template = uploaded_template(aws, TEMPLATE, minor=minor)
             return deploy(aws, STACK, template, parameters(template, ports, minor=minor))
@@ -93,9 +94,10 @@ def running_stack(folder: Path, steps: Steps, *, port: int) -> Iterator[Stack]:
         layers = steps.start("Lambda layers", lambda: build_layers(TEMPLATE, programs, minor=minor))
         emulator = steps.start("AWS emulator", lambda: start_emulator(folder, programs, aws))
         embeddings = steps.start("embeddings", lambda: start_embeddings(folder, programs, port=ports["embeddings"]))
+        turbopuffer = steps.start("turbopuffer", lambda: start_turbopuffer(folder, programs, port=ports["turbopuffer"]))
         supabase = steps.start("Postgres, migrations, PostgREST", database)
         deployed = steps.start("template.yaml deployed", deployment)
-        steps.finish([layers, emulator, embeddings, supabase, deployed])
+        steps.finish([layers, emulator, embeddings, turbopuffer, supabase, deployed])
 
         outputs = deployed.result()
         address.port = ports["emulator"]
@@ -111,7 +113,7 @@ def parameters(template: Template, ports: Mapping[str, int], *, minor: str) -> d
     """The template's parameters on this machine: going to the cloud changes these, and nothing else."""
     runtimes: list[str] = template["Parameters"]["PythonRuntime"]["AllowedValues"]
     runtime = f"python{minor}"
-    return {
+    given = {
         # The emulator runs handlers on its own Python whatever this says.
         "PythonRuntime": runtime if runtime in runtimes else runtimes[-1],
         "Architecture": "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64",
@@ -126,6 +128,9 @@ def parameters(template: Template, ports: Mapping[str, int], *, minor: str) -> d
         # The endpoint on this machine embeds and does not write.
         "LearnsModel": "",
     }
+    if "TurbopufferBaseUrl" in template["Parameters"]:
+        given["TurbopufferBaseUrl"] = f"http://{LOOPBACK}:{ports['turbopuffer']}"
+    return given
 
 
 def _environment(
@@ -150,8 +155,14 @@ def _environment(
         "SAKUIN_SUPABASE_ANON_KEY": database.anon_key,
         "SAKUIN_DATABASE_DSN": database.dsn_postgres,
         "SAKUIN_OPENAI_BASE_URL": f"http://{LOOPBACK}:{ports['embeddings']}/v1",
+        "SAKUIN_TURBOPUFFER_BASE_URL": f"http://{LOOPBACK}:{ports['turbopuffer']}",
         "AWS_ENDPOINT_URL": emulator.endpoint,
         "AWS_ACCESS_KEY_ID": ACCESS_KEY,
         "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
         "AWS_DEFAULT_REGION": REGION,
     }
+
+
+def _secret(api_keys: ApiKeys, folder: Path) -> str:
+    keys = keys_of(folder)
+    return secret_value(api_keys, supabase_service_key=keys.service, jwt_secret=keys.jwt_secret)

@@ -15,6 +15,7 @@ from sakuin_local import samples
 from sakuin_local.asking import asked
 from sakuin_local.data_folder import claimed
 from sakuin_local.errors import LocalError, Stopped
+from sakuin_local.samples import load_table, write_settings
 from sakuin_local.stack import Stack, running_stack
 from sakuin_local.steps import Steps
 from sakuin_local.warm import warm_api, warm_mcp
@@ -61,6 +62,10 @@ def _run(folder: Path, options: Options, stop: threading.Event, output: Console,
             else:
                 mcp = steps.start("function mcp", lambda: warm_mcp(stack))
                 steps.finish([api, mcp], watch=stack.programs.check)
+            # After the pages: both are embedded by the same two cores, and the first answer comes from the pages.
+            name = "default project, sample Table" if options.samples else "default project"
+            table = steps.start(name, lambda: _projects(stack, folder, samples=options.samples))
+            steps.finish([table], watch=stack.programs.check)
             steps.close()
             if options.samples:
                 show_answer(output, answer.result())
@@ -69,6 +74,10 @@ def _run(folder: Path, options: Options, stop: threading.Event, output: Console,
             while not stop.wait(HOW_OFTEN_S):
                 stack.programs.check()
             progress.print("stopping …")
+
+
+def _projects(stack: Stack, folder: Path, *, samples: bool) -> None:
+    write_settings(stack, folder, load_table(stack, folder, samples=samples))
 
 
 def _first_answer(stack: Stack, folder: Path) -> dict[str, Any]:

@@ -2,9 +2,13 @@
 
 import pytest
 from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin_local.database import Database
 
 from tests.builders import a_page
 from tests.in_memory.world import World
+from tests.tables.conftest import TableWorld, stand_in, world_of
+
+__all__ = ["stand_in"]
 
 KEY = "junior/二次方程式の解き方_教材.html"
 BOXES = {
@@ -25,3 +29,9 @@ def world() -> World:
 @pytest.fixture
 def tools(world: World) -> KnowledgeTools:
     return KnowledgeTools(world.search, world.read)
+
+
+@pytest.fixture
+def tables(database: Database, stand_in: str) -> TableWorld:
+    """A project with Tables, on the real database."""
+    return world_of(database, stand_in)

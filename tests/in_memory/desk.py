@@ -8,19 +8,25 @@ import httpx
 from fastapi import FastAPI
 from sakuin.adapters.local_files import Disk
 from sakuin.adapters.rest_client import RestLibrary
+from sakuin.adapters.rest_projects import RestProjects
 from sakuin.domain.keys import hash_of_key
+from sakuin.domain.project_records import UploadTarget
 from sakuin.entrypoints.cli.desk import Desk
 from sakuin.entrypoints.http import rest_api
+from sakuin.entrypoints.http_projects import project_routers
 from sakuin.entrypoints.mcp_tools import KnowledgeTools
 from sakuin.errors import Invalid
 from sakuin.services.ask_as_agent import AskAsAgent
 from sakuin.services.await_receipts import AwaitReceipts
 from sakuin.services.check_pages import CheckPages
+from sakuin.services.import_body import ImportBody
 from sakuin.services.look_at_library import LookAtLibrary
+from sakuin.services.projects_from_afar import ProjectsFromAfar
 from sakuin.services.push_pages import PushPages
 from sakuin.services.remove_pages import RemovePages
 from starlette.testclient import TestClient
 
+from tests.in_memory.projects import services_of
 from tests.in_memory.world import World
 
 ADMIN_KEY = "sk_sakuin_admin"
@@ -77,9 +83,33 @@ class OverApplication(httpx.BaseTransport):
 
 def library_of(world: World, key: str = ADMIN_KEY) -> RestLibrary:
     """The world's REST API through the real client."""
-    api = rest_api(world.library, lambda: ([hash_of_key(ADMIN_KEY, PEPPER)], PEPPER), "test")
+    return RestLibrary(_client(world, key))
+
+
+def projects_of(world: World) -> RestProjects:
+    """The world's projects through the real client; an upload is imported at once."""
+    return _Uploading(_client(world, ADMIN_KEY), world)
+
+
+@dataclass(frozen=True, slots=True)
+class _Uploading(RestProjects):
+    world: World
+
+    def upload(self, target: UploadTarget, body: bytes) -> None:
+        key = target.url.removeprefix("https://bucket/").partition("?")[0]
+        self.world.bodies.write(key, body)
+        _, _, table_id, file = key.split("/")
+        ImportBody(self.world.projects, self.world.bodies)(table_id, int(file.removesuffix(".json")), key)
+
+
+def _client(world: World, key: str) -> httpx.Client:
+    def ring() -> tuple[list[str], str]:
+        return [hash_of_key(ADMIN_KEY, PEPPER)], PEPPER
+
+    routers = project_routers(services_of(world.projects, world.bodies, world.bus), ring)
+    api = rest_api(world.library, ring, "test", *routers)
     headers = {"Authorization": f"Bearer {key}"}
-    return RestLibrary(httpx.Client(transport=OverApplication(api), base_url="http://sakuin", headers=headers))
+    return httpx.Client(transport=OverApplication(api), base_url="http://sakuin", headers=headers)
 
 
 def desk_of(world: World, time: Time, *, library: Any = None) -> Desk:
@@ -92,4 +122,6 @@ def desk_of(world: World, time: Time, *, library: Any = None) -> Desk:
         remove=lambda: RemovePages(world.bucket, receipts),
         check=lambda: CheckPages(Disk(), library, world.prefix, world.box_selectors),
         look=lambda: LookAtLibrary(library),
+        ask_tools=lambda: AskAsAgent(MemoryEndpoint(KnowledgeTools(world.search, world.read))),
+        projects=lambda: ProjectsFromAfar(projects_of(world), Disk(), time.clock, time.sleep, ""),
     )

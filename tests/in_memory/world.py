@@ -15,6 +15,7 @@ from tests.in_memory.bucket import MemoryBucket
 from tests.in_memory.embedder import FINGERPRINT, MemoryEmbedder
 from tests.in_memory.index import MemoryIndex
 from tests.in_memory.learns_model import MemoryLearnsModel
+from tests.in_memory.projects import MemoryBodies, MemoryBus, MemoryProjects
 from tests.in_memory.queue import MemoryQueue
 from tests.in_memory.records import MemoryRecords
 from tests.in_memory.search import MemorySearch
@@ -33,6 +34,9 @@ class World:
     index: MemoryIndex = field(default_factory=MemoryIndex)
     queue: MemoryQueue = field(default_factory=MemoryQueue)
     embedder: MemoryEmbedder = field(default_factory=MemoryEmbedder)
+    projects: MemoryProjects = field(default_factory=MemoryProjects)
+    bodies: MemoryBodies = field(default_factory=MemoryBodies)
+    bus: MemoryBus = field(default_factory=MemoryBus)
 
     @property
     def apply_page(self) -> ApplyPage:

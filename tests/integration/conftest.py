@@ -70,6 +70,17 @@ class Deployed:
         answer.raise_for_status()
         return answer.json()
 
+    def search_tools(self, endpoint: dict[str, Any]) -> list[str]:
+        """The names of the tools that an endpoint lists."""
+        headers = {
+            "Authorization": f"Bearer {endpoint['key']}",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": "2025-06-18",
+        }
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+        answer = httpx.post(f"{self.url}/mcp/{endpoint['mcp_id']}", headers=headers, json=message, timeout=60)
+        return [tool["name"] for tool in answer.json()["result"]["tools"]]
+
     def sakuin(self, *arguments: str) -> tuple[int, str]:
         """The command as a person runs it: its exit code and what it prints."""
         command = [str(Path(sys.executable).parent / "sakuin"), *arguments]
@@ -108,7 +119,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     try:
         _wait_until_ready(process, data / "up.log")
         environment = _environment(data / "data" / "env")
-        yield Deployed(environment, _outputs(environment))
+        yield Deployed({**environment, "SAKUIN_DATA_FOLDER": str(data / "data")}, _outputs(environment))
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(30)

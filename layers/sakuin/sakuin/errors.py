@@ -2,6 +2,7 @@
 
 SakuinError
 ├── NotFound         what was asked for is not there
+├── Unauthorized     the caller did not prove who he is
 ├── Invalid          the request or the input is wrong: fix it, trying again will not help
 │   └── UnreadablePage   a page that cannot be indexed; it fails alone
 ├── Conflict         someone newer was here first: look again
@@ -16,6 +17,10 @@ class SakuinError(Exception):
 
 class NotFound(SakuinError):
     """What was asked for is not there."""
+
+
+class Unauthorized(SakuinError):
+    """The caller did not prove who he is; a key or a token is missing, wrong or too old."""
 
 
 class Invalid(SakuinError):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from sakuin.domain.page import DEFAULT_BOX_SELECTORS
 from sakuin.domain.recipe import EmbeddingModel
+from sakuin.domain.table_cut import TableCut
 from sakuin.errors import Misconfigured
 
 
@@ -15,6 +16,8 @@ class Settings:
 
     `base_url` goes before each link, `material_prefix` is the part of S3 keys that is not in a material's name.
     `learns_model` names the language model that writes `learns`; empty means that none is asked.
+    `tables_bucket` and `event_bus_name` are missed only by a function that uses them (`configured`).
+    `table_cut` says which strings of Tables are large, and how large their chunks are.
     """
 
     bucket: str
@@ -29,6 +32,12 @@ class Settings:
     max_page_bytes: int
     allowed_origins: tuple[str, ...]
     box_selectors: tuple[str, ...]
+    tables_bucket: str = ""
+    event_bus_name: str = ""
+    tool_queue_url: str = ""
+    embed_queue_url: str = ""
+    turbopuffer_base_url: str = ""
+    table_cut: TableCut = field(default_factory=TableCut)
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Settings":
@@ -50,6 +59,16 @@ class Settings:
             material_prefix=_folder(environ.get("MATERIAL_PREFIX", "")),
             max_page_bytes=_number(environ, "MAX_PAGE_BYTES", 10_000_000),
             allowed_origins=tuple(environ.get("ALLOWED_ORIGINS", "").split()),
+            tables_bucket=environ.get("TABLES_BUCKET", "").strip(),
+            event_bus_name=environ.get("EVENT_BUS_NAME", "").strip(),
+            tool_queue_url=environ.get("TOOL_QUEUE_URL", "").strip(),
+            embed_queue_url=environ.get("EMBED_QUEUE_URL", "").strip(),
+            turbopuffer_base_url=environ.get("TURBOPUFFER_BASE_URL", "").strip(),
+            table_cut=TableCut(
+                threshold=_number(environ, "CHUNK_THRESHOLD_CHARS", 1000),
+                chunk_size=_number(environ, "CHUNK_SIZE_CHARS", 1000),
+                overlap=_number(environ, "CHUNK_OVERLAP_CHARS", 150),
+            ),
             box_selectors=_selectors(environ.get("BOX_SELECTORS", "")),
         )
 
@@ -63,17 +82,32 @@ class Secrets:
     key_pepper: str = field(repr=False)
     knowledge_key_hashes: tuple[str, ...] = field(repr=False)
     admin_key_hashes: tuple[str, ...] = field(repr=False)
+    supabase_jwt_secret: str = field(repr=False, default="")
+    hook_secret: str = field(repr=False, default="")
+    turbopuffer_api_key: str = field(repr=False, default="")
 
     @classmethod
     def read(cls, secret: Mapping[str, object], name: str) -> "Secrets":
-        """The secret's JSON object; a missing member raises `Misconfigured` and shows no value."""
+        """The secret's JSON object; a missing member raises `Misconfigured` and shows no value.
+
+        Without `supabase_jwt_secret` tokens are verified by Supabase's public keys alone, without `hook_secret`
+        no webhook is let in.
+        """
         return cls(
             supabase_service_key=_secret(secret, "supabase_service_key", name),
             openai_api_key=_secret(secret, "openai_api_key", name),
             key_pepper=_secret(secret, "key_pepper", name),
             knowledge_key_hashes=_hashes(secret, "knowledge_key_hashes", name),
             admin_key_hashes=_hashes(secret, "admin_key_hashes", name),
+            supabase_jwt_secret=str(secret.get("supabase_jwt_secret") or ""),
+            hook_secret=str(secret.get("hook_secret") or ""),
+            turbopuffer_api_key=str(secret.get("turbopuffer_api_key") or ""),
         )
+
+
+def configured(value: str, name: str, example: str) -> str:
+    """A function's optional setting where it is needed after all; a missing one raises `Misconfigured`."""
+    return _text({name: value}, name, example)
 
 
 def _text(environ: Mapping[str, str], name: str, example: str) -> str:
@@ -128,6 +162,9 @@ class DeskSettings:
     admin_key: str = field(repr=False)
     bucket: str
     material_prefix: str
+    project: str
+    tools_mcp_url: str
+    tools_api_key: str = field(repr=False)
     box_selectors: tuple[str, ...]
     aws_endpoint_url: str | None
     aws_access_key_id: str | None
@@ -145,6 +182,9 @@ class DeskSettings:
             admin_key=environ.get("SAKUIN_ADMIN_KEY", "").strip(),
             bucket=environ.get("SAKUIN_BUCKET", "").strip(),
             material_prefix=_folder(environ.get("SAKUIN_MATERIAL_PREFIX", "")),
+            project=environ.get("SAKUIN_PROJECT", "").strip(),
+            tools_mcp_url=environ.get("SAKUIN_TOOLS_MCP_URL", "").strip(),
+            tools_api_key=environ.get("SAKUIN_TOOLS_API_KEY", "").strip(),
             box_selectors=_selectors(environ.get("SAKUIN_BOX_SELECTORS", "")),
             aws_endpoint_url=environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL") or None,
             aws_access_key_id=environ.get("AWS_ACCESS_KEY_ID") or None,

@@ -8,7 +8,7 @@ import httpx
 
 from sakuin.domain.material_version import Receipt
 from sakuin.domain.validation import Finding, IndexedChunk, IndexedMaterial
-from sakuin.errors import Invalid, Misconfigured, NotFound, Unavailable
+from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, Unavailable
 from sakuin.ports import LibraryCounts, MaterialRecord
 
 # What one request may ask about, as the API limits it.
@@ -68,27 +68,35 @@ class RestLibrary:
 
     def _get(self, path: str, **parameters: str | int | bool | None) -> Any:
         given = {name: value for name, value in parameters.items() if value is not None}
-        return self._answer(self.client.build_request("GET", path, params=given))
+        return answered(self.client, self.client.build_request("GET", path, params=given))
 
     def _post(self, path: str, body: object) -> Any:
-        return self._answer(self.client.build_request("POST", path, json=body))
-
-    def _answer(self, request: httpx.Request) -> Any:
-        try:
-            response = self.client.send(request)
-        except httpx.TransportError as error:
-            raise Unavailable(
-                f"Sakuin does not answer at {self.client.base_url}. Start it with `sakuin up`, or correct SAKUIN_URL"
-            ) from error
-        if response.is_success:
-            return _json(response, self.client.base_url)
-        raise _ours(response)
+        return answered(self.client, self.client.build_request("POST", path, json=body))
 
 
 def connected_library(url: str, admin_key: str) -> RestLibrary:
     """A library at a deployment's address; opens no connection before the first question."""
-    headers = {"Authorization": f"Bearer {admin_key}"}
-    return RestLibrary(httpx.Client(base_url=url, headers=headers, timeout=_TIMEOUT))
+    return RestLibrary(connected(url, admin_key))
+
+
+def connected(url: str, admin_key: str) -> httpx.Client:
+    """A client of a deployment's REST API."""
+    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {admin_key}"}, timeout=_TIMEOUT)
+
+
+def answered(client: httpx.Client, request: httpx.Request) -> Any:
+    """The JSON that the API answers, None for none, or one of our errors."""
+    try:
+        response = client.send(request)
+    except httpx.TransportError as error:
+        raise Unavailable(
+            f"Sakuin does not answer at {client.base_url}. Start it with `sakuin up`, or correct SAKUIN_URL"
+        ) from error
+    if response.status_code == httpx.codes.NO_CONTENT:
+        return None
+    if response.is_success:
+        return _json(response, client.base_url)
+    raise _ours(response)
 
 
 def _json(response: httpx.Response, url: httpx.URL) -> Any:
@@ -107,6 +115,8 @@ def _ours(response: httpx.Response) -> Exception:
     detail = _detail(response)
     if status == 404:
         return NotFound(detail or f"{response.url} is not there. Is SAKUIN_URL the address of a Sakuin?")
+    if status == 409:
+        return Conflict(detail or "Somebody else changed it first")
     if status < 500 and status != 429:
         return Invalid(detail or f"Sakuin refused the request ({status})")
     return Unavailable(detail or f"Sakuin could not answer ({status}). Try again in a moment")
@@ -117,6 +127,8 @@ def _detail(response: httpx.Response) -> str | None:
         detail = response.json()["detail"]
     except (ValueError, KeyError, TypeError):
         return None
+    if isinstance(detail, list):
+        return "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in detail)
     return detail if isinstance(detail, str) else None
 
 

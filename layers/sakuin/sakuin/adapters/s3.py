@@ -22,7 +22,7 @@ class S3Bucket:
 
     def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
         version = {"VersionId": version_id} if version_id else {}
-        with _translated(key):
+        with translated(key):
             answer = self.client.get_object(Bucket=self.bucket, Key=key, **version)
             size = int(answer["ContentLength"])
             if size > max_bytes:
@@ -32,30 +32,31 @@ class S3Bucket:
 
     def current_version(self, key: str) -> str | None:
         try:
-            with _translated(key):
+            with translated(key):
                 answer = self.client.head_object(Bucket=self.bucket, Key=key)
         except NotFound:
             return None
         return str(answer.get("VersionId") or answer["ETag"])
 
     def keys(self, prefix: str) -> list[str]:
-        with _translated(prefix):
+        with translated(prefix):
             pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
             return [item["Key"] for page in pages for item in page.get("Contents", ())]
 
     def write(self, key: str, body: bytes, *, content_type: str) -> str:
-        with _translated(key):
+        with translated(key):
             answer = self.client.put_object(Bucket=self.bucket, Key=key, Body=body, ContentType=content_type)
         return str(answer.get("VersionId", ""))
 
     def remove(self, key: str) -> str:
-        with _translated(key):
+        with translated(key):
             answer = self.client.delete_object(Bucket=self.bucket, Key=key)
         return str(answer.get("VersionId", ""))
 
 
 @contextmanager
-def _translated(key: str) -> Iterator[None]:
+def translated(key: str) -> Iterator[None]:
+    """S3's failures about `key` as ours."""
     try:
         yield
     except ClientError as error:

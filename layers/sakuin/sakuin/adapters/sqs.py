@@ -23,18 +23,19 @@ class SqsWorkQueue:
         for material in sorted(materials):
             asked = {"reapply": {"material": material, "reason": reason, "attempt": attempt}}
             body = json.dumps(asked, ensure_ascii=False)
-            with _translated():
+            with translated():
                 self.client.send_message(QueueUrl=self.queue_url, MessageBody=body, DelaySeconds=delay_seconds)
 
     def postpone(self, receipt_handle: str, *, seconds: int) -> None:
-        with _translated():
+        with translated():
             self.client.change_message_visibility(
                 QueueUrl=self.queue_url, ReceiptHandle=receipt_handle, VisibilityTimeout=seconds
             )
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def translated() -> Iterator[None]:
+    """Failures of boto3 as ours."""
     try:
         yield
     except (ClientError, BotoCoreError) as error:

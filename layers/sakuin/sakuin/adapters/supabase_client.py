@@ -7,7 +7,7 @@ from postgrest.exceptions import APIError
 from supabase import Client, create_client
 from supabase.lib.client_options import SyncClientOptions
 
-from sakuin.errors import Conflict, Invalid, SakuinError, Unavailable
+from sakuin.errors import Conflict, Invalid, NotFound, SakuinError, Unavailable
 
 _TIMEOUT_SECONDS = 10
 # The database is overloaded, restarting, out of time, or chose this transaction as a victim.
@@ -43,8 +43,12 @@ def _ours(error: APIError) -> SakuinError:
     # A proxy's error has an HTTP status for a code, the database's own has five characters.
     if code.startswith(_TRANSIENT) or (len(code) == 3 and code >= "500"):
         return Unavailable(f"Supabase is not available ({code})")
+    if code == "P0002":
+        # Raised by our own functions, in words for people.
+        return NotFound(error.message or "It is not there")
     if code == "23505":
-        return Conflict("Somebody else wrote the same record first")
+        own = error.message and not error.message.startswith("duplicate key")
+        return Conflict(str(error.message) if own else "Somebody else wrote the same record first")
     if code.startswith(("22", "23")):
         return Invalid(f"The database refused the data ({code})")
     return Unavailable(f"Supabase refused the request ({code or 'no code'}): {error.message}")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sakuin.services.await_receipts import AwaitReceipts
     from sakuin.services.check_pages import CheckPages
     from sakuin.services.look_at_library import LookAtLibrary
+    from sakuin.services.projects_from_afar import ProjectsFromAfar
     from sakuin.services.push_pages import PushPages
     from sakuin.services.remove_pages import RemovePages
 
@@ -39,6 +40,13 @@ def desk(environ: Mapping[str, str]) -> Desk:
         key = needed(settings.api_key, "SAKUIN_API_KEY", "sk_sakuin_…")
         return AskAsAgent(McpEndpoint(f"{_url(settings)}/mcp", key))
 
+    def ask_tools() -> "AskAsAgent":
+        from sakuin.adapters.mcp_client import McpEndpoint
+        from sakuin.services.ask_as_agent import AskAsAgent
+
+        url = needed(settings.tools_mcp_url, "SAKUIN_TOOLS_MCP_URL", "https://…/mcp/<mcp id>")
+        return AskAsAgent(McpEndpoint(url, needed(settings.tools_api_key, "SAKUIN_TOOLS_API_KEY", "sk_sakuin_…")))
+
     def push() -> "PushPages":
         from sakuin.adapters.local_files import Disk
         from sakuin.services.push_pages import PushPages
@@ -61,7 +69,17 @@ def desk(environ: Mapping[str, str]) -> Desk:
 
         return LookAtLibrary(library())
 
-    return Desk(ask=ask, push=push, remove=remove, check=check, look=look)
+    def projects() -> "ProjectsFromAfar":
+        from sakuin.adapters.local_files import Disk
+        from sakuin.adapters.rest_client import connected
+        from sakuin.adapters.rest_projects import RestProjects
+        from sakuin.services.projects_from_afar import ProjectsFromAfar
+
+        key = needed(settings.admin_key, "SAKUIN_ADMIN_KEY", "sk_sakuin_…")
+        deployed = RestProjects(connected(_url(settings), key))
+        return ProjectsFromAfar(deployed, Disk(), time.monotonic, time.sleep, settings.project)
+
+    return Desk(ask=ask, ask_tools=ask_tools, push=push, remove=remove, check=check, look=look, projects=projects)
 
 
 def _url(settings: DeskSettings) -> str:

@@ -3,15 +3,18 @@
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, HTTPException, Query, Request
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from sakuin.entrypoints.authorization import CHALLENGE, KeyRing, is_authorized
-from sakuin.errors import Conflict, Invalid, NotFound, SakuinError, Unavailable
+from sakuin.errors import Conflict, Invalid, NotFound, SakuinError, Unauthorized, Unavailable
 from sakuin.services.library import Library
 
-_STATUS = {NotFound: 404, Invalid: 422, Conflict: 409, Unavailable: 503}
+_STATUS = {NotFound: 404, Unauthorized: 401, Invalid: 422, Conflict: 409, Unavailable: 503}
+
+_HEADERS = {401: CHALLENGE, 503: {"Retry-After": "5"}}
 
 
 class MaterialView(BaseModel):
@@ -108,8 +111,8 @@ class ReapplyView(BaseModel):
     asked: int
 
 
-def rest_api(library: Library, keys: KeyRing, version: str) -> FastAPI:
-    """The FastAPI application; everything below /v1 needs an admin key."""
+def rest_api(library: Library, keys: KeyRing, version: str, *routers: APIRouter) -> FastAPI:
+    """The FastAPI application; its own part of /v1 needs an admin key, `routers` are guarded by themselves."""
     app = FastAPI(title="Sakuin", version=version, docs_url="/docs", openapi_url="/openapi.json", redoc_url=None)
 
     def admin(request: Request) -> None:
@@ -119,7 +122,13 @@ def rest_api(library: Library, keys: KeyRing, version: str) -> FastAPI:
     @app.exception_handler(SakuinError)
     async def failed(_request: Request, error: Exception) -> JSONResponse:
         status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
-        return JSONResponse({"detail": str(error)}, status, {"Retry-After": "5"} if status == 503 else None)
+        return JSONResponse({"detail": str(error)}, status, _HEADERS.get(status))
+
+    @app.exception_handler(RequestValidationError)
+    async def refused(_request: Request, error: RequestValidationError) -> JSONResponse:
+        # Without the input: it may be no Unicode, and it is the caller's own.
+        said = [{"type": one["type"], "loc": one["loc"], "msg": one["msg"]} for one in error.errors()]
+        return JSONResponse({"detail": said}, 422)
 
     @app.get("/healthz")
     def healthz() -> dict[str, str]:
@@ -174,6 +183,8 @@ def rest_api(library: Library, keys: KeyRing, version: str) -> FastAPI:
         """Asks for every material again that was built with another model, recipe or analyzer."""
         return ReapplyView(asked=library.reapply_outdated())
 
+    for router in routers:
+        app.include_router(router)
     return app
 
 

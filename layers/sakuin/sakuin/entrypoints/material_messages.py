@@ -3,61 +3,21 @@
 import json
 from urllib.parse import unquote_plus
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from sakuin.domain.material_version import Source, padded
+from sakuin.entrypoints.s3_notification import QueueMessage, S3Notification, S3Record
 from sakuin.errors import Invalid
 from sakuin.services.follow_bucket import AskedAgain, Change, Removed, Written
 
 
-class _Message(BaseModel):
-    # AWS adds members without notice; what is not named here is not looked at.
-    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
-
-
-class S3Bucket(_Message):
-    """The bucket that an S3 record speaks of."""
-
-    name: str
-
-
-class S3Object(_Message):
-    """The object that an S3 record speaks of."""
-
-    key: str = Field(description="URL-encoded as in a form: every Japanese key is.")
-    sequencer: str = Field(pattern="^[0-9A-Fa-f]{1,64}$", description="Orders the events of one key.")
-    version_id: str | None = Field(default=None, alias="versionId", description="Absent without versions.")
-
-
-class S3Entity(_Message):
-    """Where something happened."""
-
-    bucket: S3Bucket
-    object: S3Object
-
-
-class S3Record(_Message):
-    """One thing that happened in the bucket."""
-
-    event_name: str = Field(
-        alias="eventName", pattern="^(s3:)?Object(Created|Removed):", examples=["ObjectCreated:Put"]
-    )
-    s3: S3Entity
-
-
-class S3Notification(_Message):
-    """What S3 sends to the queue."""
-
-    records: list[S3Record] = Field(alias="Records")
-
-
-class S3TestEvent(_Message):
+class S3TestEvent(QueueMessage):
     """What S3 sends once when the notification is set up."""
 
     event: str = Field(alias="Event", pattern="^s3:TestEvent$")
 
 
-class Reapply(_Message):
+class Reapply(QueueMessage):
     """A material that is to be read and applied again."""
 
     material: str = Field(min_length=1)
@@ -65,7 +25,7 @@ class Reapply(_Message):
     attempt: int = Field(default=1, ge=1, description="How often a late language model was asked.")
 
 
-class ReapplyMessage(_Message):
+class ReapplyMessage(QueueMessage):
     """Asks for a material to be read and applied again."""
 
     reapply: Reapply

@@ -1,5 +1,6 @@
 """What the MCP tools take: strict types, ranges, no unknown names."""
 
+import re
 import unicodedata
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ from sakuin.errors import Invalid
 
 MAX_TOP_K = 50
 MAX_QUERY = 1000
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _whole(value: object) -> object:
@@ -25,6 +27,8 @@ def _whole(value: object) -> object:
 def _not_blank(value: object) -> object:
     if isinstance(value, str) and not value.strip():
         raise ValueError("must not be blank")
+    if isinstance(value, str) and _SURROGATE.search(value):
+        raise ValueError("holds half of a character (a lone surrogate). Send whole text")
     return value
 
 
@@ -68,6 +72,13 @@ class SearchArguments(_Arguments):
     category: Name | SkipJsonSchema[None] = _only("category, as the pages name it")
     level: Name | SkipJsonSchema[None] = _only("level, as the pages name it")
     material: Name | SkipJsonSchema[None] = _only("page, named as in a result's `material`")
+
+
+class ToolSearchArguments(_Arguments):
+    """The arguments of a Search Tool."""
+
+    query: Query
+    top_k: TopK = 5
 
 
 class ChunkArguments(_Arguments):

@@ -8,6 +8,7 @@ if TYPE_CHECKING:  # `sakuin --help` loads none of them
     from sakuin.services.ask_as_agent import AskAsAgent
     from sakuin.services.check_pages import CheckPages
     from sakuin.services.look_at_library import LookAtLibrary
+    from sakuin.services.projects_from_afar import ProjectsFromAfar
     from sakuin.services.push_pages import PushPages
     from sakuin.services.remove_pages import RemovePages
 
@@ -17,7 +18,9 @@ class Desk:
     """Each gives its use case, or raises `Misconfigured` when a setting that it needs is missing."""
 
     ask: Callable[[], "AskAsAgent"]
+    ask_tools: Callable[[], "AskAsAgent"]
     push: Callable[[], "PushPages"]
     remove: Callable[[], "RemovePages"]
     check: Callable[[], "CheckPages"]
     look: Callable[[], "LookAtLibrary"]
+    projects: Callable[[], "ProjectsFromAfar"]

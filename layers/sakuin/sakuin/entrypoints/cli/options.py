@@ -21,3 +21,7 @@ TimeoutOption = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", min=0, help="How long to wait for the index.")
 ]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Make a box without an id an error.")]
+ProjectOption = Annotated[
+    str | None,
+    typer.Option("--project", metavar="ID", help="The project.", show_default="SAKUIN_PROJECT, the one that `up` made"),
+]

@@ -11,6 +11,7 @@ from sakuin.entrypoints.cli.options import DataOption, JsonOption
 from sakuin.entrypoints.cli.terminal import Terminal
 
 KNOWLEDGE = "search_knowledge"
+_OF_KNOWLEDGE = (KNOWLEDGE, "list_concepts", "get_chunk_by_id")
 ChunkTypeName = Literal["rule", "method", "definition", "example", "tip"]
 
 
@@ -33,7 +34,9 @@ def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
         terminal = Terminal(as_json)
         filters = {"type": type, "category": category, "level": level, "material": material}
         with terminal.reported():
-            answer = desk_of(data).ask().search(tool, query, top_k=top_k, filters=filters)
+            desk = desk_of(data)
+            agent = desk.ask() if tool in _OF_KNOWLEDGE else desk.ask_tools()
+            answer = agent.search(tool, query, top_k=top_k, filters=filters)
         if as_json or tool != KNOWLEDGE:
             terminal.document(answer)
         else:

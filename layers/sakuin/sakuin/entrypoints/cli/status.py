@@ -21,20 +21,30 @@ def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
     @app.command()
     def status(
         material: Annotated[str | None, typer.Option("--material", metavar="M", help="All about one page.")] = None,
+        tool: Annotated[str | None, typer.Option("--tool", metavar="ID", help="The index of one Search Tool.")] = None,
         as_json: JsonOption = False,
         data: DataOption = None,
     ) -> None:
         """Show what is indexed, what failed and why."""
+        if tool is not None and material is not None:
+            raise typer.BadParameter("--tool and --material exclude each other", param_hint="--tool")
         terminal = Terminal(as_json)
         with terminal.reported():
-            look = desk_of(data).look()
-            found = _overview(look.overview()) if material is None else asdict(look.material(material))
+            desk = desk_of(data)
+            if tool is not None:
+                found = desk.projects().status(tool)
+            elif material is not None:
+                found = asdict(desk.look().material(material))
+            else:
+                found = _overview(desk.look().overview())
         if as_json:
             terminal.document(found)
+        elif tool is not None:
+            terminal.fields({"tool_id": found["tool_id"], "name": found["name"], **found["search_index"]})
         elif material is None:
             _show(terminal, found)
         else:
-            _show_fields(terminal, found)
+            terminal.fields(found)
 
 
 def _overview(overview: "Overview") -> dict[str, Any]:
@@ -53,19 +63,10 @@ def _show(terminal: Terminal, found: dict[str, Any]) -> None:
     from rich.text import Text
 
     counts = {**found["materials"], "chunks": found["chunks"]}
-    _show_fields(terminal, {**counts, "last indexed": found["last_indexed"]})
+    terminal.fields({**counts, "last indexed": found["last_indexed"]})
     out = terminal.out
     for item in found["failed"]:
         out.print(Text.assemble(("✗ ", "red"), (item["material"], "bold"), f"  {item['error']}"), soft_wrap=True)
     for item in found["waiting"]:
         waits = f"  {item['key']!r} waits: another key has this material. Delete one of the two"
         out.print(Text.assemble(("… ", "yellow"), (item["material"], "bold"), waits), soft_wrap=True)
-
-
-def _show_fields(terminal: Terminal, fields: dict[str, Any]) -> None:
-    from rich.text import Text
-
-    width = max(map(len, fields))
-    for name, value in fields.items():
-        shown = "–" if value is None else str(value)
-        terminal.out.print(Text.assemble((f"{name:>{width}}  ", "dim"), shown), soft_wrap=True)

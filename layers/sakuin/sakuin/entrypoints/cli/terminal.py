@@ -2,10 +2,10 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -32,6 +32,18 @@ class Terminal:
     def document(self, answer: object) -> None:
         """The one JSON document."""
         sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
+
+    def fields(self, answer: Mapping[str, Any]) -> None:
+        """A small answer: one field a line, or the one JSON document."""
+        if self.as_json:
+            self.document(answer)
+            return
+        from rich.text import Text
+
+        width = max(map(len, answer), default=0)
+        for name, value in answer.items():
+            shown = "–" if value is None else str(value)
+            self.out.print(Text.assemble((f"{name:>{width}}  ", "dim"), shown), soft_wrap=True)
 
     @contextmanager
     def progress(self) -> Iterator["Progress"]:

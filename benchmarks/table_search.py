@@ -1,0 +1,114 @@
+"""How long a Search Tool takes over so many chunks: the store's time, and all of ours around it.
+
+The chunks are stored as the workers store them, without embedding: rows in Postgres, vectors out of a seed.
+"""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sakuin.domain.analysis import terms
+from sakuin.domain.chunking import chunks
+from sakuin.domain.json_pointer import ancestors, pointer_hash
+from sakuin.domain.search_index_names import doc_id, namespace
+from sakuin.domain.table_walk import content_hash
+from sakuin.ports import ChunkStore, FoundChunk, StoredChunkRow
+from sakuin.services.search_table import SearchTable
+from sakuin.table_ports import NodeVersion, StoredChunkRef
+
+from benchmarks.table_stack import CUT, MODEL, KnownQuestion, Stack, large_string, quantiles, running
+
+CALLS = 200
+QUESTIONS = (
+    "二次方程式の解の公式",
+    "直線の傾きは何を表すか",
+    "直角三角形の斜辺の長さを求める",
+    "確率を場合の数から求める方法",
+    "方程式の両辺に同じ数を足す",
+)
+
+
+@dataclass
+class TimedStore:
+    """The searching side of a `ChunkStore`, with the milliseconds of each search."""
+
+    store: ChunkStore
+    times: list[float] = field(default_factory=list)
+
+    def search(self, namespace: str, **asked: Any) -> tuple[Sequence[FoundChunk], Sequence[FoundChunk]]:
+        started = time.perf_counter()
+        found = self.store.search(namespace, **asked)
+        self.times.append((time.perf_counter() - started) * 1000)
+        return found
+
+
+def versions(first: int, last: int) -> Iterator[NodeVersion]:
+    """Large strings by number, in chunks."""
+    for number in range(first, last):
+        text, pointer = large_string(number), f"/articles/{number}/content"
+        pieces = tuple(chunks(text, size=CUT.chunk_size, overlap=CUT.overlap))
+        yield NodeVersion(pointer_hash(pointer), pointer, content_hash(text), pieces)
+
+
+def store(stack: Stack, project: str, table: str, nodes: Sequence[NodeVersion]) -> None:
+    """Makes nodes searchable."""
+    generation = stack.index.work(table).generation  # type: ignore[union-attr]
+    name = namespace(project, table)
+    missing = stack.index.want(table, generation, nodes)
+    rows = [_row(table, generation, node, index) for node in nodes for index in range(len(node.chunks))]
+    stack.store.upsert(name, rows)
+    ids = {
+        doc_id(table, each.json_pointer, each.content_hash, each.chunk_index): each.id
+        for each in stack.index.to_store(table, missing or ())
+    }
+    stack.index.stored(table, [StoredChunkRef(ids[row.doc_id], name, row.doc_id) for row in rows])
+
+
+def _row(table: str, generation: int, node: NodeVersion, index: int) -> StoredChunkRow:
+    pointer, text = node.json_pointer, node.chunks[index].text
+    vector = np.random.default_rng(int(node.content_hash[:8], 16) + index).standard_normal(MODEL.dimensions)
+    return StoredChunkRow(
+        doc_id=doc_id(table, pointer, node.content_hash, index),
+        json_pointer=pointer,
+        ancestors=tuple(pointer_hash(each) for each in ancestors(pointer)),
+        content_hash=node.content_hash,
+        chunk_index=index,
+        generation=generation,
+        content=text,
+        terms=tuple(terms(text)),
+        vector=vector.tolist(),
+    )
+
+
+def main(sizes: Sequence[int]) -> None:
+    """One Table that grows to each size; at each the same questions are asked in turn."""
+    with running() as stack:
+        project = stack.call("create_project", name="p", user=None)["id"]
+        table = stack.call("create_table", project=project, user=None, name="t", data=None)["id"]
+        endpoint, tool = stack.tool_over(project, table, "/articles")
+        vectors = [stack.embedder.query(question) for question in QUESTIONS]
+        strings = 0
+        for size in sorted(sizes):
+            for first in range(strings, size // 2, 250):
+                store(stack, project, table, list(versions(first, min(first + 250, size // 2))))
+            strings = size // 2
+            timed, whole = TimedStore(stack.store), []
+            for call in range(CALLS + 5):
+                turn = call % len(QUESTIONS)
+                search = SearchTable(stack.records, timed, KnownQuestion(vectors[turn]))  # type: ignore[arg-type]
+                started = time.perf_counter()
+                found = search(endpoint.id, tool, QUESTIONS[turn], top_k=5)
+                whole.append((time.perf_counter() - started) * 1000)
+                if len(found.results) < 5:
+                    raise LookupError(f"Only {len(found.results)} results")
+            # The first of each question warms up.
+            ours = [all - theirs for all, theirs in zip(whole[5:], timed.times[5:], strict=True)]
+            print(f"{size:7d} chunks, {CALLS} searches, ours  {quantiles(ours)}")
+            print(f"{'':34}store {quantiles(timed.times[5:])}", flush=True)
+
+
+if __name__ == "__main__":
+    main([int(size) for size in sys.argv[1:]] or [1_000, 10_000, 100_000])

@@ -1,0 +1,150 @@
+"""What Tables need, without Lambda: the database, the store's stand-in and an embedder, each a process of its own."""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import httpx
+from openai import OpenAI
+from sakuin.adapters.openai_embeddings import OpenAIEmbedder
+from sakuin.adapters.supabase_client import call, connected
+from sakuin.adapters.supabase_tables import SupabaseTableIndex, SupabaseToolSearch
+from sakuin.adapters.turbopuffer import TurbopufferChunkStore
+from sakuin.adapters.turbopuffer_client import connected as store_connected
+from sakuin.domain.bound_tools import BoundTool, Endpoint
+from sakuin.domain.recipe import EmbeddingModel
+from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
+from sakuin.domain.table_cut import TableCut
+from sakuin.domain.table_index import TableFingerprint
+from sakuin.ports import Vector
+from sakuin_local.addresses import free_port, is_free
+from sakuin_local.database import running_database
+from sakuin_local.processes import Programs
+from sakuin_local.turbopuffer.service import start_turbopuffer
+from sakuin_local.waiting import until_ready
+from supabase import Client
+
+from benchmarks.stack import quantile
+
+MODEL = EmbeddingModel("hashed", 1536)
+CUT = TableCut()
+FINGERPRINT = TableFingerprint(MODEL, CUT).id
+_SENTENCES = (
+    "二次方程式 ax^2 + bx + c = 0 は、解の公式 x = (-b ± √(b^2 - 4ac)) / 2a で解くことができます。",
+    "The slope of y = ax + b は、x が 1 増えたときに y がどれだけ増えるかを表す数です。",
+    "三平方の定理によると、直角三角形の斜辺の 2 乗は、ほかの 2 辺の 2 乗の和に等しくなります。",
+    "確率は、起こりうるすべての場合が同じ程度に期待できるとき、(case count) / (all cases) で求めます。",
+    "方程式の両辺に同じ数を足しても、同じ数を掛けても、等しいという関係 (equality) は変わりません。\n\n",
+)
+
+
+def large_string(number: int) -> str:
+    """About 2.5 kB, different for each number: between 1,140 and 1,210 characters, so two chunks."""
+    text = f"記事 {number} 番 (article no. {number})。"
+    turn = number
+    while len(text) < 1140:
+        turn = (turn * 1103515245 + 12345) % 2**31
+        text += f"[{number}-{turn % 997}] " + _SENTENCES[turn // 65536 % len(_SENTENCES)]
+    return text
+
+
+@dataclass(frozen=True)
+class KnownQuestion:
+    """An `Embedder` that has the question's vector already, so that asking is neither timed nor counted."""
+
+    vector: Vector
+
+    def query(self, text: str) -> Vector:
+        return self.vector
+
+    def passages(self, texts: Sequence[str]) -> list[Vector]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Where everything is; what speaks to it is built once in each process."""
+
+    folder: Path
+    rest_url: str
+    service_key: str
+    store_url: str
+    embedder_url: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _stack, (self.folder, self.rest_url, self.service_key, self.store_url, self.embedder_url)
+
+    @cached_property
+    def client(self) -> Client:
+        return connected(self.rest_url, self.service_key)
+
+    @cached_property
+    def index(self) -> SupabaseTableIndex:
+        return SupabaseTableIndex(self.client, FINGERPRINT)
+
+    @cached_property
+    def records(self) -> SupabaseToolSearch:
+        return SupabaseToolSearch(self.client, FINGERPRINT)
+
+    @cached_property
+    def store(self) -> TurbopufferChunkStore:
+        return TurbopufferChunkStore(store_connected(self.store_url, "any"))
+
+    @cached_property
+    def embedder(self) -> OpenAIEmbedder:
+        return OpenAIEmbedder(OpenAI(base_url=f"{self.embedder_url}/v1", api_key="any"), MODEL)
+
+    def call(self, function: str, **arguments: Any) -> Any:
+        """An SQL function, on behalf of an admin."""
+        return call(self.client, function, {f"p_{name}": value for name, value in arguments.items()})
+
+    def asked(self) -> tuple[int, int]:
+        """How often the embedder has been asked, and for how many texts."""
+        counts = httpx.get(f"{self.embedder_url}/asked").json()
+        return counts["calls"], counts["texts"]
+
+    def tool_over(self, project: str, table: str, json_path: str) -> tuple[Endpoint, BoundTool]:
+        """A new tool, bound to a new endpoint."""
+        shown = {"name": "search", "description": "d", "input_schema": SEARCH_INPUT_SCHEMA}
+        tool = self.call("create_tool", table=table, user=None, json_path=json_path, **shown)["id"]
+        made = self.call("create_mcp", project=project, user=None, name="e", key_hash="h", tools=[tool])
+        endpoint = self.records.endpoint(made["id"])
+        if endpoint is None:
+            raise LookupError("The endpoint that was just made is not there")
+        return endpoint, endpoint.tools[0]
+
+
+@cache
+def _stack(*places: Any) -> Stack:
+    return Stack(*places)
+
+
+@contextmanager
+def running() -> Iterator[Stack]:
+    """The stack in a folder of its own, gone when the block ends."""
+    folder = Path(tempfile.mkdtemp(prefix="sakuin-benchmark-"))
+    programs = Programs(folder)
+    try:
+        store, embedder = free_port(), free_port()
+        start_turbopuffer(folder, programs, port=store)
+        command = [sys.executable, "-m", "benchmarks.hashed_embeddings", str(embedder)]
+        started = programs.start("embedder", command, {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])})
+        until_ready(started, programs, lambda: not is_free(embedder))
+        with running_database(folder / "supabase") as database:
+            urls = f"http://127.0.0.1:{store}", f"http://127.0.0.1:{embedder}"
+            yield Stack(folder, database.rest_url, database.service_key, *urls)
+    finally:
+        programs.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def quantiles(values: Sequence[float]) -> str:
+    """The median and the 95th percentile, for people."""
+    return f"p50 {quantile(values, 0.5):6.1f} ms, p95 {quantile(values, 0.95):6.1f} ms"

@@ -1,0 +1,150 @@
+"""What it takes to index a Table of so many megabytes: at first, again, and after one edit.
+
+The real services, each worker in a child process as on Lambda, two of a kind side by side; messages wait in memory.
+The embedder gives hashed vectors over the same HTTP API, so that what is measured is all but a model.
+"""
+
+import json
+import multiprocessing
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sakuin.services.embed_chunks import EmbedChunks
+from sakuin.services.index_table import IndexTable
+from sakuin.services.search_table import SearchTable
+
+from benchmarks.table_stack import CUT, KnownQuestion, Stack, large_string, running
+
+WORKERS = 2
+Message = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class FileBodies:
+    """`TableBodies` on disk."""
+
+    folder: Path
+
+    def read(self, key: str, *, max_bytes: int) -> bytes:
+        return (self.folder / key).read_bytes()
+
+    def presigned_put(self, key: str, *, seconds: int, max_bytes: int) -> Any:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class ListedQueues:
+    """`TableQueues` that keep the messages."""
+
+    asked: list[Message] = field(default_factory=list)
+
+    def index(self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0) -> None:
+        self.asked.append(("index", project_id, table_id, generation, skip))
+
+    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]]) -> None:
+        self.asked.extend(("embed", project_id, table_id, tuple(batch)) for batch in batches)
+
+
+def step(stack: Stack, message: Message) -> tuple[list[Message], int]:
+    """One message to its worker: what it asks for, and this process's peak memory so far in kB."""
+    kind, project, table, *rest = message
+    queues = ListedQueues()
+    if kind == "index":
+        walk = IndexTable(stack.index, FileBodies(stack.folder), stack.store, queues, CUT)
+        walk(project, table, generation=rest[0], skip=rest[1])
+    else:
+        EmbedChunks(stack.index, stack.store, stack.embedder)(project, table, rest[0])
+    # Not ru_maxrss: it begins with what the parent, which made the document, held when it started this process.
+    [peak] = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return queues.asked, int(peak.split()[1])
+
+
+@dataclass
+class Bench:
+    """One Table on its way through its workers."""
+
+    stack: Stack
+    pools: dict[str, ProcessPoolExecutor]
+    peak: Counter[str] = field(default_factory=Counter)
+    messages: Counter[str] = field(default_factory=Counter)
+
+    def drain(self, first: Message, until: Callable[[], bool] = lambda: False) -> float | None:
+        """Delivers messages until there are none; gives the seconds until `until` held."""
+        started, held = time.perf_counter(), None
+        pending = {self._sent(first): first[0]}
+        while pending:
+            done, _ = wait(pending, return_when=FIRST_COMPLETED)
+            for each in done:
+                kind = pending.pop(each)
+                asked, peak = each.result()
+                self.peak[kind] = max(self.peak[kind], peak)
+                pending |= {self._sent(message): message[0] for message in asked}
+            if held is None and until():
+                held = time.perf_counter() - started
+        return held
+
+    def _sent(self, message: Message) -> "Future[tuple[list[Message], int]]":
+        self.messages[message[0]] += 1
+        return self.pools[message[0]].submit(step, self.stack, message)
+
+    def run(self, name: str, first: Message, until: Callable[[], bool] = lambda: False) -> None:
+        """Delivers everything, and prints what it took."""
+        self.messages.clear()
+        before, started = self.stack.asked(), time.perf_counter()
+        held = self.drain(first, until)
+        seconds = time.perf_counter() - started
+        calls, texts = (now - then for now, then in zip(self.stack.asked(), before, strict=True))
+        print(f"  {name}: {seconds:.1f} s, {self.messages['index']} + {self.messages['embed']} messages,", end=" ")
+        print(f"{calls} embedding calls for {texts} texts", end="")
+        print("" if held is None else f", searchable after {held:.2f} s", flush=True)
+
+
+def measure(stack: Stack, megabytes: float) -> None:
+    """Indexes a new Table three times and prints what each took."""
+    strings = [large_string(number) for number in range(round(megabytes * 1e6 / 2320))]
+    project = stack.call("create_project", name="p", user=None)["id"]
+    table = stack.call("create_table", project=project, user=None, name="t", data=None)["id"]
+    endpoint, tool = stack.tool_over(project, table, "/articles")
+
+    def put() -> None:
+        upload = stack.call("begin_upload", table=table, user=None)["upload"]
+        document = {"articles": [{"title": str(n), "content": text} for n, text in enumerate(strings)]}
+        body = json.dumps(document, ensure_ascii=False).encode()
+        (stack.folder / f"{table}-{upload}.json").write_bytes(body)
+        stack.call("finish_upload", table=table, upload=upload, key=f"{table}-{upload}.json", error=None)
+
+    def found() -> bool:
+        search = SearchTable(stack.records, stack.store, question)
+        return any("吾輩" in hit.chunk.chunk_text for hit in search(endpoint.id, tool, "吾輩は猫", top_k=5).results)
+
+    question = KnownQuestion(stack.embedder.query("吾輩は猫"))
+
+    with ExitStack() as stacked:
+        context = multiprocessing.get_context("spawn")
+        pools = {kind: stacked.enter_context(ProcessPoolExecutor(WORKERS, context)) for kind in ("index", "embed")}
+        bench = Bench(stack, pools)
+        put()
+        print(f"{megabytes:g} MB, {len(strings)} strings of {len(strings[0].encode()) / 1000:.1f} kB", flush=True)
+        bench.run("first", ("index", project, table, None, 0))
+        put()
+        bench.run("the same again", ("index", project, table, None, 0))
+        strings[-1] = "吾輩は猫である。" + strings[-1]
+        put()
+        bench.run("last string edited", ("index", project, table, None, 0), found)
+        peaks = ", ".join(f"{kind} {bench.peak[kind] / 1000:.0f} MB" for kind in pools)
+        print(f"  peak memory of the largest worker: {peaks}", flush=True)
+        status = stack.call("read_tool", tool=tool.id, user=None)["metadata"]["search_index"]
+        print(f"  {status['state']}, {status['indexed_chunks_count']} of {status['chunks_count']} chunks", flush=True)
+
+
+if __name__ == "__main__":
+    with running() as started:
+        for size in sys.argv[1:] or ("1", "10", "50"):
+            measure(started, float(size))

@@ -1,0 +1,7 @@
+"""Embeds the chunks of Tables: messages from EmbedQueue."""
+
+import os
+
+from sakuin.bootstrap.functions import chunk_embedder
+
+handler = chunk_embedder(os.environ)

@@ -1,0 +1,7 @@
+"""Sees on a schedule that nothing is lost or stuck."""
+
+import os
+
+from sakuin.bootstrap.functions import maintainer
+
+handler = maintainer(os.environ)

@@ -1,0 +1,42 @@
+"""The bodies of large Tables on Amazon S3."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import BotoCoreError
+
+from sakuin.adapters.s3 import translated
+from sakuin.domain.project_records import UploadTarget
+from sakuin.errors import Invalid, Unavailable
+
+_TYPE = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class S3TableBodies:
+    """A `TableBodies`. `client` is boto3's S3 client."""
+
+    client: Any
+    bucket: str
+
+    def presigned_put(self, key: str, *, seconds: int, size: int) -> UploadTarget:
+        # Both headers are signed: another length or type is refused by S3 itself.
+        wanted = {"Bucket": self.bucket, "Key": key, "ContentType": _TYPE, "ContentLength": size}
+        try:
+            url = self.client.generate_presigned_url("put_object", Params=wanted, ExpiresIn=seconds)
+        except BotoCoreError as error:
+            raise Unavailable("An upload address could not be signed") from error
+        return UploadTarget(str(url), {"Content-Type": _TYPE, "Content-Length": str(size)})
+
+    def read(self, key: str, *, max_bytes: int) -> bytes:
+        with translated(key):
+            answer = self.client.get_object(Bucket=self.bucket, Key=key)
+            size = int(answer["ContentLength"])
+            if size > max_bytes:
+                answer["Body"].close()
+                raise Invalid(f"The document has {size:,} bytes, more than the {max_bytes:,} that are allowed")
+            return bytes(answer["Body"].read())
+
+    def write(self, key: str, body: bytes) -> None:
+        with translated(key):
+            self.client.put_object(Bucket=self.bucket, Key=key, Body=body, ContentType=_TYPE)

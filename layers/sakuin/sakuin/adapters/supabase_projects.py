@@ -1,0 +1,167 @@
+"""Projects, Tables, Tools and endpoints in Supabase."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from supabase import Client
+
+from sakuin.adapters.supabase_client import answer, call
+from sakuin.domain.project_records import (
+    BoundTool,
+    Endpoint,
+    EventName,
+    PendingUpload,
+    Project,
+    StoredTable,
+    Switch,
+    Table,
+    Tool,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SupabaseProjects:
+    """A `ProjectRecords`; the rules are in the SQL functions."""
+
+    client: Client
+
+    def create_project(self, user: str | None, name: str) -> Project:
+        return Project(**self._call("create_project", p_user=user, p_name=name))
+
+    def projects(self, user: str | None) -> Sequence[Project]:
+        return [Project(**row) for row in self._call("list_projects", p_user=user)]
+
+    def delete_project(self, user: str | None, project_id: str) -> None:
+        self._call("delete_project", p_user=user, p_project=project_id)
+
+    def add_member(self, user: str | None, project_id: str, member: str) -> None:
+        self._call("add_member", p_user=user, p_project=project_id, p_member=member)
+
+    def create_table(self, user: str | None, project_id: str, *, name: str, data: str | None) -> Table:
+        return Table(**self._call("create_table", p_user=user, p_project=project_id, p_name=name, p_data=data))
+
+    def table(self, user: str | None, table_id: str) -> StoredTable:
+        row = self._call("read_table", p_user=user, p_table=table_id)
+        data, data_key = row.pop("data"), row.pop("data_key")
+        return StoredTable(Table(**row), data, data_key)
+
+    def tables(self, user: str | None, project_id: str) -> Sequence[Table]:
+        return [Table(**row) for row in self._call("list_tables", p_user=user, p_project=project_id)]
+
+    def replace_table(self, user: str | None, table_id: str, *, data: str, expected_version: int | None) -> Table:
+        return Table(
+            **self._call(
+                "replace_table", p_user=user, p_table=table_id, p_data=data, p_expected_version=expected_version
+            )
+        )
+
+    def rename_table(self, user: str | None, table_id: str, name: str) -> Table:
+        return Table(**self._call("rename_table", p_user=user, p_table=table_id, p_name=name))
+
+    def delete_table(self, user: str | None, table_id: str) -> None:
+        self._call("delete_table", p_user=user, p_table=table_id)
+
+    def begin_upload(self, user: str | None, table_id: str) -> PendingUpload:
+        return PendingUpload(**self._call("begin_upload", p_user=user, p_table=table_id))
+
+    def finish_upload(self, table_id: str, upload: int, key: str | None, error: str | None) -> bool:
+        return bool(self._call("finish_upload", p_table=table_id, p_upload=upload, p_key=key, p_error=error))
+
+    def create_tool(
+        self,
+        user: str | None,
+        table_id: str,
+        *,
+        json_path: str,
+        name: str,
+        description: str,
+        input_schema: Mapping[str, Any],
+    ) -> Tool:
+        return Tool(
+            **self._call(
+                "create_tool",
+                p_user=user,
+                p_table=table_id,
+                p_json_path=json_path,
+                p_name=name,
+                p_description=description,
+                p_input_schema=input_schema,
+            )
+        )
+
+    def tool(self, user: str | None, tool_id: str) -> Tool:
+        return Tool(**self._call("read_tool", p_user=user, p_tool=tool_id))
+
+    def tools(self, user: str | None, project_id: str) -> Sequence[Tool]:
+        return [Tool(**row) for row in self._call("list_tools", p_user=user, p_project=project_id)]
+
+    def change_tool(
+        self,
+        user: str | None,
+        tool_id: str,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        enabled: bool | None = None,
+    ) -> Tool:
+        return Tool(
+            **self._call(
+                "change_tool", p_user=user, p_tool=tool_id, p_name=name, p_description=description, p_enabled=enabled
+            )
+        )
+
+    def reindex_tool(self, user: str | None, tool_id: str) -> Tool:
+        return Tool(**self._call("reindex_tool", p_user=user, p_tool=tool_id))
+
+    def delete_tool(self, user: str | None, tool_id: str) -> None:
+        self._call("delete_tool", p_user=user, p_tool=tool_id)
+
+    def create_endpoint(
+        self, user: str | None, project_id: str, *, name: str, key_hash: str, tools: Sequence[str]
+    ) -> Endpoint:
+        return _endpoint(
+            self._call(
+                "create_mcp", p_user=user, p_project=project_id, p_name=name, p_key_hash=key_hash, p_tools=list(tools)
+            )
+        )
+
+    def endpoint(self, user: str | None, mcp_id: str) -> Endpoint:
+        return _endpoint(self._call("read_mcp", p_user=user, p_mcp=mcp_id))
+
+    def endpoints(self, user: str | None, project_id: str) -> Sequence[Endpoint]:
+        return [_endpoint(row) for row in self._call("list_mcps", p_user=user, p_project=project_id)]
+
+    def bind(self, user: str | None, mcp_id: str, tool_id: str, *, status: Switch) -> Endpoint:
+        return _endpoint(self._call("bind_tool", p_user=user, p_mcp=mcp_id, p_tool=tool_id, p_status=status))
+
+    def unbind(self, user: str | None, mcp_id: str, tool_id: str) -> Endpoint:
+        return _endpoint(self._call("unbind_tool", p_user=user, p_mcp=mcp_id, p_tool=tool_id))
+
+    def rotate(self, user: str | None, mcp_id: str, *, key_hash: str, overlap_seconds: int) -> Endpoint:
+        return _endpoint(
+            self._call("rotate_mcp", p_user=user, p_mcp=mcp_id, p_key_hash=key_hash, p_overlap_seconds=overlap_seconds)
+        )
+
+    def change_endpoint(
+        self, user: str | None, mcp_id: str, *, name: str | None = None, status: Switch | None = None
+    ) -> Endpoint:
+        return _endpoint(self._call("change_mcp", p_user=user, p_mcp=mcp_id, p_name=name, p_status=status))
+
+    def delete_endpoint(self, user: str | None, mcp_id: str) -> None:
+        self._call("delete_mcp", p_user=user, p_mcp=mcp_id)
+
+    def changed_elsewhere(self, event: EventName, *, project_id: str, table_id: str, tool_id: str | None) -> None:
+        there = answer(self.client.table("context_table").select("id").eq("id", table_id))
+        if there:
+            self._call("table_changed", p_table=table_id, p_event=event, p_tool=tool_id)
+        elif event == "TableDeleted":
+            row = {"event": event, "project_id": project_id, "table_id": table_id}
+            answer(self.client.table("outbox").insert(row))
+
+    def _call(self, function: str, **arguments: Any) -> Any:
+        return call(self.client, function, arguments)
+
+
+def _endpoint(row: dict[str, Any]) -> Endpoint:
+    return Endpoint(**{**row, "tools": tuple(BoundTool(**tool) for tool in row["tools"])})

@@ -1,0 +1,206 @@
+"""The index over Tables in Supabase, as its workers change it and as agents search it."""
+
+import json
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from supabase import Client
+
+from sakuin.adapters.supabase_client import answer, call
+from sakuin.adapters.supabase_index import written
+from sakuin.domain.bound_tools import BoundTool, Endpoint, FullChunk
+from sakuin.domain.search_tool import SkippedNode
+from sakuin.domain.table_walk import storable
+from sakuin.ports import Vector
+from sakuin.table_ports import FlippedNode, Leftover, NodeVersion, StoredChunkRef, StoredResult, TableWork, WantedChunk
+
+_VECTORS_A_REQUEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SupabaseTableIndex:
+    """A `TableIndex` of one fingerprint."""
+
+    client: Client
+    fingerprint: str
+
+    def work(self, table_id: str) -> TableWork | None:
+        row = self._call("table_work", p_table=table_id, p_fingerprint=self.fingerprint)
+        if row is None:
+            return None
+        return TableWork(
+            project_id=row["project_id"],
+            generation=row["generation"],
+            data=row["data"],
+            data_key=row["data_key"],
+            scopes=tuple(row["scopes"]),
+            whole=row["whole"],
+        )
+
+    def started(self, table_id: str, generation: int) -> bool:
+        return bool(self._call("indexing_started", p_table=table_id, p_generation=generation))
+
+    def want(self, table_id: str, generation: int, nodes: Sequence[NodeVersion]) -> Sequence[str] | None:
+        missing: list[str] | None = self._call(
+            "want_nodes",
+            p_table=table_id,
+            p_fingerprint=self.fingerprint,
+            p_generation=generation,
+            p_nodes=[_node(node) for node in nodes],
+        )
+        return missing
+
+    def planned(
+        self, table_id: str, generation: int, *, kept: Collection[str], skipped: Sequence[SkippedNode]
+    ) -> Mapping[int, Sequence[str]] | None:
+        gone: dict[str, list[str]] | None = self._call(
+            "unwant_nodes",
+            p_table=table_id,
+            p_fingerprint=self.fingerprint,
+            p_generation=generation,
+            p_kept=sorted(kept),
+            p_skipped=[
+                {"json_pointer": storable(node.json_pointer), "reason": storable(node.reason)} for node in skipped
+            ],
+        )
+        return None if gone is None else {int(generation): ids for generation, ids in gone.items()}
+
+    def removed(self, table_id: str, generation: int) -> None:
+        self._call("chunks_removed", p_table=table_id, p_fingerprint=self.fingerprint, p_generation=generation)
+
+    def to_store(self, table_id: str, ids: Collection[str]) -> Sequence[WantedChunk]:
+        rows = self._call("chunks_to_store", p_table=table_id, p_fingerprint=self.fingerprint, p_ids=sorted(ids))
+        return [WantedChunk(**row) for row in rows]
+
+    def known_vectors(self, project_id: str, text_hashes: Collection[str]) -> Mapping[str, Vector]:
+        found = self._call(
+            "known_vectors", p_project=project_id, p_fingerprint=self.fingerprint, p_text_hashes=sorted(text_hashes)
+        )
+        return {text_hash: json.loads(vector) for text_hash, vector in found.items()}
+
+    def keep_vectors(self, project_id: str, vectors: Mapping[str, Vector]) -> None:
+        rows = [
+            {
+                "project_id": project_id,
+                "fingerprint": self.fingerprint,
+                "text_hash": text_hash,
+                "embedding": written(vector),
+            }
+            for text_hash, vector in vectors.items()
+        ]
+        for start in range(0, len(rows), _VECTORS_A_REQUEST):
+            batch = rows[start : start + _VECTORS_A_REQUEST]
+            answer(self.client.table("chunk_vector").upsert(batch, ignore_duplicates=True))
+
+    def stored(self, table_id: str, chunks: Sequence[StoredChunkRef]) -> StoredResult:
+        row = self._call(
+            "chunks_stored",
+            p_table=table_id,
+            p_fingerprint=self.fingerprint,
+            p_stored=[asdict(chunk) for chunk in chunks],
+        )
+        return StoredResult(row["alive"], tuple(row["unwanted"]), tuple(FlippedNode(**node) for node in row["flipped"]))
+
+    def flip(self, table_id: str, pointer_hashes: Collection[str]) -> Sequence[FlippedNode]:
+        rows = self._call(
+            "flip_nodes", p_table=table_id, p_fingerprint=self.fingerprint, p_pointer_hashes=sorted(pointer_hashes)
+        )
+        return [FlippedNode(**row) for row in rows]
+
+    def swept(self, table_id: str, nodes: Sequence[FlippedNode]) -> None:
+        swept = [asdict(node) for node in nodes]
+        self._call("nodes_swept", p_table=table_id, p_fingerprint=self.fingerprint, p_swept=swept)
+
+    def settle(self, table_id: str) -> bool:
+        return bool(self._call("settle_table", p_table=table_id, p_fingerprint=self.fingerprint))
+
+    def failed(self, table_id: str, generation: int, message: str) -> None:
+        self._call("indexing_failed", p_table=table_id, p_generation=generation, p_error=storable(message))
+
+    def stuck(self, seconds: int) -> Sequence[tuple[str, str]]:
+        return [(row["project_id"], row["table_id"]) for row in self._call("stuck_tables", p_seconds=seconds)]
+
+    def suffix(self) -> str:
+        return str(self._call("namespace_suffix", p_fingerprint=self.fingerprint))
+
+    def want_outdated(self) -> int:
+        return int(self._call("want_outdated_tables", p_fingerprint=self.fingerprint))
+
+    def leftovers(self) -> Sequence[Leftover]:
+        return [
+            Leftover(row["project_id"], row["table_id"], other["fingerprint"], other["suffix"])
+            for row in self._call("leftover_fingerprints", p_fingerprint=self.fingerprint)
+            for other in row["fingerprints"]
+        ]
+
+    def forget(self, leftover: Leftover) -> None:
+        self._call("forget_fingerprint", p_table=leftover.table_id, p_fingerprint=leftover.fingerprint)
+
+    def existing(self, table_ids: Collection[str]) -> set[str]:
+        return set(self._call("existing_tables", p_tables=sorted(table_ids)))
+
+    def _call(self, function: str, **arguments: Any) -> Any:
+        return call(self.client, function, arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class SupabaseToolSearch:
+    """A `ToolSearch` over the chunks of one fingerprint."""
+
+    client: Client
+    fingerprint: str
+
+    def endpoint(self, mcp_id: str) -> Endpoint | None:
+        if not _is_uuid(mcp_id):
+            return None
+        row = call(self.client, "endpoint_of", {"p_mcp": mcp_id})
+        if row is None:
+            return None
+        tools = tuple(_bound(tool) for tool in row["tools"])
+        return Endpoint(row["id"], row["project_id"], tuple(row["key_hashes"]), tools)
+
+    def current(self, mcp_id: str, tool_id: str, doc_ids: Collection[str]) -> Mapping[str, FullChunk]:
+        if not doc_ids:
+            return {}
+        arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_doc_ids": list(doc_ids)}
+        rows = call(self.client, "current_chunks", arguments)
+        return {row["turbopuffer_doc_id"]: FullChunk(**row) for row in rows}
+
+
+def _node(node: NodeVersion) -> dict[str, Any]:
+    return {
+        "pointer_hash": node.pointer_hash,
+        "json_pointer": node.json_pointer,
+        "content_hash": node.content_hash,
+        "chunks": [
+            {
+                "chunk_index": chunk.index,
+                "chunk_text": chunk.text,
+                "char_start": chunk.char_start,
+                "char_end": chunk.char_end,
+            }
+            for chunk in node.chunks
+        ],
+    }
+
+
+def _bound(row: Mapping[str, Any]) -> BoundTool:
+    return BoundTool(
+        id=row["id"],
+        project_id=row["project_id"],
+        table_id=row["table_id"],
+        json_path=row["json_path"],
+        name=row["name"],
+        description=row["description"],
+        input_schema=row["input_schema"],
+        index=row["metadata"].get("search_index", {}),
+    )
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return str(uuid.UUID(text)) == text.lower()
+    except ValueError:
+        return False

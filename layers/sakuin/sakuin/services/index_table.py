@@ -1,0 +1,153 @@
+"""A Table's large strings become chunks, and their embedding is planned: one page of the walk at a time."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sakuin.domain.chunking import chunks
+from sakuin.domain.json_pointer import is_within, pointer_hash
+from sakuin.domain.search_index_names import namespace
+from sakuin.domain.search_tool import SkippedNode
+from sakuin.domain.table_cut import TableCut
+from sakuin.domain.table_document import parsed_table
+from sakuin.domain.table_walk import LargeString, content_hash, large_strings, problem_of
+from sakuin.errors import Invalid, NotFound
+from sakuin.ports import ChunkStore, TableBodies
+from sakuin.services.sweep_nodes import swept
+from sakuin.table_ports import NodeVersion, TableIndex, TableQueues, TableWork
+
+NODES_A_PAGE = 2000
+_CHUNKS_A_REQUEST = 200
+CHUNKS_A_MESSAGE = 32
+_MAX_BODY_BYTES = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TableWalked:
+    """What a page of the walk led to; `outcome` says why there was none."""
+
+    outcome: str
+    nodes: int = 0
+    planned: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTable:
+    """Reads the Table as it is now, never as a message says it was."""
+
+    index: TableIndex
+    bodies: TableBodies
+    store: ChunkStore
+    queues: TableQueues
+    cut: TableCut
+    suffix: str = ""
+    nodes_a_page: int = NODES_A_PAGE
+
+    def __call__(self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0) -> TableWalked:
+        """Walks one page; the next one is a message. Any number of times, by any number of workers."""
+        work = self.index.work(table_id)
+        if work is None:
+            self.store.delete_namespace(namespace(project_id, table_id, self.suffix))
+            return TableWalked("gone")
+        if generation is not None and generation != work.generation:
+            return TableWalked("superseded")
+        if work.data is None and work.data_key is None:
+            # Its arrival is an event of its own; until then the tools stay pending.
+            return TableWalked("empty")
+        if not skip and not self.index.started(table_id, work.generation):
+            return TableWalked("superseded")
+        try:
+            document = self._document(work)
+        except Invalid as error:
+            self.index.failed(table_id, work.generation, f"The table cannot be read: {error}")
+            return TableWalked("unreadable")
+        strings, skipped = _strings(document, work.scopes, self.cut.threshold)
+        page = strings[skip : skip + self.nodes_a_page]
+        planned = self._plan(work, table_id, page)
+        if planned is None:
+            return TableWalked("superseded")
+        if skip + self.nodes_a_page < len(strings):
+            self.queues.index(project_id, table_id, generation=work.generation, skip=skip + self.nodes_a_page)
+            return TableWalked("page", len(page), planned)
+        return self._end(work, table_id, strings, skipped, planned)
+
+    def _document(self, work: TableWork) -> object:
+        if work.data_key is not None:
+            return parsed_table(self.bodies.read(work.data_key, max_bytes=_MAX_BODY_BYTES))
+        return parsed_table(work.data) if work.data is not None else None
+
+    def _plan(self, work: TableWork, table_id: str, page: Sequence[LargeString]) -> int | None:
+        planned = 0
+        changed = [string for string in page if not _is_whole(string, work)]
+        for nodes in _batches(_nodes(changed, self.cut)):
+            missing = self.index.want(table_id, work.generation, nodes)
+            if missing is None:
+                return None
+            # What the store has already answers at once: a text that came back, a message that came twice.
+            flipped = self.index.flip(table_id, [node.pointer_hash for node in nodes])
+            swept(self.store, self.index, namespace(work.project_id, table_id, self.suffix), table_id, flipped)
+            messages = [missing[at : at + CHUNKS_A_MESSAGE] for at in range(0, len(missing), CHUNKS_A_MESSAGE)]
+            self.queues.embed(work.project_id, table_id, messages)
+            planned += len(missing)
+        return planned
+
+    def _end(
+        self,
+        work: TableWork,
+        table_id: str,
+        strings: Sequence[LargeString],
+        skipped: Sequence[SkippedNode],
+        planned: int,
+    ) -> TableWalked:
+        kept = [pointer_hash(string.json_pointer) for string in strings]
+        gone = self.index.planned(table_id, work.generation, kept=kept, skipped=skipped)
+        if gone is None:
+            return TableWalked("superseded")
+        name = namespace(work.project_id, table_id, self.suffix)
+        for generation, doc_ids in gone.items():
+            self.store.delete(name, doc_ids, generation=generation)
+            self.index.removed(table_id, generation)
+        self.index.settle(table_id)
+        return TableWalked("walked", len(strings), planned)
+
+
+def _strings(document: object, scopes: Sequence[str], threshold: int) -> tuple[list[LargeString], list[SkippedNode]]:
+    """The large strings of all scopes, each once, in document order a scope; and what cannot be indexed, and why."""
+    found: dict[str, LargeString] = {}
+    skipped: dict[str, SkippedNode] = {}
+    for scope in _outermost(scopes):
+        try:
+            for string in large_strings(document, scope, threshold=threshold):
+                problem = problem_of(string.json_pointer) or problem_of(string.text)
+                if problem is None:
+                    found[string.json_pointer] = string
+                else:
+                    skipped[string.json_pointer] = SkippedNode(string.json_pointer, problem)
+        except NotFound:
+            skipped[scope] = SkippedNode(scope, "The table has nothing at this place.")
+    return list(found.values()), list(skipped.values())
+
+
+def _outermost(scopes: Sequence[str]) -> list[str]:
+    return [scope for scope in scopes if not any(other != scope and is_within(scope, other) for other in scopes)]
+
+
+def _is_whole(string: LargeString, work: TableWork) -> bool:
+    return work.whole.get(pointer_hash(string.json_pointer)) == content_hash(string.text)
+
+
+def _nodes(page: Sequence[LargeString], cut: TableCut) -> Iterator[NodeVersion]:
+    for string in page:
+        pieces = chunks(string.text, size=cut.chunk_size, overlap=cut.overlap)
+        pointer = string.json_pointer
+        yield NodeVersion(pointer_hash(pointer), pointer, content_hash(string.text), tuple(pieces))
+
+
+def _batches(nodes: Iterator[NodeVersion]) -> Iterator[list[NodeVersion]]:
+    batch: list[NodeVersion] = []
+    for node in nodes:
+        batch.append(node)
+        if sum(len(each.chunks) for each in batch) >= _CHUNKS_A_REQUEST:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

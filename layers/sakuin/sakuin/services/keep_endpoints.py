@@ -1,0 +1,59 @@
+"""MCP endpoints, their keys, and the Tools that are bound to them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from sakuin.domain.keys import hash_of_key, new_key
+from sakuin.domain.project_records import Endpoint, Switch
+from sakuin.ports import ProjectRecords
+from sakuin.services.names_of_records import checked_name
+
+# Agents that hold the old key get this long to be given the new one.
+OVERLAP_SECONDS = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class KeepEndpoints:
+    """What members and admins do with endpoints. `pepper` gives what keys are hashed with."""
+
+    records: ProjectRecords
+    pepper: Callable[[], str] = field(repr=False)
+
+    def create(self, user: str | None, project_id: str, *, name: str, tools: Sequence[str]) -> tuple[Endpoint, str]:
+        """A new endpoint with these Tools, and its key: only its hash is kept."""
+        key = new_key()
+        key_hash = hash_of_key(key, self.pepper())
+        wanted = list(dict.fromkeys(tools))
+        made = self.records.create_endpoint(user, project_id, name=checked_name(name), key_hash=key_hash, tools=wanted)
+        return made, key
+
+    def all(self, user: str | None, project_id: str) -> Sequence[Endpoint]:
+        """A project's endpoints."""
+        return self.records.endpoints(user, project_id)
+
+    def read(self, user: str | None, mcp_id: str) -> Endpoint:
+        """An endpoint with its bindings."""
+        return self.records.endpoint(user, mcp_id)
+
+    def change(self, user: str | None, mcp_id: str, *, name: str | None, status: Switch | None) -> Endpoint:
+        """Changes what is not None."""
+        named = None if name is None else checked_name(name)
+        return self.records.change_endpoint(user, mcp_id, name=named, status=status)
+
+    def rotate(self, user: str | None, mcp_id: str, *, overlap_seconds: int = OVERLAP_SECONDS) -> tuple[Endpoint, str]:
+        """Another key; the old one opens for a while longer."""
+        key = new_key()
+        key_hash = hash_of_key(key, self.pepper())
+        return self.records.rotate(user, mcp_id, key_hash=key_hash, overlap_seconds=overlap_seconds), key
+
+    def bind(self, user: str | None, mcp_id: str, tool_id: str, *, status: Switch = "enabled") -> Endpoint:
+        """Binds a Tool, or switches its binding."""
+        return self.records.bind(user, mcp_id, tool_id, status=status)
+
+    def unbind(self, user: str | None, mcp_id: str, tool_id: str) -> Endpoint:
+        """Removes a binding."""
+        return self.records.unbind(user, mcp_id, tool_id)
+
+    def delete(self, user: str | None, mcp_id: str) -> None:
+        """Deletes an endpoint."""
+        self.records.delete_endpoint(user, mcp_id)

@@ -1,0 +1,31 @@
+"""Projects and their members."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sakuin.domain.project_records import Project
+from sakuin.ports import ProjectRecords
+from sakuin.services.names_of_records import checked_name
+
+
+@dataclass(frozen=True, slots=True)
+class KeepProjects:
+    """What members and admins do with projects."""
+
+    records: ProjectRecords
+
+    def create(self, user: str | None, name: str) -> Project:
+        """A new project; the user becomes its member."""
+        return self.records.create_project(user, checked_name(name))
+
+    def all(self, user: str | None) -> Sequence[Project]:
+        """The user's projects."""
+        return self.records.projects(user)
+
+    def delete(self, user: str | None, project_id: str) -> None:
+        """Deletes a project with all that it holds."""
+        self.records.delete_project(user, project_id)
+
+    def add_member(self, user: str | None, project_id: str, member: str) -> None:
+        """Makes another user a member."""
+        self.records.add_member(user, project_id, member)

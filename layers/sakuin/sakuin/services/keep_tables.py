@@ -1,0 +1,122 @@
+"""Tables: created, read, replaced, changed by pointer, uploaded, deleted."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sakuin.domain.json_pointer import resolve
+from sakuin.domain.project_records import StoredTable, Table, UploadTarget
+from sakuin.domain.table_document import parsed_table, patched, written_table
+from sakuin.errors import Conflict, Invalid, NotFound
+from sakuin.ports import ProjectRecords, TableBodies
+from sakuin.services.names_of_records import checked_name
+
+MAX_TABLE_BYTES = 100_000_000
+_UPLOAD_SECONDS = 900
+# Above this a changed document goes back to the bucket that it came from or had to go to.
+_LARGE = 4_000_000
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class KeepTables:
+    """What members and admins do with Tables."""
+
+    records: ProjectRecords
+    bodies: TableBodies
+    max_bytes: int = MAX_TABLE_BYTES
+
+    def create(self, user: str | None, project_id: str, *, name: str, document: object) -> Table:
+        """A new Table that holds `document`."""
+        return self.records.create_table(user, project_id, name=checked_name(name), data=written_table(document))
+
+    def all(self, user: str | None, project_id: str) -> Sequence[Table]:
+        """A project's Tables."""
+        return self.records.tables(user, project_id)
+
+    def read(self, user: str | None, table_id: str) -> Table:
+        """A Table without its body."""
+        return self.records.table(user, table_id).table
+
+    def node(self, user: str | None, table_id: str, pointer: str) -> object:
+        """What stands at a pointer."""
+        return resolve(self._document(self.records.table(user, table_id)), pointer)
+
+    def replace(self, user: str | None, table_id: str, *, document: object, expected_version: int | None) -> Table:
+        """The next version."""
+        data = written_table(document)
+        return self.records.replace_table(user, table_id, data=data, expected_version=expected_version)
+
+    def rename(self, user: str | None, table_id: str, name: str) -> Table:
+        """Another name."""
+        return self.records.rename_table(user, table_id, checked_name(name))
+
+    def patch(
+        self,
+        user: str | None,
+        table_id: str,
+        operations: Iterable[Mapping[str, object]],
+        *,
+        expected_version: int | None,
+    ) -> Table:
+        """The next version, changed by pointer. Who was overtaken reads again, unless a version was expected."""
+        wanted = list(operations)
+        for left in reversed(range(_TRIES)):
+            try:
+                return self._patched(user, table_id, wanted, expected_version)
+            except Conflict:
+                if not left or expected_version is not None:
+                    raise
+        raise AssertionError
+
+    def delete(self, user: str | None, table_id: str) -> None:
+        """Deletes a Table with its Tools."""
+        self.records.delete_table(user, table_id)
+
+    def announce(self, user: str | None, project_id: str, *, name: str, size: int) -> tuple[Table, UploadTarget]:
+        """A new Table whose body comes by upload, and where to put it."""
+        self._check(size)
+        table = self.records.create_table(user, project_id, name=checked_name(name), data=None)
+        return self.announce_body(user, table.id, size=size)
+
+    def announce_body(self, user: str | None, table_id: str, *, size: int) -> tuple[Table, UploadTarget]:
+        """Where to put a Table's next body of `size` bytes."""
+        self._check(size)
+        upload = self.records.begin_upload(user, table_id)
+        target = self.bodies.presigned_put(upload.key, seconds=_UPLOAD_SECONDS, size=size)
+        return self.read(user, table_id), target
+
+    def _patched(
+        self,
+        user: str | None,
+        table_id: str,
+        operations: Sequence[Mapping[str, object]],
+        expected_version: int | None,
+    ) -> Table:
+        stored = self.records.table(user, table_id)
+        if expected_version not in (None, stored.table.version):
+            raise Conflict(f"The table has version {stored.table.version}, not {expected_version}")
+        data = written_table(patched(self._document(stored), operations))
+        if len(data) <= _LARGE:
+            return self.records.replace_table(user, table_id, data=data, expected_version=stored.table.version)
+        return self._replaced_by_upload(user, stored.table, data)
+
+    def _replaced_by_upload(self, user: str | None, read: Table, data: str) -> Table:
+        # The number comes first: a body that arrives after this has a higher one and makes ours obsolete.
+        upload = self.records.begin_upload(user, read.id)
+        if self.read(user, read.id).version != read.version:
+            raise Conflict("Somebody else changed the table first")
+        self.bodies.write(upload.key, data.encode())
+        if not self.records.finish_upload(read.id, upload.upload, upload.key, None):
+            raise Conflict("Somebody else changed the table first")
+        return self.read(user, read.id)
+
+    def _document(self, stored: StoredTable) -> object:
+        if stored.data is not None:
+            return parsed_table(stored.data)
+        if stored.data_key is not None:
+            return parsed_table(self.bodies.read(stored.data_key, max_bytes=self.max_bytes))
+        raise NotFound("The table has no document yet. Upload it, or wait until its upload is imported.")
+
+    def _check(self, size: int) -> None:
+        if not 0 < size <= self.max_bytes:
+            raise Invalid(f"A table has 1 to {self.max_bytes:,} bytes, not {size:,}.")

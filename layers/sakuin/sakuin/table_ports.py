@@ -1,0 +1,175 @@
+"""What the services of Tables ask of the outside, beside `ports`. Docstrings are promises that every adapter keeps."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sakuin.domain.bound_tools import Endpoint, FullChunk
+from sakuin.domain.chunking import ChunkText
+from sakuin.domain.search_tool import SkippedNode
+from sakuin.ports import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class TableWork:
+    """A Table as its worker finds it. Either `data` (JSON text) or `data_key` is set, or neither: nothing has come yet.
+
+    `scopes` are the json_paths of the enabled tools. `whole` has the content hash by pointer hash of the nodes that
+    answer with what was wanted last, all their chunks stored and their older rows swept.
+    """
+
+    project_id: str
+    generation: int
+    data: str | None
+    data_key: str | None
+    scopes: tuple[str, ...]
+    whole: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeVersion:
+    """One version of a large string with its chunks."""
+
+    pointer_hash: str
+    json_pointer: str
+    content_hash: str
+    chunks: tuple[ChunkText, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WantedChunk:
+    """A chunk that is to be embedded and stored. `generation` is its node's."""
+
+    id: str
+    json_pointer: str
+    content_hash: str
+    chunk_index: int
+    chunk_text: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunkRef:
+    """A chunk that the store has acknowledged."""
+
+    id: str
+    namespace: str
+    doc_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlippedNode:
+    """A node that answers with a version, while rows of older ones may still be in the store."""
+
+    pointer_hash: str
+    content_hash: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """What storing chunks led to. `alive`: the Table is still there. `unwanted`: doc ids that came too late."""
+
+    alive: bool
+    unwanted: tuple[str, ...]
+    flipped: tuple[FlippedNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """The index of a Table for a fingerprint that nobody asks any more."""
+
+    project_id: str
+    table_id: str
+    fingerprint: str
+    suffix: str
+
+
+class TableIndex(Protocol):
+    """The index over Tables, as its workers change it. Each call is one transaction."""
+
+    def work(self, table_id: str) -> TableWork | None:
+        """The Table and what is wanted of it; None when it is gone."""
+
+    def started(self, table_id: str, generation: int) -> bool:
+        """Says that a worker walks this generation; False if a newer one has come."""
+
+    def want(self, table_id: str, generation: int, nodes: Sequence[NodeVersion]) -> Sequence[str] | None:
+        """Records the versions that shall answer, with their chunks; twice is once.
+
+        Gives the ids of those chunks that the store does not have, or None if a newer generation has come.
+        """
+
+    def planned(
+        self, table_id: str, generation: int, *, kept: Collection[str], skipped: Sequence[SkippedNode]
+    ) -> Mapping[int, Sequence[str]] | None:
+        """Ends the walk: nodes that are not among the `kept` pointer hashes go.
+
+        Gives the doc ids that are to leave the store, by the generation up to which they are, until `removed` is
+        told; None if a newer generation has come.
+        """
+
+    def removed(self, table_id: str, generation: int) -> None:
+        """Records that what `planned` gave for this generation has left the store."""
+
+    def to_store(self, table_id: str, ids: Collection[str]) -> Sequence[WantedChunk]:
+        """Those of the chunks that are wanted and not stored; none of a Table that is gone."""
+
+    def known_vectors(self, project_id: str, text_hashes: Collection[str]) -> Mapping[str, Vector]:
+        """Vectors of texts that this project embedded before, by the hash of the text."""
+
+    def keep_vectors(self, project_id: str, vectors: Mapping[str, Vector]) -> None:
+        """Stores vectors by the hash of their text. Twice is once."""
+
+    def stored(self, table_id: str, chunks: Sequence[StoredChunkRef]) -> StoredResult:
+        """Records what the store has acknowledged; nodes that are whole answer with their new version from now on."""
+
+    def flip(self, table_id: str, pointer_hashes: Collection[str]) -> Sequence[FlippedNode]:
+        """Lets nodes answer whose wanted version is stored whole; gives those with older rows to sweep."""
+
+    def swept(self, table_id: str, nodes: Sequence[FlippedNode]) -> None:
+        """Records that the older rows of these nodes are gone from the store."""
+
+    def settle(self, table_id: str) -> bool:
+        """Sets each tool's counts, and `ready` once all of the present generation is stored; says whether it is."""
+
+    def failed(self, table_id: str, generation: int, message: str) -> None:
+        """Sets the tools of this generation to `error`. The message is a sentence for people, never a secret."""
+
+    def stuck(self, seconds: int) -> Sequence[tuple[str, str]]:
+        """`(project, table)` whose work gave no sign of life for so long."""
+
+    def suffix(self) -> str:
+        """What this fingerprint's namespaces end in: nothing for the first of a deployment."""
+
+    def want_outdated(self) -> int:
+        """Wants every Table anew that is whole for another fingerprint; says how many. Events are in the outbox."""
+
+    def leftovers(self) -> Sequence[Leftover]:
+        """What Tables that are whole for this fingerprint still hold for others."""
+
+    def forget(self, leftover: Leftover) -> None:
+        """Deletes the records of it."""
+
+    def existing(self, table_ids: Collection[str]) -> set[str]:
+        """Those of the Tables that are there."""
+
+
+class TableQueues(Protocol):
+    """Messages to the workers of Tables. At least once."""
+
+    def index(self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0) -> None:
+        """Asks for a Table to be indexed; with `generation`, to go on with that walk after `skip` nodes."""
+
+    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]]) -> None:
+        """Asks for chunks to be embedded, a message a batch."""
+
+
+class ToolSearch(Protocol):
+    """The records of Search Tools, as agents reach them."""
+
+    def endpoint(self, mcp_id: str) -> Endpoint | None:
+        """The endpoint; None when it is not there, disabled, or its id is no UUID."""
+
+    def current(self, mcp_id: str, tool_id: str, doc_ids: Collection[str]) -> Mapping[str, FullChunk]:
+        """By doc id, those that are current, in the tool's scope, and reachable through this endpoint now."""

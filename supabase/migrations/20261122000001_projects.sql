@@ -1,0 +1,505 @@
+-- Projects, their members, Tables, Tools and MCP endpoints, and the events that changes of them cause.
+-- Functions that a person's request reaches take p_user: the member on whose behalf, or null for an admin.
+-- What a member may not see does not exist for him: P0002 (no_data_found).
+
+create table public.project (
+  id uuid primary key default gen_random_uuid(),
+  name text not null check (name <> ''),
+  created_at timestamptz not null default now()
+);
+
+create table public.project_member (
+  project_id uuid not null references public.project on delete cascade,
+  user_id uuid not null,
+  created_at timestamptz not null default now(),
+  primary key (project_id, user_id)
+);
+
+-- `data` is json, not jsonb: jsonb refuses NUL and lone surrogates, and one bad node must not cost the Table.
+-- A body that is too large for a request lies in S3 under `data_key`. Version 0: nothing has arrived yet.
+-- `generation` counts everything that changes what is to be indexed: the body, the tools, a wish.
+-- `upload` counts announced bodies; an import applies only if none newer has come (`imported_upload`).
+create table public.context_table (
+  id uuid primary key default gen_random_uuid(),
+  project_id uuid not null references public.project on delete cascade,
+  name text not null check (name <> ''),
+  data json,
+  data_key text,
+  version bigint not null,
+  generation bigint not null default 1,
+  planned_generation bigint not null default 0,
+  planned_fingerprint text,
+  upload bigint not null default 0,
+  imported_upload bigint not null default 0,
+  import_error text,
+  skipped_nodes jsonb not null default '[]',
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+create index context_table_project on public.context_table (project_id);
+
+create table public.tool (
+  id uuid primary key default gen_random_uuid(),
+  project_id uuid not null references public.project on delete cascade,
+  table_id uuid not null references public.context_table on delete cascade,
+  json_path text not null,
+  type text not null check (type = 'search'),
+  name text not null check (name ~ '^[a-zA-Z0-9_-]{1,64}$'),
+  description text not null,
+  input_schema jsonb not null,
+  enabled boolean not null default true,
+  metadata jsonb not null default '{}',
+  version bigint not null default 1,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+create index tool_table on public.tool (table_id);
+create index tool_project on public.tool (project_id);
+
+create table public.mcp (
+  id uuid primary key default gen_random_uuid(),
+  project_id uuid not null references public.project on delete cascade,
+  name text not null check (name <> ''),
+  api_key_hash text not null,
+  previous_key_hash text,
+  previous_key_until timestamptz,
+  status text not null default 'enabled' check (status in ('enabled', 'disabled')),
+  created_at timestamptz not null default now()
+);
+
+create table public.mcp_binding (
+  mcp_id uuid not null references public.mcp on delete cascade,
+  tool_id uuid not null references public.tool on delete cascade,
+  status text not null default 'enabled' check (status in ('enabled', 'disabled')),
+  primary key (mcp_id, tool_id)
+);
+create index mcp_binding_tool on public.mcp_binding (tool_id);
+
+-- Written in the transaction of the change; sent to the bus right after, or by `maintain` if that failed.
+create table public.outbox (
+  id bigint generated always as identity primary key,
+  event text not null check (event in ('ToolCreated', 'ToolUpdated', 'ToolDeleted', 'TableUpdated', 'TableDeleted')),
+  project_id uuid not null,
+  table_id uuid not null,
+  tool_id uuid,
+  created_at timestamptz not null default now(),
+  sent_at timestamptz
+);
+create index outbox_unsent on public.outbox (id) where sent_at is null;
+
+-- ---------------------------------------------------------------- who may see what
+
+alter table public.project enable row level security;
+alter table public.project_member enable row level security;
+alter table public.context_table enable row level security;
+alter table public.tool enable row level security;
+alter table public.mcp enable row level security;
+alter table public.mcp_binding enable row level security;
+alter table public.outbox enable row level security;
+revoke all on public.project, public.project_member, public.context_table, public.tool, public.mcp,
+  public.mcp_binding, public.outbox from anon, authenticated;
+
+create function public.is_member(p_project uuid, p_user uuid) returns boolean
+language sql stable security definer set search_path = public, extensions as $$
+  select exists (select from project_member m where m.project_id = p_project and m.user_id = p_user)
+$$;
+
+-- Members read their projects' records directly too; writing goes through the API.
+create policy members_read on public.project for select to authenticated using (is_member(id, auth.uid()));
+create policy members_read on public.project_member for select to authenticated using (user_id = auth.uid());
+create policy members_read on public.context_table for select to authenticated using (is_member(project_id, auth.uid()));
+create policy members_read on public.tool for select to authenticated using (is_member(project_id, auth.uid()));
+create policy members_read on public.mcp for select to authenticated using (is_member(project_id, auth.uid()));
+grant select on public.project, public.project_member, public.context_table, public.tool to authenticated;
+grant select (id, project_id, name, status, created_at) on public.mcp to authenticated;
+
+create function public.project_for(p_project uuid, p_user uuid) returns uuid
+language plpgsql stable set search_path = public, extensions as $$
+begin
+  if not exists (select from project p where p.id = p_project) or
+     (p_user is not null and not is_member(p_project, p_user)) then
+    raise exception 'There is no project %', p_project using errcode = 'P0002';
+  end if;
+  return p_project;
+end $$;
+
+-- ---------------------------------------------------------------- projects
+
+create function public.create_project(p_name text, p_user uuid) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  p project;
+begin
+  insert into project (name) values (p_name) returning * into p;
+  if p_user is not null then
+    insert into project_member (project_id, user_id) values (p.id, p_user);
+  end if;
+  return jsonb_build_object('id', p.id, 'name', p.name);
+end $$;
+
+create function public.list_projects(p_user uuid) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name) order by p.created_at, p.id), '[]')
+  from project p where p_user is null or is_member(p.id, p_user)
+$$;
+
+create function public.delete_project(p_project uuid, p_user uuid) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform project_for(p_project, p_user);
+  -- What the events of its Tables carry is all that is left of them.
+  insert into outbox (event, project_id, table_id)
+  select 'TableDeleted', t.project_id, t.id from context_table t where t.project_id = p_project;
+  delete from project where id = p_project;
+end $$;
+
+create function public.add_member(p_project uuid, p_user uuid, p_member uuid) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform project_for(p_project, p_user);
+  insert into project_member (project_id, user_id) values (p_project, p_member) on conflict do nothing;
+end $$;
+
+-- ---------------------------------------------------------------- Tables
+
+create function public.table_for(p_table uuid, p_user uuid, p_lock boolean) returns public.context_table
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+begin
+  if p_lock then
+    select * into t from context_table c where c.id = p_table for update;
+  else
+    select * into t from context_table c where c.id = p_table;
+  end if;
+  if t.id is null or (p_user is not null and not is_member(t.project_id, p_user)) then
+    raise exception 'There is no table %', p_table using errcode = 'P0002';
+  end if;
+  return t;
+end $$;
+
+create function public.table_view(t public.context_table) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('id', t.id, 'project_id', t.project_id, 'name', t.name, 'version', t.version,
+    'import_error', t.import_error, 'pending_upload', t.upload > t.imported_upload)
+$$;
+
+-- Everything that is indexed of a Table has to be looked at again, under a new generation.
+create function public.table_changed(p_table uuid, p_event text, p_tool uuid) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+begin
+  update context_table c set generation = c.generation + 1, updated_at = now() where c.id = p_table returning * into t;
+  update tool set metadata = jsonb_set(metadata, '{search_index}', coalesce(metadata->'search_index', '{}')
+    || jsonb_build_object('state', 'pending', 'generation', t.generation, 'configured_at', now(), 'attempt', 0))
+  where table_id = p_table and enabled;
+  insert into outbox (event, project_id, table_id, tool_id) values (p_event, t.project_id, t.id, p_tool);
+end $$;
+
+-- p_data null: the body comes through an upload.
+create function public.create_table(p_project uuid, p_user uuid, p_name text, p_data text) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+begin
+  perform project_for(p_project, p_user);
+  insert into context_table (project_id, name, data, version)
+  values (p_project, p_name, p_data::json, case when p_data is null then 0 else 1 end) returning * into t;
+  return table_view(t);
+end $$;
+
+create function public.read_table(p_table uuid, p_user uuid) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table := table_for(p_table, p_user, false);
+begin
+  -- As text: the client's JSON must not touch what the author wrote.
+  return table_view(t) || jsonb_build_object('data', to_json(t.data::text), 'data_key', t.data_key);
+end $$;
+
+create function public.list_tables(p_project uuid, p_user uuid) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform project_for(p_project, p_user);
+  return (select coalesce(jsonb_agg(table_view(t) order by t.name, t.id), '[]')
+          from context_table t where t.project_id = p_project);
+end $$;
+
+-- p_expected_version: null, or the version that the change was made from.
+create function public.replace_table(p_table uuid, p_user uuid, p_data text, p_expected_version bigint) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table := table_for(p_table, p_user, true);
+begin
+  if p_expected_version is not null and p_expected_version <> t.version then
+    raise exception 'The table has version %, not %', t.version, p_expected_version using errcode = '23505';
+  end if;
+  update context_table c set data = p_data::json, data_key = null, version = c.version + 1, upload = c.upload + 1,
+    imported_upload = c.upload + 1, import_error = null
+  where c.id = p_table returning * into t;
+  perform table_changed(p_table, 'TableUpdated', null);
+  return table_view(t);
+end $$;
+
+create function public.rename_table(p_table uuid, p_user uuid, p_name text) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table := table_for(p_table, p_user, true);
+begin
+  update context_table c set name = p_name where c.id = p_table returning * into t;
+  return table_view(t);
+end $$;
+
+create function public.delete_table(p_table uuid, p_user uuid) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table := table_for(p_table, p_user, true);
+begin
+  delete from context_table where id = p_table;
+  insert into outbox (event, project_id, table_id) values ('TableDeleted', t.project_id, t.id);
+end $$;
+
+create function public.begin_upload(p_table uuid, p_user uuid) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table := table_for(p_table, p_user, true);
+begin
+  update context_table c set upload = c.upload + 1 where c.id = p_table returning * into t;
+  return jsonb_build_object('project_id', t.project_id, 'table_id', t.id, 'upload', t.upload);
+end $$;
+
+-- An uploaded body has arrived, or cannot be read (p_error). One that is older than what is there is left alone.
+create function public.finish_upload(p_table uuid, p_upload bigint, p_key text, p_error text) returns boolean
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+begin
+  select * into t from context_table c where c.id = p_table for update;
+  if t.id is null or p_upload <= t.imported_upload then
+    return false;
+  end if;
+  if p_error is not null then
+    update context_table set import_error = p_error, imported_upload = p_upload where id = p_table;
+    return true;
+  end if;
+  update context_table c set data = null, data_key = p_key, version = c.version + 1, imported_upload = p_upload,
+    import_error = null
+  where c.id = p_table;
+  perform table_changed(p_table, 'TableUpdated', null);
+  return true;
+end $$;
+
+-- ---------------------------------------------------------------- Tools
+
+create function public.tool_for(p_tool uuid, p_user uuid) returns public.tool
+language plpgsql set search_path = public, extensions as $$
+declare
+  o tool;
+begin
+  select * into o from tool where id = p_tool;
+  if o.id is null or (p_user is not null and not is_member(o.project_id, p_user)) then
+    raise exception 'There is no tool %', p_tool using errcode = 'P0002';
+  end if;
+  return o;
+end $$;
+
+create function public.tool_view(o public.tool) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('id', o.id, 'project_id', o.project_id, 'table_id', o.table_id, 'json_path', o.json_path,
+    'type', o.type, 'name', o.name, 'description', o.description, 'input_schema', o.input_schema,
+    'enabled', o.enabled, 'metadata', o.metadata, 'version', o.version)
+$$;
+
+create function public.create_tool(
+  p_table uuid, p_user uuid, p_json_path text, p_name text, p_description text, p_input_schema jsonb
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table := table_for(p_table, p_user, true);
+  o tool;
+begin
+  insert into tool (project_id, table_id, json_path, type, name, description, input_schema)
+  values (t.project_id, t.id, p_json_path, 'search', p_name, p_description, p_input_schema) returning * into o;
+  perform table_changed(p_table, 'ToolCreated', o.id);
+  select * into o from tool where id = o.id;
+  return tool_view(o);
+end $$;
+
+create function public.read_tool(p_tool uuid, p_user uuid) returns jsonb
+language sql set search_path = public, extensions as $$
+  select tool_view(tool_for(p_tool, p_user))
+$$;
+
+create function public.list_tools(p_project uuid, p_user uuid) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform project_for(p_project, p_user);
+  return (select coalesce(jsonb_agg(tool_view(o) order by o.name, o.id), '[]')
+          from tool o where o.project_id = p_project);
+end $$;
+
+-- Null leaves a member as it is. A name must stay unique in every endpoint that the tool is bound to.
+create function public.change_tool(p_tool uuid, p_user uuid, p_name text, p_description text, p_enabled boolean)
+returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  o tool := tool_for(p_tool, p_user);
+begin
+  perform from mcp m join mcp_binding b on b.mcp_id = m.id where b.tool_id = p_tool order by m.id for update of m;
+  if p_name is not null and exists (
+    select from mcp_binding mine join mcp_binding other on other.mcp_id = mine.mcp_id and other.tool_id <> p_tool
+    join tool x on x.id = other.tool_id
+    where mine.tool_id = p_tool and x.name = p_name) then
+    raise exception 'An endpoint of this tool has another tool named %', p_name using errcode = '23505';
+  end if;
+  update tool set name = coalesce(p_name, name), description = coalesce(p_description, description),
+    enabled = coalesce(p_enabled, enabled), version = version + 1, updated_at = now()
+  where id = p_tool;
+  if p_enabled is not null and p_enabled <> o.enabled then
+    perform table_changed(o.table_id, 'ToolUpdated', p_tool);
+  end if;
+  return tool_view((select x from tool x where x.id = p_tool));
+end $$;
+
+create function public.reindex_tool(p_tool uuid, p_user uuid) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  o tool := tool_for(p_tool, p_user);
+begin
+  perform table_changed(o.table_id, 'ToolUpdated', p_tool);
+  return tool_view((select x from tool x where x.id = p_tool));
+end $$;
+
+create function public.delete_tool(p_tool uuid, p_user uuid) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  o tool := tool_for(p_tool, p_user);
+begin
+  delete from tool where id = p_tool;
+  perform table_changed(o.table_id, 'ToolDeleted', p_tool);
+end $$;
+
+-- ---------------------------------------------------------------- MCP endpoints
+
+create function public.mcp_for(p_mcp uuid, p_user uuid) returns public.mcp
+language plpgsql set search_path = public, extensions as $$
+declare
+  m mcp;
+begin
+  select * into m from mcp where id = p_mcp for update;
+  if m.id is null or (p_user is not null and not is_member(m.project_id, p_user)) then
+    raise exception 'There is no endpoint %', p_mcp using errcode = 'P0002';
+  end if;
+  return m;
+end $$;
+
+create function public.mcp_view(m public.mcp) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('id', m.id, 'project_id', m.project_id, 'name', m.name, 'status', m.status,
+    'tools', (select coalesce(jsonb_agg(jsonb_build_object('tool_id', o.id, 'name', o.name, 'status', b.status)
+                                        order by o.name), '[]')
+              from mcp_binding b join tool o on o.id = b.tool_id where b.mcp_id = m.id))
+$$;
+
+create function public.bind_tool(p_mcp uuid, p_tool uuid, p_user uuid, p_status text) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  m mcp := mcp_for(p_mcp, p_user);
+  o tool := tool_for(p_tool, p_user);
+begin
+  -- A tool of another project does not exist for this endpoint, whoever asks.
+  if o.project_id <> m.project_id then
+    raise exception 'There is no tool %', p_tool using errcode = 'P0002';
+  end if;
+  if exists (select from mcp_binding b join tool x on x.id = b.tool_id
+             where b.mcp_id = p_mcp and x.name = o.name and x.id <> p_tool) then
+    raise exception 'This endpoint has another tool named %', o.name using errcode = '23505';
+  end if;
+  insert into mcp_binding (mcp_id, tool_id, status) values (p_mcp, p_tool, p_status)
+  on conflict (mcp_id, tool_id) do update set status = excluded.status;
+  return mcp_view(m);
+end $$;
+
+create function public.create_mcp(p_project uuid, p_user uuid, p_name text, p_key_hash text, p_tools uuid[])
+returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  m mcp;
+  wanted uuid;
+begin
+  perform project_for(p_project, p_user);
+  insert into mcp (project_id, name, api_key_hash) values (p_project, p_name, p_key_hash) returning * into m;
+  foreach wanted in array p_tools loop
+    perform bind_tool(m.id, wanted, p_user, 'enabled');
+  end loop;
+  return mcp_view(m);
+end $$;
+
+create function public.read_mcp(p_mcp uuid, p_user uuid) returns jsonb
+language sql set search_path = public, extensions as $$
+  select mcp_view(mcp_for(p_mcp, p_user))
+$$;
+
+create function public.list_mcps(p_project uuid, p_user uuid) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform project_for(p_project, p_user);
+  return (select coalesce(jsonb_agg(mcp_view(m) order by m.name, m.id), '[]') from mcp m where m.project_id = p_project);
+end $$;
+
+create function public.unbind_tool(p_mcp uuid, p_tool uuid, p_user uuid) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  m mcp := mcp_for(p_mcp, p_user);
+begin
+  delete from mcp_binding where mcp_id = p_mcp and tool_id = p_tool;
+  if not found then
+    raise exception 'The tool % is not bound to this endpoint', p_tool using errcode = 'P0002';
+  end if;
+  return mcp_view(m);
+end $$;
+
+-- The old key opens for p_overlap_seconds more.
+create function public.rotate_mcp(p_mcp uuid, p_user uuid, p_key_hash text, p_overlap_seconds integer) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  m mcp := mcp_for(p_mcp, p_user);
+begin
+  update mcp set previous_key_hash = m.api_key_hash, api_key_hash = p_key_hash,
+    previous_key_until = now() + make_interval(secs => p_overlap_seconds)
+  where id = p_mcp;
+  return mcp_view(m);
+end $$;
+
+create function public.change_mcp(p_mcp uuid, p_user uuid, p_name text, p_status text) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  m mcp := mcp_for(p_mcp, p_user);
+begin
+  update mcp set name = coalesce(p_name, name), status = coalesce(p_status, status) where id = p_mcp returning * into m;
+  return mcp_view(m);
+end $$;
+
+create function public.delete_mcp(p_mcp uuid, p_user uuid) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform mcp_for(p_mcp, p_user);
+  delete from mcp where id = p_mcp;
+end $$;
+
+-- ---------------------------------------------------------------- outbox
+
+create function public.unsent_events(p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(o) - 'sent_at' order by o.id), '[]')
+  from (select * from outbox where sent_at is null order by id limit p_limit) o
+$$;
+
+create function public.events_sent(p_ids bigint[]) returns void
+language sql set search_path = public, extensions as $$
+  update outbox set sent_at = now() where id = any (p_ids);
+  delete from outbox where sent_at < now() - interval '7 days';
+$$;
+
+revoke execute on all functions in schema public from public, anon, authenticated;
+grant execute on all functions in schema public to service_role;
+-- Policies are judged as the one who reads.
+grant execute on function public.is_member(uuid, uuid) to authenticated;

@@ -1,0 +1,227 @@
+"""What every `ProjectRecords` and `Outbox` promise."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import uuid4
+
+import psycopg
+import pytest
+from sakuin.adapters.supabase_outbox import SupabaseOutbox
+from sakuin.adapters.supabase_projects import SupabaseProjects
+from sakuin.domain.project_records import Tool
+from sakuin.errors import Conflict, NotFound
+from sakuin.ports import Outbox, ProjectRecords
+from supabase import Client
+
+from tests.contracts.conftest import emptied
+from tests.in_memory.projects import MemoryProjects
+
+MEMBER, STRANGER = str(uuid4()), str(uuid4())
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The two ports over one store."""
+
+    records: ProjectRecords
+    outbox: Outbox
+
+    def events(self) -> list[str]:
+        return [event.event for event in self.outbox.unsent(limit=100)]
+
+    def project(self) -> str:
+        return self.records.create_project(MEMBER, "p").id
+
+    def table(self, project: str, data: str | None = "{}") -> str:
+        return self.records.create_table(MEMBER, project, name="t", data=data).id
+
+    def tool(self, table: str, name: str = "search_a") -> Tool:
+        return self.records.create_tool(
+            MEMBER, table, json_path="/a", name=name, description="d", input_schema={"type": "object"}
+        )
+
+
+@pytest.fixture(params=["memory", "supabase"])
+def kept(request: pytest.FixtureRequest) -> Kept:
+    if request.param == "memory":
+        records = MemoryProjects()
+        return Kept(records, records.outbox)
+    sql: psycopg.Connection = request.getfixturevalue("sql")
+    service: Client = request.getfixturevalue("service")
+    emptied(sql)
+    return Kept(SupabaseProjects(service), SupabaseOutbox(service))
+
+
+ACTS: dict[str, Callable[[Kept, str, str, str, str], object]] = {
+    "delete_project": lambda kept, p, t, o, m: kept.records.delete_project(STRANGER, p),
+    "add_member": lambda kept, p, t, o, m: kept.records.add_member(STRANGER, p, STRANGER),
+    "create_table": lambda kept, p, t, o, m: kept.records.create_table(STRANGER, p, name="x", data="1"),
+    "table": lambda kept, p, t, o, m: kept.records.table(STRANGER, t),
+    "tables": lambda kept, p, t, o, m: kept.records.tables(STRANGER, p),
+    "replace": lambda kept, p, t, o, m: kept.records.replace_table(STRANGER, t, data="1", expected_version=None),
+    "rename": lambda kept, p, t, o, m: kept.records.rename_table(STRANGER, t, "x"),
+    "delete_table": lambda kept, p, t, o, m: kept.records.delete_table(STRANGER, t),
+    "upload": lambda kept, p, t, o, m: kept.records.begin_upload(STRANGER, t),
+    "create_tool": lambda kept, p, t, o, m: kept.records.create_tool(
+        STRANGER, t, json_path="", name="x", description="x", input_schema={}
+    ),
+    "tool": lambda kept, p, t, o, m: kept.records.tool(STRANGER, o),
+    "tools": lambda kept, p, t, o, m: kept.records.tools(STRANGER, p),
+    "change_tool": lambda kept, p, t, o, m: kept.records.change_tool(STRANGER, o, name="x"),
+    "reindex": lambda kept, p, t, o, m: kept.records.reindex_tool(STRANGER, o),
+    "delete_tool": lambda kept, p, t, o, m: kept.records.delete_tool(STRANGER, o),
+    "create_mcp": lambda kept, p, t, o, m: kept.records.create_endpoint(STRANGER, p, name="x", key_hash="x", tools=[]),
+    "mcp": lambda kept, p, t, o, m: kept.records.endpoint(STRANGER, m),
+    "mcps": lambda kept, p, t, o, m: kept.records.endpoints(STRANGER, p),
+    "bind": lambda kept, p, t, o, m: kept.records.bind(STRANGER, m, o, status="enabled"),
+    "unbind": lambda kept, p, t, o, m: kept.records.unbind(STRANGER, m, o),
+    "rotate": lambda kept, p, t, o, m: kept.records.rotate(STRANGER, m, key_hash="x", overlap_seconds=0),
+    "change_mcp": lambda kept, p, t, o, m: kept.records.change_endpoint(STRANGER, m, status="disabled"),
+    "delete_mcp": lambda kept, p, t, o, m: kept.records.delete_endpoint(STRANGER, m),
+}
+
+
+def test_for_a_stranger_nothing_is_there_and_nothing_is_written(kept: Kept) -> None:
+    project = kept.project()
+    table = kept.table(project)
+    tool = kept.tool(table)
+    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="h", tools=[tool.id])
+    seen = (kept.records.table(MEMBER, table), kept.records.tool(MEMBER, tool.id), kept.events())
+    for act in ACTS.values():
+        with pytest.raises(NotFound):
+            act(kept, project, table, tool.id, mcp.id)
+    assert (kept.records.table(MEMBER, table), kept.records.tool(MEMBER, tool.id), kept.events()) == seen
+    assert kept.records.endpoint(MEMBER, mcp.id) == mcp
+    assert kept.records.projects(STRANGER) == []
+    kept.records.add_member(MEMBER, project, STRANGER)
+    kept.records.add_member(MEMBER, project, STRANGER)
+    assert kept.records.tool(STRANGER, tool.id).id == tool.id
+
+
+def test_an_admin_sees_every_project(kept: Kept) -> None:
+    first, second = kept.project(), kept.records.create_project(None, "q").id
+    assert [project.id for project in kept.records.projects(None)] == [first, second]
+    assert [project.id for project in kept.records.projects(MEMBER)] == [first]
+
+
+@pytest.mark.parametrize("data", ["{}", '{"a":"\\u0000 \\ud800","b":1.0,"b":[]}', '["' + "x" * 100_000 + '"]'])
+def test_a_body_comes_back_as_it_was_written(kept: Kept, data: str) -> None:
+    stored = kept.records.table(MEMBER, kept.table(kept.project(), data))
+    assert (stored.data, stored.data_key, stored.table.version) == (data, None, 1)
+
+
+def test_a_replaced_table_has_the_next_version_and_makes_its_tools_pending(kept: Kept) -> None:
+    table = kept.table(kept.project())
+    tool = kept.tool(table)
+    generation = tool.metadata["search_index"]["generation"]
+    assert (tool.metadata["search_index"]["state"], kept.events()) == ("pending", ["ToolCreated"])
+    assert kept.records.replace_table(MEMBER, table, data="[1]", expected_version=1).version == 2
+    with pytest.raises(Conflict, match="version 2"):
+        kept.records.replace_table(MEMBER, table, data="[2]", expected_version=1)
+    assert kept.records.table(MEMBER, table).data == "[1]"
+    assert kept.records.tool(MEMBER, tool.id).metadata["search_index"]["generation"] > generation
+    assert kept.events() == ["ToolCreated", "TableUpdated"]
+
+
+def test_of_announced_bodies_only_one_that_is_newer_is_taken(kept: Kept) -> None:
+    table = kept.table(kept.project(), None)
+    first, second = (kept.records.begin_upload(MEMBER, table) for _ in range(2))
+    assert second.key == f"tables/{second.project_id}/{table}/{second.upload}.json"
+    assert kept.records.table(MEMBER, table).table.pending_upload
+    assert kept.records.finish_upload(table, second.upload, second.key, None)
+    assert not kept.records.finish_upload(table, first.upload, first.key, None)
+    assert not kept.records.finish_upload(table, second.upload, second.key, None)
+    stored = kept.records.table(MEMBER, table)
+    assert (stored.data, stored.data_key, stored.table.version) == (None, second.key, 1)
+    assert not stored.table.pending_upload
+
+
+def test_a_body_that_cannot_be_read_leaves_the_table_as_it_was(kept: Kept) -> None:
+    table = kept.table(kept.project(), "[1]")
+    upload = kept.records.begin_upload(MEMBER, table).upload
+    assert kept.records.finish_upload(table, upload, None, "no JSON")
+    stored = kept.records.table(MEMBER, table)
+    assert (stored.data, stored.table.version, stored.table.import_error) == ("[1]", 1, "no JSON")
+    assert not kept.records.finish_upload(str(uuid4()), 1, None, None)
+
+
+def test_a_name_is_unique_at_an_endpoint_when_bound_and_when_renamed(kept: Kept) -> None:
+    project = kept.project()
+    table = kept.table(project)
+    one, other, same = kept.tool(table, "one"), kept.tool(table, "other"), kept.tool(table, "one")
+    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="h", tools=[one.id, other.id])
+    assert [tool.name for tool in mcp.tools] == ["one", "other"]
+    with pytest.raises(Conflict, match="one"):
+        kept.records.bind(MEMBER, mcp.id, same.id, status="enabled")
+    with pytest.raises(Conflict, match="one"):
+        kept.records.change_tool(MEMBER, other.id, name="one")
+    assert kept.records.change_tool(MEMBER, one.id, name="one").name == "one"
+    kept.records.unbind(MEMBER, mcp.id, one.id)
+    assert kept.records.change_tool(MEMBER, other.id, name="one").version == 2
+    with pytest.raises(NotFound):
+        kept.records.unbind(MEMBER, mcp.id, one.id)
+
+
+def test_an_endpoint_is_made_with_all_its_tools_or_not_at_all(kept: Kept) -> None:
+    project, foreign = kept.project(), kept.project()
+    mine = kept.tool(kept.table(project), "a").id
+    for tools, error in (
+        ([mine, kept.tool(kept.table(project), "a").id], Conflict),
+        ([mine, kept.tool(kept.table(foreign), "b").id], NotFound),
+        ([mine, str(uuid4())], NotFound),
+    ):
+        with pytest.raises(error):
+            kept.records.create_endpoint(MEMBER, project, name="m", key_hash="h", tools=tools)
+    assert kept.records.endpoints(MEMBER, project) == []
+
+
+def test_only_what_is_given_changes(kept: Kept) -> None:
+    project = kept.project()
+    tool = kept.tool(kept.table(project))
+    changed = kept.records.change_tool(MEMBER, tool.id, enabled=False)
+    assert (changed.name, changed.description, changed.enabled) == (tool.name, "d", False)
+    assert kept.records.change_tool(MEMBER, tool.id, description="e").description == "e"
+    assert kept.events() == ["ToolCreated", "ToolUpdated"]
+    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="h", tools=[])
+    assert kept.records.change_endpoint(MEMBER, mcp.id, status="disabled").name == "m"
+    assert kept.records.rotate(MEMBER, mcp.id, key_hash="i", overlap_seconds=60).status == "disabled"
+
+
+def test_what_is_deleted_takes_along_what_belongs_to_it(kept: Kept) -> None:
+    project = kept.project()
+    table = kept.table(project)
+    tool, other = kept.tool(table, "a"), kept.tool(table, "b")
+    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="h", tools=[tool.id, other.id])
+    kept.records.delete_tool(MEMBER, tool.id)
+    assert [bound.name for bound in kept.records.endpoint(MEMBER, mcp.id).tools] == ["b"]
+    kept.records.delete_project(MEMBER, project)
+    assert kept.records.projects(None) == []
+    with pytest.raises(NotFound):
+        kept.records.tool(None, other.id)
+    assert kept.events()[2:] == ["ToolDeleted", "TableDeleted"]
+
+
+def test_events_wait_until_they_are_sent(kept: Kept) -> None:
+    table = kept.table(kept.project())
+    tool = kept.tool(table)
+    kept.records.reindex_tool(MEMBER, tool.id)
+    first, second = kept.outbox.unsent(limit=2)
+    assert (first.event, first.table_id, first.tool_id) == ("ToolCreated", table, tool.id)
+    assert kept.outbox.unsent(limit=1) == [first]
+    kept.outbox.sent([])
+    kept.outbox.sent([first.id])
+    kept.outbox.sent([first.id])
+    assert kept.outbox.unsent(limit=9) == [second]
+
+
+def test_a_change_made_elsewhere_writes_its_event(kept: Kept) -> None:
+    project = kept.project()
+    table = kept.table(project)
+    kept.records.changed_elsewhere("TableUpdated", project_id=project, table_id=table, tool_id=None)
+    gone = str(uuid4())
+    kept.records.changed_elsewhere("ToolDeleted", project_id=project, table_id=gone, tool_id=str(uuid4()))
+    kept.records.changed_elsewhere("TableDeleted", project_id=project, table_id=gone, tool_id=None)
+    assert [(event.event, event.table_id) for event in kept.outbox.unsent(limit=9)] == [
+        ("TableUpdated", table),
+        ("TableDeleted", gone),
+    ]

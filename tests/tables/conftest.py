@@ -1,0 +1,255 @@
+"""Tables end to end without Lambda: the real database, the real store's stand-in, messages that tests deliver."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import psycopg
+import pytest
+from mcp_types import CallToolResult
+from sakuin.adapters.supabase_client import call, connected
+from sakuin.adapters.supabase_outbox import SupabaseOutbox
+from sakuin.adapters.supabase_tables import SupabaseTableIndex, SupabaseToolSearch
+from sakuin.adapters.turbopuffer import TurbopufferChunkStore
+from sakuin.adapters.turbopuffer_client import connected as store_connected
+from sakuin.domain.search_index_names import namespace
+from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
+from sakuin.domain.table_cut import TableCut
+from sakuin.domain.table_document import written_table
+from sakuin.domain.table_index import TableFingerprint
+from sakuin.entrypoints.mcp_search_tools import SearchTools
+from sakuin.errors import NotFound
+from sakuin.ports import EventBus, FoundChunk
+from sakuin.services.embed_chunks import EmbedChunks
+from sakuin.services.index_table import NODES_A_PAGE, IndexTable
+from sakuin.services.maintain import Maintain, Maintained
+from sakuin.services.search_table import SearchTable, TableAnswer
+from sakuin.services.send_events import SendEvents
+from sakuin_local.database import Database
+from sakuin_local.serving import served
+from sakuin_local.turbopuffer.endpoint import application
+from sakuin_local.turbopuffer.store import Store
+from supabase import Client
+
+from tests.in_memory.embedder import MODEL, MemoryEmbedder
+from tests.in_memory.projects import MemoryBus
+
+FINGERPRINT = TableFingerprint(MODEL, TableCut())
+
+
+@dataclass
+class MemoryQueues:
+    """`TableQueues` whose messages wait until a test delivers them."""
+
+    asked: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def index(self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0) -> None:
+        self.asked.append(("index", project_id, table_id, generation, skip))
+
+    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]]) -> None:
+        self.asked += [("embed", project_id, table_id, tuple(batch)) for batch in batches]
+
+
+@dataclass
+class MemoryBodies:
+    """`TableBodies` in a dictionary."""
+
+    bodies: dict[str, bytes] = field(default_factory=dict)
+
+    def read(self, key: str, *, max_bytes: int) -> bytes:
+        if key not in self.bodies:
+            raise NotFound(f"{key} is not there")
+        return self.bodies[key]
+
+    def presigned_put(self, key: str, *, seconds: int, max_bytes: int) -> Any:
+        raise NotImplementedError
+
+
+@dataclass
+class WatchedStore:
+    """A store that does something once, right before or after a call of a method, by the method's name."""
+
+    real: Any
+    before: dict[str, Callable[[], None]] = field(default_factory=dict)
+    after: dict[str, Callable[[], None]] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.real, name)
+
+        def called(*arguments: Any, **named: Any) -> Any:
+            self.before.pop(name, _nothing)()
+            result = method(*arguments, **named)
+            self.after.pop(name, _nothing)()
+            return result
+
+        return called
+
+
+@dataclass
+class RankedStore:
+    """A store whose two legs come in an order that the test chose, by pointer; each as deep as asked for."""
+
+    real: Any
+    nearest: Sequence[str]
+    matching: Sequence[str]
+
+    def search(self, namespace: str, *, depth: int, **asked: Any) -> tuple[list[FoundChunk], list[FoundChunk]]:
+        legs = self.real.search(namespace, depth=1000, **asked)
+        found = {each.json_pointer: each for leg in legs for each in leg}
+        return [found[each] for each in self.nearest][:depth], [found[each] for each in self.matching][:depth]
+
+
+def _nothing() -> None:
+    pass
+
+
+@dataclass
+class TableWorld:
+    """One project with everything it needs. `store` and `embedder` may be swapped for failing ones."""
+
+    client: Client
+    store: Any
+    embedder: MemoryEmbedder = field(default_factory=MemoryEmbedder)
+    queues: MemoryQueues = field(default_factory=MemoryQueues)
+    bodies: MemoryBodies = field(default_factory=MemoryBodies)
+    cut: TableCut = field(default_factory=TableCut)
+    project: str = ""
+    dsn: str = field(default="", repr=False)
+    nodes_a_page: int = NODES_A_PAGE
+
+    @property
+    def index(self) -> SupabaseTableIndex:
+        return SupabaseTableIndex(self.client, FINGERPRINT.id)
+
+    @property
+    def walk(self) -> IndexTable:
+        return IndexTable(self.index, self.bodies, self.store, self.queues, self.cut, nodes_a_page=self.nodes_a_page)
+
+    @property
+    def embed(self) -> EmbedChunks:
+        return EmbedChunks(self.index, self.store, self.embedder)
+
+    def call(self, function: str, **arguments: Any) -> Any:
+        return call(self.client, function, {f"p_{name}": value for name, value in arguments.items()})
+
+    def table(self, document: object) -> str:
+        made = self.call("create_table", project=self.project, user=None, name="t", data=written_table(document))
+        return str(made["id"])
+
+    def replace(self, table: str, document: object) -> None:
+        self.call("replace_table", table=table, user=None, data=written_table(document), expected_version=None)
+        self.queues.index(self.project, table)
+
+    def tool(self, table: str, json_path: str, name: str = "search") -> str:
+        made = self.call(
+            "create_tool",
+            table=table,
+            user=None,
+            json_path=json_path,
+            name=name,
+            description="d",
+            input_schema=SEARCH_INPUT_SCHEMA,
+        )
+        self.queues.index(self.project, table)
+        return str(made["id"])
+
+    def endpoint(self, *tools: str) -> str:
+        made = self.call("create_mcp", project=self.project, user=None, name="e", key_hash="h", tools=list(tools))
+        return str(made["id"])
+
+    def deliver(self, message: tuple[Any, ...]) -> None:
+        """One message to its worker."""
+        if message[0] == "index":
+            _, project, table, generation, skip = message
+            self.walk(project, table, generation=generation, skip=skip)
+        else:
+            _, project, table, ids = message
+            self.embed(project, table, ids)
+
+    def settle(self) -> None:
+        """Delivers messages until there are none, each twice."""
+        while self.queues.asked:
+            message = self.queues.asked.pop(0)
+            self.deliver(message)
+            self.deliver(message)
+
+    def status(self, tool: str) -> dict[str, Any]:
+        status: dict[str, Any] = self.call("read_tool", tool=tool, user=None)["metadata"]["search_index"]
+        return status
+
+    @property
+    def tools(self) -> SearchTools:
+        return SearchTools(SearchTable(self.records, self.store, self.embedder))
+
+    @property
+    def records(self) -> SupabaseToolSearch:
+        return SupabaseToolSearch(self.client, FINGERPRINT.id)
+
+    def ask(self, endpoint: str, arguments: dict[str, Any], *, tool: str = "search") -> CallToolResult | None:
+        """What `tools/call` answers; None for a name that is no tool's."""
+        found = self.records.endpoint(endpoint)
+        assert found is not None
+        return self.tools.call(found, tool, arguments)
+
+    def found(self, endpoint: str, query: str = "説明", *, tool: str | None = None) -> set[str]:
+        """The pointers that answer, of all results."""
+        return {hit.chunk.json_pointer for hit in self.search(endpoint, query, tool=tool, top_k=50).results}
+
+    def maintain(self, bus: EventBus | None = None) -> Maintained:
+        send = SendEvents(SupabaseOutbox(self.client), bus or MemoryBus())
+        return Maintain(send, self.index, self.queues, self.store)()
+
+    def sql(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
+        """What no function of the product does, done to the database."""
+        with psycopg.connect(self.dsn) as connection:
+            cursor = connection.execute(statement.encode(), arguments)
+            return cursor.fetchall() if cursor.description else []
+
+    def beside(self) -> "TableWorld":
+        """Another project in the same house."""
+        other = self.call("create_project", name="other", user=None)["id"]
+        return replace(self, project=other, queues=MemoryQueues(), embedder=MemoryEmbedder())
+
+    def search(self, endpoint: str, query: str, *, tool: str | None = None, top_k: int = 5) -> TableAnswer:
+        """What an agent would get from the endpoint's first tool, or the one named."""
+        records = self.records
+        found = records.endpoint(endpoint)
+        assert found is not None
+        chosen = next(each for each in found.tools if tool is None or each.name == tool)
+        return SearchTable(records, self.store, self.embedder)(endpoint, chosen, query, top_k=top_k)
+
+    def rows(self, table: str) -> dict[str, int]:
+        """What the store holds of a Table: doc id to generation."""
+        try:
+            return dict(self.store.ids(namespace(self.project, table)))
+        except NotFound:
+            return {}
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The store's stand-in, for a module."""
+    store = Store(tmp_path_factory.mktemp("turbopuffer") / "turbopuffer.sqlite")
+    with served(application(store)) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture
+def world(database: Database, stand_in: str) -> TableWorld:
+    """A project of its own."""
+    return world_of(database, stand_in)
+
+
+def world_of(database: Database, stand_in: str) -> TableWorld:
+    world = TableWorld(
+        connected(database.rest_url, database.service_key),
+        TurbopufferChunkStore(store_connected(stand_in, "any")),
+        dsn=database.dsn,
+    )
+    world.project = world.call("create_project", name="p", user=None)["id"]
+    return world
+
+
+def long(words: str, length: int = 1200) -> str:
+    """A large string about something."""
+    return (f"{words}について説明します。" * length)[:length]
