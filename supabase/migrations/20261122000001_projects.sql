@@ -88,6 +88,7 @@ create table public.outbox (
 create index outbox_unsent on public.outbox (id) where sent_at is null;
 
 -- ---------------------------------------------------------------- who may see what
+-- The functions alone: no policy lets another role in, and no grant does either.
 
 alter table public.project enable row level security;
 alter table public.project_member enable row level security;
@@ -100,18 +101,9 @@ revoke all on public.project, public.project_member, public.context_table, publi
   public.mcp_binding, public.outbox from anon, authenticated;
 
 create function public.is_member(p_project uuid, p_user uuid) returns boolean
-language sql stable security definer set search_path = public, extensions as $$
+language sql stable set search_path = public, extensions as $$
   select exists (select from project_member m where m.project_id = p_project and m.user_id = p_user)
 $$;
-
--- Members read their projects' records directly too; writing goes through the API.
-create policy members_read on public.project for select to authenticated using (is_member(id, auth.uid()));
-create policy members_read on public.project_member for select to authenticated using (user_id = auth.uid());
-create policy members_read on public.context_table for select to authenticated using (is_member(project_id, auth.uid()));
-create policy members_read on public.tool for select to authenticated using (is_member(project_id, auth.uid()));
-create policy members_read on public.mcp for select to authenticated using (is_member(project_id, auth.uid()));
-grant select on public.project, public.project_member, public.context_table, public.tool to authenticated;
-grant select (id, project_id, name, status, created_at) on public.mcp to authenticated;
 
 create function public.project_for(p_project uuid, p_user uuid) returns uuid
 language plpgsql stable set search_path = public, extensions as $$
@@ -501,5 +493,3 @@ $$;
 
 revoke execute on all functions in schema public from public, anon, authenticated;
 grant execute on all functions in schema public to service_role;
--- Policies are judged as the one who reads.
-grant execute on function public.is_member(uuid, uuid) to authenticated;

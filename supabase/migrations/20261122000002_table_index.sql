@@ -351,4 +351,3 @@ $$;
 
 revoke execute on all functions in schema public from public, anon, authenticated;
 grant execute on all functions in schema public to service_role;
-grant execute on function public.is_member(uuid, uuid) to authenticated;

@@ -82,4 +82,3 @@ create trigger count_tool_change after insert or delete or update of json_path, 
 
 revoke execute on all functions in schema public from public, anon, authenticated;
 grant execute on all functions in schema public to service_role;
-grant execute on function public.is_member(uuid, uuid) to authenticated;
