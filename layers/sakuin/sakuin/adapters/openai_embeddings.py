@@ -12,7 +12,7 @@ from sakuin.ports import Vector
 # OpenAI takes at most 2,048 texts and 300,000 tokens a request; a Japanese character is about one token. Less is
 # asked for at once, so that a slow endpoint answers before the request is given up and asked for again.
 _MAX_TEXTS = 64
-_MAX_CHARACTERS = 20_000
+_MAX_CHARACTERS = 40_000
 _RETRIED = {408, 409, 429}
 
 
