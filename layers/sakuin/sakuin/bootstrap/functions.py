@@ -293,17 +293,15 @@ def _openai(settings: Settings, secrets: Secrets) -> "OpenAI":
 
 
 def _bucket(settings: Settings) -> "S3Bucket":
-    from sakuin.adapters.aws import client
     from sakuin.adapters.s3 import S3Bucket
 
-    return S3Bucket(client("s3"), settings.bucket)
+    return S3Bucket(_aws("s3"), settings.bucket)
 
 
 def _queue(settings: Settings) -> "SqsWorkQueue":
-    from sakuin.adapters.aws import client
     from sakuin.adapters.sqs import SqsWorkQueue
 
-    return SqsWorkQueue(client("sqs"), settings.queue_url)
+    return SqsWorkQueue(_aws("sqs"), settings.queue_url)
 
 
 def _ring(secret_name: str, hashes: Callable[[Secrets], Iterable[str]]) -> KeyRing:

@@ -9,6 +9,8 @@ from sakuin.errors import Invalid, NotFound
 
 # Far over any document that people write, and under what Postgres parses.
 MAX_DEPTH = 2000
+# A Lambda function holds it, its parsed form and its chunks at once.
+MAX_BYTES = 100_000_000
 _TOO_DEEP = f"The document is nested more than {MAX_DEPTH:,} levels deep. Flatten it."
 _SPACE = " \t\n\r"
 

@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 
-from sakuin.domain.table_document import parsed_table
+from sakuin.domain.table_document import MAX_BYTES, parsed_table
 from sakuin.errors import Invalid, NotFound
 from sakuin.ports import ProjectRecords, TableBodies
-
-MAX_BODY_BYTES = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +17,7 @@ class ImportBody:
     def __call__(self, table_id: str, upload: int, key: str) -> bool:
         """Whether the body is the Table's now."""
         try:
-            parsed_table(self.bodies.read(key, max_bytes=MAX_BODY_BYTES))
+            parsed_table(self.bodies.read(key, max_bytes=MAX_BYTES))
         except NotFound:
             return False
         except Invalid as error:

@@ -8,7 +8,7 @@ from sakuin.domain.json_pointer import is_within, pointer_hash
 from sakuin.domain.search_index_names import namespace
 from sakuin.domain.search_tool import SkippedNode
 from sakuin.domain.table_cut import TableCut
-from sakuin.domain.table_document import parsed_table
+from sakuin.domain.table_document import MAX_BYTES, parsed_table
 from sakuin.domain.table_walk import LargeString, content_hash, large_strings, problem_of
 from sakuin.errors import Invalid, NotFound
 from sakuin.ports import ChunkStore, TableBodies
@@ -18,7 +18,6 @@ from sakuin.table_ports import NodeVersion, TableIndex, TableQueues, TableWork
 NODES_A_PAGE = 2000
 _CHUNKS_A_REQUEST = 200
 CHUNKS_A_MESSAGE = 32
-_MAX_BODY_BYTES = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ class IndexTable:
 
     def _document(self, work: TableWork) -> object:
         if work.data_key is not None:
-            return parsed_table(self.bodies.read(work.data_key, max_bytes=_MAX_BODY_BYTES))
+            return parsed_table(self.bodies.read(work.data_key, max_bytes=MAX_BYTES))
         return parsed_table(work.data) if work.data is not None else None
 
     def _plan(self, work: TableWork, table_id: str, page: Sequence[LargeString]) -> int | None:

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 from sakuin.domain.json_pointer import resolve
 from sakuin.domain.project_records import StoredTable, Table, UploadTarget
-from sakuin.domain.table_document import parsed_table, patched, written_table
+from sakuin.domain.table_document import MAX_BYTES, parsed_table, patched, written_table
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.ports import ProjectRecords, TableBodies
 from sakuin.services.names_of_records import checked_name
 
-MAX_TABLE_BYTES = 100_000_000
 _UPLOAD_SECONDS = 900
 # Above this a changed document goes back to the bucket that it came from or had to go to.
 _LARGE = 4_000_000
@@ -23,7 +22,7 @@ class KeepTables:
 
     records: ProjectRecords
     bodies: TableBodies
-    max_bytes: int = MAX_TABLE_BYTES
+    max_bytes: int = MAX_BYTES
 
     def create(self, user: str | None, project_id: str, *, name: str, document: object) -> Table:
         """A new Table that holds `document`."""
