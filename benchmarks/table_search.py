@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sakuin.domain.analysis import terms
 from sakuin.domain.chunking import chunks
 from sakuin.domain.json_pointer import ancestors, pointer_hash
+from sakuin.domain.language.analysis import terms
 from sakuin.domain.search_index_names import doc_id, namespace
 from sakuin.domain.table_walk import content_hash
 from sakuin.ports import ChunkStore, FoundChunk, StoredChunkRow

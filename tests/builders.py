@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sakuin.domain.analysis import terms
 from sakuin.domain.knowledge import KnowledgeChunk, Learns
+from sakuin.domain.language.analysis import terms
 from sakuin.domain.material_version import Source, padded
 from sakuin.domain.page import type_of_anchor
 from sakuin.domain.recipe import text_hash

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import psycopg
 import pytest
-from sakuin.domain.analysis import terms
 from sakuin.domain.knowledge import EVERYTHING, Filters, KnowledgeChunk, Match
+from sakuin.domain.language.analysis import terms
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
 from sakuin.errors import NotFound
 from sakuin.ports import Question

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from sakuin.domain.page import Explanation
 
-# A change of either builds every chunk again; the analyzer's code is `sakuin.domain.analysis`.
+# A change of either builds every chunk again; the analyzer's code is `sakuin.domain.language.analysis`.
 RECIPE = "title+headings+learns+content/1"
 ANALYZER = "sudachi-small-A+kana3/1"
 # OpenAI takes 8,192 tokens a text; Japanese is about one token a character.

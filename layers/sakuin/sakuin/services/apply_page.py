@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from sakuin.domain.analysis import terms
 from sakuin.domain.knowledge import KnowledgeChunk, Learns
+from sakuin.domain.language.analysis import terms
 from sakuin.domain.material import chunk_id
 from sakuin.domain.material_version import Applied, Source
 from sakuin.domain.page import Explanation, Page

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from sakuin.domain.analysis import terms
 from sakuin.domain.json_pointer import ancestors, pointer_hash
+from sakuin.domain.language.analysis import terms
 from sakuin.domain.recipe import text_hash
 from sakuin.domain.search_index_names import doc_id, namespace
 from sakuin.ports import ChunkStore, Embedder, StoredChunkRow, Vector

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from sakuin.domain.analysis import terms
 from sakuin.domain.excerpt import EXCERPT_LENGTH, excerpt
 from sakuin.domain.knowledge import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match
+from sakuin.domain.language.analysis import terms
 from sakuin.domain.material import link
 from sakuin.domain.recipe import Fingerprint
 from sakuin.domain.similarity import GOOD_MATCH, NEAR_MATCH

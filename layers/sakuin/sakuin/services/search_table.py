@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sakuin.domain.analysis import terms
 from sakuin.domain.bound_tools import BoundTool, FullChunk
 from sakuin.domain.fusion import fused
 from sakuin.domain.json_pointer import pointer_hash, relative
+from sakuin.domain.language.analysis import terms
 from sakuin.domain.search_index_names import namespace
 from sakuin.ports import ChunkStore, Embedder
 from sakuin.table_ports import ToolSearch
