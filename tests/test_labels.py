@@ -1,0 +1,141 @@
+"""The labelled questions ask about what exists, once each, and their halves are alike."""
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sakuin.domain.reading import read_page
+
+ROOT = Path(__file__).resolve().parent.parent
+LABELS = ROOT / "tests" / "labels"
+SAMPLES = ROOT / "samples"
+TABLE = SAMPLES / "tables" / "学習コラム.json"
+FILES = ("knowledge", "pages", "table")
+MEMBERS = {"query", "gold", "category", "half"}
+CATEGORIES = {
+    "natural",
+    "paraphrase",
+    "kana-only",
+    "typo",
+    "english",
+    "keyword",
+    "conversational",
+    "notation",
+    "off-topic",
+}
+LARGE = 1000
+ID = re.compile(r"(junior|senior)/[^/#]+#(rule|method|def|ex|tip)-[a-z0-9-]+")
+KANA = re.compile(r"[ぁ-ゖァ-ヺー]+")
+JAPANESE = re.compile(r"[ぁ-ゖァ-ヺ一-鿿]")
+
+
+def labels(name: str) -> list[dict[str, Any]]:
+    text = (LABELS / f"{name}.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def count_by_category(*names: str) -> Counter[str]:
+    return Counter(label["category"] for name in names for label in labels(name))
+
+
+def folded(query: str) -> str:
+    return unicodedata.normalize("NFKC", query).casefold().strip()
+
+
+def explained() -> set[str]:
+    """The ids of everything that the sample pages explain."""
+    return {
+        f"{path.relative_to(SAMPLES).with_suffix('').as_posix()}#{item.anchor}"
+        for path in SAMPLES.glob("*/*.html")
+        for item in read_page(path.read_bytes()).explanations
+    }
+
+
+def node(tree: Any, pointer: str) -> Any:
+    for token in pointer.split("/")[1:]:
+        token = token.replace("~1", "/").replace("~0", "~")
+        tree = tree[int(token)] if isinstance(tree, list) else tree[token]
+    return tree
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_label_has_a_question_a_category_and_a_half(name: str) -> None:
+    for label in labels(name):
+        assert label.keys() == MEMBERS, label
+        assert label["query"].strip() == label["query"] != "", label
+        assert label["category"] in CATEGORIES, label
+        assert label["half"] in {"dev", "held-out"}, label
+        assert len(set(label["gold"])) == len(label["gold"]), label
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_only_an_off_topic_question_has_no_answer(name: str) -> None:
+    for label in labels(name):
+        assert (label["category"] == "off-topic") == (label["gold"] == []), label
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_question_is_asked_twice(name: str) -> None:
+    times = Counter(folded(label["query"]) for label in labels(name))
+    assert [query for query, count in times.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_halves_are_alike_in_every_category(name: str) -> None:
+    by_half = {
+        half: Counter(label["category"] for label in labels(name) if label["half"] == half)
+        for half in ("dev", "held-out")
+    }
+    assert all(abs(by_half["dev"][category] - by_half["held-out"][category]) <= 1 for category in CATEGORIES)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_category_holds_what_its_name_says(name: str) -> None:
+    for label in labels(name):
+        match label["category"]:
+            case "kana-only":
+                assert KANA.fullmatch(label["query"]), label
+            case "english":
+                assert not JAPANESE.search(label["query"]), label
+
+
+def test_the_answers_over_the_samples_are_elements_of_their_pages() -> None:
+    known = explained()
+    assert [label for label in labels("knowledge") if not known.issuperset(label["gold"])] == []
+
+
+def test_the_answers_over_other_pages_have_the_form_of_an_id() -> None:
+    assert [gold for label in labels("pages") for gold in label["gold"] if not ID.fullmatch(gold)] == []
+
+
+def test_the_answers_over_the_table_are_nodes_large_enough_to_be_indexed() -> None:
+    tree = json.loads(TABLE.read_text(encoding="utf-8"))
+    for label in labels("table"):
+        for pointer in label["gold"]:
+            assert pointer.startswith("/articles/"), label
+            assert len(node(tree, pointer)) >= LARGE, label
+
+
+def test_every_article_of_the_table_is_asked_about() -> None:
+    articles = json.loads(TABLE.read_text(encoding="utf-8"))["articles"]
+    asked = {pointer for label in labels("table") for pointer in label["gold"]}
+    assert asked == {f"/articles/{place}/content" for place in range(len(articles))}
+
+
+def test_there_are_enough_questions_over_pages_to_tell_two_systems_apart() -> None:
+    asked = count_by_category("knowledge", "pages")
+    assert asked.total() >= 210
+    assert min(asked[category] for category in CATEGORIES) >= 12
+    assert asked["english"] >= 24
+    assert asked["off-topic"] >= 24
+
+
+def test_there_are_enough_questions_over_the_table() -> None:
+    asked = count_by_category("table")
+    assert asked.total() >= 60
+    assert min(asked[category] for category in CATEGORIES) >= 5
+    assert asked["off-topic"] >= 8
