@@ -23,10 +23,11 @@ PACKAGE := $(call stamp,.venv/sakuin,pyproject.toml)
 EMULATOR := $(call stamp,.tools/emulator,requirements/emulator.txt)
 SAM := $(call stamp,.tools/sam,requirements/sam.txt)
 CHECKOV := $(call stamp,.tools/checkov,requirements/checkov.txt)
+BENCH := $(call stamp,.tools/bench,requirements/bench.txt)
 NODE := .tools/node/.installed-$(POSTGREST_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test setup lint types template pytest lock clean
+.PHONY: help up test setup lint types template pytest bench lock clean
 
 help: ## what can be made
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
@@ -56,6 +57,8 @@ template: $(PACKAGE) $(SAM) $(CHECKOV) ## the template is valid, safe, and build
 pytest: $(PACKAGE) $(EMULATOR) $(NODE) ## the tests
 	$(BIN)/python -m pytest
 
+bench: $(BENCH) ## installs the engine that benchmarks.baselines measures beside this one
+
 lock: $(DEV) ## resolves every requirement again
 	scripts/lock
 
@@ -84,7 +87,7 @@ $(PACKAGE): $(DEV)
 	@touch $@
 
 # Handlers run on the emulator's interpreter, so it is the one that .venv has.
-$(EMULATOR) $(SAM) $(CHECKOV): | $(DEV)
+$(EMULATOR) $(SAM) $(CHECKOV) $(BENCH): | $(DEV)
 	$(UV) venv --quiet --clear --python $(BIN)/python $(@D)
 	$(UV) pip install --quiet --python $(@D) --require-hashes -r requirements/$(notdir $(@D)).txt
 	@touch $@

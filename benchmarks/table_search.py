@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from sakuin.domain.chunking import chunks
 from sakuin.domain.json_pointer import ancestors, pointer_hash
-from sakuin.domain.language.analysis import terms
+from sakuin.domain.language.indexed_words import IndexedWords
+from sakuin.domain.language.indexing import index_words
 from sakuin.domain.search_index_names import doc_id, namespace
+from sakuin.domain.table_index import repeated_terms
 from sakuin.domain.table_walk import content_hash
 from sakuin.ports import ChunkStore, FoundChunk, StoredChunkRow
 from sakuin.services.search_table import SearchTable
@@ -58,16 +60,24 @@ def store(stack: Stack, project: str, table: str, nodes: Sequence[NodeVersion]) 
     generation = stack.index.work(table).generation  # type: ignore[union-attr]
     name = namespace(project, table)
     missing = stack.index.want(table, generation, nodes)
-    rows = [_row(table, generation, node, index) for node in nodes for index in range(len(node.chunks))]
+    places = [(node, index) for node in nodes for index in range(len(node.chunks))]
+    words = [index_words(title="", learns=(), body=node.chunks[index].text) for node, index in places]
+    rows = [_row(table, generation, *place, said) for place, said in zip(places, words, strict=True)]
     stack.store.upsert(name, rows)
     ids = {
         doc_id(table, each.json_pointer, each.content_hash, each.chunk_index): each.id
-        for each in stack.index.to_store(table, missing or ())
+        for each in stack.index.to_store(table, missing or (), namespace=name)
     }
-    stack.index.stored(table, [StoredChunkRef(ids[row.doc_id], name, row.doc_id) for row in rows])
+    stack.index.stored(
+        table,
+        [
+            StoredChunkRef(ids[row.doc_id], name, row.doc_id, said.readings)
+            for row, said in zip(rows, words, strict=True)
+        ],
+    )
 
 
-def _row(table: str, generation: int, node: NodeVersion, index: int) -> StoredChunkRow:
+def _row(table: str, generation: int, node: NodeVersion, index: int, words: IndexedWords) -> StoredChunkRow:
     pointer, text = node.json_pointer, node.chunks[index].text
     vector = np.random.default_rng(int(node.content_hash[:8], 16) + index).standard_normal(MODEL.dimensions)
     return StoredChunkRow(
@@ -78,7 +88,7 @@ def _row(table: str, generation: int, node: NodeVersion, index: int) -> StoredCh
         chunk_index=index,
         generation=generation,
         content=text,
-        terms=tuple(terms(text)),
+        terms=repeated_terms(words.impacts),
         vector=vector.tolist(),
     )
 

@@ -35,7 +35,7 @@ from benchmarks.stack import quantile
 
 MODEL = EmbeddingModel("hashed", 1536)
 CUT = TableCut()
-FINGERPRINT = TableFingerprint(MODEL, CUT).id
+FINGERPRINT = TableFingerprint(MODEL, CUT)
 _SENTENCES = (
     "二次方程式 ax^2 + bx + c = 0 は、解の公式 x = (-b ± √(b^2 - 4ac)) / 2a で解くことができます。",
     "The slope of y = ax + b は、x が 1 増えたときに y がどれだけ増えるかを表す数です。",
@@ -91,7 +91,7 @@ class Stack:
 
     @cached_property
     def records(self) -> SupabaseToolSearch:
-        return SupabaseToolSearch(self.client, FINGERPRINT)
+        return SupabaseToolSearch(self.client, FINGERPRINT.id)
 
     @cached_property
     def store(self) -> TurbopufferChunkStore:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sakuin.domain.knowledge import KnowledgeChunk, Learns
-from sakuin.domain.language.analysis import terms
+from sakuin.domain.language.indexing import index_words
 from sakuin.domain.material_version import Source, padded
 from sakuin.domain.page import type_of_anchor
 from sakuin.domain.recipe import text_hash
@@ -30,8 +30,7 @@ def a_chunk(material: str, anchor: str, content: str = "", *, title: str = "", *
         "position": 0,
         "content_hash": text_hash(content),
         "illustrates": (),
-        "terms": terms(text_of(title or anchor, content)),
-        "title_terms": tuple(sorted(terms(title or anchor))),
+        "words": index_words(title=title or anchor, learns=(), body=content),
     }
     made["text_hash"] = text_hash(text_of(title or anchor, content))
     return KnowledgeChunk(**made | fields)

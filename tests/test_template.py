@@ -180,4 +180,4 @@ def test_whoever_reads_pages_may_list_the_bucket_so_that_a_missing_one_is_404() 
 
 def test_only_the_api_and_the_mcp_function_are_reached_over_http() -> None:
     routes = {route["RouteKey"] for route in resources("AWS::ApiGatewayV2::Route").values()}
-    assert routes == {"ANY /mcp", "ANY /mcp/{mcp_id}", "$default"}
+    assert routes == {"ANY /mcp", "ANY /mcp/{mcp_id}", "POST /v1/explain", "$default"}

@@ -33,6 +33,7 @@ def test_a_folders_pages_keep_their_paths_and_are_searchable_afterwards(keeper: 
             }
         ],
         "learns_files": [],
+        "synonyms_files": [],
         "seconds": 0.1,
     }
     assert keeper.world.read.chunk("junior/式#rule-formula")[0].title == "解の公式"
@@ -179,3 +180,12 @@ def test_an_upload_that_fails_costs_no_other(tmp_path: Path) -> None:
         "a.html": "applied",
         "b.html": "not_uploaded",
     }
+
+
+def test_the_site_s_synonyms_go_up_beside_the_pages_and_one_in_a_folder_stays(keeper: Keeper) -> None:
+    keeper.file("site/synonyms.yml", "- [速さの公式, みはじ]\n".encode())
+    keeper.file("site/junior/synonyms.yml", "- [速さの公式, はじき]\n".encode())
+    keeper.file("site/junior/式.html")
+    document = keeper.sakuin("push", keeper.folder / "site", "--json").document
+    assert [(one["key"], one["outcome"]) for one in document["synonyms_files"]] == [("synonyms.yml", "applied")]
+    assert (document["learns_files"], document["skipped"]) == ([], 1)

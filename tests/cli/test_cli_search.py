@@ -48,6 +48,14 @@ def test_no_good_match_is_an_honest_answer(filled: Keeper) -> None:
     assert said.out.startswith("No good match for 「zzzz」\n")
 
 
+def test_a_question_that_was_read_otherwise_says_so(filled: Keeper) -> None:
+    said = filled.sakuin("search", "へいほうかんせい")
+    assert said.out.startswith("Searched for 「平方完成」\n")
+    answer = filled.sakuin("search", "へいほうかんせい", "--json").document
+    assert answer["understood_as"] == "平方完成"
+    assert answer["results"][0]["matched"][0] == "平方完成"
+
+
 def test_another_tool_is_called_by_its_name(filled: Keeper) -> None:
     said = filled.sakuin("search", "解の公式", "--tool", "nope", "--json")
     assert (said.code, said.document) == (1, {"error": "Unknown tool: nope"})

@@ -8,35 +8,38 @@ import psycopg
 import pytest
 from sakuin.adapters.supabase_client import connected
 from sakuin.adapters.supabase_index import SupabaseIndex
+from sakuin.adapters.supabase_lexicon import SupabaseLexicon
 from sakuin.adapters.supabase_records import SupabaseRecords
 from sakuin.adapters.supabase_search import SupabaseSearch
 from sakuin.domain.knowledge import KnowledgeChunk
 from sakuin.domain.material_version import Applied, Source
 from sakuin.domain.recipe import Fingerprint
-from sakuin.ports import KnowledgeIndex, KnowledgeSearch, MaterialRecords
+from sakuin.ports import KnowledgeIndex, KnowledgeSearch, Lexicon, MaterialRecords
 from sakuin_local.database import Database
 from supabase import Client
 
 from tests.builders import text_of
 from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, vector_of
 from tests.in_memory.index import MemoryIndex
+from tests.in_memory.lexicon import MemoryLexicon
 from tests.in_memory.records import MemoryRecords
 from tests.in_memory.search import MemorySearch
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """The three ports over one store."""
+    """The four ports over one store."""
 
     index: KnowledgeIndex
     records: MaterialRecords
     search: KnowledgeSearch
+    lexicon: Lexicon
 
     def embed(self, chunks: Sequence[KnowledgeChunk], fingerprint: Fingerprint = FINGERPRINT) -> None:
         """Keeps the vectors of these chunks."""
         self.index.remember(fingerprint)
         vectors = {chunk.text_hash: vector_of(text_of(chunk.title, chunk.content)) for chunk in chunks}
-        self.index.keep_vectors(vectors, fingerprint.id)
+        self.index.keep_vectors(vectors, fingerprint)
 
     def apply(
         self,
@@ -87,13 +90,15 @@ def emptied(sql: psycopg.Connection) -> None:
 def supabase(service: Client, sql: psycopg.Connection) -> Knowledge:
     """The real adapters on an empty database."""
     emptied(sql)
-    return Knowledge(SupabaseIndex(service), SupabaseRecords(service), SupabaseSearch(service, CALIBRATION))
+    return Knowledge(
+        SupabaseIndex(service), SupabaseRecords(service), SupabaseSearch(service, CALIBRATION), SupabaseLexicon(service)
+    )
 
 
 def in_memory() -> Knowledge:
     """The fakes over one empty store."""
     index = MemoryIndex()
-    return Knowledge(index, MemoryRecords(index), MemorySearch(index))
+    return Knowledge(index, MemoryRecords(index), MemorySearch(index), MemoryLexicon(index))
 
 
 @pytest.fixture

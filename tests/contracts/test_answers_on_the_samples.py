@@ -6,6 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from sakuin.adapters.supabase_index import SupabaseIndex
+from sakuin.adapters.supabase_lexicon import SupabaseLexicon
 from sakuin.adapters.supabase_search import SupabaseSearch
 from sakuin.domain.learns import names_action
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
@@ -59,7 +60,8 @@ def search(service: Client, sql: psycopg.Connection) -> SearchKnowledge:
     for body in bucket.take_messages():
         for change in changes(body):
             follow(change)
-    return SearchKnowledge(SupabaseSearch(service, calibration_of(NAME)), embedder, FINGERPRINT, "/school_asset")
+    index, lexicon = SupabaseSearch(service, calibration_of(NAME)), SupabaseLexicon(service)
+    return SearchKnowledge(index, lexicon, embedder, FINGERPRINT, "/school_asset")
 
 
 @pytest.mark.scenario("knowledge-index/a-similar-concept-is-found")

@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from sakuin.adapters.turbopuffer import TurbopufferChunkStore
 from sakuin.adapters.turbopuffer_client import connected
+from sakuin.domain.language.question import Slot, WeightedTerm
 from sakuin.errors import Invalid, Misconfigured, SakuinError, Unavailable
 from sakuin.ports import ChunkStore, StoredChunkRow
 from sakuin_local.addresses import free_port
@@ -58,13 +59,17 @@ def row(
     )
 
 
+def words(*terms: str | Slot) -> tuple[Slot, ...]:
+    return tuple(Slot("word", (WeightedTerm(term),)) if isinstance(term, str) else term for term in terms)
+
+
 def nearest(store: ChunkStore, scope: str = "", *, depth: int = 50) -> list[str]:
-    found, _ = store.search(NAMESPACE, vector=(1.0, 0.0, 0.0), terms=(), text="", scope=place(scope), depth=depth)
+    found, _ = store.search(NAMESPACE, vector=(1.0, 0.0, 0.0), slots=(), text="", scope=place(scope), depth=depth)
     return [each.doc_id for each in found]
 
 
-def matching(store: ChunkStore, *terms: str, scope: str = "", text: str = "", depth: int = 50) -> list[str]:
-    _, found = store.search(NAMESPACE, vector=None, terms=terms, text=text, scope=place(scope), depth=depth)
+def matching(store: ChunkStore, *terms: str | Slot, scope: str = "", text: str = "", depth: int = 50) -> list[str]:
+    _, found = store.search(NAMESPACE, vector=None, slots=words(*terms), text=text, scope=place(scope), depth=depth)
     return [each.doc_id for each in found]
 
 
@@ -99,7 +104,7 @@ def test_a_row_is_found_by_its_vector_and_by_its_terms(store: ChunkStore) -> Non
     store.upsert(NAMESPACE, [wrong, right])
 
     by_vector, by_words = store.search(
-        NAMESPACE, vector=(0.9, 0.1, 0.0), terms=("公式",), text="公式", scope=place(""), depth=10
+        NAMESPACE, vector=(0.9, 0.1, 0.0), slots=words("公式"), text="公式", scope=place(""), depth=10
     )
 
     assert [each.doc_id for each in by_vector] == [right.doc_id, wrong.doc_id]
@@ -112,6 +117,30 @@ def test_a_row_that_holds_more_of_the_terms_comes_first(store: ChunkStore) -> No
     one, both = row(index=0, terms=("公式", "微分")), row(index=1, terms=("公式", "二次方程式"))
     store.upsert(NAMESPACE, [one, both])
     assert matching(store, "公式", "二次方程式") == [both.doc_id, one.doc_id]
+
+
+def test_of_the_ways_to_say_one_thing_the_best_counts_and_not_their_number(store: ChunkStore) -> None:
+    every = row(index=0, terms=("三平方", "ピタゴラス", "証明"))
+    other = row(index=1, terms=("ピタゴラス", "斜辺", "証明"))
+    store.upsert(NAMESPACE, [every, other, *(row(index=number, terms=("証明",)) for number in range(2, 6))])
+    theorem = Slot("word", (WeightedTerm("三平方", 0.5), WeightedTerm("ピタゴラス", 0.5)))
+    assert matching(store, theorem, *words("斜辺"))[:2] == [other.doc_id, every.doc_id]
+
+
+def test_a_term_of_less_weight_counts_less(store: ChunkStore) -> None:
+    light, heavy = row(index=0, terms=("公式", "式")), row(index=1, terms=("微分", "式"))
+    store.upsert(NAMESPACE, [light, heavy])
+    asked = (Slot("word", (WeightedTerm("公式", 0.5),)), *words("微分"))
+    assert matching(store, *asked) == [heavy.doc_id, light.doc_id]
+    assert matching(store, *reversed(asked)) == [heavy.doc_id, light.doc_id]
+    _, found = store.search(NAMESPACE, vector=None, slots=asked, text="", scope=place(""), depth=5)
+    assert found[1].score == pytest.approx(found[0].score / 2)
+
+
+def test_what_is_found_by_its_vector_has_its_cosine(store: ChunkStore) -> None:
+    store.upsert(NAMESPACE, [row(), row(index=1, vector=(3.0, 4.0, 0.0))])
+    found, _ = store.search(NAMESPACE, vector=(2.0, 0.0, 0.0), slots=(), text="", scope=place(""), depth=5)
+    assert [each.score for each in found] == pytest.approx([1.0, 0.6], abs=1e-6)
 
 
 def test_without_terms_the_engine_reads_the_text_itself(store: ChunkStore) -> None:
@@ -235,7 +264,10 @@ def test_each_ranking_is_as_deep_as_asked(store: ChunkStore) -> None:
 
 
 def test_a_namespace_that_is_not_there_holds_nothing(store: ChunkStore) -> None:
-    assert store.search(NAMESPACE, vector=(1.0,), terms=("公式",), text="公式", scope=place(""), depth=5) == ((), ())
+    assert store.search(NAMESPACE, vector=(1.0,), slots=words("公式"), text="公式", scope=place(""), depth=5) == (
+        (),
+        (),
+    )
     assert store.ids(NAMESPACE) == {}
     assert store.renew(NAMESPACE, ["a"], generation=1) == set()
     assert store.sweep_node(NAMESPACE, json_pointer_hash=place(""), keep_content_hash=None, generation=9) == 0
@@ -273,7 +305,7 @@ def test_a_pointer_of_300_japanese_characters_keeps_its_row_findable(store: Chun
     long = row("/" + "章" * 299 + "/" + "節" * 2_000 + '/~1~0"*/')
     store.upsert(NAMESPACE, [long])
     found, _ = store.search(
-        NAMESPACE, vector=(1.0, 0.0, 0.0), terms=(), text="", scope=place("/" + "章" * 299), depth=5
+        NAMESPACE, vector=(1.0, 0.0, 0.0), slots=(), text="", scope=place("/" + "章" * 299), depth=5
     )
     assert [each.json_pointer for each in found] == [long.json_pointer]
 
@@ -315,6 +347,13 @@ def test_a_question_of_any_length_is_answered(store: ChunkStore) -> None:
     store.upsert(NAMESPACE, [row(content="公式")])
     assert matching(store, "公式", *(f"語{number}" for number in range(5_000))) == [row(content="公式").doc_id]
     assert matching(store, text="公式" * 5_000) == [row(content="公式").doc_id]
+    alternatives = [Slot("word", tuple(WeightedTerm(f"語{number}{way}") for way in "甲乙")) for number in range(2_000)]
+    assert matching(store, "公式", *alternatives) == [row(content="公式").doc_id]
+
+
+def test_a_word_of_any_length_is_found(store: ChunkStore) -> None:
+    store.upsert(NAMESPACE, [row(terms=("a" * 30_000, "公式"))])
+    assert matching(store, "a" * 30_000, "公式") == matching(store, "a" * 30_000) == [row().doc_id]
 
 
 # ---------------------------------------------------------------- turbopuffer's own

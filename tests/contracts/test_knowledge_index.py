@@ -236,23 +236,23 @@ def test_a_page_of_1200_anchors_is_applied_whole(knowledge: Knowledge) -> None:
     assert len(knowledge.records.indexed(["m"])["m"].chunks) == 1200
     assert knowledge.records.counts() == {"ready": 1, "chunks": 1200}
     hashes = {f"{number:064d}" for number in range(1200)}
-    assert knowledge.index.missing_vectors(hashes, FINGERPRINT.id) == hashes
+    assert knowledge.index.missing_vectors(hashes, FINGERPRINT) == hashes
 
 
-def test_vectors_belong_to_a_fingerprint_and_twice_is_once(knowledge: Knowledge) -> None:
+def test_vectors_belong_to_a_model_and_a_recipe_and_twice_is_once(knowledge: Knowledge) -> None:
     chunks = [a_chunk("m", "rule-a", "一")]
     hashes = {chunks[0].text_hash, "0" * 64}
     knowledge.embed(chunks)
     knowledge.embed(chunks)
-    assert knowledge.index.missing_vectors(hashes, FINGERPRINT.id) == {"0" * 64}
-    assert knowledge.index.missing_vectors(hashes, OTHER.id) == hashes
-    assert knowledge.index.missing_vectors([], FINGERPRINT.id) == set()
-    knowledge.index.keep_vectors({}, FINGERPRINT.id)
+    assert knowledge.index.missing_vectors(hashes, FINGERPRINT) == {"0" * 64}
+    assert knowledge.index.missing_vectors(hashes, OTHER) == hashes
+    assert knowledge.index.missing_vectors([], FINGERPRINT) == set()
+    knowledge.index.keep_vectors({}, FINGERPRINT)
 
 
 def test_vectors_without_a_remembered_fingerprint_are_refused(knowledge: Knowledge) -> None:
     with pytest.raises(SakuinError):
-        knowledge.index.keep_vectors({"0" * 64: vector_of("一")}, "0" * 16)
+        knowledge.index.keep_vectors({"0" * 64: vector_of("一")}, OTHER)
 
 
 def test_a_model_s_learns_are_kept_by_what_was_asked(knowledge: Knowledge) -> None:
@@ -303,4 +303,4 @@ def test_a_bucket_without_versions_leaves_no_receipt_and_is_fenced_all_the_same(
 def test_a_database_that_is_away_is_unavailable() -> None:
     # Nobody listens on the discard port.
     with pytest.raises(Unavailable):
-        SupabaseIndex(connected("http://127.0.0.1:9", "header.payload.signature")).missing_vectors(["a"], "b")
+        SupabaseIndex(connected("http://127.0.0.1:9", "header.payload.signature")).missing_vectors(["a"], FINGERPRINT)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import psycopg
 import pytest
 from sakuin.domain.knowledge import EVERYTHING, Filters, KnowledgeChunk, Match
-from sakuin.domain.language.analysis import terms
+from sakuin.domain.language.understanding import sought, understood
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
 from sakuin.errors import NotFound
 from sakuin.ports import Question
@@ -35,8 +35,8 @@ def ask(
     by_words: bool = True,
 ) -> Sequence[Match]:
     vector = vector_of(query) if by_meaning else None
-    words = terms(query).keys() if by_words else ()
-    return knowledge.search.matches(Question(vector, words, FINGERPRINT.id, filters, limit))
+    slots = understood(query, knowledge.lexicon.look_up(query, sought(query))).slots if by_words else ()
+    return knowledge.search.matches(Question(vector, slots, FINGERPRINT, filters, limit))
 
 
 def a_library(count: int) -> list[KnowledgeChunk]:

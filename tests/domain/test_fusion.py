@@ -1,60 +1,71 @@
-"""Rankings merged into one."""
+"""The rankings of a Table merged into one."""
 
-from random import Random
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.domain.fusion import fused
-from sakuin.errors import Invalid
+from sakuin.domain.fusion import Scored, fused
 
-RANKINGS = st.lists(st.lists(st.sampled_from("abcdefghij"), unique=True), max_size=4)
+SCORES = st.floats(min_value=0, max_value=50, allow_subnormal=False)
+RANKINGS = st.dictionaries(st.sampled_from("abcdefghij"), SCORES).map(
+    lambda scores: [Scored(*each) for each in sorted(scores.items(), key=lambda each: -each[1])]
+)
 
 
-def test_a_score_is_the_sum_of_reciprocal_ranks() -> None:
-    assert fused([["a", "b"], ["b"]]) == [("b", 1 / 62 + 1 / 61), ("a", 1 / 61)]
+def ranking(**scores: float) -> list[Scored]:
+    return [Scored(*each) for each in scores.items()]
+
+
+def names(found: Sequence[Scored]) -> list[str]:
+    return [each.name for each in found]
+
+
+def test_a_score_is_each_legs_share_of_its_own_best() -> None:
+    merged = fused(ranking(a=0.9, b=0.8, c=0.7), ranking(b=10, c=5), words=0.6)
+    assert merged == [Scored("b", pytest.approx(0.8)), Scored("a", pytest.approx(0.4)), Scored("c", pytest.approx(0.3))]
 
 
 def test_sixth_in_both_legs_beats_the_first_of_one() -> None:
-    left, right = ["l1", "l2", "l3", "l4", "l5", "x"], ["r1", "r2", "r3", "r4", "r5", "x"]
-    assert fused([left, right])[0] == ("x", 2 / 66)
+    left = ranking(l1=0.90, l2=0.89, l3=0.88, l4=0.87, l5=0.86, x=0.85, l7=0.5)
+    right = ranking(r1=10, r2=9.9, r3=9.8, r4=9.7, r5=9.6, x=9.5)
+    assert names(fused(left, right))[0] == "x"
+
+
+def test_the_words_decide_between_neighbours_in_meaning_and_the_meaning_between_equal_words() -> None:
+    assert names(fused(ranking(a=0.86, b=0.85, c=0.7), ranking(b=3, a=1))) == ["b", "a", "c"]
+    assert names(fused(ranking(a=0.86, b=0.85, c=0.7), ranking(b=2, a=2))) == ["a", "b", "c"]
+
+
+def test_where_no_word_is_found_the_meaning_alone_orders_and_where_nothing_is_near_the_words() -> None:
+    assert names(fused(ranking(a=0.9, b=0.8), [])) == ["a", "b"]
+    assert names(fused([], ranking(b=2, a=1))) == ["b", "a"]
+    assert fused([], []) == []
+
+
+def test_what_is_found_alone_is_the_best_of_its_leg() -> None:
+    assert fused(ranking(a=0.3), ranking(a=0.1)) == [Scored("a", 1.0)]
 
 
 def test_ties_go_to_the_better_best_rank_then_to_the_smaller_id() -> None:
-    assert [name for name, _ in fused([["b"], ["a"]])] == ["a", "b"]
-    # Twice second is as good as once first, but never was first.
-    assert [name for name, _ in fused([["x", "a"], ["y", "a"]], k=0)] == ["x", "y", "a"]
-
-
-def test_a_weight_counts_and_zero_silences() -> None:
-    assert [name for name, _ in fused([["a"], ["b"]], weights=[1, 2])] == ["b", "a"]
-    assert fused([["a"], ["b"]], weights=[1, 0])[1] == ("b", 0.0)
+    assert names(fused(ranking(b=0.5, a=0.5), ranking(b=0.5, a=0.5))) == ["b", "a"]
+    assert names(fused(ranking(b=1.0), ranking(a=1.0), words=0.5)) == ["a", "b"]
 
 
 def test_an_id_that_stands_twice_in_a_ranking_counts_once() -> None:
-    assert fused([["a", "a", "b"]]) == [("a", 1 / 61), ("b", 1 / 62)]
+    twice = [Scored("a", 0.9), Scored("b", 0.8), Scored("a", 0.1)]
+    assert fused(twice, []) == fused(ranking(a=0.9, b=0.8), [])
 
 
-def test_nothing_found_is_nothing() -> None:
-    assert fused([]) == fused([[], []]) == []
+@given(RANKINGS, RANKINGS)
+def test_nothing_is_lost_and_the_scores_fall_from_one_to_zero(nearest: list[Scored], matching: list[Scored]) -> None:
+    merged = fused(nearest, matching)
+    assert sorted(names(merged)) == sorted({*names(nearest), *names(matching)})
+    scores = [each.score for each in merged]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 + 1e-9 for score in scores)
 
 
-@pytest.mark.parametrize("weights", [[1], [1, 2, 3], [1, -1], [1, float("nan")]])
-def test_weights_that_do_not_fit_are_invalid(weights: list[float]) -> None:
-    with pytest.raises(Invalid):
-        fused([["a"], ["b"]], weights=weights)
-
-
-@given(RANKINGS, st.randoms(use_true_random=False))
-def test_the_order_of_the_legs_does_not_matter_and_nothing_is_lost(rankings: list[list[str]], random: Random) -> None:
-    shuffled = list(rankings)
-    random.shuffle(shuffled)
-    merged = fused(rankings)
-    assert merged == fused(shuffled)
-    assert {name for name, _ in merged} == {name for ranking in rankings for name in ranking}
-    assert [score for _, score in merged] == sorted((score for _, score in merged), reverse=True)
-
-
-@given(st.lists(st.sampled_from("abcdefghij"), unique=True))
-def test_one_ranking_keeps_its_order(ranking: list[str]) -> None:
-    assert [name for name, _ in fused([ranking, ranking])] == ranking
+@given(RANKINGS)
+def test_one_ranking_keeps_its_order(only: list[Scored]) -> None:
+    assert names(fused(only, only)) == names(only)

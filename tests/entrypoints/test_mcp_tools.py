@@ -45,7 +45,7 @@ def test_search_knowledge_returns_the_top_n(tools: KnowledgeTools) -> None:
 @pytest.mark.scenario("knowledge-index/a-result-has-every-field")
 def test_a_result_has_the_fields_of_the_contract(tools: KnowledgeTools) -> None:
     hit = answer(call(tools, "search_knowledge", query="解の公式"))["results"][0]
-    assert set(hit) == {"id", "url", "title", "learns", "excerpt", "similarity", "type", "material"}
+    assert set(hit) == {"id", "url", "title", "learns", "excerpt", "similarity", "type", "material", "matched"}
     assert hit["url"] == "/school_asset/junior/二次方程式の解き方_教材.html#rule-quadratic-formula"
 
 

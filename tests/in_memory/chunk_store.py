@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
 
+from sakuin.domain.language.question import Slot
 from sakuin.errors import Invalid
 from sakuin.ports import FoundChunk, StoredChunkRow, Vector
 
@@ -12,7 +13,7 @@ _MAX_ID_BYTES = 64
 
 @dataclass
 class MemoryChunkStore:
-    """A `ChunkStore`. Rows match by how many words they hold, or characters where no words are asked for."""
+    """A `ChunkStore`. Rows match by which slots they fill, or by characters where no words are asked for."""
 
     _namespaces: dict[str, dict[str, StoredChunkRow]] = field(default_factory=dict)
 
@@ -25,13 +26,13 @@ class MemoryChunkStore:
                 stored[row.doc_id] = row
 
     def search(
-        self, namespace: str, *, vector: Vector | None, terms: Sequence[str], text: str, scope: str, depth: int
+        self, namespace: str, *, vector: Vector | None, slots: Sequence[Slot], text: str, scope: str, depth: int
     ) -> tuple[Sequence[FoundChunk], Sequence[FoundChunk]]:
         rows = [row for row in self._rows(namespace) if scope in row.ancestors]
-        nearest = [] if vector is None else sorted(rows, key=lambda row: -_cosine(row.vector, vector))
-        hits = {row.doc_id: _hits(row, terms, text) for row in rows}
-        matching = sorted((row for row in rows if hits[row.doc_id]), key=lambda row: -hits[row.doc_id])
-        return tuple(map(_found, nearest[:depth])), tuple(map(_found, matching[:depth]))
+        nearest = [] if vector is None else [_found(row, _cosine(row.vector, vector)) for row in rows]
+        matching = [_found(row, score) for row in rows if (score := _hits(row, slots, text))]
+        by_vector, by_words = (sorted(leg, key=lambda each: -each.score)[:depth] for leg in (nearest, matching))
+        return tuple(by_vector), tuple(by_words)
 
     def renew(self, namespace: str, doc_ids: Collection[str], *, generation: int) -> set[str]:
         renewed = {
@@ -104,9 +105,11 @@ def _cosine(left: Vector, right: Vector) -> float:
     return product / sqrt(sum(a * a for a in left) * sum(b * b for b in right))
 
 
-def _hits(row: StoredChunkRow, terms: Sequence[str], text: str) -> int:
-    return len(set(terms) & set(row.terms)) if terms else sum(character in row.content for character in set(text))
+def _hits(row: StoredChunkRow, slots: Sequence[Slot], text: str) -> float:
+    if not slots:
+        return sum(character in row.content for character in set(text))
+    return sum(max((each.weight for each in slot.terms if each.term in row.terms), default=0.0) for slot in set(slots))
 
 
-def _found(row: StoredChunkRow) -> FoundChunk:
-    return FoundChunk(row.doc_id, row.json_pointer, row.content_hash, row.chunk_index)
+def _found(row: StoredChunkRow, score: float) -> FoundChunk:
+    return FoundChunk(row.doc_id, row.json_pointer, row.content_hash, row.chunk_index, score)

@@ -8,17 +8,23 @@ import httpx
 from fastapi import FastAPI
 from sakuin.adapters.local_files import Disk
 from sakuin.adapters.rest_client import RestLibrary
+from sakuin.adapters.rest_explanations import RestExplanations
 from sakuin.adapters.rest_projects import RestProjects
+from sakuin.domain.evaluation.explanation import Explanation
 from sakuin.domain.keys import hash_of_key
 from sakuin.domain.project_records import UploadTarget
 from sakuin.entrypoints.cli.desk import Desk
 from sakuin.entrypoints.http import rest_api
+from sakuin.entrypoints.http_explain import App, ExplainApp
 from sakuin.entrypoints.http_projects import project_routers
 from sakuin.entrypoints.mcp_tools import KnowledgeTools
-from sakuin.errors import Invalid
+from sakuin.errors import Invalid, NotFound
 from sakuin.services.ask_as_agent import AskAsAgent
 from sakuin.services.await_receipts import AwaitReceipts
 from sakuin.services.check_pages import CheckPages
+from sakuin.services.evaluate import Evaluate
+from sakuin.services.explain import ExplainKnowledge
+from sakuin.services.explain_from_afar import ExplainFromAfar
 from sakuin.services.import_body import ImportBody
 from sakuin.services.look_at_library import LookAtLibrary
 from sakuin.services.projects_from_afar import ProjectsFromAfar
@@ -71,7 +77,7 @@ class MemoryEndpoint:
 class OverApplication(httpx.BaseTransport):
     """httpx straight into an ASGI application."""
 
-    def __init__(self, application: FastAPI) -> None:
+    def __init__(self, application: App | FastAPI) -> None:
         self._client = TestClient(application, raise_server_exceptions=False)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -102,14 +108,25 @@ class _Uploading(RestProjects):
         ImportBody(self.world.projects, self.world.bodies)(table_id, int(file.removesuffix(".json")), key)
 
 
-def _client(world: World, key: str) -> httpx.Client:
-    def ring() -> tuple[list[str], str]:
-        return [hash_of_key(ADMIN_KEY, PEPPER)], PEPPER
+def explanations_of(world: World, key: str = ADMIN_KEY) -> RestExplanations:
+    """The world's explanations through the real client; it has no Search Tools."""
+    return RestExplanations(_client(world, key))
 
+
+def ring() -> tuple[list[str], str]:
+    return [hash_of_key(ADMIN_KEY, PEPPER)], PEPPER
+
+
+def _client(world: World, key: str) -> httpx.Client:
     routers = project_routers(services_of(world.projects, world.bodies, world.bus), ring)
     api = rest_api(world.library, ring, "test", *routers)
+    application = ExplainApp(ExplainKnowledge(world.search), _no_tool, ring, otherwise=api)
     headers = {"Authorization": f"Bearer {key}"}
-    return httpx.Client(transport=OverApplication(api), base_url="http://sakuin", headers=headers)
+    return httpx.Client(transport=OverApplication(application), base_url="http://sakuin", headers=headers)
+
+
+def _no_tool(_mcp_id: str, tool: str, _query: str, **_how: Any) -> Explanation:
+    raise NotFound(f"The endpoint has no tool {tool!r}. It has no tools")
 
 
 def desk_of(world: World, time: Time, *, library: Any = None) -> Desk:
@@ -124,4 +141,6 @@ def desk_of(world: World, time: Time, *, library: Any = None) -> Desk:
         look=lambda: LookAtLibrary(library),
         ask_tools=lambda: AskAsAgent(MemoryEndpoint(KnowledgeTools(world.search, world.read))),
         projects=lambda: ProjectsFromAfar(projects_of(world), Disk(), time.clock, time.sleep, ""),
+        explain=lambda: ExplainFromAfar(explanations_of(world)),
+        evaluate=lambda: Evaluate(explanations_of(world), time.sleep),
     )

@@ -28,10 +28,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A row of `knowledge_chunks`."""
+    """A row of `knowledge_chunks`. `space` says which vectors its own may be compared with."""
 
     chunk: KnowledgeChunk
     fingerprint: str
+    space: str
     generation: int
     vector: Vector
 
@@ -56,11 +57,12 @@ class MemoryIndex:
     receipts: dict[tuple[str, str], Receipt] = field(default_factory=dict)
     vectors: dict[tuple[str, str], Vector] = field(default_factory=dict)
     learns: dict[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
-    fingerprints: set[str] = field(default_factory=set)
+    spaces: dict[str, str] = field(default_factory=dict)
+    synonyms: dict[str, tuple[str, Sequence[Sequence[str]]]] = field(default_factory=dict)
     ticks: int = 0
 
     def remember(self, fingerprint: Fingerprint) -> None:
-        self.fingerprints.add(fingerprint.id)
+        self.spaces[fingerprint.id] = fingerprint.space
 
     def state(self, material: str) -> MaterialState | None:
         row = self.rows.get(material)
@@ -83,14 +85,14 @@ class MemoryIndex:
         found = [stored for stored in self.chunks.values() if stored.chunk.material == material]
         return sorted(found, key=lambda stored: stored.chunk.position)
 
-    def missing_vectors(self, text_hashes: Collection[str], fingerprint: str) -> set[str]:
-        return {each for each in text_hashes if (fingerprint, each) not in self.vectors}
+    def missing_vectors(self, text_hashes: Collection[str], fingerprint: Fingerprint) -> set[str]:
+        return {each for each in text_hashes if (fingerprint.space, each) not in self.vectors}
 
-    def keep_vectors(self, vectors: Mapping[str, Vector], fingerprint: str) -> None:
-        if vectors and fingerprint not in self.fingerprints:
+    def keep_vectors(self, vectors: Mapping[str, Vector], fingerprint: Fingerprint) -> None:
+        if vectors and fingerprint.space not in self.spaces.values():
             raise Invalid("The database refused the data: remember the fingerprint first")
         for text_hash, vector in vectors.items():
-            self.vectors.setdefault((fingerprint, text_hash), vector)
+            self.vectors.setdefault((fingerprint.space, text_hash), vector)
 
     def apply(
         self,
@@ -118,6 +120,13 @@ class MemoryIndex:
     def leave_receipt(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
         if source.version_id is not None:
             self.receipts[source.key, source.version_id] = Receipt(source.key, source.version_id, outcome, reason)
+
+    def keep_synonyms(self, source: Source, groups: Sequence[Sequence[str]]) -> Outcome:
+        known = self.synonyms.get(source.key)
+        if known is not None and known[0] > source.sequencer:
+            return "superseded"
+        self.synonyms[source.key] = (source.sequencer, groups)
+        return "applied"
 
     def cached_learns(self, cache_key: str) -> Mapping[str, tuple[str, ...]] | None:
         return self.learns.get(cache_key)
@@ -223,14 +232,17 @@ class MemoryIndex:
         return min(heirs, key=lambda one: (one.since, one.source.key)).source if heirs else None
 
     def _replace(self, material: str, chunks: Sequence[KnowledgeChunk], fingerprint: str, generation: int) -> None:
-        if missing := self.missing_vectors({chunk.text_hash for chunk in chunks}, fingerprint):
-            raise Invalid(f"The database refused the data: {len(missing)} vectors are missing")
+        space = self.spaces.get(fingerprint, "")
+        if any((space, chunk.text_hash) not in self.vectors for chunk in chunks):
+            raise Invalid("The database refused the data: a vector is missing")
         kept = {chunk.id for chunk in chunks}
         for stored in self.chunks_of(material):
             if stored.chunk.id not in kept:
                 del self.chunks[stored.chunk.id]
         for chunk in chunks:
             old = self.chunks.get(chunk.id)
-            if old is None or (old.chunk, old.fingerprint) != (chunk, fingerprint):
-                vector = self.vectors[fingerprint, chunk.text_hash]
-                self.chunks[chunk.id] = Stored(chunk, fingerprint, generation, vector)
+            if old is None or (replace(old.chunk, words=chunk.words), old.fingerprint) != (chunk, fingerprint):
+                vector = self.vectors[space, chunk.text_hash]
+                old = Stored(chunk, fingerprint, space, generation, vector)
+            # Its words alone change no generation.
+            self.chunks[chunk.id] = replace(old, chunk=chunk)

@@ -1,11 +1,12 @@
-"""Search over the in-memory index: the formula of `…_search_knowledge.sql`, chunk by chunk."""
+"""Search over the in-memory index: the formula of `…_search_by_slots.sql`, chunk by chunk."""
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, pvariance
 
-from sakuin.domain.knowledge import Concept, Filters, Match, StoredChunk
+from sakuin.domain.knowledge import Concept, Filters, KnowledgeChunk, Match, StoredChunk
+from sakuin.domain.language.question import Slot, SlotKind, WeightedTerm
 from sakuin.domain.similarity import Calibration
 from sakuin.errors import NotFound
 from sakuin.ports import Question, Vector
@@ -25,15 +26,27 @@ class MemorySearch:
 
     def matches(self, question: Question) -> Sequence[Match]:
         allowed = {stored.chunk.id: stored for stored in self._allowed(question.filters)}
-        found = self._found(question, allowed)
-        if question.filters.type is None:
-            shown = [f"{one.chunk.material}#{anchor}" for one in found.values() for anchor in one.chunk.illustrates]
-            found |= {id: allowed[id] for id in shown if id in allowed}
         judge = self._judge(question)
-        evidence = {id: judge.evidence(stored) for id, stored in found.items()}
-        placed = {id: self._below_its_concept(question, stored, evidence) for id, stored in found.items()}
+        judged = {id: judge.judged(stored) for id, stored in allowed.items()}
+        nearest = _ranked({id: one.cosine for id, one in judged.items() if one.cosine is not None})
+        matching = _ranked({id: judge.coverage(one) for id, one in judged.items() if one.words or one.readings})
+        found = set(nearest) | set(matching)
+        if question.filters.type is None:
+            found |= {
+                shown
+                for id in tuple(found)
+                for shown in (f"{allowed[id].chunk.material}#{anchor}" for anchor in allowed[id].chunk.illustrates)
+                if shown in allowed and allowed[id].chunk.type == "example"
+            }
+        seen = found | ({question.expected} & allowed.keys())
+        evidence = {id: judge.evidence(allowed[id], judged[id]) for id in seen}
+        placed = evidence | self._raised(question, [allowed[id].chunk for id in found], evidence)
         best = sorted(found, key=lambda id: (-placed[id], id))[: question.limit]
-        return [_match(found[id], self._similarity(placed[id])) for id in best]
+        late = [id for id in seen if id == question.expected and id not in best]
+        return [
+            self._match(allowed[id].chunk, judged[id], evidence[id], placed[id], nearest.get(id), matching.get(id))
+            for id in (*best, *late)
+        ]
 
     def chunk(self, id: str) -> StoredChunk:
         stored = self.index.chunks.get(id)
@@ -70,43 +83,73 @@ class MemorySearch:
             if all(want in (None, got) for want, got in (*wanted, (filters.material, has.material))):
                 yield stored
 
-    def _found(self, question: Question, allowed: dict[str, Stored]) -> dict[str, Stored]:
-        """What either leg can see: vectors of the same fingerprint, chunks that share a term."""
-        return {
-            id: stored
-            for id, stored in allowed.items()
-            if (question.vector is not None and stored.fingerprint == question.fingerprint)
-            or not set(question.terms).isdisjoint(stored.chunk.terms)
-        }
-
     def _judge(self, question: Question) -> "_Judge":
         chunks = self.index.chunks.values()
         total = len(chunks)
-        rarity = {}
-        for term in question.terms:
-            having = sum(term in stored.chunk.terms for stored in chunks)
-            rarity[term] = math.log(1 + (total - having + 0.5) / (having + 0.5))
+        having = {
+            term: sum(term in stored.chunk.words.impacts for stored in chunks)
+            for term in {asked.term for slot in question.slots for asked in slot.terms}
+        }
+        rarity = {term: math.log(1 + (total - n + 0.5) / (n + 0.5)) for term, n in having.items()}
+        missing = _missing(question.slots, rarity, having)
         if question.vector is None:
-            return _Judge(question, self.calibration, rarity, 0.0, 1.0)
-        same = [stored for stored in chunks if stored.fingerprint == question.fingerprint]
+            return _Judge(question, self.calibration, rarity, missing, 0.0, 1.0)
+        same = [stored for stored in chunks if stored.space == question.fingerprint.space]
         sample = sorted(same, key=lambda stored: stored.chunk.text_hash)[:SAMPLE]
         cosines = [cosine(question.vector, stored.vector) for stored in sample]
         prior, size = self.calibration, self.calibration.prior_size + len(cosines)
         mean = (sum(cosines) + prior.prior_size * prior.prior_mean) / size
         variance = pvariance(cosines, fmean(cosines)) if cosines else 0.0
         spread = math.sqrt((len(cosines) * variance + prior.prior_size * prior.prior_spread**2) / size)
-        return _Judge(question, self.calibration, rarity, mean, spread)
+        return _Judge(question, self.calibration, rarity, missing, mean, spread)
 
-    def _below_its_concept(self, question: Question, stored: Stored, evidence: dict[str, float]) -> float:
-        own = evidence[stored.chunk.id]
-        if stored.chunk.type != "example" or question.filters.type is not None:
-            return own
-        concepts = [evidence.get(f"{stored.chunk.material}#{anchor}") for anchor in stored.chunk.illustrates]
-        known = [each for each in concepts if each is not None]
-        return min(own, max(known) - 0.01) if known else own
+    def _raised(
+        self, question: Question, found: Sequence[KnowledgeChunk], evidence: Mapping[str, float]
+    ) -> dict[str, float]:
+        """The places of concepts that stand above their examples only because of them."""
+        if question.filters.type is not None:
+            return {}
+        places: dict[str, float] = {}
+        for one in found:
+            concepts = [id for anchor in one.illustrates if (id := f"{one.material}#{anchor}") in evidence]
+            if one.type == "example" and concepts:
+                best = min(concepts, key=lambda id: (-evidence[id], id))
+                places[best] = max(places.get(best, evidence[best]), evidence[one.id] + 0.01)
+        return places
 
-    def _similarity(self, evidence: float) -> float:
-        return round(1 / (1 + math.exp(-self.calibration.steepness * (evidence - self.calibration.threshold))), 4)
+    def _match(
+        self, one: KnowledgeChunk, judged: "_Judged", evidence: float, place: float, near: int | None, match: int | None
+    ) -> Match:
+        similarity = 1 / (1 + math.exp(-self.calibration.steepness * (place - self.calibration.threshold)))
+        return Match(
+            id=one.id,
+            material=one.material,
+            anchor=one.anchor,
+            title=one.title,
+            content=one.content,
+            learns=one.learns.items,
+            type=one.type,
+            similarity=round(similarity, 4),
+            cosine=judged.cosine,
+            z=judged.z,
+            words=judged.words,
+            readings=judged.readings,
+            evidence=evidence,
+            nearest_rank=near,
+            matching_rank=match,
+            matched=judged.matched,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """One chunk as both legs see it."""
+
+    cosine: float | None
+    z: float
+    words: float
+    readings: float
+    matched: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,36 +159,66 @@ class _Judge:
     question: Question
     calibration: Calibration
     rarity: dict[str, float]
+    missing: float
     mean: float
     spread: float
 
-    def evidence(self, stored: Stored) -> float:
-        distance = 0.0
-        if self.question.vector is not None and stored.fingerprint == self.question.fingerprint:
-            distance = (cosine(self.question.vector, stored.vector) - self.mean) / self.spread
-        readings = {term for term in self.rarity if term.startswith("~")}
-        coverage = max(self._coverage(self.rarity.keys() - readings, stored), self._coverage(readings, stored))
-        handicap = stored.chunk.type == "example" and self.question.filters.type is None
-        return (
-            distance
-            + self.calibration.word_weight * coverage
-            - (self.calibration.example_handicap if handicap else 0.0)
-        )
+    def judged(self, stored: Stored) -> _Judged:
+        near = None
+        if self.question.vector is not None and stored.space == self.question.fingerprint.space:
+            near = cosine(self.question.vector, stored.vector)
+        words, matched = self._coverage("word", stored.chunk.words.impacts)
+        readings, _ = self._coverage("reading", stored.chunk.words.impacts)
+        return _Judged(near, 0.0 if near is None else (near - self.mean) / self.spread, words, readings, matched)
 
-    def _coverage(self, terms: Collection[str], stored: Stored) -> float:
-        held = sum(
-            self.rarity[term] * (1 if term in stored.chunk.title_terms else self.calibration.body_weight)
-            for term in terms
-            if term in stored.chunk.terms
-        )
-        return held / max(sum(self.rarity[term] for term in terms), 1e-9)
+    def coverage(self, judged: _Judged) -> float:
+        return max(judged.words, self.calibration.reading_weight * judged.readings)
+
+    def evidence(self, stored: Stored, judged: _Judged) -> float:
+        handicap = stored.chunk.type == "example" and self.question.filters.type is None
+        known = judged.z + self.calibration.word_weight * self.coverage(judged)
+        known -= self.calibration.missing_handicap * self.missing
+        return known - (self.calibration.example_handicap if handicap else 0.0)
+
+    def _coverage(self, kind: SlotKind, impacts: Mapping[str, float]) -> tuple[float, tuple[str, ...]]:
+        slots = [slot for slot in self.question.slots if slot.kind == kind and slot.terms]
+        whole = sum(max(self._gain(asked) for asked in slot.terms) for slot in slots)
+        held = []
+        for slot in slots:
+            has = [
+                (self._gain(asked) * self._share(impacts[asked.term]), asked.term)
+                for asked in slot.terms
+                if asked.term in impacts
+            ]
+            if has:
+                held.append(min(has, key=lambda one: (-one[0], one[1])))
+        matched = tuple(term for _, term in sorted(held, key=lambda one: (-one[0], one[1])))
+        return (sum(value for value, _ in held) / whole if whole else 0.0), matched
+
+    def _share(self, impact: float) -> float:
+        return self.calibration.presence + (1 - self.calibration.presence) * impact
+
+    def _gain(self, asked: WeightedTerm) -> float:
+        return asked.weight * self.rarity[asked.term]
+
+
+def _missing(slots: Sequence[Slot], rarity: Mapping[str, float], having: Mapping[str, int]) -> float:
+    """The share of the word slots that no chunk has."""
+    words = [slot for slot in slots if slot.kind == "word" and slot.terms]
+    ceilings = [max(asked.weight * rarity[asked.term] for asked in slot.terms) for slot in words]
+    lost = [
+        ceiling
+        for slot, ceiling in zip(words, ceilings, strict=True)
+        if not any(having[asked.term] for asked in slot.terms)
+    ]
+    return sum(lost) / sum(ceilings) if ceilings else 0.0
+
+
+def _ranked(scores: Mapping[str, float]) -> dict[str, int]:
+    """The place of each id, from 1, by falling score, ties by id."""
+    return {id: place for place, id in enumerate(sorted(scores, key=lambda id: (-scores[id], id)), 1)}
 
 
 def cosine(one: Vector, other: Vector) -> float:
     """The cosine of two vectors of length 1."""
     return sum(a * b for a, b in zip(one, other, strict=True) if a and b)
-
-
-def _match(stored: Stored, similarity: float) -> Match:
-    one = stored.chunk
-    return Match(one.id, one.material, one.anchor, one.title, one.content, one.learns.items, one.type, similarity)

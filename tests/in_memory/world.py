@@ -15,6 +15,7 @@ from tests.in_memory.bucket import MemoryBucket
 from tests.in_memory.embedder import FINGERPRINT, MemoryEmbedder
 from tests.in_memory.index import MemoryIndex
 from tests.in_memory.learns_model import MemoryLearnsModel
+from tests.in_memory.lexicon import MemoryLexicon
 from tests.in_memory.projects import MemoryBodies, MemoryBus, MemoryProjects
 from tests.in_memory.queue import MemoryQueue
 from tests.in_memory.records import MemoryRecords
@@ -53,7 +54,9 @@ class World:
 
     @property
     def search(self) -> SearchKnowledge:
-        return SearchKnowledge(MemorySearch(self.index), self.embedder, FINGERPRINT, self.base_url)
+        return SearchKnowledge(
+            MemorySearch(self.index), MemoryLexicon(self.index), self.embedder, FINGERPRINT, self.base_url
+        )
 
     @property
     def read(self) -> ReadKnowledge:

@@ -75,10 +75,9 @@ def copied(database: psycopg.Connection, table: str, name: str, changed: dict[st
     if table == "knowledge_chunks":
         changed = {**changed, "id": f"{name.rpartition('#')[0]}#{changed['anchor']}"}
     key = "id" if table == "knowledge_chunks" else "material"
-    database.execute(
-        f"insert into {table} select (jsonb_populate_record(t, %s)).* from {table} t where {key} = %s",  # noqa: S608
-        (json.dumps(changed), name),
-    )
+    # A column that numbers the rows gives the copy a number of its own.
+    copy = f"insert into {table} overriding user value select (jsonb_populate_record(t, %s)).* from {table} t"  # noqa: S608
+    database.execute(f"{copy} where {key} = %s", (json.dumps(changed), name))
 
 
 def test_pushing_a_page_again_mends_an_index_that_was_changed_behind_its_back(deployed: Deployed) -> None:

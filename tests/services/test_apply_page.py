@@ -3,6 +3,7 @@
 import pytest
 from sakuin.domain.learns import names_action
 from sakuin.domain.material_version import Applied
+from sakuin.domain.recipe import Fingerprint
 from sakuin.errors import Conflict, NotFound, Unavailable
 
 from tests.builders import a_page, a_source
@@ -144,7 +145,7 @@ class _Interrupted:
         self.interrupted, self._left, self._rows = 0, times, world.index.rows
         real = world.index.missing_vectors
 
-        def missing_vectors(text_hashes: object, fingerprint: str) -> set[str]:
+        def missing_vectors(text_hashes: object, fingerprint: Fingerprint) -> set[str]:
             if self._left:
                 self._left -= 1
                 self.interrupted += 1

@@ -90,7 +90,8 @@ class _Near(MemorySearch):
 
     def matches(self, question: Question) -> Sequence[Match]:
         found = (("解の公式", 0.45), ("解の公式", 0.4), ("平方完成", 0.31), ("符号のコツ", 0.2))
-        return [Match(f"m#rule-{n}", "m", f"rule-{n}", title, "", (), "rule", s) for n, (title, s) in enumerate(found)]
+        (first, *_) = super().matches(question)
+        return [replace(first, title=title, similarity=similarity) for title, similarity in found]
 
 
 def test_something_near_is_suggested_but_not_given_as_an_answer(world: World) -> None:
@@ -122,6 +123,29 @@ def test_the_excerpt_begins_with_the_sentence_that_was_asked_about(world: World)
     (hit,) = world.search("判別式", filters=Filters(material="long")).results
     assert hit.excerpt.startswith("…ここで判別式が現れる。")
     assert 90 <= len(hit.excerpt) <= 102
+
+
+def test_a_question_in_kana_says_what_it_was_understood_as_and_what_matched(world: World) -> None:
+    answer = world.search("へいほうかんせい")
+    assert (answer.query, answer.understood_as) == ("へいほうかんせい", "平方完成")
+    assert answer.results[0].title == "平方完成"
+    assert answer.results[0].matched[0] == "平方完成"
+
+
+def test_a_question_that_was_taken_as_it_stands_was_not_understood_as_another(world: World) -> None:
+    assert world.search("平方完成").understood_as is None
+    assert world.search("解の公式" * 1000).understood_as is None
+
+
+def test_legs_and_rules_can_be_left_out_to_see_what_they_do(world: World) -> None:
+    _, both = world.search.judged("へいほうかんせい", limit=3)
+    asked, words = world.search.judged("へいほうかんせい", limit=3, legs="words", without={"rewriting"})
+    _, vectors = world.search.judged("平方完成", limit=3, legs="vectors", expected="二次方程式の解き方_教材#ex-1")
+    assert both[0].cosine is not None
+    assert asked.text == "へいほうかんせい"
+    assert all(match.cosine is None for match in words)
+    assert [match.words for match in vectors] == [0] * len(vectors)
+    assert vectors[-1].anchor == "ex-1"
 
 
 def test_a_chunk_is_read_by_its_id_in_any_spelling(world: World) -> None:

@@ -87,7 +87,10 @@ class WatchedStore:
 
 @dataclass
 class RankedStore:
-    """A store whose two legs come in an order that the test chose, by pointer; each as deep as asked for."""
+    """A store whose two legs come in an order that the test chose, by pointer; each as deep as asked for.
+
+    The scores fall slowly, but that the last of the nearest is far from the question.
+    """
 
     real: Any
     nearest: Sequence[str]
@@ -96,7 +99,12 @@ class RankedStore:
     def search(self, namespace: str, *, depth: int, **asked: Any) -> tuple[list[FoundChunk], list[FoundChunk]]:
         legs = self.real.search(namespace, depth=1000, **asked)
         found = {each.json_pointer: each for leg in legs for each in leg}
-        return [found[each] for each in self.nearest][:depth], [found[each] for each in self.matching][:depth]
+        nearest, matching = (
+            [replace(found[pointer], score=1 - rank / 100) for rank, pointer in enumerate(leg)]
+            for leg in (self.nearest, self.matching)
+        )
+        nearest[-1] = replace(nearest[-1], score=0.0)
+        return nearest[:depth], matching[:depth]
 
 
 def _nothing() -> None:
@@ -119,7 +127,7 @@ class TableWorld:
 
     @property
     def index(self) -> SupabaseTableIndex:
-        return SupabaseTableIndex(self.client, FINGERPRINT.id)
+        return SupabaseTableIndex(self.client, FINGERPRINT)
 
     @property
     def walk(self) -> IndexTable:

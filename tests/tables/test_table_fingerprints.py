@@ -1,20 +1,23 @@
 """Another model or chunker builds its index beside the old one, and never searches the other's vectors."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+import pytest
 from sakuin.adapters.supabase_tables import SupabaseTableIndex
 from sakuin.domain.search_index_names import namespace
 from sakuin.domain.table_cut import TableCut
 from sakuin.domain.table_index import TableFingerprint
+from sakuin.errors import Unavailable
 from sakuin.services.embed_chunks import EmbedChunks
 from sakuin.services.index_table import IndexTable
 from sakuin.services.maintain import Maintain
 
 from tests.in_memory.embedder import MODEL
-from tests.tables.conftest import FINGERPRINT, TableWorld, long
+from tests.tables.conftest import FINGERPRINT, TableWorld, WatchedStore, long
 
 SMALLER = TableCut(chunk_size=400, overlap=50)
 OTHER = TableFingerprint(MODEL, SMALLER)
+REREAD = TableFingerprint(MODEL, TableCut(), analyzer="another/1")
 
 
 @dataclass
@@ -25,7 +28,7 @@ class Other(TableWorld):
 
     @property
     def index(self) -> SupabaseTableIndex:
-        return SupabaseTableIndex(self.client, OTHER.id)
+        return SupabaseTableIndex(self.client, OTHER)
 
     @property
     def walk(self) -> IndexTable:
@@ -38,6 +41,20 @@ class Other(TableWorld):
     @property
     def maintain(self) -> Maintain:
         return Maintain(lambda: 0, self.index, self.queues, self.store)  # type: ignore[arg-type]
+
+
+@dataclass
+class Rereading(Other):
+    """The same project after the analyzer has changed."""
+
+    cut: TableCut = field(default_factory=TableCut)
+
+    @property
+    def index(self) -> SupabaseTableIndex:
+        return SupabaseTableIndex(self.client, REREAD)
+
+    def rows_beside(self, table: str) -> set[str]:
+        return set(self.store.ids(namespace(self.project, table, REREAD.id)))
 
 
 def test_a_changed_chunk_size_builds_beside_the_old_index_and_then_takes_its_place(world: TableWorld) -> None:
@@ -58,6 +75,61 @@ def test_a_changed_chunk_size_builds_beside_the_old_index_and_then_takes_its_pla
     assert world.index.work(table).whole == {}  # type: ignore[union-attr]
 
 
+def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_after_it(world: TableWorld) -> None:
+    table = world.table({"a": long("二次方程式の解の公式")})
+    world.tool(table, "")
+    world.settle()
+    world.replace(table, {"a": long("一次関数の傾き")})
+    world.deliver(world.queues.asked.pop(0))
+    (late,) = world.queues.asked
+    other = Other(world.client, world.store, project=world.project)
+
+    def replaced() -> None:
+        other.queues.index(world.project, table)
+        other.settle()
+        other.maintain()
+        assert world.rows(table) == {}
+
+    def dies() -> None:
+        raise Unavailable("the worker died")
+
+    world.store = WatchedStore(world.store, before={"upsert": replaced}, after={"upsert": dies})
+    with pytest.raises(Unavailable):
+        world.deliver(late)
+    assert len(world.rows(table)) == 2
+    other.maintain()
+    assert list(world.store.namespaces(f"project_{world.project}")) == [namespace(world.project, table, OTHER.id)]
+
+
+def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld) -> None:
+    table = world.table({"a": long("二次方程式の解の公式")})
+    tool = world.tool(table, "")
+    world.settle()
+    other = Other(world.client, world.store, project=world.project)
+    other.maintain()
+    other.queues.index(world.project, table)
+    other.deliver(other.queues.asked.pop(0))
+    assert (other.index.abandoned(table), other.index.leftovers()) == ([], [])
+    assert len(world.search(world.endpoint(tool), "説明").results) == 2
+
+
+def test_an_index_that_is_built_again_after_a_return_to_it_stays(world: TableWorld) -> None:
+    table = world.table({"a": long("二次方程式の解の公式")})
+    endpoint = world.endpoint(world.tool(table, ""))
+    world.settle()
+    other = Other(world.client, world.store, project=world.project)
+    other.replace(table, {"a": long("一次関数の傾き")})
+    other.settle()
+    other.maintain()
+    assert (other.index.abandoned(table), world.rows(table)) == ([namespace(world.project, table)], {})
+    world.replace(table, {"a": long("三平方の定理と直角三角形")})
+    world.settle()
+    world.maintain()
+    assert world.index.abandoned(table) == [namespace(world.project, table, OTHER.id)]
+    world.maintain()
+    assert world.found(endpoint) == {"/a"}
+
+
 def test_a_whole_index_is_wanted_anew_once_only(world: TableWorld) -> None:
     table = world.table({"a": long("一次関数の傾き")})
     world.tool(table, "")
@@ -66,3 +138,24 @@ def test_a_whole_index_is_wanted_anew_once_only(world: TableWorld) -> None:
     assert other.index.want_outdated() >= 1
     assert other.index.want_outdated() == 0
     assert FINGERPRINT.id != OTHER.id
+
+
+def test_another_analyzer_builds_its_index_beside_and_embeds_no_text_again(world: TableWorld) -> None:
+    table = world.table({"a": long("二次方程式の解の公式"), "b": long("一次関数の傾き")})
+    tool = world.tool(table, "")
+    world.settle()
+    reading = Rereading(world.client, world.store, project=world.project)
+    reading.maintain()
+    reading.queues.index(world.project, table)
+    reading.settle()
+
+    assert world.status(tool)["state"] == "ready"
+    assert reading.rows_beside(table) == set(world.rows(table))
+    assert reading.embedder.embedded == []
+
+
+def test_another_model_never_meets_the_vectors_of_the_old_one() -> None:
+    other = replace(FINGERPRINT, model=replace(MODEL, passage_prefix="text: "))
+    assert (other.id, other.space) != (FINGERPRINT.id, FINGERPRINT.space)
+    assert other.space != FINGERPRINT.space
+    assert REREAD.space == FINGERPRINT.space

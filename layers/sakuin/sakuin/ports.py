@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sakuin.domain.knowledge import Concept, Filters, KnowledgeChunk, Match, StoredChunk
+from sakuin.domain.language.question import KnownWords, Slot, Sought
 from sakuin.domain.material_version import Applied, MaterialState, Outcome, Receipt, Source
 from sakuin.domain.page import Page
 from sakuin.domain.project_records import (
@@ -102,10 +103,10 @@ class KnowledgeIndex(Protocol):
     def state(self, material: str) -> MaterialState | None:
         """What is held of a material; None when it was never heard of."""
 
-    def missing_vectors(self, text_hashes: Collection[str], fingerprint: str) -> set[str]:
-        """Those of `text_hashes` that have no vector under this fingerprint."""
+    def missing_vectors(self, text_hashes: Collection[str], fingerprint: Fingerprint) -> set[str]:
+        """Those of `text_hashes` that have no vector of this model and recipe; the analyzer changes no vector."""
 
-    def keep_vectors(self, vectors: Mapping[str, Vector], fingerprint: str) -> None:
+    def keep_vectors(self, vectors: Mapping[str, Vector], fingerprint: Fingerprint) -> None:
         """Stores vectors by the hash of their text. Twice is once."""
 
     def apply(
@@ -132,6 +133,12 @@ class KnowledgeIndex(Protocol):
 
     def leave_receipt(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
         """Says what became of a version that changed no material by itself."""
+
+    def keep_synonyms(self, source: Source, groups: Sequence[Sequence[str]]) -> Outcome:
+        """Makes the site's list of synonyms say what this version of its file says; a removed file says nothing.
+
+        A version older than the one that was kept is `superseded`, else it is `applied`.
+        """
 
     def cached_learns(self, cache_key: str) -> Mapping[str, tuple[str, ...]] | None:
         """What a model answered before to the same question; None if it was never asked."""
@@ -178,13 +185,17 @@ class MaterialRecords(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a search asks of the index. `vector` None asks by words alone."""
+    """What a search asks of the index. `vector` None asks by words alone, no `slots` by meaning alone.
+
+    `expected` is the id of a chunk that is judged like the others, wherever it ranks.
+    """
 
     vector: Vector | None
-    terms: Collection[str]
-    fingerprint: str
+    slots: Sequence[Slot]
+    fingerprint: Fingerprint
     filters: Filters
     limit: int
+    expected: str | None = None
 
 
 class KnowledgeSearch(Protocol):
@@ -193,7 +204,8 @@ class KnowledgeSearch(Protocol):
     def matches(self, question: Question) -> Sequence[Match]:
         """The best `limit` chunks by falling similarity, ties by id; fewer only if the filters leave fewer.
 
-        Chunks of another fingerprint, and all of them where `vector` is None, are found by words alone.
+        After them the expected one, if it is not among them and the filters let it through. Vectors of another
+        model or recipe are never compared: such chunks, and all where `vector` is None, are found by words alone.
         """
 
     def chunk(self, id: str) -> StoredChunk:
@@ -201,6 +213,13 @@ class KnowledgeSearch(Protocol):
 
     def concepts(self, filters: Filters, *, after: str | None, limit: int) -> tuple[Sequence[Concept], str | None]:
         """Chunks by material and anchor after the id `after`, and the cursor of the next page (None at the end)."""
+
+
+class Lexicon(Protocol):
+    """What the indexed texts themselves, and the site's author, say of words."""
+
+    def look_up(self, query: str, sought: Sought) -> KnownWords:
+        """What is known of the words that `query` may be made of; nothing known is not an error."""
 
 
 # ---------------------------------------------------------------- the keeper's side: what the commands ask for
@@ -264,6 +283,27 @@ class AgentEndpoint(Protocol):
         """The tool's structured answer; a failure that the tool reports is `Invalid` with the tool's sentence."""
 
 
+class DeployedExplanations(Protocol):
+    """What a deployment says of how it searches, as its keeper asks from afar; one may ask several at a time."""
+
+    def explain(
+        self,
+        query: str,
+        *,
+        tool: str | None = None,
+        expected: str | None = None,
+        top_k: int = 5,
+        depth: int = 10,
+        filters: Mapping[str, str] | None = None,
+        legs: str = "both",
+        without: Sequence[str] = (),
+    ) -> Mapping[str, Any]:
+        """The explanation as `POST /v1/explain` gives it, with `depth` results.
+
+        `tool` names a Search Tool, None is `search_knowledge`. A question that cannot be asked is `Invalid`.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class FoundFile:
     """A file on this machine. `place` is its path below the folder it was looked for in, with `/`."""
@@ -308,12 +348,13 @@ class StoredChunkRow:
 
 @dataclass(frozen=True, slots=True)
 class FoundChunk:
-    """A document that a search found."""
+    """A document that a search found. `score`: its cosine with the question, or what the words' leg gave it."""
 
     doc_id: str
     json_pointer: str
     content_hash: str
     chunk_index: int
+    score: float
 
 
 class ChunkStore(Protocol):
@@ -330,12 +371,13 @@ class ChunkStore(Protocol):
         """
 
     def search(
-        self, namespace: str, *, vector: Vector | None, terms: Sequence[str], text: str, scope: str, depth: int
+        self, namespace: str, *, vector: Vector | None, slots: Sequence[Slot], text: str, scope: str, depth: int
     ) -> tuple[Sequence[FoundChunk], Sequence[FoundChunk]]:
         """The nearest and the matching rows below `scope` (a pointer's 16-digit hash), best first, `depth` of each.
 
-        Matching is BM25 over `terms`, or over the engine's own words of `text` where there are no terms; what is
-        too long to ask for is cut. Without a vector nothing is nearest. A namespace that is not there holds nothing.
+        Matching is the sum over `slots` of the best of each slot's terms: weight times BM25. Where there are no
+        slots it is BM25 over the engine's own words of `text`. What is too long to ask for is cut. Without a vector
+        nothing is nearest. A namespace that is not there holds nothing.
         """
 
     def renew(self, namespace: str, doc_ids: Collection[str], *, generation: int) -> set[str]:
@@ -441,7 +483,7 @@ class ProjectRecords(Protocol):
         """Changes what is not None. `Conflict` if an endpoint of the Tool has another one of this name."""
 
     def reindex_tool(self, user: str | None, tool_id: str) -> Tool:
-        """Makes a Tool pending again."""
+        """Makes a Tool pending again; what the store has lost is stored again."""
 
     def delete_tool(self, user: str | None, tool_id: str) -> None:
         """Deletes a Tool with its bindings."""
@@ -560,7 +602,7 @@ class DeployedProjects(Protocol):
         """A Tool with its status."""
 
     def reindex_tool(self, tool_id: str) -> Mapping[str, Any]:
-        """Makes a Tool pending again."""
+        """Makes a Tool pending again; what the store has lost is stored again."""
 
     def delete_tool(self, tool_id: str) -> None:
         """Deletes a Tool."""

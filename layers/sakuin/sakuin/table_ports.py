@@ -6,6 +6,7 @@ from typing import Protocol
 
 from sakuin.domain.bound_tools import Endpoint, FullChunk
 from sakuin.domain.chunking import ChunkText
+from sakuin.domain.language.question import KnownWords, Sought
 from sakuin.domain.search_tool import SkippedNode
 from sakuin.ports import Vector
 
@@ -15,7 +16,8 @@ class TableWork:
     """A Table as its worker finds it. Either `data` (JSON text) or `data_key` is set, or neither: nothing has come yet.
 
     `scopes` are the json_paths of the enabled tools. `whole` has the content hash by pointer hash of the nodes that
-    answer with what was wanted last, all their chunks stored and their older rows swept.
+    answer with what was wanted last, all their chunks stored and their older rows swept. `check_store`: what is
+    recorded as stored has to be compared with the store.
     """
 
     project_id: str
@@ -24,6 +26,7 @@ class TableWork:
     data_key: str | None
     scopes: tuple[str, ...]
     whole: Mapping[str, str]
+    check_store: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +53,12 @@ class WantedChunk:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunkRef:
-    """A chunk that the store has acknowledged."""
+    """A chunk that the store has acknowledged, with how its words are read (katakana) and written."""
 
     id: str
     namespace: str
     doc_id: str
+    readings: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +116,11 @@ class TableIndex(Protocol):
     def removed(self, table_id: str, generation: int) -> None:
         """Records that what `planned` gave for this generation has left the store."""
 
-    def to_store(self, table_id: str, ids: Collection[str]) -> Sequence[WantedChunk]:
-        """Those of the chunks that are wanted and not stored; none of a Table that is gone."""
+    def to_store(self, table_id: str, ids: Collection[str], *, namespace: str) -> Sequence[WantedChunk]:
+        """Those of the chunks that are wanted and not stored; none of a Table that is gone.
+
+        Unless there are none, the namespace that they are going to be written to is remembered for `abandoned`.
+        """
 
     def known_vectors(self, project_id: str, text_hashes: Collection[str]) -> Mapping[str, Vector]:
         """Vectors of texts that this project embedded before, by the hash of the text."""
@@ -122,7 +129,19 @@ class TableIndex(Protocol):
         """Stores vectors by the hash of their text. Twice is once."""
 
     def stored(self, table_id: str, chunks: Sequence[StoredChunkRef]) -> StoredResult:
-        """Records what the store has acknowledged; nodes that are whole answer with their new version from now on."""
+        """Records what the store has acknowledged; nodes that are whole answer with their new version from now on.
+
+        The Table knows the words of what is stored, and no longer those of what is forgotten.
+        """
+
+    def recorded(self, table_id: str) -> Mapping[str, str]:
+        """Of all chunks that are recorded as stored, the id by doc id."""
+
+    def lost(self, table_id: str, ids: Collection[str]) -> None:
+        """Records that the store does not have these: they are missing to the next `want`, and answer as before."""
+
+    def compared(self, table_id: str, generation: int) -> None:
+        """Records that the store was compared for this generation. If a newer one has come, nothing happens."""
 
     def flip(self, table_id: str, pointer_hashes: Collection[str]) -> Sequence[FlippedNode]:
         """Lets nodes answer whose wanted version is stored whole; gives those with older rows to sweep."""
@@ -151,8 +170,15 @@ class TableIndex(Protocol):
     def forget(self, leftover: Leftover) -> None:
         """Deletes the records of it."""
 
-    def existing(self, table_ids: Collection[str]) -> set[str]:
-        """Those of the Tables that are there."""
+    def abandoned(self, table_id: str | None = None) -> Sequence[str]:
+        """The namespaces, of one Table or of all, that `to_store` remembered and nobody needs any more, in order.
+
+        Their Table is gone; or it is whole for this fingerprint, they are another's, and its records are forgotten.
+        They may be in the store or not.
+        """
+
+    def forget_namespaces(self, namespaces: Collection[str], *, seconds: int) -> None:
+        """Forgets those of them that have been abandoned for so long."""
 
 
 class TableQueues(Protocol):
@@ -170,6 +196,9 @@ class ToolSearch(Protocol):
 
     def endpoint(self, mcp_id: str) -> Endpoint | None:
         """The endpoint; None when it is not there, disabled, or its id is no UUID."""
+
+    def known_words(self, mcp_id: str, tool_id: str, sought: Sought) -> KnownWords:
+        """What the words of the tool's Table say of a question; nothing if it is not reachable now."""
 
     def current(self, mcp_id: str, tool_id: str, doc_ids: Collection[str]) -> Mapping[str, FullChunk]:
         """By doc id, those that are current, in the tool's scope, and reachable through this endpoint now."""

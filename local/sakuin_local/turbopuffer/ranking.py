@@ -1,6 +1,5 @@
 """Putting the rows that pass a filter in an order."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +32,9 @@ def ranked(rank_by: Any, contents: Contents, wanted: Mask, limit: int) -> list[R
         return _nearest(rank_by[0], rank_by[2], contents, wanted, limit)
     if rank_by[1] in ("asc", "desc"):
         return _ordered(rank_by[0], contents, wanted, limit, descending=rank_by[1] == "desc")
+    # Whether the limit is for each clause or for all together is not written: what passes here passes there.
+    if _characters(rank_by) > limits.FULL_TEXT_QUERY_CHARACTERS:
+        raise Refused(f"a full-text query has at most {limits.FULL_TEXT_QUERY_CHARACTERS} characters")
     scores = _scores(rank_by, contents)
     return _first(-scores, wanted & (scores > 0), limit, sign=-1)
 
@@ -79,8 +81,8 @@ def _scores(expression: Any, contents: Contents) -> NDArray[np.float32]:
         factors = expression[1] if len(expression) == 2 else expression[1:]
         numbers = [each for each in factors if isinstance(each, int | float)]
         parts = [_scores(each, contents) for each in factors if isinstance(each, list)]
-        if len(numbers) != 1 or len(parts) != 1:
-            raise Refused("Product takes a number and a clause")
+        if len(numbers) != 1 or len(parts) != 1 or numbers[0] < 0:
+            raise Refused("Product takes a number that is not negative and a clause")
         return np.asarray(parts[0] * np.float32(numbers[0]), np.float32)
     if expression[1] == "BM25" and len(expression) in (3, 4):
         return _bm25(expression[0], expression[2], contents)
@@ -95,10 +97,14 @@ def _bm25(name: str, query: Any, contents: Contents) -> NDArray[np.float32]:
     if is_list != full_text.is_pre_tokenized or not (is_list or isinstance(query, str)):
         wanted = "a list of tokens" if full_text.is_pre_tokenized else "a string"
         raise Refused(f"BM25 on '{name}', whose tokenizer is {full_text.tokenizer}, takes {wanted}")
-    if _characters(query) > limits.FULL_TEXT_QUERY_CHARACTERS:
-        raise Refused(f"a full-text query has at most {limits.FULL_TEXT_QUERY_CHARACTERS} characters")
     return contents.postings(name).scores(tokens(query, full_text), contents.size)
 
 
-def _characters(query: str | Sequence[str]) -> int:
-    return len(query) if isinstance(query, str) else sum(map(len, query))
+def _characters(expression: Any) -> int:
+    """Of all the texts that are searched for in it."""
+    if not isinstance(expression, list):
+        return 0
+    if len(expression) > 2 and expression[1] == "BM25":
+        query = expression[2] if isinstance(expression[2], list) else [expression[2]]
+        return sum(len(each) for each in query if isinstance(each, str))
+    return sum(map(_characters, expression))

@@ -8,11 +8,18 @@ from supabase import Client
 
 from sakuin.adapters.supabase_client import answer, call
 from sakuin.domain.knowledge import KnowledgeChunk
+from sakuin.domain.language.indexed_words import IndexedWords
+from sakuin.domain.language.notation import canonical
 from sakuin.domain.material_version import Applied, MaterialState, Outcome, Source
 from sakuin.domain.recipe import Fingerprint
 from sakuin.ports import Vector
 
 _VECTORS_A_REQUEST = 100
+_WHOLE = 32767
+_AS_THEY_ARE = (
+    *("id", "anchor", "title", "content", "type", "category", "level", "prerequisites", "position"),
+    *("content_hash", "text_hash", "illustrates"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +38,19 @@ class SupabaseIndex:
             "recipe": fingerprint.recipe,
             "analyzer": fingerprint.analyzer,
         }
-        answer(self.client.table("index_fingerprint").upsert(row, ignore_duplicates=True))
+        call(self.client, "remember_fingerprint", {"p_fingerprint": row})
 
     def state(self, material: str) -> MaterialState | None:
         rows = answer(self.client.table("material").select("*").eq("material", material))
         return material_state(rows[0]) if rows else None
 
-    def missing_vectors(self, text_hashes: Collection[str], fingerprint: str) -> set[str]:
+    def missing_vectors(self, text_hashes: Collection[str], fingerprint: Fingerprint) -> set[str]:
         wanted = sorted(set(text_hashes))
-        return set(call(self.client, "missing_vectors", {"p_fingerprint": fingerprint, "p_text_hashes": wanted}))
+        return set(call(self.client, "missing_vectors", {"p_space": fingerprint.space, "p_text_hashes": wanted}))
 
-    def keep_vectors(self, vectors: Mapping[str, Vector], fingerprint: str) -> None:
+    def keep_vectors(self, vectors: Mapping[str, Vector], fingerprint: Fingerprint) -> None:
         rows = [
-            {"fingerprint": fingerprint, "text_hash": text_hash, "embedding": written(vector)}
+            {"space": fingerprint.space, "text_hash": text_hash, "embedding": written(vector)}
             for text_hash, vector in vectors.items()
         ]
         for start in range(0, len(rows), _VECTORS_A_REQUEST):
@@ -94,6 +101,11 @@ class SupabaseIndex:
     def leave_receipt(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
         call(self.client, "write_receipt", {"p_source": asdict(source), "p_outcome": outcome, "p_reason": reason})
 
+    def keep_synonyms(self, source: Source, groups: Sequence[Sequence[str]]) -> Outcome:
+        rows = [{"phrases": list(group), "plain": [canonical(phrase) for phrase in group]} for group in groups]
+        outcome: Outcome = call(self.client, "keep_synonyms", {"p_source": asdict(source), "p_groups": rows})
+        return outcome
+
     def cached_learns(self, cache_key: str) -> Mapping[str, tuple[str, ...]] | None:
         rows = answer(self.client.table("learns_cache").select("learns").eq("cache_key", cache_key))
         return {anchor: tuple(items) for anchor, items in rows[0]["learns"].items()} if rows else None
@@ -130,11 +142,19 @@ def written(vector: Vector) -> str:
 
 
 def _row(chunk: KnowledgeChunk) -> dict[str, Any]:
-    row = asdict(chunk)
-    learns = row.pop("learns")
+    row = {name: getattr(chunk, name) for name in _AS_THEY_ARE}
+    impacts = written_words(chunk.words)
     return row | {
-        "learns": learns["items"],
-        "learns_source": learns["source"],
-        "learns_given": learns["given"],
-        "terms": sorted(chunk.terms),
+        "learns": chunk.learns.items,
+        "learns_source": chunk.learns.source,
+        "learns_given": chunk.learns.given,
+        "terms": list(impacts),
+        "impacts": list(impacts.values()),
     }
+
+
+def written_words(words: IndexedWords) -> dict[str, int]:
+    """Terms and their impacts as `posting` has them: 1 to 32767 for (0, 1], readings with a tab before the word."""
+    impacts = {term: max(1, round(impact * _WHOLE)) for term, impact in words.impacts.items()}
+    impacts |= {f"{reading}\t{form}": _WHOLE for reading, form in words.readings}
+    return dict(sorted(impacts.items()))

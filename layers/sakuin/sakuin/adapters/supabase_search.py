@@ -1,7 +1,7 @@
 """The knowledge index in Supabase, as agents read it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from supabase import Client
@@ -29,14 +29,15 @@ class SupabaseSearch:
             "search_knowledge",
             {
                 "p_embedding": written(question.vector) if question.vector is not None else None,
-                "p_terms": sorted(question.terms),
-                "p_fingerprint": question.fingerprint,
+                "p_slots": [asdict(slot) for slot in question.slots],
+                "p_space": question.fingerprint.space,
                 "p_limit": question.limit,
                 "p_calibration": self.calibration.as_json(),
+                "p_expected": question.expected,
                 **_filters(question.filters),
             },
         )
-        return [Match(**{**row, "learns": tuple(row["learns"])}) for row in rows]
+        return [Match(**{**row, "learns": tuple(row["learns"]), "matched": tuple(row["matched"])}) for row in rows]
 
     def chunk(self, id: str) -> StoredChunk:
         rows = answer(self.client.table("knowledge_chunks").select(_CHUNK).eq("id", id))

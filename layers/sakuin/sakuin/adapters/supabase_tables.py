@@ -11,7 +11,9 @@ from supabase import Client
 from sakuin.adapters.supabase_client import answer, call
 from sakuin.adapters.supabase_index import written
 from sakuin.domain.bound_tools import BoundTool, Endpoint, FullChunk
+from sakuin.domain.language.question import KnownWords, Sought
 from sakuin.domain.search_tool import SkippedNode
+from sakuin.domain.table_index import TableFingerprint
 from sakuin.domain.table_walk import storable
 from sakuin.ports import Vector
 from sakuin.table_ports import FlippedNode, Leftover, NodeVersion, StoredChunkRef, StoredResult, TableWork, WantedChunk
@@ -24,7 +26,11 @@ class SupabaseTableIndex:
     """A `TableIndex` of one fingerprint."""
 
     client: Client
-    fingerprint: str
+    built_with: TableFingerprint
+
+    @property
+    def fingerprint(self) -> str:
+        return self.built_with.id
 
     def work(self, table_id: str) -> TableWork | None:
         row = self._call("table_work", p_table=table_id, p_fingerprint=self.fingerprint)
@@ -37,6 +43,7 @@ class SupabaseTableIndex:
             data_key=row["data_key"],
             scopes=tuple(row["scopes"]),
             whole=row["whole"],
+            check_store=row["check_store"],
         )
 
     def started(self, table_id: str, generation: int) -> bool:
@@ -70,13 +77,22 @@ class SupabaseTableIndex:
     def removed(self, table_id: str, generation: int) -> None:
         self._call("chunks_removed", p_table=table_id, p_fingerprint=self.fingerprint, p_generation=generation)
 
-    def to_store(self, table_id: str, ids: Collection[str]) -> Sequence[WantedChunk]:
-        rows = self._call("chunks_to_store", p_table=table_id, p_fingerprint=self.fingerprint, p_ids=sorted(ids))
+    def to_store(self, table_id: str, ids: Collection[str], *, namespace: str) -> Sequence[WantedChunk]:
+        rows = self._call(
+            "chunks_to_store",
+            p_table=table_id,
+            p_fingerprint=self.fingerprint,
+            p_namespace=namespace,
+            p_ids=sorted(ids),
+        )
         return [WantedChunk(**row) for row in rows]
 
     def known_vectors(self, project_id: str, text_hashes: Collection[str]) -> Mapping[str, Vector]:
         found = self._call(
-            "known_vectors", p_project=project_id, p_fingerprint=self.fingerprint, p_text_hashes=sorted(text_hashes)
+            "known_vectors",
+            p_project=project_id,
+            p_space=self.built_with.space,
+            p_text_hashes=sorted(text_hashes),
         )
         return {text_hash: json.loads(vector) for text_hash, vector in found.items()}
 
@@ -84,7 +100,7 @@ class SupabaseTableIndex:
         rows = [
             {
                 "project_id": project_id,
-                "fingerprint": self.fingerprint,
+                "space": self.built_with.space,
                 "text_hash": text_hash,
                 "embedding": written(vector),
             }
@@ -95,13 +111,29 @@ class SupabaseTableIndex:
             answer(self.client.table("chunk_vector").upsert(batch, ignore_duplicates=True))
 
     def stored(self, table_id: str, chunks: Sequence[StoredChunkRef]) -> StoredResult:
+        # Each word travels once, chunks say which they have.
+        words = sorted({word for chunk in chunks for word in chunk.readings})
+        places = {word: place for place, word in enumerate(words)}
         row = self._call(
             "chunks_stored",
             p_table=table_id,
             p_fingerprint=self.fingerprint,
-            p_stored=[asdict(chunk) for chunk in chunks],
+            p_stored=[
+                asdict(chunk) | {"readings": sorted(map(places.__getitem__, chunk.readings))} for chunk in chunks
+            ],
+            p_readings=words,
         )
         return StoredResult(row["alive"], tuple(row["unwanted"]), tuple(FlippedNode(**node) for node in row["flipped"]))
+
+    def recorded(self, table_id: str) -> Mapping[str, str]:
+        ids: dict[str, str] = self._call("recorded_chunks", p_table=table_id, p_fingerprint=self.fingerprint)
+        return ids
+
+    def lost(self, table_id: str, ids: Collection[str]) -> None:
+        self._call("chunks_lost", p_table=table_id, p_fingerprint=self.fingerprint, p_ids=sorted(ids))
+
+    def compared(self, table_id: str, generation: int) -> None:
+        self._call("store_compared", p_table=table_id, p_generation=generation)
 
     def flip(self, table_id: str, pointer_hashes: Collection[str]) -> Sequence[FlippedNode]:
         rows = self._call(
@@ -138,8 +170,12 @@ class SupabaseTableIndex:
     def forget(self, leftover: Leftover) -> None:
         self._call("forget_fingerprint", p_table=leftover.table_id, p_fingerprint=leftover.fingerprint)
 
-    def existing(self, table_ids: Collection[str]) -> set[str]:
-        return set(self._call("existing_tables", p_tables=sorted(table_ids)))
+    def abandoned(self, table_id: str | None = None) -> Sequence[str]:
+        names: list[str] = self._call("abandoned_namespaces", p_fingerprint=self.fingerprint, p_table=table_id)
+        return names
+
+    def forget_namespaces(self, namespaces: Collection[str], *, seconds: int) -> None:
+        self._call("forget_namespaces", p_namespaces=sorted(namespaces), p_seconds=seconds)
 
     def _call(self, function: str, **arguments: Any) -> Any:
         return call(self.client, function, arguments)
@@ -160,6 +196,23 @@ class SupabaseToolSearch:
             return None
         tools = tuple(_bound(tool) for tool in row["tools"])
         return Endpoint(row["id"], row["project_id"], tuple(row["key_hashes"]), tools)
+
+    def known_words(self, mcp_id: str, tool_id: str, sought: Sought) -> KnownWords:
+        if not sought.readings and not sought.words:
+            return KnownWords()
+        row = call(
+            self.client,
+            "table_words",
+            {
+                "p_mcp": mcp_id,
+                "p_tool": tool_id,
+                "p_fingerprint": self.fingerprint,
+                "p_readings": sorted(sought.readings),
+                "p_words": dict(sought.words),
+            },
+        )
+        written, near = ({word: tuple(forms) for word, forms in row[kind].items()} for kind in ("written", "near"))
+        return KnownWords(written=written, near=near)
 
     def current(self, mcp_id: str, tool_id: str, doc_ids: Collection[str]) -> Mapping[str, FullChunk]:
         if not doc_ids:

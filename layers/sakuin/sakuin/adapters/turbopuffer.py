@@ -8,7 +8,9 @@ from turbopuffer import Turbopuffer
 from turbopuffer.types import Row
 
 from sakuin.adapters.turbopuffer_client import hurried, translated
-from sakuin.adapters.turbopuffer_documents import DISTANCE, SCHEMA, document, found_chunk, requests
+from sakuin.adapters.turbopuffer_documents import DISTANCE, SCHEMA, cosine, document, found_chunk, requests
+from sakuin.adapters.turbopuffer_words import words_leg
+from sakuin.domain.language.question import Slot
 from sakuin.errors import NotFound
 from sakuin.ports import FoundChunk, StoredChunkRow, Vector
 
@@ -16,8 +18,6 @@ from sakuin.ports import FoundChunk, StoredChunkRow, Vector
 _MAX_REQUEST_BYTES = 64_000_000
 _MAX_IDS = 5_000
 _MAX_ROWS_AN_ANSWER = 10_000
-# turbopuffer's documents say 1,024 and 8,192: this stays under both.
-_MAX_QUERY_CHARACTERS = 1_000
 _FOUND = ["json_pointer", "content_hash", "chunk_index"]
 _NOT_NEWER = ("generation", "Lte", {"$ref_new": "generation"})
 
@@ -40,10 +40,10 @@ class TurbopufferChunkStore:
             )
 
     def search(
-        self, namespace: str, *, vector: Vector | None, terms: Sequence[str], text: str, scope: str, depth: int
+        self, namespace: str, *, vector: Vector | None, slots: Sequence[Slot], text: str, scope: str, depth: int
     ) -> tuple[Sequence[FoundChunk], Sequence[FoundChunk]]:
         nearest = None if vector is None else ("vector", "ANN", list(vector))
-        legs = [leg for leg in (nearest, _words(terms, text)) if leg]
+        legs = [leg for leg in (nearest, words_leg(slots, text)) if leg]
         if not legs:
             return (), ()
         asked = {"filters": ("ancestors", "Contains", scope), "limit": depth, "include_attributes": _FOUND}
@@ -53,9 +53,10 @@ class TurbopufferChunkStore:
                 answer = hurried(self.client).namespace(namespace).multi_query(queries=queries)
         except NotFound:
             return (), ()
-        rankings = [tuple(found_chunk(row) for row in result.rows or ()) for result in answer.results]
+        rankings = [result.rows or () for result in answer.results]
         by_vector = rankings.pop(0) if nearest else ()
-        return by_vector, rankings.pop() if rankings else ()
+        by_words = rankings.pop() if rankings else ()
+        return tuple(found_chunk(row, cosine(row)) for row in by_vector), tuple(map(found_chunk, by_words))
 
     def renew(self, namespace: str, doc_ids: Collection[str], *, generation: int) -> set[str]:
         renewed: set[str] = set()
@@ -132,26 +133,6 @@ class TurbopufferChunkStore:
     def _write(self, namespace: str, **operation: Any) -> Any:
         with translated(namespace):
             return self.client.namespace(namespace).write(**operation)
-
-
-def _words(terms: Sequence[str], text: str) -> tuple[str, str, Any] | None:
-    """The words' leg of a search: our own terms, each once, or what the engine makes of the text."""
-    asked: list[str] = []
-    room = _MAX_QUERY_CHARACTERS
-    for term in dict.fromkeys(map(_unicode, terms)):
-        room -= len(term)
-        if room < 0:
-            break
-        asked.append(term)
-    if asked:
-        return ("terms", "BM25", asked)
-    cut = _unicode(text)[:_MAX_QUERY_CHARACTERS]
-    return ("content", "BM25", cut) if cut.strip() else None
-
-
-def _unicode(text: str) -> str:
-    # A question may hold half a surrogate pair, which has no UTF-8 and matches nothing.
-    return text.encode("utf-8", "replace").decode()
 
 
 def _parts(ids: Collection[str]) -> Iterator[list[str]]:

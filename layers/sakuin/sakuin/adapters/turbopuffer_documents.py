@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from turbopuffer.types import AttributeSchemaParam, Row
 
+from sakuin.adapters.turbopuffer_words import sent_term
 from sakuin.errors import Invalid
 from sakuin.ports import FoundChunk, StoredChunkRow
 
@@ -31,7 +32,7 @@ def document(row: StoredChunkRow) -> dict[str, Any]:
         "id": row.doc_id,
         "vector": row.vector,
         "content": row.content,
-        "terms": list(row.terms),
+        "terms": [sent_term(term) for term in row.terms],
         "json_pointer": row.json_pointer,
         "pointer_hash": row.ancestors[-1],
         "ancestors": list(row.ancestors),
@@ -41,13 +42,19 @@ def document(row: StoredChunkRow) -> dict[str, Any]:
     }
 
 
-def found_chunk(row: Row) -> FoundChunk:
-    """A row of an answer."""
+def cosine(row: Row) -> float:
+    """What a row of the nearest has in common with the question: turbopuffer says how far it is."""
+    return 1 - _dist(row)
+
+
+def found_chunk(row: Row, score: float | None = None) -> FoundChunk:
+    """A row of an answer; its score is the engine's own unless one is given."""
     return FoundChunk(
         doc_id=str(row.id),
         json_pointer=str(row["json_pointer"]),
         content_hash=str(row["content_hash"]),
         chunk_index=int(str(row["chunk_index"])),
+        score=_dist(row) if score is None else score,
     )
 
 
@@ -64,6 +71,10 @@ def requests(rows: Sequence[StoredChunkRow], max_bytes: int) -> Iterator[list[St
         size += row_size
     if request:
         yield request
+
+
+def _dist(row: Row) -> float:
+    return float(str(row["$dist"]))
 
 
 def _newest(rows: Sequence[StoredChunkRow]) -> list[StoredChunkRow]:

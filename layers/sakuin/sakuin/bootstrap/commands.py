@@ -9,10 +9,12 @@ from sakuin.settings import DeskSettings, needed
 
 if TYPE_CHECKING:
     from sakuin.adapters.s3 import S3Bucket
-    from sakuin.ports import DeployedLibrary
+    from sakuin.ports import DeployedExplanations, DeployedLibrary
     from sakuin.services.ask_as_agent import AskAsAgent
     from sakuin.services.await_receipts import AwaitReceipts
     from sakuin.services.check_pages import CheckPages
+    from sakuin.services.evaluate import Evaluate
+    from sakuin.services.explain_from_afar import ExplainFromAfar
     from sakuin.services.look_at_library import LookAtLibrary
     from sakuin.services.projects_from_afar import ProjectsFromAfar
     from sakuin.services.push_pages import PushPages
@@ -79,7 +81,35 @@ def desk(environ: Mapping[str, str]) -> Desk:
         deployed = RestProjects(connected(_url(settings), key))
         return ProjectsFromAfar(deployed, Disk(), time.monotonic, time.sleep, settings.project)
 
-    return Desk(ask=ask, ask_tools=ask_tools, push=push, remove=remove, check=check, look=look, projects=projects)
+    def explanations() -> "DeployedExplanations":
+        from sakuin.adapters.rest_client import connected
+        from sakuin.adapters.rest_explanations import RestExplanations
+
+        key = needed(settings.admin_key, "SAKUIN_ADMIN_KEY", "sk_sakuin_…")
+        # The last step of an endpoint's address is its id.
+        return RestExplanations(connected(_url(settings), key), settings.tools_mcp_url.rstrip("/").rpartition("/")[2])
+
+    def explain() -> "ExplainFromAfar":
+        from sakuin.services.explain_from_afar import ExplainFromAfar
+
+        return ExplainFromAfar(explanations())
+
+    def evaluate() -> "Evaluate":
+        from sakuin.services.evaluate import Evaluate
+
+        return Evaluate(explanations(), time.sleep)
+
+    return Desk(
+        ask=ask,
+        ask_tools=ask_tools,
+        push=push,
+        remove=remove,
+        check=check,
+        look=look,
+        projects=projects,
+        explain=explain,
+        evaluate=evaluate,
+    )
 
 
 def _url(settings: DeskSettings) -> str:

@@ -72,13 +72,16 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from aws_lambda_powertools import Logger, Metrics, Tracer
 
     from sakuin.adapters.openai_embeddings import OpenAIEmbedder
+    from sakuin.adapters.supabase_lexicon import SupabaseLexicon
     from sakuin.adapters.supabase_search import SupabaseSearch
     from sakuin.adapters.supabase_tables import SupabaseTableIndex, SupabaseToolSearch
     from sakuin.domain.similarity import calibration_of
+    from sakuin.entrypoints.http_explain import ExplainApp
     from sakuin.entrypoints.lambda_http import held_open, observed
     from sakuin.entrypoints.mcp_http import McpApp, knowledge_server, search_tools_server
     from sakuin.entrypoints.mcp_search_tools import SearchTools
     from sakuin.entrypoints.mcp_tools import KnowledgeTools
+    from sakuin.services.explain import ExplainKnowledge, ExplainTool
     from sakuin.services.read_knowledge import ReadKnowledge
     from sakuin.services.search_knowledge import SearchKnowledge
     from sakuin.services.search_table import SearchTable
@@ -89,21 +92,28 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     index = SupabaseSearch(client, calibration_of(settings.embedding_model.name))
     embedder = OpenAIEmbedder(_openai(settings, secrets), settings.embedding_model)
     tools = KnowledgeTools(
-        search=SearchKnowledge(index, embedder, _fingerprint(settings), settings.base_url),
+        search=SearchKnowledge(index, SupabaseLexicon(client), embedder, _fingerprint(settings), settings.base_url),
         read=ReadKnowledge(index, settings.base_url),
     )
     ring = _ring(settings.secret_name, lambda now: now.knowledge_key_hashes)
     records = SupabaseToolSearch(client, _table_fingerprint(settings).id)
-    suffix = SupabaseTableIndex(client, records.fingerprint).suffix()
-    search_tools = SearchTools(SearchTable(records, _store(settings, secrets), embedder, suffix))
+    suffix = SupabaseTableIndex(client, _table_fingerprint(settings)).suffix()
+    search_table = SearchTable(records, _store(settings, secrets), embedder, suffix)
     app = McpApp(
         knowledge_server(tools, __version__),
         ring,
         settings.allowed_origins,
-        tools_server=search_tools_server(search_tools, __version__),
+        tools_server=search_tools_server(SearchTools(search_table), __version__),
         endpoint=records.endpoint,
     )
-    return observed(held_open(app, app.run), Logger(), Metrics(namespace="Sakuin"), Tracer())
+    # What explains needs what searches: dictionary, embedder, store.
+    explain = ExplainApp(
+        ExplainKnowledge(tools.search),
+        ExplainTool(records, search_table),
+        _ring(settings.secret_name, lambda now: now.admin_key_hashes),
+        otherwise=app,
+    )
+    return observed(held_open(explain, app.run), Logger(), Metrics(namespace="Sakuin"), Tracer())
 
 
 def rest_endpoint(environ: Mapping[str, str]) -> Handler:
@@ -178,7 +188,7 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
     settings = Settings.read(environ)
     secrets = secrets_named(settings.secret_name)
     client = connected(settings.supabase_url, secrets.supabase_service_key)
-    index = SupabaseTableIndex(client, _table_fingerprint(settings).id)
+    index = SupabaseTableIndex(client, _table_fingerprint(settings))
     bodies = S3TableBodies(_aws("s3"), settings.tables_bucket)
     walk = IndexTable(
         index, bodies, _store(settings, secrets), _table_queues(settings), settings.table_cut, index.suffix()
@@ -200,7 +210,7 @@ def chunk_embedder(environ: Mapping[str, str]) -> Handler:
     settings = Settings.read(environ)
     secrets = secrets_named(settings.secret_name)
     client = connected(settings.supabase_url, secrets.supabase_service_key)
-    index = SupabaseTableIndex(client, _table_fingerprint(settings).id)
+    index = SupabaseTableIndex(client, _table_fingerprint(settings))
     embedder = OpenAIEmbedder(_openai(settings, secrets), settings.embedding_model)
     embed = EmbedChunks(index, _store(settings, secrets), embedder, index.suffix())
     postpone = _postpone(settings.embed_queue_url)
@@ -223,7 +233,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     secrets = secrets_named(settings.secret_name)
     client = connected(settings.supabase_url, secrets.supabase_service_key)
     send = SendEvents(SupabaseOutbox(client), EventBridgeBus(_aws("events"), settings.event_bus_name))
-    index = SupabaseTableIndex(client, _table_fingerprint(settings).id)
+    index = SupabaseTableIndex(client, _table_fingerprint(settings))
     maintain = Maintain(send, index, _table_queues(settings), _store(settings, secrets))
     logger = Logger()
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 EXCERPT_LENGTH = 100
 _SPACE = re.compile(r"\s+")
 _SENTENCE_START = re.compile(r"(?<=[。！？!?])\s*")
+# A word that stands everywhere says nothing about where to look.
+_MOST_PLACES = 20
 
 
 def excerpt(text: str, *, around: Sequence[str] = (), length: int = EXCERPT_LENGTH) -> str:
-    """The stretch of `text` that begins with the sentence in which one of `around` first stands.
+    """The stretch of `text` that has the most of `around`, the earlier of them counting more, from a sentence's start.
 
     White space is folded; what is left out is marked with `…`; the result has at most `length` + 2 characters.
     """
@@ -22,13 +24,33 @@ def excerpt(text: str, *, around: Sequence[str] = (), length: int = EXCERPT_LENG
 
 
 def _start(flat: str, around: Sequence[str], length: int) -> int:
-    places = [place for word in around if word and (place := flat.find(word)) >= 0]
-    if not places or min(places) + max(map(len, around)) <= length:
-        return 0
-    first = min(places)
-    begins = [match.end() for match in _SENTENCE_START.finditer(flat, 0, first)]
+    lowered = flat.lower()
+    words = [word.lower() for word in around if word]
+    if len(lowered) != len(flat) or not words:
+        # A few letters change their length with their case: then places would not be the same.
+        lowered = flat
+    starts = {0, *(_from(flat, place, length) for word in words for place in _places(lowered, word))}
+
+    def weight(start: int) -> float:
+        seen = lowered[start : start + length]
+        return sum(1 / (rank + 2) for rank, word in enumerate(words) if word in seen)
+
+    return min(starts, key=lambda start: (-weight(start), start))
+
+
+def _places(text: str, word: str) -> list[int]:
+    places: list[int] = []
+    place = text.find(word)
+    while place >= 0 and len(places) < _MOST_PLACES:
+        places.append(place)
+        place = text.find(word, place + len(word))
+    return places
+
+
+def _from(flat: str, place: int, length: int) -> int:
+    """Where a stretch begins that shows what stands at `place`: with its sentence, unless that is too long."""
+    begins = [match.end() for match in _SENTENCE_START.finditer(flat, 0, place)]
     start = begins[-1] if begins else 0
-    # A sentence may be longer than the excerpt: then the match itself matters more.
-    if first - start > length // 2:
-        start = first - length // 4
+    if place - start > length // 2:
+        start = place - length // 4
     return max(0, min(start, len(flat) - length))

@@ -1,33 +1,54 @@
-"""Reciprocal rank fusion."""
+"""How the two rankings of a search in a Table become one."""
 
-from collections.abc import Sequence
-from math import fsum, isfinite
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from sakuin.errors import Invalid
-
-# Cormack, Clarke, Büttcher: Reciprocal Rank Fusion outperforms Condorcet, SIGIR 2009.
-RRF_K = 60
+# Measured: docs/decisions/0017-fusion-of-tables.md.
+WORDS_SHARE = 0.7
 
 
-def fused(
-    rankings: Sequence[Sequence[str]], *, k: int = RRF_K, weights: Sequence[float] | None = None
-) -> list[tuple[str, float]]:
-    """Every id of `rankings` with the sum of weight / (k + rank), best first; ranks begin at 1.
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """An id with its score in a ranking; more is better."""
 
-    All ids come back, whatever a caller shows of them. Ties go to the better best rank, then to the smaller id. Of an
-    id that stands twice in one ranking the first place counts.
+    name: str
+    score: float
+
+
+def fused(nearest: Sequence[Scored], matching: Sequence[Scored], *, words: float = WORDS_SHARE) -> list[Scored]:
+    """Every id of both rankings with a score from 0 to 1, best first: a convex combination of both legs' scores.
+
+    The best of a leg counts 1. Of the nearest the last counts 0, since a cosine means nothing by itself; of the
+    matching none counts 0, since having no word in common does. `words` is the share of the matching. Of an id that
+    stands twice in one ranking the first counts. Ties go to the better best rank, then to the smaller id.
+
+    Bruch, Gai, Ingber: An Analysis of Fusion Functions for Hybrid Retrieval, TOIS 2023.
     """
-    shares = [1.0] * len(rankings) if weights is None else list(weights)
-    if len(shares) != len(rankings) or not all(isfinite(share) and share >= 0 for share in shares):
-        raise Invalid("Each ranking needs one weight, zero or more.")
-    if k < 0:
-        raise Invalid("k must be zero or more.")
-    parts: dict[str, list[float]] = {}
+    by_meaning, by_words = _first_scores(nearest), _first_scores(matching)
+    near = _spread(by_meaning, lowest=min(by_meaning.values(), default=0.0))
+    match = _spread(by_words, lowest=0.0)
+    ranks = _best_ranks(by_meaning, by_words)
+    scores = {name: (1 - words) * near.get(name, 0.0) + words * match.get(name, 0.0) for name in ranks}
+    order = sorted(scores, key=lambda name: (-scores[name], ranks[name], name))
+    return [Scored(name, scores[name]) for name in order]
+
+
+def _first_scores(ranking: Sequence[Scored]) -> dict[str, float]:
+    scores: dict[str, float] = {}
+    for each in ranking:
+        scores.setdefault(each.name, each.score)
+    return scores
+
+
+def _spread(scores: Mapping[str, float], *, lowest: float) -> dict[str, float]:
+    """The scores on a scale from 0 for `lowest` to 1 for the best; all 1 where they are the same."""
+    width = max(scores.values(), default=0.0) - lowest
+    return {name: (score - lowest) / width if width > 0 else 1.0 for name, score in scores.items()}
+
+
+def _best_ranks(*rankings: Mapping[str, float]) -> dict[str, int]:
     best: dict[str, int] = {}
-    for ranking, share in zip(rankings, shares, strict=True):
-        for rank, name in enumerate(dict.fromkeys(ranking), start=1):
-            parts.setdefault(name, []).append(share / (k + rank))
+    for ranking in rankings:
+        for rank, name in enumerate(ranking, start=1):
             best[name] = min(rank, best.get(name, rank))
-    # fsum: the same parts in another order must not differ in the last bit.
-    scores = {name: fsum(part) for name, part in parts.items()}
-    return sorted(scores.items(), key=lambda item: (-item[1], best[item[0]], item[0]))
+    return best

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from sakuin.domain.language.indexed_words import IndexedWords
+from sakuin.domain.language.question import Understood
 from sakuin.domain.page import ChunkType
 
 # author       from learns.yml
@@ -29,7 +31,7 @@ class KnowledgeChunk:
     """One explanation as it is stored; `id` is `material#anchor`.
 
     `text_hash` names the vector of the embedded text; `content_hash` is SHA-256 hex of `content`.
-    `terms` and `title_terms` count the analyzer's words of everything and of the title with `learns`.
+    `words` are what it can be found by, and how its own words are read.
     """
 
     id: str
@@ -46,8 +48,7 @@ class KnowledgeChunk:
     content_hash: str
     text_hash: str
     illustrates: tuple[str, ...]
-    terms: dict[str, int]
-    title_terms: tuple[str, ...]
+    words: IndexedWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,12 @@ EVERYTHING = Filters()
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One chunk that a search found. `similarity` is calibrated, 0-1."""
+    """One chunk that a search found, and why it stands where it stands.
+
+    `similarity` is calibrated, 0-1. `cosine` is None where vectors were not compared, and `z` is then 0.
+    `nearest_rank` and `matching_rank` are its places among all by meaning and by words, from 1; None where a leg
+    did not come to it. `matched` are the terms of the question's words that it has, the weightiest first.
+    """
 
     id: str
     material: str
@@ -75,6 +81,14 @@ class Match:
     learns: tuple[str, ...]
     type: ChunkType
     similarity: float
+    cosine: float | None
+    z: float
+    words: float
+    readings: float
+    evidence: float
+    nearest_rank: int | None
+    matching_rank: int | None
+    matched: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +123,10 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result as an agent reads it: `url` lands on the element, `learns` say what is learnt there."""
+    """One result as an agent reads it: `url` lands on the element, `learns` say what is learnt there.
+
+    `matched` are the question's words as they stand there, the weightiest first.
+    """
 
     id: str
     url: str
@@ -119,13 +136,25 @@ class Hit:
     similarity: float
     type: ChunkType
     material: str
+    matched: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeAnswer:
     """The answer to a question. With `no_good_match` there are no results, and `suggestions` may say もしかして."""
 
-    query: str
+    understood: Understood
     results: tuple[Hit, ...]
     no_good_match: bool
     suggestions: tuple[str, ...] = ()
+
+    @property
+    def query(self) -> str:
+        """The question as it was asked."""
+        return self.understood.query
+
+    @property
+    def understood_as(self) -> str | None:
+        """What was searched for instead, where that is not what was asked."""
+        # A question that is too long is cut, not rewritten.
+        return None if self.query.startswith(self.understood.text) else self.understood.text

@@ -1,6 +1,6 @@
 """What makes cosines of different models, and words beside them, one number from 0 to 1.
 
-The formula stands in `supabase/migrations/…_search_knowledge.sql`; how the constants were found stands in
+The formula stands in `supabase/migrations/…_search_by_slots.sql`; how the constants were found stands in
 `docs/decisions/0006-similarity.md`.
 """
 
@@ -17,17 +17,22 @@ class Calibration:
     """How evidence is weighed.
 
     `prior_mean` and `prior_spread` are the cosines that the model gives to a question and texts at random; they
-    count as `prior_size` texts beside those of the index itself.
+    count as `prior_size` texts beside those of the index itself. `presence` is what a word counts for being there at
+    all, before how much of the text it is. `posting_budget` is how many chunks are followed
+    from a question's words before the more frequent ones only judge what others found.
     """
 
     prior_mean: float
     prior_spread: float
     prior_size: float = 20.0
     word_weight: float = 10.0
-    body_weight: float = 0.6
-    example_handicap: float = 1.0
-    threshold: float = 4.6
-    steepness: float = 0.6
+    reading_weight: float = 1.0
+    presence: float = 0.4
+    missing_handicap: float = 1.5
+    example_handicap: float = 2.0
+    threshold: float = 4.4
+    steepness: float = 0.5
+    posting_budget: float = 10_000
 
     def as_json(self) -> dict[str, float]:
         """The constants as the SQL function reads them."""

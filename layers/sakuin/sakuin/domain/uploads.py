@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from sakuin.domain.learns_file import LEARNS_FILE
 from sakuin.domain.material import material_of_key
 
+# What reads it needs the dictionary, which uploading does not.
+SYNONYMS_FILE = "synonyms.yml"
+
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One file and its key, NFC. `material` is None for a `learns.yml`."""
+    """One file and its key, NFC. `material` is None for a `learns.yml` and for the site's `synonyms.yml`."""
 
     path: str
     key: str
@@ -20,7 +23,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Uploads:
-    """What goes up, `learns.yml` files first; what would write one key twice (`clashes`); how many files stay."""
+    """What goes up, pages last; what would write one key twice (`clashes`); how many files stay."""
 
     files: tuple[Upload, ...]
     clashes: tuple[Upload, ...]
@@ -35,14 +38,16 @@ class Uploads:
 def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_prefix: str = "") -> Uploads:
     """The uploads among `(path, place)`: `samples/junior/x.html`, `junior/x.html` → `{prefix}{folder/}junior/x.html`.
 
-    `folder` is where the author wants them in the library. Neither HTML nor `learns.yml` is skipped.
+    `folder` is where the author wants them in the library. What is neither HTML nor `learns.yml` is skipped, but for
+    the one `synonyms.yml` at the top of the library.
     """
     by_key: defaultdict[str, dict[str, Upload]] = defaultdict(dict)
     skipped = 0
     for path, place in places:
         key = f"{material_prefix}{folder_path(folder)}{unicodedata.normalize('NFC', place)}"
         material = material_of_key(key, prefix=material_prefix)
-        if material is None and place.rpartition("/")[2] != LEARNS_FILE:
+        is_beside = place.rpartition("/")[2] == LEARNS_FILE or key == synonyms_key(material_prefix)
+        if material is None and not is_beside:
             skipped += 1
         else:
             by_key[key][path] = Upload(path, key, material)
@@ -51,6 +56,11 @@ def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_
     # A page reads its learns.yml when it is indexed: the file has to be there first.
     alone.sort(key=lambda upload: (upload.material is not None, upload.key))
     return Uploads(tuple(alone), tuple(clashes), skipped)
+
+
+def synonyms_key(material_prefix: str) -> str:
+    """Where the site's list of synonyms lies: at the top of the library, and nowhere else."""
+    return f"{material_prefix}{SYNONYMS_FILE}"
 
 
 def folder_path(folder: str) -> str:

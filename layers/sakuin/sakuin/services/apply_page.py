@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from sakuin.domain.knowledge import KnowledgeChunk, Learns
-from sakuin.domain.language.analysis import terms
+from sakuin.domain.language.indexing import index_words
 from sakuin.domain.material import chunk_id
 from sakuin.domain.material_version import Applied, Source
 from sakuin.domain.page import Explanation, Page
 from sakuin.domain.reading import read_page
-from sakuin.domain.recipe import Fingerprint, embedded_text, text_hash, whole_text
+from sakuin.domain.recipe import Fingerprint, body_text, embedded_text, text_hash, whole_text
 from sakuin.errors import Conflict, UnreadablePage
 from sakuin.ports import Embedder, KnowledgeIndex, MaterialBucket
 from sakuin.services.learns_sources import LearnsOfPage, LearnsSources
@@ -61,6 +61,8 @@ class ApplyPage:
                 raise
             return PageResult(self.index.fail(material, source, str(error)), reason=str(error))
 
+        if state is None or state.fingerprint != self.fingerprint.id:
+            self.index.remember(self.fingerprint)
         embedded = 0
         for _ in range(_ATTEMPTS):
             learns = self.learns(key, material, page)
@@ -84,13 +86,12 @@ class ApplyPage:
         raise Conflict(f"{material} was changed by others {_ATTEMPTS} times while it was read")
 
     def _embed(self, texts: dict[str, str]) -> int:
-        missing = self.index.missing_vectors(texts.keys(), self.fingerprint.id)
+        missing = self.index.missing_vectors(texts.keys(), self.fingerprint)
         if not missing:
             return 0
         hashes = sorted(missing)
-        self.index.remember(self.fingerprint)
         vectors = self.embedder.passages([texts[text_hash] for text_hash in hashes])
-        self.index.keep_vectors(dict(zip(hashes, vectors, strict=True)), self.fingerprint.id)
+        self.index.keep_vectors(dict(zip(hashes, vectors, strict=True)), self.fingerprint)
         return len(hashes)
 
 
@@ -122,6 +123,5 @@ def _chunk(material: str, page: Page, explanation: Explanation, learns: Learns, 
         content_hash=text_hash(explanation.content),
         text_hash=text_hash(embedded_text(whole)),
         illustrates=explanation.illustrates,
-        terms=terms(whole),
-        title_terms=tuple(sorted(terms("\n".join((explanation.title, *learns.items))))),
+        words=index_words(title=explanation.title, learns=learns.items, body=body_text(explanation, page.title)),
     )

@@ -4,9 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sakuin.domain.json_pointer import ancestors, pointer_hash
-from sakuin.domain.language.analysis import terms
+from sakuin.domain.language.indexed_words import IndexedWords
+from sakuin.domain.language.indexing import index_words
 from sakuin.domain.recipe import text_hash
 from sakuin.domain.search_index_names import doc_id, namespace
+from sakuin.domain.table_index import repeated_terms
 from sakuin.ports import ChunkStore, Embedder, StoredChunkRow, Vector
 from sakuin.services.sweep_nodes import swept
 from sakuin.table_ports import StoredChunkRef, TableIndex, WantedChunk
@@ -33,15 +35,22 @@ class EmbedChunks:
     def __call__(self, project_id: str, table_id: str, ids: Collection[str]) -> ChunksEmbedded:
         """Works on one batch. Any number of times, by any number of workers."""
         name = namespace(project_id, table_id, self.suffix)
-        wanted = self.index.to_store(table_id, ids)
+        wanted = self.index.to_store(table_id, ids, namespace=name)
         embedded = self._store(project_id, table_id, name, wanted) if wanted else 0
         return ChunksEmbedded(len(wanted), embedded, self.index.settle(table_id))
 
     def _store(self, project_id: str, table_id: str, name: str, wanted: Sequence[WantedChunk]) -> int:
         vectors, embedded = self._vectors(project_id, wanted)
-        rows = [_row(table_id, chunk, vectors[text_hash(chunk.chunk_text)]) for chunk in wanted]
+        words = [index_words(title="", learns=(), body=chunk.chunk_text) for chunk in wanted]
+        rows = [
+            _row(table_id, chunk, said, vectors[text_hash(chunk.chunk_text)])
+            for chunk, said in zip(wanted, words, strict=True)
+        ]
         self.store.upsert(name, rows)
-        done = [StoredChunkRef(chunk.id, name, row.doc_id) for chunk, row in zip(wanted, rows, strict=True)]
+        done = [
+            StoredChunkRef(chunk.id, name, row.doc_id, said.readings)
+            for chunk, row, said in zip(wanted, rows, words, strict=True)
+        ]
         result = self.index.stored(table_id, done)
         if not result.alive:
             # A late write must not revive the namespace of a Table that is gone.
@@ -64,7 +73,7 @@ class EmbedChunks:
         return known, len(missing)
 
 
-def _row(table_id: str, chunk: WantedChunk, vector: Vector) -> StoredChunkRow:
+def _row(table_id: str, chunk: WantedChunk, words: IndexedWords, vector: Vector) -> StoredChunkRow:
     return StoredChunkRow(
         doc_id=doc_id(table_id, chunk.json_pointer, chunk.content_hash, chunk.chunk_index),
         json_pointer=chunk.json_pointer,
@@ -73,7 +82,6 @@ def _row(table_id: str, chunk: WantedChunk, vector: Vector) -> StoredChunkRow:
         chunk_index=chunk.chunk_index,
         generation=chunk.generation,
         content=chunk.chunk_text,
-        # As often as it stands there: BM25 counts.
-        terms=tuple(term for term, count in terms(chunk.chunk_text).items() for _ in range(count)),
+        terms=repeated_terms(words.impacts),
         vector=vector,
     )

@@ -3,9 +3,11 @@
 import unicodedata
 from dataclasses import dataclass
 
+from sakuin.domain.language.site_synonyms import SiteSynonyms, parse_synonyms
 from sakuin.domain.learns_file import LARGEST_FILE, LEARNS_FILE, LearnsFile, parse_learns
 from sakuin.domain.material import material_of_key
 from sakuin.domain.material_version import Applied, MaterialState, Source
+from sakuin.domain.uploads import synonyms_key
 from sakuin.errors import Invalid, NotFound, UnreadablePage
 from sakuin.ports import KnowledgeIndex, MaterialBucket, WorkQueue
 from sakuin.services.apply_page import ApplyPage, PageResult
@@ -68,6 +70,8 @@ class FollowBucket:
         key = change.source.key
         if key == LEARNS_FILE or key.endswith("/" + LEARNS_FILE):
             return self._learns_file(change.source)
+        if key == synonyms_key(self.prefix):
+            return self._synonyms_file(change)
         material = material_of_key(key, prefix=self.prefix)
         if material is None:
             return Followed(None, ignored=f"{key} is not a page")
@@ -133,6 +137,32 @@ class FollowBucket:
         self.queue.reapply(touched, reason=f"{source.key} changed")
         self.index.leave_receipt(source, "applied", "; ".join(file.problems) or None)
         return Followed(None, asked=len(touched))
+
+    def _synonyms_file(self, change: Written | Removed) -> Followed:
+        """Keeps the list of the version that was written, or of the one that a removal leaves; no file, no list.
+
+        A file that cannot be read leaves the last good list as it is.
+        """
+        source = change.source
+        try:
+            file = self._synonyms(change)
+        except NotFound:
+            self.index.leave_receipt(source, "superseded")
+            return Followed(None, ignored="this version is gone: a newer one took its place")
+        except Invalid as error:
+            self.index.leave_receipt(source, "failed", str(error))
+            return Followed(None, ignored=f"{source.key} cannot be read: {error}")
+        outcome = self.index.keep_synonyms(source, file.groups)
+        self.index.leave_receipt(source, outcome, "; ".join(file.problems) or None)
+        return Followed(None, ignored=None if outcome == "applied" else "a newer version was first")
+
+    def _synonyms(self, change: Written | Removed) -> SiteSynonyms:
+        key, version = change.source.key, change.source.version_id
+        if isinstance(change, Removed):
+            version = None if change.marker else self.bucket.current_version(key)
+            if version is None:
+                return SiteSynonyms(())
+        return parse_synonyms(self.bucket.read(key, version_id=version, max_bytes=LARGEST_FILE).body)
 
 
 def _is_another(change: Removed, state: MaterialState) -> bool:

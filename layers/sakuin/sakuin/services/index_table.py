@@ -12,6 +12,7 @@ from sakuin.domain.table_document import MAX_BYTES, parsed_table
 from sakuin.domain.table_walk import LargeString, content_hash, large_strings, problem_of
 from sakuin.errors import Invalid, NotFound
 from sakuin.ports import ChunkStore, TableBodies
+from sakuin.services.compare_store import compared
 from sakuin.services.sweep_nodes import swept
 from sakuin.table_ports import NodeVersion, TableIndex, TableQueues, TableWork
 
@@ -44,8 +45,14 @@ class IndexTable:
     def __call__(self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0) -> TableWalked:
         """Walks one page; the next one is a message. Any number of times, by any number of workers."""
         work = self.index.work(table_id)
+        if work is not None and work.check_store:
+            name = namespace(work.project_id, table_id, self.suffix)
+            compared(self.store, self.index, name, table_id, work.generation)
+            work = self.index.work(table_id)
         if work is None:
-            self.store.delete_namespace(namespace(project_id, table_id, self.suffix))
+            # Not by its name: only what this deployment wrote is its own to remove.
+            for name in self.index.abandoned(table_id):
+                self.store.delete_namespace(name)
             return TableWalked("gone")
         if generation is not None and generation != work.generation:
             return TableWalked("superseded")

@@ -1,6 +1,5 @@
 """What must be true in the end, whatever died on the way: events sent, work not stuck, no namespace without a Table."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,7 +10,8 @@ from sakuin.services.send_events import SendEvents
 from sakuin.table_ports import TableIndex, TableQueues
 
 _STUCK_SECONDS = 900
-_NAMESPACE = re.compile(r"project_[0-9a-f-]{36}_table_([0-9a-f-]{36})(?:_.*)?")
+# A worker lives for minutes; its late write must still be found.
+_REMEMBERED_SECONDS = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Maintain:
 
         outdated = done(self.index.want_outdated)
         sent, restarted = done(self.send_events), done(self._restart)
-        removed = done(self._remove_orphans) + done(self._remove_leftovers)
+        removed = done(self._remove_abandoned) + done(self._remove_leftovers)
         if failures:
             raise failures[0]
         return Maintained(sent, restarted, removed, outdated)
@@ -65,10 +65,13 @@ class Maintain:
             self.index.forget(leftover)
         return len(leftovers)
 
-    def _remove_orphans(self) -> int:
-        found = {name: match[1] for name in self.store.namespaces("project_") if (match := _NAMESPACE.fullmatch(name))}
-        existing = self.index.existing(set(found.values())) if found else set()
-        orphans = [name for name, table_id in found.items() if table_id not in existing]
-        for name in orphans:
+    def _remove_abandoned(self) -> int:
+        """Of what this deployment wrote only: another may use the same account."""
+        abandoned = set(self.index.abandoned())
+        if not abandoned:
+            return 0
+        found = abandoned.intersection(self.store.namespaces("project_"))
+        for name in sorted(found):
             self.store.delete_namespace(name)
-        return len(orphans)
+        self.index.forget_namespaces(abandoned - found, seconds=_REMEMBERED_SECONDS)
+        return len(found)

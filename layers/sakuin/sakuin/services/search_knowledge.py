@@ -1,14 +1,18 @@
 """A question becomes links to the elements that answer it, or an honest no."""
 
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
+from sakuin.domain.evaluation.explanation import Legs
 from sakuin.domain.excerpt import EXCERPT_LENGTH, excerpt
 from sakuin.domain.knowledge import EVERYTHING, Filters, Hit, KnowledgeAnswer, Match
-from sakuin.domain.language.analysis import terms
+from sakuin.domain.language.question import Understood
+from sakuin.domain.language.understanding import sought, understood
+from sakuin.domain.matched_words import matched_words
 from sakuin.domain.material import link
 from sakuin.domain.recipe import Fingerprint
 from sakuin.domain.similarity import GOOD_MATCH, NEAR_MATCH
-from sakuin.ports import Embedder, KnowledgeSearch, Question
+from sakuin.ports import Embedder, KnowledgeSearch, Lexicon, Question
 
 _SUGGESTIONS = 3
 
@@ -18,38 +22,60 @@ class SearchKnowledge:
     """Searches by meaning and by words; links begin with `base_url`."""
 
     index: KnowledgeSearch
+    lexicon: Lexicon
     embedder: Embedder
     fingerprint: Fingerprint
     base_url: str
 
     def __call__(self, query: str, *, top_k: int = 5, filters: Filters = EVERYTHING) -> KnowledgeAnswer:
         """The best `top_k` of what the filters leave, by falling similarity; all of them, or none at all."""
-        words = terms(query)
-        question = Question(
-            vector=self.embedder.query(query),
-            terms=words.keys(),
-            fingerprint=self.fingerprint.id,
-            filters=filters,
-            limit=top_k,
-        )
-        matches = self.index.matches(question)
+        question, matches = self.judged(query, limit=top_k, filters=filters)
         best = matches[0].similarity if matches else 0.0
         if best < GOOD_MATCH:
             near = [match.title for match in matches if match.similarity >= NEAR_MATCH]
-            return KnowledgeAnswer(query, (), True, tuple(dict.fromkeys(near))[:_SUGGESTIONS])
-        around = _sought(query)
-        return KnowledgeAnswer(query, tuple(self._hit(match, around) for match in matches), False)
+            return KnowledgeAnswer(question, (), True, tuple(dict.fromkeys(near))[:_SUGGESTIONS])
+        return KnowledgeAnswer(question, tuple(self._hit(match) for match in matches), False)
 
-    def _hit(self, match: Match, around: list[str]) -> Hit:
+    def judged(
+        self,
+        query: str,
+        *,
+        limit: int,
+        filters: Filters = EVERYTHING,
+        legs: Legs = "both",
+        without: Set[str] = frozenset(),
+        expected: str | None = None,
+    ) -> tuple[Understood, Sequence[Match]]:
+        """How the question was understood, and what `KnowledgeSearch` finds for it, good enough or not.
+
+        `legs` may leave one out, `without` rules of understanding; `expected` is judged wherever it ranks.
+        """
+        question = understood(query, self.lexicon.look_up(query, sought(query)), without=without)
+        matches = self.index.matches(
+            Question(
+                vector=self.embedder.query(question.text) if legs != "words" else None,
+                slots=question.slots if legs != "vectors" else (),
+                fingerprint=self.fingerprint,
+                filters=filters,
+                limit=limit,
+                expected=expected,
+            )
+        )
+        return question, matches
+
+    def _hit(self, match: Match) -> Hit:
+        body = _body(match)
+        matched = matched_words(f"{match.title}\n{body}", match.matched)
         return Hit(
             id=match.id,
             url=link(match.material, match.anchor, self.base_url),
             title=match.title,
             learns=match.learns,
-            excerpt=excerpt(_body(match), around=around, length=EXCERPT_LENGTH),
+            excerpt=excerpt(body, around=matched, length=EXCERPT_LENGTH),
             similarity=match.similarity,
             type=match.type,
             material=match.material,
+            matched=matched,
         )
 
 
@@ -57,7 +83,3 @@ def _body(match: Match) -> str:
     """The content without its heading, which the title already says."""
     heading, _, body = match.content.partition("\n")
     return body if match.title in heading and body.strip() else match.content
-
-
-def _sought(query: str) -> list[str]:
-    return query.split()

@@ -38,8 +38,9 @@ class Step:
 class Sought:
     """What must be looked up in the index before a question can be understood.
 
-    `readings` are in katakana: every stretch that may be a word written in kana. `words` are normalised words with
-    their reading in katakana: one that the index does not have may be a slip of the keyboard.
+    `readings` are in katakana: every stretch that may be a word written in kana, and how words in kanji are read.
+    `words` are words and compounds as they stand in the question, with their reading in katakana: one that the index
+    does not read so may be a slip of the keyboard.
     """
 
     readings: frozenset[str]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # `sakuin --help` loads none of them
     from sakuin.services.ask_as_agent import AskAsAgent
     from sakuin.services.check_pages import CheckPages
+    from sakuin.services.evaluate import Evaluate
+    from sakuin.services.explain_from_afar import ExplainFromAfar
     from sakuin.services.look_at_library import LookAtLibrary
     from sakuin.services.projects_from_afar import ProjectsFromAfar
     from sakuin.services.push_pages import PushPages
@@ -24,3 +26,5 @@ class Desk:
     check: Callable[[], "CheckPages"]
     look: Callable[[], "LookAtLibrary"]
     projects: Callable[[], "ProjectsFromAfar"]
+    explain: Callable[[], "ExplainFromAfar"]
+    evaluate: Callable[[], "Evaluate"]

@@ -55,7 +55,8 @@ def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
 
 def _document(pushed: "Pushed") -> dict[str, object]:
     pages = [file for file in pushed.files if file.upload.material is not None]
-    learns = [file for file in pushed.files if file.upload.material is None]
+    beside = [file for file in pushed.files if file.upload.material is None]
+    learns = [file for file in beside if file.upload.key.endswith("learns.yml")]
     return {
         "pushed": sum(page.done for page in pages),
         "failed": [
@@ -65,6 +66,7 @@ def _document(pushed: "Pushed") -> dict[str, object]:
         "skipped": pushed.skipped,
         "pages": [{**_file(page), "material": page.upload.material} for page in pages],
         "learns_files": [{**_file(file), "reason": file.reason} for file in learns],
+        "synonyms_files": [{**_file(file), "reason": file.reason} for file in beside if file not in learns],
         "seconds": round(pushed.seconds, 3),
     }
 
@@ -91,7 +93,7 @@ def _show(terminal: Terminal, pushed: "Pushed") -> None:
     found = sum(page.done for page in pages)
     parts = [f"{found} of {len(pages)} pages searchable"]
     if others := len(pushed.files) - len(pages):
-        parts.append(f"{others} learns.yml")
+        parts.append(f"{others} learns.yml or synonyms.yml")
     if pushed.skipped:
         parts.append(f"{pushed.skipped} other files skipped")
     out.print(Text(f"{', '.join(parts)}, in {pushed.seconds:.1f} s", "bold" if not pushed.failed else "bold red"))

@@ -1,6 +1,7 @@
 """How search results look on a terminal, and in a file."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -29,8 +30,22 @@ def show_result(out: Console, number: int, result: Mapping[str, Any]) -> None:
     out.print(Text.assemble(" " * _INDENT, (result["url"], "cyan")), soft_wrap=True)
     for learned in result["learns"]:
         paragraph(out, Text(f"・{learned}"))
-    paragraph(out, Text(result["excerpt"], "dim"))
+    paragraph(out, marked(Text(result["excerpt"], "dim"), result.get("matched", ())))
     out.print()
+
+
+def show_understood(out: Console, answer: Mapping[str, Any]) -> None:
+    """What was searched for, where that is not what was asked."""
+    if said := answer.get("understood_as"):
+        out.print(Text.assemble(("Searched for ", "dim"), f"「{said}」"), soft_wrap=True)
+        out.print()
+
+
+def marked(text: Text, words: Sequence[str]) -> Text:
+    """`text` with the words that matched in bold."""
+    for word in words:
+        text.highlight_regex(f"(?i){re.escape(word)}", "bold")
+    return text
 
 
 def show_nothing(out: Console, answer: Mapping[str, Any]) -> None:

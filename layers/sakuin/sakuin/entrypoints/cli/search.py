@@ -44,8 +44,9 @@ def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
 
 
 def _show(terminal: Terminal, answer: Mapping[str, Any]) -> None:
-    from sakuin.entrypoints.cli.results import show_nothing, show_result
+    from sakuin.entrypoints.cli.results import show_nothing, show_result, show_understood
 
+    show_understood(terminal.out, answer)
     if answer.get("no_good_match") or not answer["results"]:
         show_nothing(terminal.out, answer)
     for number, result in enumerate(answer["results"], 1):

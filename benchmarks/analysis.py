@@ -1,0 +1,102 @@
+"""How long the analyzer takes, beside plain Sudachi over the same text in the same run."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from itertools import count
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from sakuin.domain.language.indexing import index_words
+from sakuin.domain.language.question import KnownWords
+from sakuin.domain.language.understanding import sought, understood
+from sakuin.domain.reading import read_page
+from sudachipy import Dictionary, SplitMode
+
+ROUNDS = 5
+CHUNK = 1000  # characters
+QUESTIONS = (
+    "二次方程式の解の公式ってどうやるの？",
+    "にじほうていしきのかいのこうしき",
+    "x²-7x+12=0 を解きたい",
+    "how do I solve quadratic equations by completing the square?",
+    "等差数列の一搬項",
+    "少なくとも1回は表が出る確率の求め方がよくわからないんだけど教えて",
+)
+LOADING = """
+from time import perf_counter
+began = perf_counter()
+from sakuin.domain.language.understanding import sought, understood
+from sakuin.domain.language.question import KnownWords
+imported = perf_counter()
+understood("へいほうかんせい", KnownWords())
+print(imported - began, perf_counter() - imported)
+"""
+PLAIN_LOADING = """
+from time import perf_counter
+from sudachipy import Dictionary
+began = perf_counter()
+Dictionary(dict="small").tokenizer().tokenize("平方完成")
+print(0, perf_counter() - began)
+"""
+
+
+def main(folder: Path) -> None:
+    """Prints milliseconds and how many times as long as plain Sudachi."""
+    chunks = _chunks(folder)
+    tokenizer = Dictionary(dict="small").tokenizer(mode=SplitMode.A)
+
+    def plainly(text: str) -> None:
+        for line in text.splitlines():
+            list(tokenizer.tokenize(line))
+
+    numbers = count()
+
+    def asked(query: str) -> None:
+        # Never the same question twice: what was read is remembered for a while.
+        query = f"{query} {next(numbers)}"
+        sought(query)
+        understood(query, KnownWords())
+
+    _print(f"a text of {CHUNK} characters", chunks, lambda text: index_words(title="", learns=(), body=text), plainly)
+    _print("a question", QUESTIONS, asked, plainly)
+    imported, first = _loaded(LOADING)
+    _, sudachi = _loaded(PLAIN_LOADING)
+    print(f"{'import':28} {imported * 1000:8.1f} ms")
+    print(f"{'first question':28} {first * 1000:8.1f} ms   {first / sudachi:6.1f} times Sudachi's first")
+
+
+def _chunks(folder: Path) -> list[str]:
+    texts = [
+        item.content for file in sorted(folder.rglob("*.html")) for item in read_page(file.read_bytes()).explanations
+    ]
+    whole = "\n".join(texts)
+    return [whole[start : start + CHUNK] for start in range(0, len(whole) - CHUNK, CHUNK)]
+
+
+def _print(name: str, texts: Sequence[str], ours: Callable[[str], object], plain: Callable[[str], object]) -> None:
+    # By turns: what else the machine does slows both.
+    ours_took, plain_took = [], []
+    for _ in range(ROUNDS + 1):
+        plain_took.append(_seconds(texts, plain))
+        ours_took.append(_seconds(texts, ours))
+    mine, theirs = median(ours_took[1:]), median(plain_took[1:])
+    print(f"{name:28} {mine * 1000:8.2f} ms   {mine / theirs:6.1f} times plain Sudachi ({theirs * 1000:.2f} ms)")
+
+
+def _seconds(texts: Sequence[str], work: Callable[[str], object]) -> float:
+    began = perf_counter()
+    for text in texts:
+        work(text)
+    return (perf_counter() - began) / len(texts)
+
+
+def _loaded(script: str) -> tuple[float, float]:
+    runs = [subprocess.check_output([sys.executable, "-c", script], text=True).split() for _ in range(3)]  # noqa: S603
+    imported, first = min(runs, key=lambda run: float(run[1]))
+    return float(imported), float(first)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "samples"))

@@ -1,0 +1,82 @@
+"""Sakuin's own pipeline without Lambda: a folder of pages through the real services, on the real database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sakuin.adapters.supabase_client import connected
+from sakuin.adapters.supabase_index import SupabaseIndex
+from sakuin.adapters.supabase_lexicon import SupabaseLexicon
+from sakuin.adapters.supabase_search import SupabaseSearch
+from sakuin.domain.material_version import Source, padded
+from sakuin.domain.reading import read_page
+from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint, embedded_text, whole_text
+from sakuin.domain.similarity import calibration_of
+from sakuin.errors import NotFound
+from sakuin.ports import StoredObject
+from sakuin.services.apply_page import ApplyPage
+from sakuin.services.explain import ExplainKnowledge
+from sakuin.services.learns_sources import LearnsSources
+from sakuin.services.search_knowledge import SearchKnowledge
+from sakuin_local.database import running_database
+
+from benchmarks.cached_model import WIDTH, CachedModel
+
+_MAX_PAGE_BYTES = 10_000_000
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The reading side of a `MaterialBucket` over a folder on this machine."""
+
+    root: Path
+
+    def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
+        if not (self.root / key).is_file():
+            raise NotFound(f"{key} is not in {self.root}")
+        return StoredObject((self.root / key).read_bytes(), version_id)
+
+    def current_version(self, key: str) -> str | None:
+        return "1" if (self.root / key).is_file() else None
+
+    def keys(self, prefix: str) -> list[str]:
+        files = (file.relative_to(self.root).as_posix() for file in self.root.rglob("*.html"))
+        return sorted(key for key in files if key.startswith(prefix))
+
+
+@dataclass(frozen=True)
+class Library:
+    """Indexed pages: `texts` are what is embedded of each chunk, by its id."""
+
+    texts: dict[str, str]
+    explain: ExplainKnowledge
+
+
+@contextmanager
+def indexed(folder: Path, model: CachedModel) -> Iterator[Library]:
+    """Every page of a folder, applied as the function that follows the bucket applies it."""
+    with TemporaryDirectory() as data, running_database(Path(data)) as database:
+        bucket = Folder(folder)
+        client = connected(database.rest_url, database.service_key)
+        index = SupabaseIndex(client)
+        learns = LearnsSources(bucket, index, None, "")  # type: ignore[arg-type]
+        fingerprint = Fingerprint(EmbeddingModel(model.name, WIDTH), RECIPE, ANALYZER)
+        apply = ApplyPage(bucket, index, model, learns, fingerprint, _MAX_PAGE_BYTES)  # type: ignore[arg-type]
+        texts: dict[str, str] = {}
+        for number, key in enumerate(bucket.keys("")):
+            material = key.removesuffix(".html")
+            apply.uploaded(material, Source("materials", key, "1", padded(f"{number:06X}")))
+            texts |= _texts(bucket, learns, key, material)
+        search = SupabaseSearch(client, calibration_of(model.name))
+        yield Library(texts, ExplainKnowledge(SearchKnowledge(search, SupabaseLexicon(client), model, fingerprint, "")))
+
+
+def _texts(bucket: Folder, learns: LearnsSources, key: str, material: str) -> dict[str, str]:
+    page = read_page(bucket.read(key, max_bytes=_MAX_PAGE_BYTES).body)
+    written = learns(key, material, page).learns
+    return {
+        f"{material}#{item.anchor}": embedded_text(whole_text(item, written[item.anchor].items, page.title))
+        for item in page.explanations
+    }

@@ -1,0 +1,130 @@
+"""`POST /v1/explain`: how a question was understood, and what each leg made of it.
+
+It stands before the MCP endpoint, in the function that has the dictionary and the embedder, and without FastAPI,
+which that function does not load.
+"""
+
+import json
+import unicodedata
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import anyio.to_thread
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from sakuin.domain.evaluation.explanation import Explanation, Legs, Rule
+from sakuin.domain.knowledge import Filters
+from sakuin.entrypoints.authorization import CHALLENGE, KeyRing, is_authorized
+from sakuin.entrypoints.mcp_arguments import Name, Query, TopK, Type
+from sakuin.errors import Invalid, NotFound, SakuinError, Unavailable
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+# How each kind of search is explained: `ExplainKnowledge`, and `ExplainTool` with an endpoint's id and a tool's name.
+ExplainsKnowledge = Callable[..., Explanation]
+ExplainsTool = Callable[..., Explanation]
+
+PATH = "/v1/explain"
+_STATUS = {NotFound: 404, Invalid: 422, Unavailable: 503}
+_HEADERS = {503: {"Retry-After": "5"}}
+_MAX_BODY = 100_000
+
+
+class FiltersAsked(BaseModel):
+    """Which chunks an agent would have asked for."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    type: Type = None
+    category: Name | None = None
+    level: Name | None = None
+    material: Name | None = None
+
+
+class ExplanationAsked(BaseModel):
+    """A question, and how to ask it. With `tool` it goes to a Search Tool of the endpoint `mcp_id`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    query: Query
+    expected: (
+        Annotated[str, Field(max_length=2000), AfterValidator(lambda id: unicodedata.normalize("NFC", id))] | None
+    ) = None
+    top_k: TopK = 5
+    depth: TopK = 10
+    filters: FiltersAsked = FiltersAsked()
+    legs: Legs = "both"
+    without: Annotated[frozenset[Rule], Field(max_length=20)] = frozenset()
+    tool: Name | None = None
+    mcp_id: Name | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainApp:
+    """The ASGI application of one route, and `otherwise` of all others. `keys` are the admins'."""
+
+    knowledge: ExplainsKnowledge
+    tool: ExplainsTool
+    keys: KeyRing
+    otherwise: App
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"].rstrip("/") != PATH:
+            await self.otherwise(scope, receive, send)
+            return
+        answer = await self._answer(Request(scope, receive))
+        await answer(scope, receive, send)
+
+    async def _answer(self, request: Request) -> JSONResponse:
+        if request.method != "POST":
+            return _refused(405, "Only POST", {"Allow": "POST"})
+        if not await anyio.to_thread.run_sync(is_authorized, dict(request.headers), self.keys):
+            return _refused(401, "Send the header Authorization: Bearer <admin key>", CHALLENGE)
+        body = await request.body()
+        if len(body) > _MAX_BODY:
+            return _refused(413, "That is more than a question needs")
+        try:
+            asked = ExplanationAsked.model_validate(_json(body))
+            explanation = await anyio.to_thread.run_sync(self._explained, asked)
+        except ValidationError as error:
+            return _refused(
+                422, [{"type": one["type"], "loc": ["body", *one["loc"]], "msg": one["msg"]} for one in error.errors()]
+            )
+        except SakuinError as error:
+            status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
+            return _refused(status, str(error), _HEADERS.get(status))
+        return JSONResponse(explanation.as_json())
+
+    def _explained(self, asked: ExplanationAsked) -> Explanation:
+        how: dict[str, Any] = {
+            "expected": asked.expected,
+            "top_k": asked.top_k,
+            "depth": max(asked.top_k, asked.depth),
+            "legs": asked.legs,
+            "without": asked.without,
+        }
+        if asked.tool is None:
+            filters = Filters(**asked.filters.model_dump())
+            return self.knowledge(asked.query, filters=filters, **how)
+        if asked.mcp_id is None:
+            raise Invalid("Say in mcp_id which endpoint the tool belongs to")
+        if asked.filters != FiltersAsked():
+            raise Invalid("A Search Tool has no filters: leave them out")
+        return self.tool(asked.mcp_id, asked.tool, asked.query, **how)
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        raise Invalid("The body is no JSON") from error
+
+
+def _refused(status: int, detail: object, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"detail": detail}, status, headers)

@@ -1,0 +1,154 @@
+"""A reindex stores again what the store has lost, from the vectors that are kept, while the rest goes on answering."""
+
+from typing import Any
+
+import pytest
+from sakuin.domain.search_index_names import namespace
+from sakuin.errors import Unavailable
+
+from tests.tables.conftest import TableWorld, WatchedStore, long
+
+A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
+
+
+def down() -> None:
+    raise Unavailable("turbopuffer did not answer")
+
+
+def indexed(world: TableWorld, document: object) -> tuple[str, str, str]:
+    """A Table that is indexed whole, its tool and its endpoint."""
+    table = world.table(document)
+    tool = world.tool(table, "")
+    endpoint = world.endpoint(tool)
+    world.settle()
+    return table, tool, endpoint
+
+
+def reindexed(world: TableWorld, table: str, tool: str) -> list[tuple[Any, ...]]:
+    """Asks for it and walks; what is to be embedded."""
+    world.call("reindex_tool", tool=tool, user=None)
+    world.walk(world.project, table)
+    asked = list(world.queues.asked)
+    world.queues.asked.clear()
+    return asked
+
+
+def test_a_namespace_that_was_lost_is_built_again_and_no_text_is_embedded_for_it(world: TableWorld) -> None:
+    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+    rows, embedded = world.rows(table).keys(), list(world.embedder.embedded)
+    counted = world.sql("select reading, written, chunks from table_reading where table_id = %s order by 1, 2", table)
+    world.store.delete_namespace(namespace(world.project, table))
+    assert world.found(endpoint) == set()
+    world.queues.asked = reindexed(world, table, tool)
+    world.settle()
+    assert world.status(tool)["state"] == "ready"
+    assert world.found(endpoint) == {"/a", "/b"}
+    assert world.rows(table).keys() == rows
+    assert world.embedder.embedded == embedded
+    assert counted == world.sql(
+        "select reading, written, chunks from table_reading where table_id = %s order by 1, 2", table
+    )
+
+
+def test_the_status_counts_what_is_stored_again(world: TableWorld) -> None:
+    table, tool, _ = indexed(world, {"a": A, "b": B})
+    world.store.delete_namespace(namespace(world.project, table))
+    (_, project, asked, ids) = reindexed(world, table, tool)[0]
+    world.sql(
+        "update tool set metadata = jsonb_set(metadata, '{search_index,heartbeat_at}',"
+        " to_jsonb(now() - interval '1 h')) where id = %s",
+        tool,
+    )
+    world.deliver(("embed", project, asked, ids[:1]))
+    assert counts(world, tool) == ("indexing", 1, 4)
+    world.deliver(("embed", project, asked, ids))
+    assert counts(world, tool) == ("ready", 4, 4)
+
+
+def counts(world: TableWorld, tool: str) -> tuple[Any, ...]:
+    status = world.status(tool)
+    return status["state"], status["indexed_chunks_count"], status["chunks_count"]
+
+
+def test_only_what_is_missing_is_stored_and_the_rest_answers_all_the_while(world: TableWorld) -> None:
+    table, tool, endpoint = indexed(world, {"a": A, "b": B, "c": C})
+    lost = [
+        row[0]
+        for row in world.sql("select turbopuffer_doc_id from chunks where json_pointer = '/b' and table_id = %s", table)
+    ]
+    world.store.delete(namespace(world.project, table), lost[:1])
+    messages = reindexed(world, table, tool)
+    assert [len(message[3]) for message in messages] == [1]
+    assert world.found(endpoint) == {"/a", "/b", "/c"}
+    assert lost[0] not in world.rows(table)
+    world.deliver(messages[0])
+    assert lost[0] in world.rows(table)
+    assert world.status(tool)["state"] == "ready"
+
+
+def test_a_table_that_lost_nothing_is_ready_again_without_a_write(world: TableWorld) -> None:
+    table, tool, _ = indexed(world, {"a": A})
+    rows = world.rows(table)
+    assert reindexed(world, table, tool) == []
+    assert world.status(tool)["state"] == "ready"
+    assert world.rows(table) == rows
+
+
+def test_only_a_reindex_looks_and_only_once(world: TableWorld) -> None:
+    table, tool, _ = indexed(world, {"a": A})
+    world.store = WatchedStore(world.store, before={"ids": down})
+    world.replace(table, {"a": A, "b": B})
+    world.settle()
+    with pytest.raises(Unavailable):
+        reindexed(world, table, tool)
+    assert world.walk(world.project, table).outcome == "walked"
+    world.store = WatchedStore(world.store, before={"ids": down})
+    assert world.walk(world.project, table).outcome == "walked"
+
+
+def test_another_table_s_chunks_are_left_alone(world: TableWorld) -> None:
+    table, tool, _ = indexed(world, {"a": A})
+    other, other_tool, _ = indexed(world, {"a": A})
+    for each in (table, other):
+        world.store.delete_namespace(namespace(world.project, each))
+    world.queues.asked = reindexed(world, table, tool)
+    world.settle()
+    assert (len(world.rows(table)), world.rows(other)) == (2, {})
+    assert world.status(other_tool)["state"] == "ready"
+
+
+def test_a_reindex_that_an_edit_overtakes_is_done_by_the_edit_s_walk(world: TableWorld) -> None:
+    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+    world.store.delete_namespace(namespace(world.project, table))
+    world.call("reindex_tool", tool=tool, user=None)
+    world.replace(table, {"a": A, "b": C})
+    world.settle()
+    assert world.found(endpoint) == {"/a", "/b"}
+    assert world.status(tool)["state"] == "ready"
+
+
+def test_a_reindex_that_is_asked_for_during_the_comparison_is_not_lost(world: TableWorld) -> None:
+    table, tool, endpoint = indexed(world, {"a": A})
+
+    def lost_after_it_was_looked_at() -> None:
+        world.store.real.delete_namespace(namespace(world.project, table))
+        world.call("reindex_tool", tool=tool, user=None)
+
+    world.store = WatchedStore(world.store, after={"ids": lost_after_it_was_looked_at})
+    reindexed(world, table, tool)
+    assert world.found(endpoint) == set()
+    world.queues.index(world.project, table)
+    world.settle()
+    assert world.found(endpoint) == {"/a"}
+
+
+def test_a_comparison_that_dies_half_way_is_finished_by_the_retry(world: TableWorld) -> None:
+    table, tool, endpoint = indexed(world, {"a": A})
+    world.store.delete_namespace(namespace(world.project, table))
+    world.call("reindex_tool", tool=tool, user=None)
+    world.index.lost(table, sorted(world.index.recorded(table).values())[:1])
+    assert not world.index.settle(table)
+    world.queues.index(world.project, table)
+    world.settle()
+    assert (world.found(endpoint), len(world.rows(table))) == ({"/a"}, 2)
+    assert world.status(tool)["state"] == "ready"
