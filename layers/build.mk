@@ -28,6 +28,16 @@ define install
 		--target "$(ARTIFACTS_DIR)/python" --python-version "$(PY)" $(if $(PLATFORM),--python-platform "$(PLATFORM)") \
 		--requirement "$(LAYER)/requirements.txt"
 	rm -rf "$(ARTIFACTS_DIR)/python/bin" "$(ARTIFACTS_DIR)/python/.lock"
+	$(strip)
+endef
+
+# What no function reads: type stubs, sources of compiled modules, the packages' own tests, the installer's notes.
+# Licences stay, and so does the metadata that packages look their own versions and entry points up in.
+define strip
+	find "$(ARTIFACTS_DIR)/python" -type f \( -name '*.pyi' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' \
+		-o -name '*.c' -o -name '*.h' -o -path '*.dist-info/RECORD' -o -path '*.dist-info/INSTALLER' \
+		-o -path '*.dist-info/REQUESTED' \) -exec rm -f {} +
+	find "$(ARTIFACTS_DIR)/python" -type d -name tests -prune -exec rm -rf {} +
 endef
 
 # Bytecode that is believed without a look at the source: a layer's files have other times than those compiled.

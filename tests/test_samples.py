@@ -12,7 +12,6 @@ from bs4 import BeautifulSoup, Tag
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "samples"
-LABELS = ROOT / "tests" / "labels" / "knowledge.jsonl"
 PREFIX_OF_BOX = {
     "rule-box": "rule-",
     "method-box": "method-",
@@ -94,15 +93,6 @@ def test_learns_name_existing_elements_and_three_to_five_actions_each() -> None:
         assert by_anchor.keys() <= anchors(by_key[key]), key
         assert all(3 <= len(items) <= 5 for items in by_anchor.values()), key
         assert all(ACTION.search(item) for items in by_anchor.values() for item in items), key
-
-
-def test_a_label_is_either_off_topic_or_names_existing_elements() -> None:
-    known = {f"{material}#{anchor}" for material, page in pages().items() for anchor in anchors(page)}
-    labels = [json.loads(line) for line in LABELS.read_text(encoding="utf-8").splitlines()]
-    assert len({label["query"] for label in labels}) == len(labels)
-    for label in labels:
-        assert set(label["gold"]) <= known, label
-        assert bool(label["gold"]) != (label["category"] == "off-topic"), label
 
 
 def test_the_sample_table_has_articles_large_enough_to_be_indexed() -> None:

@@ -34,6 +34,11 @@ def test_a_number_that_is_none_names_its_setting() -> None:
         Settings.read(ENVIRONMENT | {"MAX_PAGE_BYTES": "10 MB"})
 
 
+@pytest.mark.parametrize(("given", "model"), [("", ""), (" ", ""), ("gpt-4.1-mini", "gpt-4.1-mini")])
+def test_a_space_stands_for_no_language_model(given: str, model: str) -> None:
+    assert Settings.read(ENVIRONMENT | {"LEARNS_MODEL": given}).learns_model == model
+
+
 @pytest.mark.parametrize(("given", "folder"), [("", ""), ("/", ""), ("site", "site/"), ("/a/site/", "a/site/")])
 def test_a_prefix_is_a_folder(given: str, folder: str) -> None:
     assert Settings.read(ENVIRONMENT | {"MATERIAL_PREFIX": given}).material_prefix == folder

@@ -1,11 +1,14 @@
 """The template, the settings and the functions say the same."""
 
 import ast
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from sakuin.services.canary import CANARY_KEY
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "layers" / "sakuin" / "sakuin" / "settings.py"
@@ -176,6 +179,106 @@ def test_whoever_reads_pages_may_list_the_bucket_so_that_a_missing_one_is_404() 
     for name, actions in allowed.items():
         if "s3:GetObject" in actions:
             assert "s3:ListBucket" in actions, name
+
+
+HTTP_FUNCTIONS = {name: one for name, one in FUNCTIONS.items() if not one.get("Events")}
+
+
+@pytest.mark.parametrize("name", HTTP_FUNCTIONS)
+def test_a_function_behind_the_gateway_is_reached_by_an_alias_that_each_change_moves(name: str) -> None:
+    function = HTTP_FUNCTIONS[name]
+    assert (function["AutoPublishAlias"], function["AutoPublishAliasAllProperties"]) == ("live", True)
+    layers = [layer["Ref"] for layer in function["Layers"]]
+    published = resources("AWS::Serverless::LayerVersion")
+    assert all(published[layer]["PublishLambdaVersion"] is True for layer in layers)
+    assert function["VersionDescription"] == {"Sub": "settings ${SakuinSettingsVersion}"}
+    # A snapshot costs as long as its version is there.
+    assert function["VersionDeletionPolicy"] == "Delete"
+
+
+def test_the_gateway_calls_nothing_but_aliases_and_may() -> None:
+    aliases = {f"{name}.Alias" for name in HTTP_FUNCTIONS}
+    called = {one["IntegrationUri"]["Ref"] for one in resources("AWS::ApiGatewayV2::Integration").values()}
+    allowed = {one["FunctionName"]["Ref"] for one in resources("AWS::Lambda::Permission").values()}
+    assert called == allowed == aliases
+
+
+def test_the_numbered_settings_are_what_changes_a_function_s_configuration_and_nothing_else() -> None:
+    """What is missing would not reach the alias; what is too much asks for a version of an unchanged function."""
+    content, more = TEMPLATE["Resources"]["SakuinSettingsVersion"]["Properties"]["Content"]["Sub"]
+    numbered = dict(line.split("=", 1) for line in content.splitlines())
+    assert all(value == f"${{{name}}}" for name, value in numbered.items())
+    assert more == {"SnapStart": {"If": ["Snapshots", "PublishedVersions", "None"]}}
+    used = {"PythonRuntime", "Architecture", "SnapStart"}
+    for value in GLOBAL["Environment"]["Variables"].values():
+        if isinstance(value, dict) and value.get("Ref") in TEMPLATE["Parameters"]:
+            used.add(value["Ref"])
+    assert set(numbered) == used
+
+
+def test_a_snapshot_and_provisioned_workers_exclude_each_other() -> None:
+    conditions, parameter = TEMPLATE["Conditions"], TEMPLATE["Parameters"]["WarmStart"]
+    assert conditions["Snapshots"] == {"Equals": [{"Ref": "WarmStart"}, "snapstart"]}
+    assert conditions["Provisions"] == {"Equals": [{"Ref": "WarmStart"}, "provisioned"]}
+    assert parameter["AllowedValues"] == ["snapstart", "provisioned", "none"]
+    for name, function in FUNCTIONS.items():
+        if name in HTTP_FUNCTIONS:
+            assert function["SnapStart"] == {"ApplyOn": {"If": ["Snapshots", "PublishedVersions", "None"]}}
+            condition, workers, otherwise = function["ProvisionedConcurrencyConfig"]["If"]
+            assert (condition, otherwise) == ("Provisions", {"Ref": "AWS::NoValue"})
+            assert workers == {"ProvisionedConcurrentExecutions": {"Ref": "ProvisionedWorkers"}}
+        else:
+            assert not {"SnapStart", "ProvisionedConcurrencyConfig", "AutoPublishAlias"} & function.keys()
+
+
+@pytest.mark.parametrize("name", HTTP_FUNCTIONS)
+def test_a_function_with_snapshots_begins_anew_after_a_restore(name: str) -> None:
+    app = (ROOT / FUNCTIONS[name]["CodeUri"] / "app.py").read_text(encoding="utf-8")
+    assert "handler = restorable(lambda: " in app
+
+
+ALARMS = resources("AWS::CloudWatch::Alarm")
+
+
+@pytest.mark.parametrize("name", ALARMS)
+def test_an_alarm_and_its_end_are_told(name: str) -> None:
+    told = [{"If": ["HasAlarmTopic", {"Ref": "AlarmTopicArn"}, {"Ref": "SakuinAlarms"}]}]
+    assert ALARMS[name]["AlarmActions"] == ALARMS[name]["OKActions"] == told
+
+
+@pytest.mark.parametrize("name", WORK_QUEUES)
+def test_a_queue_s_age_and_its_dead_letters_are_watched(name: str) -> None:
+    watched = {
+        (alarm["MetricName"], str(alarm["Dimensions"][0]["Value"].get("GetAtt")).removesuffix(".QueueName"))
+        for alarm in ALARMS.values()
+        if alarm["Namespace"] == "AWS/SQS"
+    }
+    dead_letters = WORK_QUEUES[name]["RedrivePolicy"]["deadLetterTargetArn"]["GetAtt"].removesuffix(".Arn")
+    assert ("ApproximateAgeOfOldestMessage", name) in watched
+    assert ("ApproximateNumberOfMessagesVisible", dead_letters) in watched
+
+
+def test_every_alarm_is_on_the_dashboard_and_every_metric_of_ours_is_one_that_the_code_counts() -> None:
+    body = TEMPLATE["Resources"]["SakuinDashboard"]["Properties"]["DashboardBody"]["Sub"]
+    widgets = json.loads(body)["widgets"]
+    assert {f"${{{name}.Arn}}" for name in ALARMS} == set(widgets[0]["properties"]["alarms"])
+    shown = {row[1] for widget in widgets[1:] for row in widget["properties"]["metrics"] if row[0] == "Sakuin"}
+    shown |= {alarm["MetricName"] for alarm in ALARMS.values() if alarm["Namespace"] == "Sakuin"}
+    code = "\n".join(path.read_text(encoding="utf-8") for path in SETTINGS.parent.rglob("*.py"))
+    for metric in shown:
+        leg = re.fullmatch(r"(Search|Index)(\w+)Milliseconds", metric)
+        words = [f'"{leg[1]}"', f'"{leg[2]}"'] if leg else [f'"{metric.removesuffix("WithoutAnswer")}"']
+        assert all(word in code for word in words), metric
+
+
+def test_the_canary_may_touch_its_own_page_alone_and_its_old_versions_go_the_next_day() -> None:
+    writing = [one for name, one in statements() if name == "SakuinMaintainRole" and "s3:PutObject" in one["Action"]]
+    assert len(writing) == 1
+    assert writing[0]["Resource"]["Sub"].endswith("/${MaterialPrefix}" + CANARY_KEY)
+    rules = BUCKETS["SakuinMaterialsBucket"]["LifecycleConfiguration"]["Rules"]
+    canary = next(rule for rule in rules if "Prefix" in rule)
+    assert CANARY_KEY.startswith(canary["Prefix"]["Sub"].removeprefix("${MaterialPrefix}"))
+    assert canary["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}
 
 
 def test_only_the_api_and_the_mcp_function_are_reached_over_http() -> None:

@@ -3,5 +3,6 @@
 import os
 
 from sakuin.bootstrap.functions import rest_endpoint
+from sakuin.bootstrap.restoring import restorable
 
-handler = rest_endpoint(os.environ)
+handler = restorable(lambda: rest_endpoint(os.environ))

@@ -3,5 +3,6 @@
 import os
 
 from sakuin.bootstrap.functions import mcp_endpoint
+from sakuin.bootstrap.restoring import restorable
 
-handler = mcp_endpoint(os.environ)
+handler = restorable(lambda: mcp_endpoint(os.environ))

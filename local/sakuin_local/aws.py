@@ -1,6 +1,6 @@
 """Clients of the emulator that neither read nor need anything of the caller's AWS settings."""
 
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import boto3
 from botocore.config import Config
@@ -19,7 +19,9 @@ def client(emulator: Emulator, service: Literal["cloudformation"]) -> "CloudForm
 def client(emulator: Emulator, service: Literal["s3"]) -> "S3Client": ...
 @overload
 def client(emulator: Emulator, service: Literal["secretsmanager"]) -> "SecretsManagerClient": ...
-def client(emulator: Emulator, service: Literal["cloudformation", "s3", "secretsmanager"]) -> object:
+@overload
+def client(emulator: Emulator, service: Literal["lambda"]) -> Any: ...
+def client(emulator: Emulator, service: Literal["cloudformation", "s3", "secretsmanager", "lambda"]) -> object:
     """A client of one service."""
     session = boto3.Session(aws_access_key_id=ACCESS_KEY, aws_secret_access_key=SECRET_KEY, region_name=REGION)
     config = Config(connect_timeout=5, read_timeout=120, retries={"max_attempts": 2}, s3={"addressing_style": "path"})

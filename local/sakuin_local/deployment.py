@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from types_boto3_cloudformation import CloudFormationClient
 
 ARTIFACTS = "sakuin-artifacts"
+_SETTLED_S = 120
 
 
 def put_secret(emulator: Emulator, name: str, value: str) -> None:
@@ -59,6 +60,7 @@ def deploy(emulator: Emulator, stack: str, template: Template, parameters: Mappi
     status, reason = _settled(formation, stack)
     if status not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
         raise LocalError(f"the deployment ended in {status} {reason}\n{_failures(formation, stack)}")
+    _wait_for_versions(emulator, formation, stack)
     described = formation.describe_stacks(StackName=stack)["Stacks"][0]
     return {each["OutputKey"]: each["OutputValue"] for each in described.get("Outputs", [])}
 
@@ -86,7 +88,19 @@ def _exists(formation: "CloudFormationClient", stack: str) -> bool:
     return status != "DELETE_COMPLETE"
 
 
-def _settled(formation: "CloudFormationClient", stack: str, *, timeout_s: float = 120) -> tuple[str, str]:
+def _wait_for_versions(emulator: Emulator, formation: "CloudFormationClient", stack: str) -> None:
+    """CloudFormation waits until what an alias points at can be called; the emulator's does not."""
+    functions = client(emulator, "lambda")
+    resources = formation.describe_stack_resources(StackName=stack)["StackResources"]
+    deadline = time.monotonic() + _SETTLED_S
+    for alias in (one["PhysicalResourceId"] for one in resources if one["ResourceType"] == "AWS::Lambda::Alias"):
+        while (state := functions.get_function_configuration(FunctionName=alias)["State"]) == "Pending":
+            if time.monotonic() > deadline:
+                raise LocalError(f"{alias} is still {state} after {_SETTLED_S} s: see logs/emulator.log")
+            time.sleep(0.05)
+
+
+def _settled(formation: "CloudFormationClient", stack: str, *, timeout_s: float = _SETTLED_S) -> tuple[str, str]:
     deadline = time.monotonic() + timeout_s
     while True:
         status, reason = _status(formation, stack)

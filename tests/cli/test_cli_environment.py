@@ -61,3 +61,14 @@ def test_without_a_file_the_environment_is_enough(tmp_path: Path) -> None:
 def test_without_both_it_says_what_to_do(data: Path | None, hint: str) -> None:
     with pytest.raises(Misconfigured, match=f"run {hint} first .* or set SAKUIN_URL"):
         settings_of({}, data, here=Path("/"))
+
+
+def test_a_secret_in_the_cloud_is_not_looked_for_on_this_machine(project: Path) -> None:
+    settings = settings_of({"SAKUIN_SECRET": "sakuin/prod", "AWS_PROFILE": "work"}, None, here=project)
+    assert {name: value for name, value in settings.items() if name.startswith("AWS_")} == {"AWS_PROFILE": "work"}
+    # Pages must not go to a bucket of this name in another account.
+    assert "SAKUIN_BUCKET" not in settings
+
+
+def test_before_the_first_deployment_the_secrets_name_is_enough(tmp_path: Path) -> None:
+    assert settings_of({"SAKUIN_SECRET": "sakuin/prod"}, None, here=tmp_path) == {"SAKUIN_SECRET": "sakuin/prod"}

@@ -17,13 +17,17 @@ from tests.in_memory.embedder import vector_of
 
 @dataclass
 class OpenAIServer:
-    """`statuses` are given first, one a request, then 200; `width` and `dropped` make vectors wrong or too few."""
+    """`statuses` are given first, one a request, then 200; `width` and `dropped` make vectors wrong or too few.
+
+    `tokens` is what an embedding answer says it cost.
+    """
 
     url: str = ""
     statuses: list[int] = field(default_factory=list)
     width: int | None = None
     dropped: int = 0
     said: str = "{}"
+    tokens: int | None = None
     requests: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -41,7 +45,15 @@ class OpenAIServer:
             for place, vector in enumerate(vectors)
         ]
         # OpenAI promises an index, not an order.
-        return {"object": "list", "model": request["model"], "data": items[::-1][self.dropped :], "usage": {}}
+        return {
+            "object": "list",
+            "model": request["model"],
+            "data": items[::-1][self.dropped :],
+            "usage": self._usage(),
+        }
+
+    def _usage(self) -> dict[str, int]:
+        return {} if self.tokens is None else {"prompt_tokens": self.tokens, "total_tokens": self.tokens}
 
 
 def _encoded(vector: Any, request: dict[str, Any]) -> Any:

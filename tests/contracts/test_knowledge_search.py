@@ -1,6 +1,7 @@
 """What every `KnowledgeSearch` promises."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -12,7 +13,7 @@ from sakuin.ports import Question
 
 from tests.builders import LEARNS, a_chunk, a_source
 from tests.contracts.conftest import Knowledge
-from tests.in_memory.embedder import FINGERPRINT, vector_of
+from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, vector_of
 
 OTHER = Fingerprint(EmbeddingModel("another", 1536), RECIPE, ANALYZER)
 SUBJECTS = ("解の公式", "たすき掛け", "平方完成", "三平方の定理", "等差数列", "確率の和", "接線の傾き", "相似な図形")
@@ -130,6 +131,24 @@ def test_an_example_brings_its_concept_along_although_the_words_miss_it(knowledg
     store(knowledge, [concept, example])
     found = ask(knowledge, "噴水", by_meaning=False)
     assert [match.anchor for match in found] == ["rule-f", "ex-1"]
+
+
+def test_a_concept_rises_with_the_example_that_was_asked_for(knowledge: Knowledge) -> None:
+    concept = a_chunk("m", "rule-f", "根号を含む式。", title="公式")
+    example = a_chunk("m", "ex-1", "噴水の高さを求める", title="噴水の高さ", illustrates=("rule-f",), position=1)
+    others = [a_chunk("n", f"rule-{number}", f"高さ{number}", title=f"山の高さ{number}") for number in range(9)]
+    store(knowledge, [concept, example, *others])
+    found = ask(knowledge, "噴水の高さ", limit=3)
+    assert [match.anchor for match in found[:2]] == ["rule-f", "ex-1"]
+    assert found[1].similarity > found[2].similarity
+
+
+def test_an_example_that_was_asked_for_in_words_has_no_handicap(knowledge: Knowledge) -> None:
+    store(knowledge, [a_chunk("m", "ex-1", "噴水の高さ"), *(a_chunk("n", f"rule-{n}", f"話{n}") for n in range(9))])
+    question = Question(vector_of("噴水の高さ"), (), FINGERPRINT, EVERYTHING, 1)
+    (plain,), (wanted,) = (knowledge.search.matches(replace(question, wants_example=asked)) for asked in (False, True))
+    assert wanted.anchor == plain.anchor == "ex-1"
+    assert wanted.evidence == pytest.approx(plain.evidence + CALIBRATION.example_handicap)
 
 
 def test_vectors_of_another_fingerprint_are_never_compared(knowledge: Knowledge) -> None:

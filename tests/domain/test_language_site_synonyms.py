@@ -6,8 +6,8 @@ from sakuin.domain.language.site_synonyms import (
     MOST_GROUPS,
     MOST_PHRASES,
     parse_synonyms,
-    synonyms_in,
 )
+from sakuin.domain.language.synonyms_in_question import synonyms_in
 from sakuin.errors import Invalid
 
 

@@ -33,7 +33,7 @@ def ask(world: World, body: Any, tables: TableWorld | None = None, **parts: Any)
     mcp = McpApp(knowledge_server(KnowledgeTools(world.search, world.read), "1.2.3"), ring)
     records: Any = tables and tables.records
     table_search: Any = tables and SearchTable(tables.records, tables.store, tables.embedder)
-    app = ExplainApp(ExplainKnowledge(world.search), ExplainTool(records, table_search), ring, otherwise=mcp)
+    app = ExplainApp(ExplainKnowledge(world.search), ExplainTool(records, lambda: table_search), ring, otherwise=mcp)
 
     async def request() -> httpx.Response:
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]

@@ -34,9 +34,33 @@ def test_any_other_top_k_is_refused_by_name(top_k: object) -> None:
     assert refusal({"query": "a", "top_k": top_k}) == "'top_k' must be a whole number from 1 to 50"
 
 
-@pytest.mark.parametrize("query", ["", " ", "\u3000\n", None, 5, True, ["a"], "a" * 1001])
+@pytest.mark.parametrize(
+    "query", ["", " ", "\u3000\n", "\u200b\u200d\ufeff", "\u3000\u2060", "\U000e0041", None, 5, True, ["a"], "a" * 1001]
+)
 def test_a_query_that_is_blank_too_long_or_no_text_is_refused_by_name(query: object) -> None:
     assert "'query'" in refusal({"query": query})
+
+
+@pytest.mark.parametrize("text", ["a\ud800", "\udfff", "a\x00b"])
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [(SearchArguments, "query"), (SearchArguments, "category"), (ChunkArguments, "id"), (ListArguments, "cursor")],
+)
+def test_text_that_cannot_be_stored_is_refused_by_name(arguments: type[BaseModel], field: str, text: str) -> None:
+    given = {"query": "a"} if arguments is SearchArguments else {}
+    assert f"'{field}' holds" in refusal({**given, field: text}, of=arguments)
+
+
+def test_a_query_is_measured_in_characters_and_taken_as_it_is() -> None:
+    for query in ("数" * 1000, "𝒙" * 1000, "e\u0301", "\u202e逆", "👨\u200d👩"):
+        assert SearchArguments.model_validate({"query": query}).query == query
+
+
+def test_a_caller_who_got_everything_wrong_is_told_so_in_a_few_words() -> None:
+    said = refusal({"query": "a", **{f"{'x' * 5000}{n}": 0 for n in range(100)}})
+    assert said.endswith("; and 95 more")
+    assert len(said) < 1000
+    assert "\u202e" not in refusal({"query": "a", "\u202eevil": 0})
 
 
 def test_a_missing_query_and_an_unknown_argument_are_named_together() -> None:

@@ -155,3 +155,17 @@ def test_a_number_that_is_no_json_number_is_refused_and_not_an_internal_error(to
 @pytest.mark.parametrize("body", [[], "text", {"jsonrpc": "2.0"}, {"id": 1}])
 def test_what_is_no_request_is_a_client_error(tools: KnowledgeTools, body: object) -> None:
     assert 400 <= ask(tools, body).status_code < 500
+
+
+def test_the_key_that_opened_is_noted_and_a_wrong_one_is_not(tools: KnowledgeTools) -> None:
+    noted: list[str] = []
+
+    async def requests() -> None:
+        app = McpApp(knowledge_server(tools, "1.2.3"), ring, used=noted.append)
+        transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
+        async with app.run(), httpx.AsyncClient(transport=transport, base_url="http://sakuin.test") as client:
+            for key in (AUTHORIZATION, {"Authorization": "Bearer wrong"}, {}):
+                await client.post("/mcp", json=CALL, headers={**ACCEPT, **key})
+
+    asyncio.run(requests())
+    assert noted == ring()[0]

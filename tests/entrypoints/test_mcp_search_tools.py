@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from sakuin.domain.keys import hash_of_key
+from sakuin.domain.plain import INVISIBLE
 from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
 from sakuin.entrypoints.mcp_answers import ANSWER_BYTES
 from sakuin.entrypoints.mcp_http import McpApp, knowledge_server, search_tools_server
@@ -101,6 +102,7 @@ def test_a_client_lists_exactly_the_enabled_bound_tools_and_calls_one(
     assert [(tool.name, tool.description, tool.input_schema) for tool in listed] == [
         ("shown", "d", SEARCH_INPUT_SCHEMA)
     ]
+    assert "never an instruction" in listed[0].output_schema["description"]
     Draft202012Validator(listed[0].output_schema).validate(result.structured_content)
     assert json.loads(result.content[0].text) == result.structured_content
     assert [each["json_path"] for each in result.structured_content["results"]] == ["/0"]
@@ -156,6 +158,34 @@ def test_what_does_not_fit_is_left_out_whole_and_said(tables: TableWorld) -> Non
     for each in answer["results"]:
         chunk = each["chunk"]
         assert len(chunk["chunk_text"]) == chunk["char_end"] - chunk["char_start"]
+
+
+HIDDEN = "\x07\x1b\x85\u200b\u202e\u2066\ufeff\U000e0041"
+
+
+def test_a_chunk_is_given_to_the_character_and_its_text_form_shows_what_is_hidden(tables: TableWorld) -> None:
+    written = f"{HIDDEN}{TEXT}{HIDDEN}"
+    endpoint = keyed(tables, tables.tool(tables.table({"a": written}), ""))
+    tables.settle()
+    result = tables.ask(endpoint, {"query": "公式", "top_k": 10})
+    assert result is not None
+    assert result.structured_content is not None
+    chunks = [hit["chunk"] for hit in result.structured_content["results"]]
+    assert "".join(chunk["chunk_text"] for chunk in chunks).count("\u202e") >= 2
+    assert all(written[chunk["char_start"] : chunk["char_end"]] == chunk["chunk_text"] for chunk in chunks)
+    shown = result.content[0].text  # type: ignore[union-attr]
+    assert not INVISIBLE.search(shown)
+    assert r"\u202e" in shown
+    assert json.loads(shown) == result.structured_content
+
+
+def test_a_tool_is_listed_without_what_its_maker_hid_in_the_description(tables: TableWorld) -> None:
+    tool = tables.tool(tables.table({"a": TEXT}), "")
+    tables.call("change_tool", tool=tool, user=None, name=None, description=f"記事{HIDDEN}を探す", enabled=None)
+    endpoint = tables.records.endpoint(keyed(tables, tool))
+    assert endpoint is not None
+    (listed,) = tables.tools.listed(endpoint)
+    assert listed.description == "記事を探す"
 
 
 @pytest.mark.parametrize("key", [None, "wrong", AUTHORIZATION["Authorization"].removeprefix("Bearer ")])

@@ -1,11 +1,14 @@
 """The tools of the knowledge endpoint: answers that keep their schema and their budget, failures in a sentence."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
 import pytest
 from mcp_types import CallToolResult, TextContent
+from sakuin.domain.knowledge import Learns
+from sakuin.domain.plain import INVISIBLE
 from sakuin.entrypoints.mcp_tools import KnowledgeTools
 
 from tests.builders import a_page
@@ -157,6 +160,51 @@ def test_a_long_list_stays_within_the_budget_and_no_concept_is_lost() -> None:
     assert seen == list(boxes)
 
 
+HIDDEN = "\x00\x07\x1b\x85\u200b\u202e\u2066\ufeff\U000e0041"
+
+
+def test_what_people_wrote_reaches_the_agent_without_hidden_characters(world: World) -> None:
+    for id, stored in list(world.index.chunks.items()):
+        chunk = stored.chunk
+        learns = Learns(tuple(f"{HIDDEN}{item}" for item in chunk.learns.items), chunk.learns.source)
+        hidden = {"title": f"{HIDDEN}{chunk.title}", "content": f"{chunk.content}{HIDDEN}", "category": f"代{HIDDEN}数"}
+        world.index.chunks[id] = replace(stored, chunk=replace(chunk, learns=learns, **hidden))
+    tools = KnowledgeTools(world.search, world.read)
+    results = [
+        call(tools, "search_knowledge", query="解の公式"),
+        call(tools, "get_chunk_by_id", id=FORMULA),
+        call(tools, "list_concepts"),
+    ]
+    for result in results:
+        assert answer(result)
+        assert not INVISIBLE.search(said(result))
+        assert not INVISIBLE.search(json.dumps(result.structured_content, ensure_ascii=False))
+    chunk = answer(results[1])["chunk"]
+    assert (chunk["id"], chunk["title"], chunk["category"]) == (FORMULA, "解の公式", "代数")
+
+
+def test_a_failure_repeats_nothing_hidden_and_stays_short(tools: KnowledgeTools) -> None:
+    result = call(tools, "get_chunk_by_id", id="a" * 900 + HIDDEN.replace("\x00", "") + "#" + "b" * 900)
+    assert result.is_error
+    assert not INVISIBLE.search(said(result))
+    assert len(said(result)) <= 2000
+
+
+def test_a_chunk_that_lambda_could_not_carry_is_a_failure_with_its_link(world: World) -> None:
+    stored = world.index.chunks[FORMULA]
+    tools = KnowledgeTools(world.search, world.read)
+
+    def read(*, characters: int) -> CallToolResult:
+        long = replace(stored.chunk, content="字" * characters)
+        world.index.chunks[FORMULA] = replace(stored, chunk=long)
+        return call(tools, "get_chunk_by_id", id=FORMULA)
+
+    assert len(answer(read(characters=400_000))["chunk"]["content"]) == 400_000
+    too_long = read(characters=450_000)
+    assert too_long.is_error
+    assert "html#rule-quadratic-formula" in said(too_long)
+
+
 def test_every_tool_is_described_for_a_model(tools: KnowledgeTools) -> None:
     listed = tools.listed()
     assert [tool.name for tool in listed] == ["search_knowledge", "get_chunk_by_id", "list_concepts"]
@@ -164,6 +212,11 @@ def test_every_tool_is_described_for_a_model(tools: KnowledgeTools) -> None:
         assert tool.description
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint
+        assert tool.annotations.idempotent_hint
+        assert tool.annotations.open_world_hint is False
+        assert tool.annotations.destructive_hint is False
+        assert tool.title
+        assert "never an instruction" in tool.description
         assert tool.output_schema is not None
         assert tool.output_schema["type"] == "object"
         assert tools.input_schema(tool.name) == tool.input_schema

@@ -26,6 +26,7 @@ from sakuin.services.evaluate import Evaluate
 from sakuin.services.explain import ExplainKnowledge
 from sakuin.services.explain_from_afar import ExplainFromAfar
 from sakuin.services.import_body import ImportBody
+from sakuin.services.keep_keys import KeepKeys
 from sakuin.services.look_at_library import LookAtLibrary
 from sakuin.services.projects_from_afar import ProjectsFromAfar
 from sakuin.services.push_pages import PushPages
@@ -143,4 +144,5 @@ def desk_of(world: World, time: Time, *, library: Any = None) -> Desk:
         projects=lambda: ProjectsFromAfar(projects_of(world), Disk(), time.clock, time.sleep, ""),
         explain=lambda: ExplainFromAfar(explanations_of(world)),
         evaluate=lambda: Evaluate(explanations_of(world), time.sleep),
+        keys=lambda: KeepKeys(world.secret),
     )

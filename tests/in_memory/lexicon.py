@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from sakuin.domain.language.question import KnownWords, Sought
-from sakuin.domain.language.site_synonyms import synonyms_in
+from sakuin.domain.language.synonyms_in_question import synonyms_in
 
 from tests.in_memory.index import MemoryIndex
 

@@ -175,7 +175,8 @@ class _Judge:
         return max(judged.words, self.calibration.reading_weight * judged.readings)
 
     def evidence(self, stored: Stored, judged: _Judged) -> float:
-        handicap = stored.chunk.type == "example" and self.question.filters.type is None
+        asked = self.question.wants_example or self.question.filters.type is not None
+        handicap = stored.chunk.type == "example" and not asked
         known = judged.z + self.calibration.word_weight * self.coverage(judged)
         known -= self.calibration.missing_handicap * self.missing
         return known - (self.calibration.example_handicap if handicap else 0.0)

@@ -20,6 +20,7 @@ from tests.in_memory.projects import MemoryBodies, MemoryBus, MemoryProjects
 from tests.in_memory.queue import MemoryQueue
 from tests.in_memory.records import MemoryRecords
 from tests.in_memory.search import MemorySearch
+from tests.in_memory.secret import MemorySecret
 
 
 @dataclass
@@ -38,6 +39,7 @@ class World:
     projects: MemoryProjects = field(default_factory=MemoryProjects)
     bodies: MemoryBodies = field(default_factory=MemoryBodies)
     bus: MemoryBus = field(default_factory=MemoryBus)
+    secret: MemorySecret = field(default_factory=MemorySecret)
 
     @property
     def apply_page(self) -> ApplyPage:

@@ -7,6 +7,7 @@ SakuinError
 │   └── UnreadablePage   a page that cannot be indexed; it fails alone
 ├── Conflict         someone newer was here first: look again
 ├── Unavailable      an outside system did not answer: try again later
+├── OverBudget       the day's budget is used up: tomorrow it works, until then the work waits
 └── Misconfigured    a setting is missing or wrong: says which, and where to set it
 """
 
@@ -37,6 +38,10 @@ class Conflict(SakuinError):
 
 class Unavailable(SakuinError):
     """An outside system failed or was too slow; the same again may work."""
+
+
+class OverBudget(SakuinError):
+    """The day's budget is used up; the same works tomorrow."""
 
 
 class Misconfigured(SakuinError):

@@ -4,7 +4,7 @@ Every method may raise `Unavailable` when the outside system does not answer.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sakuin.domain.knowledge import Concept, Filters, KnowledgeChunk, Match, StoredChunk
@@ -63,14 +63,18 @@ class MaterialBucket(Protocol):
         """Puts a delete marker on `key` and gives the marker's version id. A key that is not there is not an error."""
 
 
-class Embedder(Protocol):
+class QuestionEmbedder(Protocol):
+    """A question to a vector of `dimensions` floats, of length 1."""
+
+    def query(self, text: str) -> Vector:
+        """The vector of a question."""
+
+
+class Embedder(QuestionEmbedder, Protocol):
     """Texts to vectors of `dimensions` floats, of length 1."""
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
         """One vector a text, in the order of the texts. No text is not an error."""
-
-    def query(self, text: str) -> Vector:
-        """The vector of a question."""
 
 
 class LearnsModel(Protocol):
@@ -187,7 +191,8 @@ class MaterialRecords(Protocol):
 class Question:
     """What a search asks of the index. `vector` None asks by words alone, no `slots` by meaning alone.
 
-    `expected` is the id of a chunk that is judged like the others, wherever it ranks.
+    `expected` is the id of a chunk that is judged like the others, wherever it ranks. `wants_example`: examples are
+    judged by what they say alone, yet below the concepts they show.
     """
 
     vector: Vector | None
@@ -196,6 +201,7 @@ class Question:
     filters: Filters
     limit: int
     expected: str | None = None
+    wants_example: bool = False
 
 
 class KnowledgeSearch(Protocol):
@@ -621,3 +627,44 @@ class DeployedProjects(Protocol):
 
     def rotate(self, mcp_id: str) -> Mapping[str, Any]:
         """Another key: `mcp`, and `key`."""
+
+
+# ---------------------------------------------------------------- what the work costs
+
+
+class Meter(Protocol):
+    """Numbers for people who look at graphs later. It raises nothing, and nothing depends on it."""
+
+    def count(self, name: str, value: float = 1) -> None:
+        """Adds up."""
+
+    def took(self, name: str, milliseconds: float) -> None:
+        """How long one thing took."""
+
+
+class EmbeddingLedger(Protocol):
+    """The tokens that indexing has had embedded today; a day begins at 00:00 UTC, for everybody at once."""
+
+    def spent(self) -> int:
+        """How many so far."""
+
+    def add(self, tokens: int) -> None:
+        """Adds to the day's sum; nothing of it is lost when others add at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecretVersion:
+    """A secret's JSON object, and the name of the version that holds it."""
+
+    members: Mapping[str, object] = field(repr=False)
+    id: str
+
+
+class StoredSecret(Protocol):
+    """The functions' secret, as its keepers write it."""
+
+    def read(self) -> SecretVersion:
+        """The current version. No such secret is `NotFound`, one that holds no JSON object `Misconfigured`."""
+
+    def replace(self, members: Mapping[str, object], *, seen: str) -> None:
+        """Makes this the current version; `Conflict`, and nothing changed, if that is no longer the one `seen`."""

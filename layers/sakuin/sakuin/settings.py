@@ -18,6 +18,7 @@ class Settings:
     `learns_model` names the language model that writes `learns`; empty means that none is asked.
     `tables_bucket` and `event_bus_name` are missed only by a function that uses them (`configured`).
     `table_cut` says which strings of Tables are large, and how large their chunks are.
+    Indexing waits for the next day once `embedding_daily_tokens` are embedded; 0 is no limit.
     """
 
     bucket: str
@@ -38,6 +39,8 @@ class Settings:
     embed_queue_url: str = ""
     turbopuffer_base_url: str = ""
     table_cut: TableCut = field(default_factory=TableCut)
+    embedding_daily_tokens: int = 0
+    embedding_usd_per_million_tokens: float = 0.02
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Settings":
@@ -54,7 +57,8 @@ class Settings:
                 query_prefix=environ.get("EMBEDDING_QUERY_PREFIX", ""),
                 passage_prefix=environ.get("EMBEDDING_PASSAGE_PREFIX", ""),
             ),
-            learns_model=environ.get("LEARNS_MODEL", ""),
+            # SAM asks for a value and takes no empty one: a space stands for it.
+            learns_model=environ.get("LEARNS_MODEL", "").strip(),
             base_url=environ.get("BASE_URL", ""),
             material_prefix=_folder(environ.get("MATERIAL_PREFIX", "")),
             max_page_bytes=_number(environ, "MAX_PAGE_BYTES", 10_000_000),
@@ -70,6 +74,8 @@ class Settings:
                 overlap=_number(environ, "CHUNK_OVERLAP_CHARS", 150),
             ),
             box_selectors=_selectors(environ.get("BOX_SELECTORS", "")),
+            embedding_daily_tokens=_number(environ, "EMBEDDING_DAILY_TOKENS", 0),
+            embedding_usd_per_million_tokens=_price(environ, "EMBEDDING_USD_PER_MILLION_TOKENS", 0.02),
         )
 
 
@@ -135,6 +141,14 @@ def _number(environ: Mapping[str, str], name: str, default: int) -> int:
         raise Misconfigured(f"{name} must be a whole number, for example {default}, not {value!r}") from None
 
 
+def _price(environ: Mapping[str, str], name: str, default: float) -> float:
+    value = environ.get(name, str(default))
+    try:
+        return float(value)
+    except ValueError:
+        raise Misconfigured(f"{name} must be a number, for example {default}, not {value!r}") from None
+
+
 def _secret(secret: Mapping[str, object], member: str, name: str) -> str:
     value = secret.get(member)
     if isinstance(value, str) and value:
@@ -162,11 +176,13 @@ class DeskSettings:
     admin_key: str = field(repr=False)
     bucket: str
     material_prefix: str
+    secret: str
     project: str
     tools_mcp_url: str
     tools_api_key: str = field(repr=False)
     box_selectors: tuple[str, ...]
     aws_endpoint_url: str | None
+    aws_endpoint_url_s3: str | None
     aws_access_key_id: str | None
     aws_secret_access_key: str | None = field(repr=False)
     aws_session_token: str | None = field(repr=False)
@@ -182,11 +198,13 @@ class DeskSettings:
             admin_key=environ.get("SAKUIN_ADMIN_KEY", "").strip(),
             bucket=environ.get("SAKUIN_BUCKET", "").strip(),
             material_prefix=_folder(environ.get("SAKUIN_MATERIAL_PREFIX", "")),
+            secret=environ.get("SAKUIN_SECRET", "").strip(),
             project=environ.get("SAKUIN_PROJECT", "").strip(),
             tools_mcp_url=environ.get("SAKUIN_TOOLS_MCP_URL", "").strip(),
             tools_api_key=environ.get("SAKUIN_TOOLS_API_KEY", "").strip(),
             box_selectors=_selectors(environ.get("SAKUIN_BOX_SELECTORS", "")),
-            aws_endpoint_url=environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL") or None,
+            aws_endpoint_url=environ.get("AWS_ENDPOINT_URL") or None,
+            aws_endpoint_url_s3=environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL") or None,
             aws_access_key_id=environ.get("AWS_ACCESS_KEY_ID") or None,
             aws_secret_access_key=environ.get("AWS_SECRET_ACCESS_KEY") or None,
             aws_session_token=environ.get("AWS_SESSION_TOKEN") or None,

@@ -37,6 +37,8 @@ class EventBridgeBus:
 
     def _entry(self, event: OutboxEvent) -> dict[str, str]:
         detail = {"project_id": event.project_id, "table_id": event.table_id, "tool_id": event.tool_id}
+        if event.request_id:
+            detail["request_id"] = event.request_id
         return {
             "Source": SOURCE,
             "DetailType": event.event,

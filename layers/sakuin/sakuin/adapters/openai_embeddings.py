@@ -1,6 +1,6 @@
 """Embeddings over OpenAI's API."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from openai import APIConnectionError, APIStatusError, OpenAI
@@ -18,10 +18,14 @@ _RETRIED = {408, 409, 429}
 
 @dataclass(frozen=True, slots=True)
 class OpenAIEmbedder:
-    """An `Embedder`. The client retries with backoff and jitter and honours Retry-After."""
+    """An `Embedder`. The client retries with backoff and jitter and honours Retry-After.
+
+    `used` is told how many tokens each answer cost.
+    """
 
     client: OpenAI
     model: EmbeddingModel
+    used: Callable[[int], None] = lambda _tokens: None
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
         vectors: list[Vector] = []
@@ -41,6 +45,8 @@ class OpenAIEmbedder:
             if error.status_code in _RETRIED or error.status_code >= 500:
                 raise Unavailable(f"The embedding service answered {error.status_code}") from error
             raise Invalid(f"The embedding service refused the request with {error.status_code}") from error
+        if tokens := getattr(answer.usage, "total_tokens", 0):
+            self.used(tokens)
         # The SDK does not sort the answer.
         vectors: list[Vector] = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
         if len(vectors) != len(texts) or any(len(vector) != self.model.dimensions for vector in vectors):

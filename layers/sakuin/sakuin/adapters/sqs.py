@@ -32,6 +32,11 @@ class SqsWorkQueue:
                 QueueUrl=self.queue_url, ReceiptHandle=receipt_handle, VisibilityTimeout=seconds
             )
 
+    def send_again(self, body: str, *, delay_seconds: int) -> None:
+        """Another message that says the same, without the tries that the first one had."""
+        with translated():
+            self.client.send_message(QueueUrl=self.queue_url, MessageBody=body, DelaySeconds=delay_seconds)
+
 
 @contextmanager
 def translated() -> Iterator[None]:

@@ -1,11 +1,10 @@
-"""The connection to Supabase: one client, its failures translated."""
+"""The connection to Supabase: the part of its SDK that speaks to the database, its failures translated."""
 
 from typing import Any, Protocol
 
 import httpx
-from postgrest.exceptions import APIError
-from supabase import Client, create_client
-from supabase.lib.client_options import SyncClientOptions
+from postgrest import APIError
+from postgrest import SyncPostgrestClient as Client
 
 from sakuin.errors import Conflict, Invalid, NotFound, SakuinError, Unavailable
 
@@ -21,11 +20,11 @@ class Request(Protocol):
 
 
 def connected(url: str, key: str) -> Client:
-    """A client that acts with `key`; it opens no connection before the first request."""
-    options = SyncClientOptions(
-        auto_refresh_token=False, persist_session=False, postgrest_client_timeout=_TIMEOUT_SECONDS
-    )
-    return create_client(url, key, options)
+    """A client of the tables and functions that acts with `key`; it opens no connection before the first request."""
+    address = f"{url}/rest/v1"
+    headers = {"apikey": key, "Authorization": f"Bearer {key}"}
+    session = httpx.Client(base_url=address, timeout=_TIMEOUT_SECONDS)
+    return Client(address, headers=headers, http_client=session)
 
 
 def answer(request: Request) -> Any:
@@ -51,7 +50,8 @@ def _ours(error: APIError) -> SakuinError:
         return Conflict(str(error.message) if own else "Somebody else wrote the same record first")
     if code.startswith(("22", "23")):
         return Invalid(f"The database refused the data ({code})")
-    return Unavailable(f"Supabase refused the request ({code or 'no code'}): {error.message}")
+    # The database's own words may quote what it holds: they stay in the cause, which is logged and never sent.
+    return Unavailable(f"Supabase refused the request ({code or 'no code'})")
 
 
 def call(client: Client, function: str, arguments: dict[str, Any]) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from supabase import Client
+from postgrest import SyncPostgrestClient as Client
 
 from sakuin.adapters.supabase_client import answer, call
 from sakuin.domain.knowledge import KnowledgeChunk

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from supabase import Client
+from postgrest import SyncPostgrestClient as Client
 
 from sakuin.adapters.supabase_client import call
 from sakuin.domain.language.notation import canonical
 from sakuin.domain.language.question import KnownWords, Sought
-from sakuin.domain.language.site_synonyms import synonyms_in
+from sakuin.domain.language.synonyms_in_question import synonyms_in
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from supabase import Client
+from postgrest import SyncPostgrestClient as Client
 
 from sakuin.adapters.supabase_client import call
 from sakuin.domain.project_records import OutboxEvent
@@ -18,7 +18,10 @@ class SupabaseOutbox:
     def unsent(self, *, limit: int) -> Sequence[OutboxEvent]:
         rows = call(self.client, "unsent_events", {"p_limit": limit})
         return [
-            OutboxEvent(row["id"], row["event"], row["project_id"], row["table_id"], row["tool_id"]) for row in rows
+            OutboxEvent(
+                row["id"], row["event"], row["project_id"], row["table_id"], row["tool_id"], row.get("request_id")
+            )
+            for row in rows
         ]
 
     def sent(self, ids: Collection[int]) -> None:

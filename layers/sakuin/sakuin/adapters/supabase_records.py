@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from supabase import Client
+from postgrest import SyncPostgrestClient as Client
 
 from sakuin.adapters.supabase_client import answer, call
 from sakuin.adapters.supabase_index import material_state

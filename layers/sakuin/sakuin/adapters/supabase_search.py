@@ -1,10 +1,10 @@
 """The knowledge index in Supabase, as agents read it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from supabase import Client
+from postgrest import SyncPostgrestClient as Client
 
 from sakuin.adapters.supabase_client import answer, call
 from sakuin.adapters.supabase_index import written
@@ -32,12 +32,16 @@ class SupabaseSearch:
                 "p_slots": [asdict(slot) for slot in question.slots],
                 "p_space": question.fingerprint.space,
                 "p_limit": question.limit,
-                "p_calibration": self.calibration.as_json(),
+                "p_calibration": self._weights(question),
                 "p_expected": question.expected,
                 **_filters(question.filters),
             },
         )
         return [Match(**{**row, "learns": tuple(row["learns"]), "matched": tuple(row["matched"])}) for row in rows]
+
+    def _weights(self, question: Question) -> dict[str, float]:
+        weighed = replace(self.calibration, example_handicap=0.0) if question.wants_example else self.calibration
+        return weighed.as_json()
 
     def chunk(self, id: str) -> StoredChunk:
         rows = answer(self.client.table("knowledge_chunks").select(_CHUNK).eq("id", id))

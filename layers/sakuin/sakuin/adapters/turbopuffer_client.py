@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from turbopuffer import APIConnectionError, APIResponseValidationError, APIStatusError, Timeout, Turbopuffer
+from turbopuffer import (
+    APIConnectionError,
+    APIResponseValidationError,
+    APIStatusError,
+    DefaultHttpxClient,
+    Timeout,
+    Turbopuffer,
+)
 
 from sakuin.errors import Invalid, Misconfigured, NotFound, SakuinError, Unavailable
 
@@ -16,12 +23,19 @@ _SEARCH_RETRIES = 2
 _RETRIED = {408, 409, 429}
 
 
-def connected(base_url: str, key: str) -> Turbopuffer:
+def connected(base_url: str, key: str, session: DefaultHttpxClient | None = None) -> Turbopuffer:
     """A client of one region (`https://aws-us-east-1.turbopuffer.com`); it connects with the first request.
 
     It retries 408, 409, 429 and 5xx with backoff and jitter, and honours Retry-After.
     """
-    return Turbopuffer(base_url=base_url, api_key=key, timeout=_TIMEOUT, max_retries=_RETRIES, telemetry=False)
+    return Turbopuffer(
+        base_url=base_url,
+        api_key=key,
+        timeout=_TIMEOUT,
+        max_retries=_RETRIES,
+        telemetry=False,
+        http_client=session,
+    )
 
 
 def hurried(client: Turbopuffer) -> Turbopuffer:

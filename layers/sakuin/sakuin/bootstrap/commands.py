@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sakuin.entrypoints.cli.desk import Desk
 from sakuin.settings import DeskSettings, needed
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sakuin.services.check_pages import CheckPages
     from sakuin.services.evaluate import Evaluate
     from sakuin.services.explain_from_afar import ExplainFromAfar
+    from sakuin.services.keep_keys import KeepKeys
     from sakuin.services.look_at_library import LookAtLibrary
     from sakuin.services.projects_from_afar import ProjectsFromAfar
     from sakuin.services.push_pages import PushPages
@@ -99,6 +100,13 @@ def desk(environ: Mapping[str, str]) -> Desk:
 
         return Evaluate(explanations(), time.sleep)
 
+    def keys() -> "KeepKeys":
+        from sakuin.adapters.stored_secret import SecretsManagerSecret
+        from sakuin.services.keep_keys import KeepKeys
+
+        name = needed(settings.secret, "SAKUIN_SECRET", "sakuin/prod")
+        return KeepKeys(SecretsManagerSecret(_aws(settings, "secretsmanager", settings.aws_endpoint_url), name))
+
     return Desk(
         ask=ask,
         ask_tools=ask_tools,
@@ -109,6 +117,7 @@ def desk(environ: Mapping[str, str]) -> Desk:
         projects=projects,
         explain=explain,
         evaluate=evaluate,
+        keys=keys,
     )
 
 
@@ -118,19 +127,21 @@ def _url(settings: DeskSettings) -> str:
 
 def _bucket_from_afar(settings: DeskSettings) -> "S3Bucket":
     """The bucket as the commands reach it."""
-    from sakuin.adapters.aws import client
     from sakuin.adapters.s3 import S3Bucket
 
     name = needed(settings.bucket, "SAKUIN_BUCKET", "sakuin-materials-123456789012-ap-northeast-1")
-    return S3Bucket(
-        client(
-            "s3",
-            aws_access_key_id=settings.aws_access_key_id,
-            aws_secret_access_key=settings.aws_secret_access_key,
-            aws_session_token=settings.aws_session_token,
-            region_name=settings.aws_region,
-            profile_name=settings.aws_profile,
-            endpoint_url=settings.aws_endpoint_url,
-        ),
-        name,
+    return S3Bucket(_aws(settings, "s3", settings.aws_endpoint_url_s3), name)
+
+
+def _aws(settings: DeskSettings, service: str, endpoint_url: str | None) -> Any:
+    from sakuin.adapters.aws import client
+
+    return client(
+        service,
+        aws_access_key_id=settings.aws_access_key_id,
+        aws_secret_access_key=settings.aws_secret_access_key,
+        aws_session_token=settings.aws_session_token,
+        region_name=settings.aws_region,
+        profile_name=settings.aws_profile,
+        endpoint_url=endpoint_url,
     )

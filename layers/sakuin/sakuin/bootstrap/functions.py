@@ -5,39 +5,45 @@ imported where it is used.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, cast
 
 from sakuin import __version__
 from sakuin.adapters.secrets_manager import secrets_named
-from sakuin.adapters.supabase_client import connected
+from sakuin.bootstrap.starting import starts_ahead, unswept
+from sakuin.bootstrap.watching import (
+    Watch,
+    chunk_store,
+    indexing_embedder,
+    openai,
+    question_embedder,
+    queues,
+    supabase,
+    watch,
+)
 from sakuin.domain.recipe import ANALYZER, RECIPE, Fingerprint
 from sakuin.entrypoints.authorization import KeyRing
-from sakuin.settings import Secrets, Settings, configured
+from sakuin.entrypoints.observing import correlated, counted
+from sakuin.settings import Secrets, Settings
 
 if TYPE_CHECKING:
-    from openai import OpenAI
-    from supabase import Client
+    from postgrest import SyncPostgrestClient as Client
 
     from sakuin.adapters.s3 import S3Bucket
     from sakuin.adapters.sqs import SqsWorkQueue
     from sakuin.adapters.sqs_tables import SqsTableQueues
     from sakuin.adapters.supabase_tables import SupabaseTableIndex
-    from sakuin.adapters.turbopuffer import TurbopufferChunkStore
     from sakuin.domain.table_index import TableFingerprint
     from sakuin.entrypoints.http_projects import ProjectServices
+    from sakuin.services.search_knowledge import SearchKnowledge
+    from sakuin.services.search_table import SearchTable, TableAnswer
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
-
-_OPENAI_SECONDS = 30.0
-_OPENAI_RETRIES = 4
 
 
 def material_indexer(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that follows the bucket."""
-    from aws_lambda_powertools import Logger, Metrics, Tracer
-
-    from sakuin.adapters.openai_embeddings import OpenAIEmbedder
     from sakuin.adapters.openai_learns import OpenAILearnsModel
     from sakuin.adapters.supabase_index import SupabaseIndex
     from sakuin.entrypoints.sqs_materials import material_handler
@@ -45,40 +51,47 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
     from sakuin.services.follow_bucket import FollowBucket
     from sakuin.services.learns_sources import LearnsSources
 
-    settings = Settings.read(environ)
+    settings, observed = Settings.read(environ), watch("Index")
     secrets = secrets_named(settings.secret_name)
-    openai = _openai(settings, secrets)
-    bucket, queue = _bucket(settings), _queue(settings)
-    index = SupabaseIndex(connected(settings.supabase_url, secrets.supabase_service_key))
-    model = OpenAILearnsModel(openai, settings.learns_model) if settings.learns_model else None
+    bucket, queue = _bucket(settings), _queue(settings.queue_url, observed)
+    client = supabase(settings, secrets, observed)
+    index = SupabaseIndex(client)
+    model = None
+    if settings.learns_model:
+        model = OpenAILearnsModel(openai(settings, secrets, observed, leg="Learns"), settings.learns_model)
     apply_page = ApplyPage(
         bucket=bucket,
         index=index,
-        embedder=OpenAIEmbedder(openai, settings.embedding_model),
+        embedder=indexing_embedder(settings, secrets, observed, client),
         learns=LearnsSources(bucket, index, model, settings.material_prefix),
         fingerprint=_fingerprint(settings),
         max_page_bytes=settings.max_page_bytes,
     )
-    follow = FollowBucket(bucket, index, queue, apply_page, settings.material_prefix)
+    return material_handler(
+        FollowBucket(bucket, index, queue, apply_page, settings.material_prefix),
+        _postpone(queue),
+        observed.logger,
+        observed.metrics,
+        observed.tracer,
+        send_again=_send_again(queue),
+        current=observed.work,
+    )
 
-    def postpone(receipt_handle: str, seconds: int) -> None:
-        queue.postpone(receipt_handle, seconds=seconds)
 
-    return material_handler(follow, postpone, Logger(), Metrics(namespace="Sakuin"), Tracer())
-
-
+@unswept
 def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that agents call."""
-    from aws_lambda_powertools import Logger, Metrics, Tracer
-
-    from sakuin.adapters.openai_embeddings import OpenAIEmbedder
+    from sakuin.adapters.supabase_key_use import SupabaseKeyUse
     from sakuin.adapters.supabase_lexicon import SupabaseLexicon
     from sakuin.adapters.supabase_search import SupabaseSearch
     from sakuin.adapters.supabase_tables import SupabaseTableIndex, SupabaseToolSearch
+    from sakuin.domain.language.question import KnownWords
+    from sakuin.domain.language.understanding import understood
     from sakuin.domain.similarity import calibration_of
     from sakuin.entrypoints.http_explain import ExplainApp
     from sakuin.entrypoints.lambda_http import held_open, observed
     from sakuin.entrypoints.mcp_http import McpApp, knowledge_server, search_tools_server
+    from sakuin.entrypoints.mcp_key_use import noted_once_a_day
     from sakuin.entrypoints.mcp_search_tools import SearchTools
     from sakuin.entrypoints.mcp_tools import KnowledgeTools
     from sakuin.services.explain import ExplainKnowledge, ExplainTool
@@ -86,39 +99,65 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.services.search_knowledge import SearchKnowledge
     from sakuin.services.search_table import SearchTable
 
-    settings = Settings.read(environ)
+    settings, watched = Settings.read(environ), watch("Search")
     secrets = secrets_named(settings.secret_name)
-    client = connected(settings.supabase_url, secrets.supabase_service_key)
+    client = supabase(settings, secrets, watched)
     index = SupabaseSearch(client, calibration_of(settings.embedding_model.name))
-    embedder = OpenAIEmbedder(_openai(settings, secrets), settings.embedding_model)
+    embeds = question_embedder(settings, secrets, watched)
+    search = SearchKnowledge(index, SupabaseLexicon(client), embeds, _fingerprint(settings), settings.base_url)
     tools = KnowledgeTools(
-        search=SearchKnowledge(index, SupabaseLexicon(client), embedder, _fingerprint(settings), settings.base_url),
+        search=_counted_knowledge(search, watched),
         read=ReadKnowledge(index, settings.base_url),
     )
     ring = _ring(settings.secret_name, lambda now: now.knowledge_key_hashes)
     records = SupabaseToolSearch(client, _table_fingerprint(settings).id)
-    suffix = SupabaseTableIndex(client, _table_fingerprint(settings)).suffix()
-    search_table = SearchTable(records, _store(settings, secrets), embedder, suffix)
+    # The first question would wait for the dictionary and the glossary.
+    understood("索引", KnownWords())
+    # The store's SDK is for Search Tools alone: an endpoint of pages never loads it.
+    store = cache(partial(chunk_store, settings, secrets, watched))
+    if starts_ahead(environ):
+        store()
+
+    @cache
+    def search_table() -> SearchTable:
+        # The database is asked by the first question only: a version is published while it may be away.
+        return SearchTable(records, store(), embeds, SupabaseTableIndex(client, _table_fingerprint(settings)).suffix())
+
+    search_tools = SearchTools(_counted_table(search_table, watched))
     app = McpApp(
         knowledge_server(tools, __version__),
         ring,
         settings.allowed_origins,
-        tools_server=search_tools_server(SearchTools(search_table), __version__),
+        tools_server=search_tools_server(search_tools, __version__),
         endpoint=records.endpoint,
+        used=noted_once_a_day(SupabaseKeyUse(client).note, lambda: datetime.now(UTC).date()),
     )
     # What explains needs what searches: dictionary, embedder, store.
     explain = ExplainApp(
-        ExplainKnowledge(tools.search),
+        ExplainKnowledge(search),
         ExplainTool(records, search_table),
         _ring(settings.secret_name, lambda now: now.admin_key_hashes),
         otherwise=app,
     )
-    return observed(held_open(explain, app.run), Logger(), Metrics(namespace="Sakuin"), Tracer())
+    parts = watched.logger, watched.metrics, watched.tracer
+    return correlated(observed(held_open(explain, app.run), *parts), watched.work, watched.logger)
 
 
+def _counted_knowledge(search: "SearchKnowledge", watched: Watch) -> "SearchKnowledge":
+    # The same call, counted.
+    return cast("SearchKnowledge", counted(search, watched.meter, empty=lambda it: it.no_good_match, name="Searches"))
+
+
+def _counted_table(search: Callable[[], "SearchTable"], watched: Watch) -> "SearchTable":
+    def searched(*args: Any, **kwargs: Any) -> "TableAnswer":
+        return search()(*args, **kwargs)
+
+    return cast("SearchTable", counted(searched, watched.meter, empty=lambda it: not it.results, name="TableSearches"))
+
+
+@unswept
 def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that keepers of the library and of projects call."""
-    from aws_lambda_powertools import Logger, Metrics, Tracer
     from mangum import Mangum
 
     from sakuin.adapters.supabase_index import SupabaseIndex
@@ -128,13 +167,13 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.entrypoints.lambda_http import observed
     from sakuin.services.library import Library
 
-    settings = Settings.read(environ)
-    client = connected(settings.supabase_url, secrets_named(settings.secret_name).supabase_service_key)
+    settings, watched = Settings.read(environ), watch("Api")
+    client = supabase(settings, secrets_named(settings.secret_name), watched)
     library = Library(
         records=SupabaseRecords(client),
         index=SupabaseIndex(client),
         bucket=_bucket(settings),
-        queue=_queue(settings),
+        queue=_queue(settings.queue_url, watched),
         prefix=settings.material_prefix,
         fingerprint=_fingerprint(settings).id,
         max_page_bytes=settings.max_page_bytes,
@@ -143,7 +182,8 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     ring = _ring(settings.secret_name, lambda now: now.admin_key_hashes)
     routers = project_routers(_project_services(settings, client), ring)
     mangum = Mangum(rest_api(library, ring, __version__, *routers), lifespan="off")
-    return observed(mangum, Logger(), Metrics(namespace="Sakuin"), Tracer())
+    parts = watched.logger, watched.metrics, watched.tracer
+    return correlated(observed(mangum, *parts), watched.work, watched.logger)
 
 
 def _project_services(settings: Settings, client: "Client") -> "ProjectServices":
@@ -176,8 +216,6 @@ def _project_services(settings: Settings, client: "Client") -> "ProjectServices"
 
 def table_indexer(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that walks Tables."""
-    from aws_lambda_powertools import Logger, Metrics, Tracer
-
     from sakuin.adapters.s3_table_bodies import S3TableBodies
     from sakuin.adapters.supabase_projects import SupabaseProjects
     from sakuin.adapters.supabase_tables import SupabaseTableIndex
@@ -185,64 +223,69 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
     from sakuin.services.import_body import ImportBody
     from sakuin.services.index_table import IndexTable
 
-    settings = Settings.read(environ)
+    settings, observed = Settings.read(environ), watch("Index")
     secrets = secrets_named(settings.secret_name)
-    client = connected(settings.supabase_url, secrets.supabase_service_key)
+    client = supabase(settings, secrets, observed)
     index = SupabaseTableIndex(client, _table_fingerprint(settings))
     bodies = S3TableBodies(_aws("s3"), settings.tables_bucket)
-    walk = IndexTable(
-        index, bodies, _store(settings, secrets), _table_queues(settings), settings.table_cut, index.suffix()
-    )
+    store, queues = chunk_store(settings, secrets, observed), _table_queues(settings, observed)
+    walk = IndexTable(index, bodies, store, queues, settings.table_cut, index.suffix())
     take = ImportBody(SupabaseProjects(client), bodies)
-    postpone = _postpone(settings.tool_queue_url)
-    return tool_handler(walk, take, _fail(index), postpone, Logger(), Metrics(namespace="Sakuin"), Tracer())
+    postpone = _postpone(_queue(settings.tool_queue_url, observed))
+    parts = observed.logger, observed.metrics, observed.tracer
+    return tool_handler(walk, take, _fail(index), postpone, *parts, current=observed.work)
 
 
 def chunk_embedder(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that embeds the chunks of Tables."""
-    from aws_lambda_powertools import Logger, Metrics, Tracer
-
-    from sakuin.adapters.openai_embeddings import OpenAIEmbedder
+    from sakuin.adapters.supabase_ledger import SupabaseLedger
     from sakuin.adapters.supabase_tables import SupabaseTableIndex
     from sakuin.entrypoints.sqs_tables import embed_handler
     from sakuin.services.embed_chunks import EmbedChunks
 
-    settings = Settings.read(environ)
+    settings, observed = Settings.read(environ), watch("Index")
     secrets = secrets_named(settings.secret_name)
-    client = connected(settings.supabase_url, secrets.supabase_service_key)
+    client = supabase(settings, secrets, observed)
     index = SupabaseTableIndex(client, _table_fingerprint(settings))
-    embedder = OpenAIEmbedder(_openai(settings, secrets), settings.embedding_model)
-    embed = EmbedChunks(index, _store(settings, secrets), embedder, index.suffix())
-    postpone = _postpone(settings.embed_queue_url)
-    return embed_handler(embed, _fail(index), postpone, Logger(), Metrics(namespace="Sakuin"), Tracer())
+    embeds = indexing_embedder(settings, secrets, observed, client)
+    embed = EmbedChunks(index, chunk_store(settings, secrets, observed), embeds, index.suffix())
+    queue = _queue(settings.embed_queue_url, observed)
+    return embed_handler(
+        embed,
+        _fail(index),
+        _postpone(queue),
+        observed.logger,
+        observed.metrics,
+        observed.tracer,
+        say_waits=SupabaseLedger(client).say_waits,
+        send_again=_send_again(queue),
+        current=observed.work,
+    )
 
 
 def maintainer(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that runs on a schedule."""
-    from dataclasses import asdict
-
-    from aws_lambda_powertools import Logger
+    import time
 
     from sakuin.adapters.eventbridge import EventBridgeBus
     from sakuin.adapters.supabase_outbox import SupabaseOutbox
+    from sakuin.adapters.supabase_records import SupabaseRecords
     from sakuin.adapters.supabase_tables import SupabaseTableIndex
+    from sakuin.entrypoints.scheduled import schedule_handler
+    from sakuin.services.canary import Canary
     from sakuin.services.maintain import Maintain
     from sakuin.services.send_events import SendEvents
 
-    settings = Settings.read(environ)
+    settings, observed = Settings.read(environ), watch("Maintain")
     secrets = secrets_named(settings.secret_name)
-    client = connected(settings.supabase_url, secrets.supabase_service_key)
+    client = supabase(settings, secrets, observed)
     send = SendEvents(SupabaseOutbox(client), EventBridgeBus(_aws("events"), settings.event_bus_name))
     index = SupabaseTableIndex(client, _table_fingerprint(settings))
-    maintain = Maintain(send, index, _table_queues(settings), _store(settings, secrets))
-    logger = Logger()
-
-    def handler(_event: dict[str, Any], _context: Any) -> dict[str, Any]:
-        done = asdict(maintain())
-        logger.info("maintained", **done)
-        return done
-
-    return handler
+    store = chunk_store(settings, secrets, observed)
+    maintain = Maintain(send, index, _table_queues(settings, observed), store)
+    canary = Canary(_bucket(settings), SupabaseRecords(client), settings.material_prefix, time.monotonic, time.sleep)
+    parts = observed.logger, observed.metrics, observed.tracer
+    return schedule_handler(maintain, canary, *parts, observed.work)
 
 
 def _table_fingerprint(settings: Settings) -> "TableFingerprint":
@@ -251,25 +294,18 @@ def _table_fingerprint(settings: Settings) -> "TableFingerprint":
     return TableFingerprint(settings.embedding_model, settings.table_cut)
 
 
-def _store(settings: Settings, secrets: Secrets) -> "TurbopufferChunkStore":
-    from sakuin.adapters.turbopuffer import TurbopufferChunkStore
-    from sakuin.adapters.turbopuffer_client import connected as store_connected
-
-    url = configured(settings.turbopuffer_base_url, "TURBOPUFFER_BASE_URL", "https://gcp-us-central1.turbopuffer.com")
-    return TurbopufferChunkStore(store_connected(url, secrets.turbopuffer_api_key))
-
-
-def _table_queues(settings: Settings) -> "SqsTableQueues":
+def _table_queues(settings: Settings, observed: Watch) -> "SqsTableQueues":
     from sakuin.adapters.sqs_tables import SqsTableQueues
 
-    return SqsTableQueues(_aws("sqs"), settings.tool_queue_url, settings.embed_queue_url)
+    return SqsTableQueues(queues(observed), settings.tool_queue_url, settings.embed_queue_url)
 
 
-def _postpone(queue_url: str) -> Callable[[str, int], None]:
-    from sakuin.adapters.sqs import SqsWorkQueue
-
-    queue = SqsWorkQueue(_aws("sqs"), queue_url)
+def _postpone(queue: "SqsWorkQueue") -> Callable[[str, int], None]:
     return lambda receipt_handle, seconds: queue.postpone(receipt_handle, seconds=seconds)
+
+
+def _send_again(queue: "SqsWorkQueue") -> Callable[[str, int], None]:
+    return lambda body, seconds: queue.send_again(body, delay_seconds=seconds)
 
 
 def _fail(index: "SupabaseTableIndex") -> Callable[[str, str], None]:
@@ -291,27 +327,16 @@ def _fingerprint(settings: Settings) -> Fingerprint:
     return Fingerprint(settings.embedding_model, RECIPE, ANALYZER)
 
 
-def _openai(settings: Settings, secrets: Secrets) -> "OpenAI":
-    from openai import OpenAI
-
-    return OpenAI(
-        api_key=secrets.openai_api_key,
-        base_url=settings.openai_base_url,
-        timeout=_OPENAI_SECONDS,
-        max_retries=_OPENAI_RETRIES,
-    )
-
-
 def _bucket(settings: Settings) -> "S3Bucket":
     from sakuin.adapters.s3 import S3Bucket
 
     return S3Bucket(_aws("s3"), settings.bucket)
 
 
-def _queue(settings: Settings) -> "SqsWorkQueue":
+def _queue(queue_url: str, observed: Watch) -> "SqsWorkQueue":
     from sakuin.adapters.sqs import SqsWorkQueue
 
-    return SqsWorkQueue(_aws("sqs"), settings.queue_url)
+    return SqsWorkQueue(queues(observed), queue_url)
 
 
 def _ring(secret_name: str, hashes: Callable[[Secrets], Iterable[str]]) -> KeyRing:

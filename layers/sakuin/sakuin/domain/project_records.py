@@ -90,21 +90,24 @@ class BoundTool:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An MCP endpoint: never with its key."""
+    """An MCP endpoint: never with its key. The days, in UTC, on which its key and the one before were last used."""
 
     id: str
     project_id: str
     name: str
     status: Switch
     tools: tuple[BoundTool, ...]
+    key_last_used_on: str | None = None
+    previous_key_last_used_on: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OutboxEvent:
-    """A committed change, named by ids alone."""
+    """A committed change, named by ids alone. `request_id` is the request that made it, for the logs."""
 
     id: int
     event: EventName
     project_id: str
     table_id: str
     tool_id: str | None
+    request_id: str | None = None

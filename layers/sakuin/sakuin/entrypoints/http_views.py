@@ -159,13 +159,15 @@ class BoundToolView(_View):
 
 
 class EndpointView(_View):
-    """An MCP endpoint: `POST /mcp/{id}`."""
+    """An MCP endpoint: `POST /mcp/{id}`. The days on which its key, and the one before while it opens, were used."""
 
     id: str
     project_id: str
     name: str
     status: str
     tools: list[BoundToolView]
+    key_last_used_on: str | None
+    previous_key_last_used_on: str | None
 
 
 class EndpointsView(_View):

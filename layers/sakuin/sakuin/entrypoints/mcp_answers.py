@@ -1,12 +1,19 @@
-"""How a tool's answer travels: structured, and the same as compact JSON text."""
+"""How a tool's answer travels: structured, and the same as compact JSON text, with nothing hidden in it."""
 
 import json
 from typing import Any
 
 from mcp_types import CallToolResult, TextContent
 
+from sakuin.domain.plain import INVISIBLE, visible
+
 # Structured content and the same as text; together they stay below 10,000 tokens, about 40 kB.
 ANSWER_BYTES = 39_000
+# Lambda answers with six megabytes at most.
+CARRIED_BYTES = 6_000_000
+# The caller's own words, and what is compared or asked for again, stay as they are.
+_EXACT = frozenset({"query", "id", "url", "material", "anchor", "content_hash", "next_cursor"})
+_LONGEST_FAILURE = 2000
 
 
 def answered(answer: dict[str, Any]) -> CallToolResult:
@@ -16,7 +23,8 @@ def answered(answer: dict[str, Any]) -> CallToolResult:
 
 def failed(message: str) -> CallToolResult:
     """A failure in a sentence that says what to do."""
-    return CallToolResult(content=[TextContent(type="text", text=message)], is_error=True)
+    said = visible(message)[:_LONGEST_FAILURE]
+    return CallToolResult(content=[TextContent(type="text", text=said)], is_error=True)
 
 
 def bytes_of(answer: dict[str, Any]) -> int:
@@ -25,5 +33,29 @@ def bytes_of(answer: dict[str, Any]) -> int:
     return len(text.encode()) + len(json.dumps(text, ensure_ascii=False).encode())
 
 
+def bytes_behind_lambda(answer: dict[str, Any]) -> int:
+    """What an answer costs at worst: the SDK writes it as ASCII, and Lambda carries that as a string inside JSON."""
+    return len(json.dumps(json.dumps([answer, _compact(answer)])))
+
+
+def in_the_open(answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer without control characters and characters that nobody sees, in all that people wrote."""
+    return {name: value if name in _EXACT else _open(value) for name, value in answer.items()}
+
+
+def _open(value: Any) -> Any:
+    match value:
+        case str():
+            return visible(value)
+        case dict():
+            return in_the_open(value)
+        case list() | tuple():
+            return [_open(each) for each in value]
+        case _:
+            return value
+
+
 def _compact(answer: dict[str, Any]) -> str:
-    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+    # A chunk's text is given to the character. In JSON a hidden one can be written so that it is seen.
+    return INVISIBLE.sub(lambda hidden: json.dumps(hidden.group())[1:-1], text)

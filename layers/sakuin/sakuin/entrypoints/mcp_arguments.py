@@ -8,11 +8,17 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.json_schema import SkipJsonSchema
 
 from sakuin.domain.page import ChunkType
+from sakuin.domain.plain import INVISIBLE, one_line
 from sakuin.errors import Invalid
 
 MAX_TOP_K = 50
 MAX_QUERY = 1000
+# Neither can be stored, and an embedding model reads no further than to the second.
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_NUL = "\0"
+# A caller who got everything wrong is told so without a page of it.
+_SHOWN_PROBLEMS = 5
+_SHOWN_NAME = 64
 
 
 def _whole(value: object) -> object:
@@ -24,11 +30,17 @@ def _whole(value: object) -> object:
     return value
 
 
-def _not_blank(value: object) -> object:
-    if isinstance(value, str) and not value.strip():
-        raise ValueError("must not be blank")
+def _whole_text(value: object) -> object:
     if isinstance(value, str) and _SURROGATE.search(value):
         raise ValueError("holds half of a character (a lone surrogate). Send whole text")
+    if isinstance(value, str) and _NUL in value:
+        raise ValueError("holds the character U+0000. Send plain text")
+    return value
+
+
+def _not_blank(value: object) -> object:
+    if isinstance(value, str) and not INVISIBLE.sub("", value).strip():
+        raise ValueError("must not be blank")
     return value
 
 
@@ -37,9 +49,11 @@ TopK = Annotated[
     Field(ge=1, le=MAX_TOP_K, description=f"How many results to give, 1 to {MAX_TOP_K}."),
     BeforeValidator(_whole),
 ]
+_WHOLE = BeforeValidator(_whole_text)
 Query = Annotated[
     StrictStr,
     BeforeValidator(_not_blank),
+    _WHOLE,
     Field(
         min_length=1,
         max_length=MAX_QUERY,
@@ -49,8 +63,11 @@ Query = Annotated[
 # Ids and names are NFC in the index, whatever a client's keyboard or file system makes of them.
 _NFC = AfterValidator(lambda text: unicodedata.normalize("NFC", text))
 # The length belongs to the text: beside an absent name it would be measured on null.
-Name = Annotated[StrictStr, Field(max_length=500), _NFC]
-Cursor = Annotated[StrictStr, Field(max_length=2000), _NFC]
+Name = Annotated[StrictStr, _WHOLE, Field(max_length=500), _NFC]
+Cursor = Annotated[StrictStr, _WHOLE, Field(max_length=2000), _NFC]
+Id = Annotated[
+    StrictStr, _WHOLE, Field(min_length=1, max_length=2000, description="An `id` of a result: material#anchor.")
+]
 # Absent means everything. The schema shows the plain type; null, which some clients send, is taken as absent.
 Type = Annotated[ChunkType | SkipJsonSchema[None], Field(description="Only explanations of this type.")]
 
@@ -84,7 +101,7 @@ class ToolSearchArguments(_Arguments):
 class ChunkArguments(_Arguments):
     """The arguments of `get_chunk_by_id`."""
 
-    id: Annotated[StrictStr, Field(min_length=1, max_length=2000, description="An `id` of a result: material#anchor.")]
+    id: Id
 
 
 class ListArguments(_Arguments):
@@ -100,11 +117,14 @@ def sentence(error: ValidationError) -> Invalid:
     """What is wrong with the arguments, each field by its name."""
     problems = (dict(problem) for problem in error.errors(include_url=False))
     # An optional argument of the wrong type is also said not to be null, which helps nobody.
-    return Invalid("; ".join(_problem(problem) for problem in problems if problem["type"] != "none_required"))
+    said = [_problem(problem) for problem in problems if problem["type"] != "none_required"]
+    more = [f"and {len(said) - _SHOWN_PROBLEMS} more"] if len(said) > _SHOWN_PROBLEMS else []
+    return Invalid("; ".join([*said[:_SHOWN_PROBLEMS], *more]))
 
 
 def _problem(problem: dict[str, Any]) -> str:
-    field = str(problem["loc"][0]) if problem["loc"] else "arguments"
+    # The name of an unknown field is whatever the caller wrote.
+    field = one_line(str(problem["loc"][0]))[:_SHOWN_NAME] if problem["loc"] else "arguments"
     match problem["type"]:
         case "extra_forbidden":
             return f"{field!r} is not an argument of this tool"

@@ -5,18 +5,18 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio.to_thread
-from mcp import MCPError
-from mcp.server import CacheHint, Server
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server import Server
+from mcp.server.streamable_http_manager import RequestBodyLimitMiddleware, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult
 
 from sakuin.domain.bound_tools import Endpoint
-from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
-from sakuin.entrypoints.authorization import CHALLENGE, KeyRing, is_authorized
-from sakuin.entrypoints.mcp_search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
-from sakuin.entrypoints.mcp_search_tools import SearchTools
-from sakuin.entrypoints.mcp_tools import INSTRUCTIONS, KnowledgeTools
+from sakuin.entrypoints.authorization import KeyRing, challenge, opening_hash
+from sakuin.entrypoints.mcp_key_use import Note
+from sakuin.entrypoints.mcp_messages import messages_taken
+from sakuin.entrypoints.mcp_origins import is_foreign, is_preflight, preflight_headers, readable
+from sakuin.entrypoints.mcp_servers import ENDPOINT, knowledge_server, search_tools_server
+
+__all__ = ["McpApp", "knowledge_server", "search_tools_server"]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -26,64 +26,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 EndpointOf = Callable[[str], Endpoint | None]
 
 PATH = "/mcp"
-_ENDPOINT = "sakuin.endpoint"
-_TOOLS_TTL_MS = 60_000
-_DISCOVER_TTL_MS = 3_600_000
-
-
-def knowledge_server(tools: KnowledgeTools, version: str) -> Server[Any]:
-    """The protocol's side of the tools: every revision that the SDK speaks."""
-
-    async def list_tools(_context: Any, _params: Any) -> ListToolsResult:
-        return ListToolsResult(tools=tools.listed(), ttl_ms=_TOOLS_TTL_MS, cache_scope="private")
-
-    async def call_tool(_context: Any, params: CallToolRequestParams) -> CallToolResult:
-        result = await anyio.to_thread.run_sync(tools.call, params.name, params.arguments)
-        if result is None:
-            raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
-        return result
-
-    return Server(
-        "sakuin",
-        version=version,
-        title="Sakuin",
-        instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        # Without it the SDK lists all tools before each call.
-        get_tool_input_schema=tools.input_schema,
-        cache_hints={"server/discover": CacheHint(ttl_ms=_DISCOVER_TTL_MS, scope="private")},
-    )
-
-
-def search_tools_server(tools: SearchTools, version: str) -> Server[Any]:
-    """The protocol's side of the Search Tools: which there are depends on the endpoint that a request came to."""
-
-    async def list_tools(context: Any, _params: Any) -> ListToolsResult:
-        return ListToolsResult(tools=tools.listed(_endpoint(context)), ttl_ms=0, cache_scope="private")
-
-    async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResult:
-        result = await anyio.to_thread.run_sync(tools.call, _endpoint(context), params.name, params.arguments)
-        if result is None:
-            raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
-        return result
-
-    return Server(
-        "sakuin-search-tools",
-        version=version,
-        title="Sakuin Search Tools",
-        instructions=SEARCH_INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        # All of them take the same.
-        get_tool_input_schema=lambda _name: SEARCH_INPUT_SCHEMA,
-        cache_hints={"server/discover": CacheHint(ttl_ms=_DISCOVER_TTL_MS, scope="private")},
-    )
-
-
-def _endpoint(context: Any) -> Endpoint:
-    found: Endpoint = context.request.scope[_ENDPOINT]
-    return found
+# A question is a kilobyte or two; Lambda itself would take six megabytes.
+LONGEST_BODY = 1_000_000
 
 
 class McpApp:
@@ -97,21 +41,16 @@ class McpApp:
         *,
         tools_server: Server[Any] | None = None,
         endpoint: EndpointOf = lambda _mcp_id: None,
+        used: Note = lambda _key_hash: None,
     ) -> None:
         self._keys = keys
         self._allowed_origins = allowed_origins
         self._endpoint = endpoint
-        # The gateway in front decides which hosts there are; the origin is checked here.
-        security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-        self.sessions = StreamableHTTPSessionManager(
-            server, json_response=True, stateless=True, security_settings=security
-        )
-        self._tool_sessions = StreamableHTTPSessionManager(
-            tools_server or Server("sakuin-search-tools"),
-            json_response=True,
-            stateless=True,
-            security_settings=security,
-        )
+        self._used = used
+        self.sessions = _sessions(server)
+        self._tool_sessions = _sessions(tools_server or Server("sakuin-search-tools"))
+        self._answer_knowledge = _limited(self.sessions)
+        self._answer_tools = _limited(self._tool_sessions)
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
@@ -121,9 +60,12 @@ class McpApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        origin = headers.get("origin")
-        if origin is not None and origin not in self._allowed_origins:
+        if is_foreign(headers, self._allowed_origins):
             await _answer(send, 403, "This origin may not call.")
+            return
+        send = readable(send, headers.get("origin"))
+        if is_preflight(scope["method"], headers):
+            await _answer(send, 204, "", preflight_headers())
         # The SDK would keep a GET open for ever.
         elif scope["method"] != "POST":
             await _answer(send, 405, "Only POST: this endpoint has no sessions and no streams.", {"Allow": "POST"})
@@ -133,24 +75,38 @@ class McpApp:
             await self._tools(headers, scope, receive, send)
 
     async def _knowledge(self, headers: dict[str, str], scope: Scope, receive: Receive, send: Send) -> None:
-        if is_authorized(headers, self._keys):
-            await self.sessions.handle_request(scope, receive, send)
-        else:
-            await _refuse(send)
+        key_hash = opening_hash(headers, self._keys)
+        if key_hash is None:
+            await _refuse(send, headers)
+            return
+        await anyio.to_thread.run_sync(self._used, key_hash)
+        await self._answer_knowledge(scope, receive, send)
 
     async def _tools(self, headers: dict[str, str], scope: Scope, receive: Receive, send: Send) -> None:
         """An endpoint of Search Tools; one that is not there is refused like a wrong key, so that nobody can guess."""
         mcp_id = scope["path"].removeprefix(f"{PATH}/").rstrip("/")
         endpoint = await anyio.to_thread.run_sync(self._endpoint, mcp_id)
         _, pepper = self._keys()
-        if endpoint is not None and is_authorized(headers, lambda: (endpoint.key_hashes, pepper)):
-            await self._tool_sessions.handle_request({**scope, _ENDPOINT: endpoint}, receive, send)
-        else:
-            await _refuse(send)
+        key_hash = opening_hash(headers, lambda: (endpoint.key_hashes, pepper)) if endpoint else None
+        if key_hash is None:
+            await _refuse(send, headers)
+            return
+        await anyio.to_thread.run_sync(self._used, key_hash)
+        await self._answer_tools({**scope, ENDPOINT: endpoint}, receive, send)
 
 
-async def _refuse(send: Send) -> None:
-    await _answer(send, 401, "Send Authorization: Bearer <key> with a key of this endpoint.", CHALLENGE)
+def _sessions(server: Server[Any]) -> StreamableHTTPSessionManager:
+    # The gateway in front decides which hosts there are; the origin is checked here.
+    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    return StreamableHTTPSessionManager(server, json_response=True, stateless=True, security_settings=security)
+
+
+def _limited(sessions: StreamableHTTPSessionManager) -> RequestBodyLimitMiddleware:
+    return RequestBodyLimitMiddleware(messages_taken(sessions.handle_request), LONGEST_BODY)
+
+
+async def _refuse(send: Send, headers: dict[str, str]) -> None:
+    await _answer(send, 401, "Send Authorization: Bearer <key> with a key of this endpoint.", challenge(headers))
 
 
 async def _answer(send: Send, status: int, message: str, headers: dict[str, str] | None = None) -> None:

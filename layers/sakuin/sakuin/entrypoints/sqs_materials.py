@@ -7,12 +7,20 @@ from aws_lambda_powertools import Logger, Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.entrypoints.material_messages import changes
-from sakuin.entrypoints.sqs import Handler, Postpone, queue_handler
+from sakuin.entrypoints.observing import CurrentWork
+from sakuin.entrypoints.sqs import Handler, Postpone, SendAgain, queue_handler
 from sakuin.services.follow_bucket import Change, Followed
 
 
 def material_handler(
-    follow: Callable[[Change], Followed], postpone: Postpone, logger: Logger, metrics: Metrics, tracer: Tracer
+    follow: Callable[[Change], Followed],
+    postpone: Postpone,
+    logger: Logger,
+    metrics: Metrics,
+    tracer: Tracer,
+    *,
+    send_again: SendAgain = lambda _body, _seconds: None,
+    current: CurrentWork | None = None,
 ) -> Handler:
     """A Lambda handler for the material queue."""
 
@@ -20,7 +28,7 @@ def material_handler(
         for change in changes(body):
             _report(follow, change, logger, metrics)
 
-    return queue_handler(work, postpone, logger, metrics, tracer)
+    return queue_handler(work, postpone, logger, metrics, tracer, send_again=send_again, current=current)
 
 
 def _report(follow: Callable[[Change], Followed], change: Change, logger: Logger, metrics: Metrics) -> None:
@@ -42,5 +50,6 @@ def _report(follow: Callable[[Change], Followed], change: Change, logger: Logger
     if result is not None:
         applied = result.applied.outcome == "applied"
         metrics.add_metric("PagesApplied" if applied else "PagesNotApplied", MetricUnit.Count, 1)
+        metrics.add_metric("KnowledgeChunks", MetricUnit.Count, result.chunks if applied else 0)
         metrics.add_metric("TextsEmbedded", MetricUnit.Count, result.embedded)
         metrics.add_metric("PageMilliseconds", MetricUnit.Milliseconds, milliseconds)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from aws_lambda_powertools import Logger, Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
 
-from sakuin.entrypoints.sqs import Handler, Postpone, queue_handler
+from sakuin.entrypoints.observing import CurrentWork
+from sakuin.entrypoints.sqs import Handler, Postpone, SendAgain, queue_handler
 from sakuin.entrypoints.tool_messages import BodyArrived, IndexAsked, embed_work, tool_work
 from sakuin.errors import Invalid, SakuinError
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from sakuin.services.import_body import ImportBody
     from sakuin.services.index_table import IndexTable
 
-# Says on a Table's tools why its index is not ready.
+# Says on a Table's tools why its index is not ready, or not getting on.
 Fail = Callable[[str, str], None]
 
 
@@ -29,6 +30,8 @@ def tool_handler(
     logger: Logger,
     metrics: Metrics,
     tracer: Tracer,
+    *,
+    current: CurrentWork | None = None,
 ) -> Handler:
     """A Lambda handler for the tool queue."""
 
@@ -51,17 +54,27 @@ def tool_handler(
                     planned=walked.planned,
                     milliseconds=_since(started),
                 )
+                metrics.add_metric("TablesWalked", MetricUnit.Count, 1)
 
     def gave_up(body: str, error: Exception) -> None:
         for asked in _readable(tool_work, body, ()):
             if isinstance(asked, IndexAsked):
                 fail(asked.table_id, _reason(error))
 
-    return queue_handler(work, postpone, logger, metrics, tracer, gave_up=gave_up)
+    return queue_handler(work, postpone, logger, metrics, tracer, gave_up=gave_up, current=current)
 
 
 def embed_handler(
-    embed: "EmbedChunks", fail: Fail, postpone: Postpone, logger: Logger, metrics: Metrics, tracer: Tracer
+    embed: "EmbedChunks",
+    fail: Fail,
+    postpone: Postpone,
+    logger: Logger,
+    metrics: Metrics,
+    tracer: Tracer,
+    *,
+    say_waits: Fail = lambda _table_id, _reason: None,
+    send_again: SendAgain = lambda _body, _seconds: None,
+    current: CurrentWork | None = None,
 ) -> Handler:
     """A Lambda handler for the embed queue."""
 
@@ -84,7 +97,20 @@ def embed_handler(
         if asked is not None:
             fail(asked.table_id, _reason(error))
 
-    return queue_handler(work, postpone, logger, metrics, tracer, gave_up=gave_up)
+    def waits(body: str, error: Exception) -> None:
+        say_waits(embed_work(body).table_id, str(error))
+
+    return queue_handler(
+        work,
+        postpone,
+        logger,
+        metrics,
+        tracer,
+        gave_up=gave_up,
+        waits=waits,
+        send_again=send_again,
+        current=current,
+    )
 
 
 def _readable(read: Callable[[str], Any], body: str, otherwise: Any) -> Any:

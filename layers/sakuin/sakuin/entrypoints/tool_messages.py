@@ -22,6 +22,7 @@ class Subject(QueueMessage):
     project_id: str = Field(pattern=_UUID)
     table_id: str = Field(pattern=_UUID)
     tool_id: str | None = Field(default=None, pattern=_UUID)
+    request_id: str | None = Field(default=None, description="The request that made the change, for the logs.")
 
 
 class ToolEvent(QueueMessage):

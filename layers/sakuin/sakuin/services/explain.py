@@ -1,6 +1,6 @@
 """How a question is understood and answered, and what kept an expected chunk out."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -95,10 +95,10 @@ class ExplainKnowledge:
 
 @dataclass(frozen=True, slots=True)
 class ExplainTool:
-    """Explains the Search Tools of an endpoint."""
+    """Explains the Search Tools of an endpoint; `search` is made with the first question."""
 
     records: ToolSearch
-    search: SearchTable
+    search: Callable[[], SearchTable]
 
     def __call__(
         self,
@@ -114,7 +114,7 @@ class ExplainTool:
     ) -> Explanation:
         """The best `depth` chunks. `expected` is an absolute json_pointer."""
         bound = self._tool(mcp_id, tool)
-        said = self.search.explained(mcp_id, bound, query, top_k=top_k, expected=expected, legs=legs, without=without)
+        said = self.search().explained(mcp_id, bound, query, top_k=top_k, expected=expected, legs=legs, without=without)
         explanation = Explanation(
             understood=said.understood,
             results=tuple(map(_table_hit, said.candidates[:depth])),

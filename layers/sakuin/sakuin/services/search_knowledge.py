@@ -12,7 +12,7 @@ from sakuin.domain.matched_words import matched_words
 from sakuin.domain.material import link
 from sakuin.domain.recipe import Fingerprint
 from sakuin.domain.similarity import GOOD_MATCH, NEAR_MATCH
-from sakuin.ports import Embedder, KnowledgeSearch, Lexicon, Question
+from sakuin.ports import KnowledgeSearch, Lexicon, Question, QuestionEmbedder
 
 _SUGGESTIONS = 3
 
@@ -23,7 +23,7 @@ class SearchKnowledge:
 
     index: KnowledgeSearch
     lexicon: Lexicon
-    embedder: Embedder
+    embedder: QuestionEmbedder
     fingerprint: Fingerprint
     base_url: str
 
@@ -59,6 +59,7 @@ class SearchKnowledge:
                 filters=filters,
                 limit=limit,
                 expected=expected,
+                wants_example=question.wants_example,
             )
         )
         return question, matches

@@ -13,7 +13,7 @@ from sakuin.domain.language.understanding import sought, understood
 from sakuin.domain.matched_words import matched_words
 from sakuin.domain.search_index_names import namespace
 from sakuin.domain.table_index import asked_slots
-from sakuin.ports import ChunkStore, Embedder, FoundChunk, Vector
+from sakuin.ports import ChunkStore, FoundChunk, QuestionEmbedder, Vector
 from sakuin.table_ports import ToolSearch
 
 _SHALLOWEST = 50
@@ -93,7 +93,7 @@ class SearchTable:
 
     records: ToolSearch
     store: ChunkStore
-    embedder: Embedder
+    embedder: QuestionEmbedder
     suffix: str = ""
 
     def __call__(self, mcp_id: str, tool: BoundTool, query: str, *, top_k: int) -> TableAnswer:

@@ -9,7 +9,7 @@ from sakuin.domain.language.question import Understood
 # Which legs are asked: meaning and words, or one of them alone.
 Legs = Literal["both", "words", "vectors"]
 # What may be left out of understanding a question, by the names that its steps carry.
-Rule = Literal["notation", "reduction", "rewriting", "typos", "synonyms", "english", "readings"]
+Rule = Literal["notation", "reduction", "rewriting", "typos", "synonyms", "english", "readings", "examples"]
 
 
 @dataclass(frozen=True, slots=True)

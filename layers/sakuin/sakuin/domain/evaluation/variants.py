@@ -24,7 +24,7 @@ AGENT = "agent"
 WHOLE_PIPELINE = Variant("both legs")
 LEGS = (Variant("words only", legs="words"), Variant("vectors only", legs="vectors"))
 # Rules that leave a step wherever they change a question, by that step's name. The others may change it in silence.
-_LEAVE_STEPS = {"notation", "reduction", "rewriting", "typos"}
+_LEAVE_STEPS = {"notation", "reduction", "rewriting", "typos", "examples"}
 ABLATIONS = tuple(Variant(f"without {rule}", without=rule) for rule in RULES)
 
 

@@ -63,9 +63,13 @@ class KnownWords:
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """A question after all that was done to it; the same question and index give the same."""
+    """A question after all that was done to it; the same question and index give the same.
+
+    `wants_example`: an example is as good an answer as a rule.
+    """
 
     query: str
     text: str
     slots: tuple[Slot, ...]
     steps: tuple[Step, ...] = ()
+    wants_example: bool = False

@@ -1,13 +1,11 @@
 """`synonyms.yml`: what a site's author says means the same, group by group."""
 
 import unicodedata
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import yaml
 from yaml.nodes import Node, ScalarNode, SequenceNode
 
-from sakuin.domain.language.concepts import place_of
 from sakuin.domain.language.notation import canonical
 from sakuin.errors import Invalid
 
@@ -16,8 +14,6 @@ LARGEST_FILE = 256 * 1024  # bytes
 MOST_GROUPS = 2000
 MOST_PHRASES = 20  # in one group
 LONGEST_PHRASE = 60  # characters
-# A question never carries more: the longest phrases count.
-MOST_IN_A_QUESTION = 20
 DEEPEST = 3
 TEXT_TAG = "tag:yaml.org,2002:str"
 LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -56,18 +52,6 @@ def parse_synonyms(data: bytes) -> SiteSynonyms:
         if group := _group(node, problems):
             groups.append(group)
     return SiteSynonyms(tuple(groups), tuple(problems))
-
-
-def synonyms_in(query: str, groups: Iterable[Group]) -> Mapping[str, tuple[str, ...]]:
-    """The phrases of `groups` that stand in a question, each with the others of its groups; the longest first."""
-    text = canonical(query[:1000])
-    found: dict[str, dict[str, None]] = {}
-    for group in groups:
-        for phrase in group:
-            if place_of(canonical(phrase), text) is not None:
-                found.setdefault(phrase, {}).update(dict.fromkeys(other for other in group if other != phrase))
-    kept = sorted(found, key=lambda phrase: (-len(phrase), phrase))[:MOST_IN_A_QUESTION]
-    return {phrase: tuple(found[phrase]) for phrase in kept}
 
 
 def _composed(data: bytes) -> Node | None:

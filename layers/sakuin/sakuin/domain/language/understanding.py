@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sakuin.domain.language.analysis import blanked, read
 from sakuin.domain.language.concepts import longest, named_concepts, place_of, spelling_read
 from sakuin.domain.language.conversation import silent_stretches
+from sakuin.domain.language.examples import example_asked_for
 from sakuin.domain.language.folding import folded, seen
 from sakuin.domain.language.kana import kana_readings, kana_words, rewritten_runs
 from sakuin.domain.language.letters import hiragana_as_katakana
@@ -66,9 +67,17 @@ def understood(query: str, known: KnownWords, *, without: Set[str] = frozenset()
     """`query` with what the index knows of its words; the same query and knowledge give the same.
 
     `without` names rules that are switched off: `notation`, `english`, `rewriting`, `typos`, `reduction`, `synonyms`
-    (the glossary and the site's list), `readings`. Only the first 1,000 characters count. Never an error: a question
-    without a word has no slots.
+    (the glossary and the site's list), `readings`, `examples`. Only the first 1,000 characters count. Never an error:
+    a question without a word has no slots.
     """
+    found = _understood(query, known, without)
+    example = None if "examples" in without else example_asked_for(_settled(query, notation=False))
+    if example is None:
+        return found
+    return replace(found, steps=(*found.steps, Step("examples", example, "")), wants_example=True)
+
+
+def _understood(query: str, known: KnownWords, without: Set[str]) -> Understood:
     draft = _begun(query, notation="notation" not in without)
     if is_english(draft.text) and not without & {"english", "synonyms"}:
         return _english(query, draft, known.synonyms, typos="typos" not in without)

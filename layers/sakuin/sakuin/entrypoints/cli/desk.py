@@ -9,6 +9,7 @@ if TYPE_CHECKING:  # `sakuin --help` loads none of them
     from sakuin.services.check_pages import CheckPages
     from sakuin.services.evaluate import Evaluate
     from sakuin.services.explain_from_afar import ExplainFromAfar
+    from sakuin.services.keep_keys import KeepKeys
     from sakuin.services.look_at_library import LookAtLibrary
     from sakuin.services.projects_from_afar import ProjectsFromAfar
     from sakuin.services.push_pages import PushPages
@@ -28,3 +29,4 @@ class Desk:
     projects: Callable[[], "ProjectsFromAfar"]
     explain: Callable[[], "ExplainFromAfar"]
     evaluate: Callable[[], "Evaluate"]
+    keys: Callable[[], "KeepKeys"]

@@ -7,25 +7,27 @@ from sakuin.errors import Misconfigured
 
 DATA_FOLDER = ".sakuin"
 _FILE = "env"
+# What is asked of AWS by name: each only means something in its own account.
+_NAMES_IN_AWS = ("SAKUIN_BUCKET", "SAKUIN_SECRET")
 
 
 def settings_of(environ: Mapping[str, str], data: Path | None, *, here: Path) -> dict[str, str]:
     """The environment, completed from `<data>/env`; without `data`, from `.sakuin/env` of `here` or a parent.
 
-    The environment wins, except that the `AWS_` variables come from where `SAKUIN_BUCKET` comes from: a person's
-    own account must not be asked for the bucket of a local stack, nor the local stack for a real bucket.
+    The environment wins, except that bucket, secret and the `AWS_` variables come from one place: a person's own
+    account must not be asked for the bucket of a local stack, nor the local stack for a real bucket.
     """
     file = data / _FILE if data else _nearest(here)
     if file is None or not file.is_file():
-        if environ.get("SAKUIN_URL"):
+        if environ.get("SAKUIN_URL") or environ.get("SAKUIN_SECRET"):
             return dict(environ)
         missing = f"{file} does not exist" if file else f"There is no {DATA_FOLDER}/{_FILE} here or in a parent folder"
         up = f"sakuin up --data {data}" if data else "sakuin up"
         raise Misconfigured(f"{missing}: run `{up}` first and leave it running, or set SAKUIN_URL and the keys")
     kept = _values(file)
-    if environ.get("SAKUIN_BUCKET"):
+    if any(environ.get(name) for name in _NAMES_IN_AWS):
         return {**_without_aws(kept), **environ}
-    if "SAKUIN_BUCKET" in kept:
+    if any(name in kept for name in _NAMES_IN_AWS):
         return {**kept, **_without_aws(environ)}
     return {**kept, **environ}
 
@@ -45,4 +47,4 @@ def _values(file: Path) -> dict[str, str]:
 
 
 def _without_aws(values: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in values.items() if not name.startswith("AWS_")}
+    return {name: value for name, value in values.items() if not name.startswith("AWS_") and name not in _NAMES_IN_AWS}

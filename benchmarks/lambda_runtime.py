@@ -1,0 +1,149 @@
+"""A function as a new worker of Lambda's runtime: the emulator of SAM's wheel, and Lambda's own client from PyPI."""
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+from sakuin_local.places import REPOSITORY, TOOLS, UV
+
+REQUIREMENTS = REPOSITORY / "requirements" / "runtime.txt"
+_INVOKE = "http://127.0.0.1:{port}/2015-03-31/functions/function/invocations"
+# The emulator's own "Init Duration" is not the time of INIT; this line is.
+_INIT = re.compile(r"INIT REPORT\(durationMs: ([\d.]+)\)")
+_READY_SECONDS = 20
+_ANSWER_SECONDS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What one new worker did: INIT, then its answers one after the other, in milliseconds.
+
+    `processor` is what INIT and the first answer computed: other programs on the machine hardly change it.
+    """
+
+    init: float
+    processor: float
+    answers: tuple[float, ...]
+
+
+def start(
+    folder: Path, layers: Sequence[Path], environment: Mapping[str, str], event: Mapping[str, Any], calls: int
+) -> Start:
+    """A new worker for `folder`/app.py, asked `calls` times; raises RuntimeError if it does not answer with 200."""
+    with tempfile.TemporaryFile() as log, _emulator(folder, layers, environment, log) as (port, emulator):
+        whole = [_asked(port, event)]
+        processor = sum(sum(child.cpu_times()[:2]) for child in emulator.children(recursive=True)) * 1000
+        whole += [_asked(port, event) for _ in range(calls - 1)]
+        log.seek(0)
+        init = float(_INIT.findall(log.read().decode())[0])
+    # The emulator starts INIT with the first call.
+    return Start(init, processor, (whole[0] - init, *whole[1:]))
+
+
+@contextmanager
+def _emulator(
+    folder: Path, layers: Sequence[Path], environment: Mapping[str, str], log: Any
+) -> Iterator[tuple[int, psutil.Process]]:
+    port, api = _free_port(), _free_port()
+    command = [
+        str(_program()),
+        "--log-level=debug",
+        f"--runtime-interface-emulator-address=127.0.0.1:{port}",
+        f"--runtime-api-address=127.0.0.1:{api}",
+        str(_python()),
+        "-m",
+        "awslambdaric",
+        "app.handler",
+    ]
+    given = {
+        "PATH": os.environ["PATH"],
+        "LANG": "C.UTF-8",
+        "LAMBDA_TASK_ROOT": str(folder),
+        "AWS_LAMBDA_FUNCTION_NAME": folder.name,
+        "AWS_LAMBDA_FUNCTION_TIMEOUT": "60",
+        "PYTHONPATH": os.pathsep.join(map(str, layers)),
+        # What has no bytecode is to stay so.
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **environment,
+    }
+    process = subprocess.Popen(  # noqa: S603
+        command, cwd=folder, env=given, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+    )
+    try:
+        _wait(port)
+        yield port, psutil.Process(process.pid)
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+
+
+def _asked(port: int, event: Mapping[str, Any]) -> float:
+    request = urllib.request.Request(_INVOKE.format(port=port), json.dumps(event).encode())  # noqa: S310
+    started = time.perf_counter()
+    with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS) as response:  # noqa: S310
+        answer = json.load(response)
+    milliseconds = (time.perf_counter() - started) * 1000
+    if answer.get("statusCode") != 200:
+        raise RuntimeError(f"the function answered {answer}")
+    return milliseconds
+
+
+def _wait(port: int) -> None:
+    until = time.monotonic() + _READY_SECONDS
+    while time.monotonic() < until:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise RuntimeError("the runtime emulator does not listen")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _program() -> Path:
+    machine = "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
+    found = sorted(TOOLS.glob(f"sam/lib/python*/site-packages/samcli/local/rapid/aws-lambda-rie-{machine}"))
+    if not found:
+        raise SystemExit("The runtime emulator is in SAM's wheel: run `make template` once")
+    return found[0]
+
+
+def _python() -> Path:
+    """An interpreter with what Lambda's runtime brings, and nothing else."""
+    content = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()[:16]
+    place = TOOLS / f"runtime-{content}"
+    if not place.exists():
+        unfinished = Path(tempfile.mkdtemp(prefix="runtime-", dir=TOOLS))
+        _run(UV, "venv", "--quiet", "--clear", "--relocatable", "--python", sys.executable, unfinished)
+        _run(
+            UV, "pip", "install", "--quiet", "--compile-bytecode", "--require-hashes",
+            "--python", unfinished, "--requirement", REQUIREMENTS,
+        )  # fmt: skip
+        for older in set(TOOLS.glob("runtime-*")) - {unfinished}:
+            shutil.rmtree(older)
+        unfinished.rename(place)
+    return place / "bin" / "python"
+
+
+def _run(*command: object) -> None:
+    subprocess.run([str(part) for part in command], check=True)  # noqa: S603

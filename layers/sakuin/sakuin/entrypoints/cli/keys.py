@@ -1,0 +1,65 @@
+"""`sakuin keys`: the keys that open a deployment's `/mcp` and `/v1`."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from sakuin.entrypoints.cli.desk import Desk
+from sakuin.entrypoints.cli.options import DataOption, JsonOption
+from sakuin.entrypoints.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from sakuin.services.keep_keys import KeptKey
+
+# Enough to tell keys apart; the whole hash is of no use to anybody.
+_SHOWN = 12
+
+
+def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
+    """Adds the commands."""
+    keys = typer.Typer(name="keys", help="The keys that open /mcp and /v1 of a deployment.", no_args_is_help=True)
+    app.add_typer(keys)
+
+    @keys.command()
+    def new(
+        purpose: Annotated[
+            Literal["knowledge", "admin"],
+            typer.Option("--for", help="What it opens: knowledge is for agents (/mcp), admin for keepers (/v1)."),
+        ],
+        as_json: JsonOption = False,
+        data: DataOption = None,
+    ) -> None:
+        """Make a key and show it, this once; those that there are stay. Opens within five minutes."""
+        terminal = Terminal(as_json)
+        with terminal.reported():
+            made, key = desk_of(data).keys().new(purpose)
+        terminal.fields({"key": key, **_shown(made)})
+
+    @keys.command(name="list")
+    def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
+        """Show the hashes of the keys that open something, oldest first."""
+        terminal = Terminal(as_json)
+        with terminal.reported():
+            kept = desk_of(data).keys().all()
+        if as_json:
+            terminal.document({"keys": [_shown(each) for each in kept]})
+        for each in () if as_json else kept:
+            terminal.out.print(f"{each.hash[:_SHOWN]}  {each.purpose}")
+
+    @keys.command()
+    def rm(
+        hash: Annotated[str, typer.Argument(metavar="HASH", help="The key's hash, or how it begins.")],
+        as_json: JsonOption = False,
+        data: DataOption = None,
+    ) -> None:
+        """Take a key away. Closed within five minutes."""
+        terminal = Terminal(as_json)
+        with terminal.reported():
+            gone = desk_of(data).keys().remove(hash)
+        terminal.fields({**_shown(gone), "removed": True})
+
+
+def _shown(kept: "KeptKey") -> dict[str, str]:
+    return {"hash": kept.hash[:_SHOWN], "for": kept.purpose}

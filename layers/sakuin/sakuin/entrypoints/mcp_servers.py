@@ -1,0 +1,99 @@
+"""The protocol's side of the tools: every revision that the SDK speaks."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+import anyio.to_thread
+from mcp import MCPError
+from mcp.server import CacheHint, Server
+from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult, Tool
+
+from sakuin.domain.bound_tools import Endpoint
+from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
+from sakuin.entrypoints.mcp_search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
+from sakuin.entrypoints.mcp_search_tools import SearchTools
+from sakuin.entrypoints.mcp_tools import INSTRUCTIONS
+
+# Where a request's scope says which endpoint it came to.
+ENDPOINT = "sakuin.endpoint"
+_TOOLS_TTL_MS = 60_000
+# What an endpoint has bound may change at any time, and an unbound tool must not be offered.
+_BOUND_TOOLS_TTL_MS = 0
+_DISCOVER_TTL_MS = 3_600_000
+
+CallTool = Callable[[Any, CallToolRequestParams], Awaitable[CallToolResult]]
+ListTools = Callable[[Any, Any], Awaitable[ListToolsResult]]
+
+
+class ToolBox(Protocol):
+    """Tools that are the same for every caller."""
+
+    def listed(self) -> list[Tool]:
+        """What `tools/list` shows, always in the same order."""
+
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        """The input schema of a tool; None for a name that is no tool's."""
+
+    def call(self, name: str, arguments: dict[str, Any] | None) -> CallToolResult | None:
+        """The answer of a tool, or what went wrong in a sentence; None for a name that is no tool's."""
+
+
+def knowledge_server(tools: ToolBox, version: str) -> Server[Any]:
+    """The tools of the knowledge endpoint."""
+
+    async def list_tools(_context: Any, _params: Any) -> ListToolsResult:
+        return ListToolsResult(tools=tools.listed(), ttl_ms=_TOOLS_TTL_MS, cache_scope="private")
+
+    async def call_tool(_context: Any, params: CallToolRequestParams) -> CallToolResult:
+        return _known(await anyio.to_thread.run_sync(tools.call, params.name, params.arguments), params.name)
+
+    return _server(("sakuin", "Sakuin"), version, INSTRUCTIONS, list_tools, call_tool, tools.input_schema)
+
+
+def search_tools_server(tools: SearchTools, version: str) -> Server[Any]:
+    """The Search Tools: which there are depends on the endpoint that a request came to."""
+
+    async def list_tools(context: Any, _params: Any) -> ListToolsResult:
+        shown = tools.listed(_endpoint(context))
+        return ListToolsResult(tools=shown, ttl_ms=_BOUND_TOOLS_TTL_MS, cache_scope="private")
+
+    async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResult:
+        result = await anyio.to_thread.run_sync(tools.call, _endpoint(context), params.name, params.arguments)
+        return _known(result, params.name)
+
+    names = ("sakuin-search-tools", "Sakuin Search Tools")
+    # All of them take the same.
+    return _server(names, version, SEARCH_INSTRUCTIONS, list_tools, call_tool, lambda _name: SEARCH_INPUT_SCHEMA)
+
+
+def _server(
+    names: tuple[str, str],
+    version: str,
+    instructions: str,
+    list_tools: ListTools,
+    call_tool: CallTool,
+    input_schema: Callable[[str], dict[str, Any] | None],
+) -> Server[Any]:
+    name, title = names
+    return Server(
+        name,
+        version=version,
+        title=title,
+        instructions=instructions,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        # Without it the SDK lists all tools before each call.
+        get_tool_input_schema=input_schema,
+        cache_hints={"server/discover": CacheHint(ttl_ms=_DISCOVER_TTL_MS, scope="private")},
+    )
+
+
+def _known(result: CallToolResult | None, name: str) -> CallToolResult:
+    if result is None:
+        raise MCPError(INVALID_PARAMS, f"Unknown tool: {name[:64]}")
+    return result
+
+
+def _endpoint(context: Any) -> Endpoint:
+    found: Endpoint = context.request.scope[ENDPOINT]
+    return found

@@ -1,0 +1,94 @@
+"""What a worker says about itself: whose work it does, how much, how long, how often for nothing."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+
+Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class CurrentWork:
+    """The id that logs and calls to others carry. A worker does one thing at a time, so there is one."""
+
+    id: str = ""
+
+    def __call__(self) -> str:
+        return self.id
+
+
+class EmfMeter:
+    """A `Meter` whose numbers go to CloudWatch with the log: CloudWatch's embedded metric format.
+
+    `activity` goes before the name of a leg, since searching and indexing use the same vendors.
+    """
+
+    def __init__(self, metrics: Metrics, activity: str) -> None:
+        self._metrics = metrics
+        self._activity = activity
+
+    def count(self, name: str, value: float = 1) -> None:
+        self._metrics.add_metric(name, MetricUnit.Count, value)
+
+    def took(self, name: str, milliseconds: float) -> None:
+        self._metrics.add_metric(f"{self._activity}{name}Milliseconds", MetricUnit.Milliseconds, milliseconds)
+
+
+class Counting(Protocol):
+    """The part of a meter that counts."""
+
+    def count(self, name: str, value: float = 1) -> None: ...
+
+
+def counted(search: Callable[P, T], meter: Counting, *, empty: Callable[[T], bool], name: str) -> Callable[P, T]:
+    """The same search, counted as `name`, and as `{name}WithoutAnswer` where nothing was good enough.
+
+    Zeros are counted too: their average is the share.
+    """
+
+    def searched(*args: P.args, **kwargs: P.kwargs) -> T:
+        answer = search(*args, **kwargs)
+        meter.count(name)
+        meter.count(f"{name}WithoutAnswer", float(empty(answer)))
+        return answer
+
+    return searched
+
+
+def correlated(handler: Handler, work: CurrentWork, logger: Logger) -> Handler:
+    """The handler of an HTTP function, whose logs and calls carry the id that the gateway gave the request."""
+
+    def named(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        work.id = str(event.get("requestContext", {}).get("requestId") or context.aws_request_id)
+        logger.set_correlation_id(work.id)
+        return handler(event, context)
+
+    return named
+
+
+def work_id_of(attributes: Mapping[str, Mapping[str, str]], body: str, message_id: str) -> str:
+    """Whose work a message of a queue is.
+
+    Our own messages say it in an attribute; an event of ours names the request that it came from, S3's the upload
+    (`x-amz-request-id`). A message that says nothing goes by its own id.
+    """
+    said = attributes.get("correlation_id", {}).get("stringValue") or _said_in(body)
+    return said if isinstance(said, str) and said else message_id
+
+
+def _said_in(body: str) -> object:
+    try:
+        message = json.loads(body)
+        if "Records" in message:
+            return message["Records"][0]["responseElements"]["x-amz-request-id"]
+        return message["detail"].get("request_id") or message["id"]
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        # Whether a message can be understood is judged elsewhere.
+        return None

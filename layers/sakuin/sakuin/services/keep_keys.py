@@ -1,0 +1,80 @@
+"""The keys that open `/mcp` and `/v1`: given once, kept as hashes in the functions' secret."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sakuin.domain.keys import hash_of_key, new_key
+from sakuin.errors import Invalid, Misconfigured, NotFound
+from sakuin.ports import StoredSecret
+
+Purpose = Literal["knowledge", "admin"]
+_MEMBERS: Mapping[Purpose, str] = {"knowledge": "knowledge_key_hashes", "admin": "admin_key_hashes"}
+_SHORTEST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class KeptKey:
+    """A key as the secret knows it: the hash names it, and opens nothing."""
+
+    purpose: Purpose
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeepKeys:
+    """What a keeper does with keys. Functions read the secret again after five minutes: until then nothing changes."""
+
+    secret: StoredSecret = field(repr=False)
+
+    def new(self, purpose: Purpose) -> tuple[KeptKey, str]:
+        """One key more beside those that are there, and the key itself: only its hash is kept.
+
+        A secret without a pepper gets one, a secret without lists gets them.
+        """
+        version = self.secret.read()
+        hashes = _hashes(version.members)
+        pepper = version.members.get("key_pepper") or secrets.token_urlsafe(32)
+        key = new_key()
+        made = KeptKey(purpose, hash_of_key(key, str(pepper)))
+        hashes[purpose].append(made.hash)
+        self.secret.replace(_with(version.members, hashes, key_pepper=pepper), seen=version.id)
+        return made, key
+
+    def all(self) -> Sequence[KeptKey]:
+        """The keys that open something, oldest first."""
+        hashes = _hashes(self.secret.read().members)
+        return [KeptKey(purpose, each) for purpose in _MEMBERS for each in hashes[purpose]]
+
+    def remove(self, beginning: str) -> KeptKey:
+        """Takes the key whose hash begins so; what it opened is closed to it."""
+        if len(beginning) < _SHORTEST:
+            raise Invalid(f"Give at least {_SHORTEST} digits of the key's hash, as `sakuin keys list` shows it")
+        version = self.secret.read()
+        hashes = _hashes(version.members)
+        found = [
+            KeptKey(purpose, each) for purpose in _MEMBERS for each in hashes[purpose] if each.startswith(beginning)
+        ]
+        if not found:
+            raise NotFound(f"No key's hash begins with {beginning}. `sakuin keys list` shows those that there are")
+        if len(found) > 1:
+            raise Invalid(f"Several keys' hashes begin with {beginning}. Give more digits")
+        hashes[found[0].purpose].remove(found[0].hash)
+        self.secret.replace(_with(version.members, hashes), seen=version.id)
+        return found[0]
+
+
+def _hashes(members: Mapping[str, object]) -> dict[Purpose, list[str]]:
+    """The lists as they are; one that is not there is empty."""
+    return {purpose: _list(members.get(member, []), member) for purpose, member in _MEMBERS.items()}
+
+
+def _list(value: object, member: str) -> list[str]:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return list(value)
+    raise Misconfigured(f"The secret's member {member!r} must be a list of hashes")
+
+
+def _with(members: Mapping[str, object], hashes: Mapping[Purpose, list[str]], **more: object) -> dict[str, object]:
+    return {**members, **more, **{_MEMBERS[purpose]: each for purpose, each in hashes.items()}}

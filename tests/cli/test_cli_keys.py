@@ -1,0 +1,82 @@
+"""`sakuin keys`."""
+
+from typing import Any
+
+import pytest
+from sakuin.domain.keys import opens
+from sakuin.settings import Secrets
+
+from tests.cli.conftest import Keeper
+
+VENDORS = {"supabase_service_key": "sb_secret_x", "openai_api_key": "sk-x", "turbopuffer_api_key": "tpuf_x"}
+
+
+@pytest.fixture
+def secret(keeper: Keeper) -> dict[str, object]:
+    """What a person has put there by hand."""
+    keeper.world.secret.members = dict(VENDORS)
+    return dict(VENDORS)
+
+
+def new(keeper: Keeper, purpose: str) -> Any:
+    said = keeper.sakuin("keys", "new", "--for", purpose, "--json")
+    assert said.code == 0, said
+    return said.document
+
+
+def functions_read(keeper: Keeper) -> Secrets:
+    return Secrets.read(keeper.world.secret.members or {}, "sakuin/prod")
+
+
+def test_the_first_key_completes_the_secret(keeper: Keeper, secret: dict[str, object]) -> None:
+    made = new(keeper, "knowledge")
+    now = functions_read(keeper)
+    assert opens(made["key"], now.knowledge_key_hashes, now.key_pepper)
+    assert not opens(made["key"], now.admin_key_hashes, now.key_pepper)
+    assert (now.supabase_service_key, now.openai_api_key) == ("sb_secret_x", "sk-x")
+    assert made["key"] not in str(keeper.world.secret.members)
+
+
+def test_a_key_is_replaced_with_an_overlap(keeper: Keeper, secret: dict[str, object]) -> None:
+    old, fresh = new(keeper, "admin"), new(keeper, "admin")
+    now = functions_read(keeper)
+    assert all(opens(each["key"], now.admin_key_hashes, now.key_pepper) for each in (old, fresh))
+    listed = keeper.sakuin("keys", "list", "--json").document
+    assert listed == {"keys": [{"hash": each["hash"], "for": "admin"} for each in (old, fresh)]}
+    assert keeper.sakuin("keys", "rm", old["hash"], "--json").document == {**listed["keys"][0], "removed": True}
+    later = functions_read(keeper)
+    assert opens(fresh["key"], later.admin_key_hashes, later.key_pepper)
+    assert not opens(old["key"], later.admin_key_hashes, later.key_pepper)
+    assert later.key_pepper == now.key_pepper
+
+
+def test_only_a_new_key_is_ever_shown(keeper: Keeper, secret: dict[str, object]) -> None:
+    said = keeper.sakuin("keys", "new", "--for", "knowledge")
+    key = said.out.split()[1]
+    assert key.startswith("sk_sakuin_")
+    listed = keeper.sakuin("keys", "list")
+    removed = keeper.sakuin("keys", "rm", listed.out.split()[0])
+    shown = "".join((said.err, listed.out, listed.err, removed.out, removed.err))
+    assert not any(value in shown for value in (key, *VENDORS.values()))
+
+
+def test_a_hash_that_names_no_key_or_two_is_refused(keeper: Keeper, secret: dict[str, object]) -> None:
+    keeper.world.secret.members = {**secret, "knowledge_key_hashes": ["a" * 64, "a" * 63 + "b"]}
+    for hash, sentence in (("a" * 12, "Give more digits"), ("b" * 12, "No key's hash"), ("a", "at least 8")):
+        said = keeper.sakuin("keys", "rm", hash)
+        assert (said.code, sentence in said.err) == (1, True), said
+    assert keeper.sakuin("keys", "rm", "a" * 64).code == 0
+
+
+def test_a_list_that_is_none_is_left_alone(keeper: Keeper, secret: dict[str, object]) -> None:
+    broken = {**secret, "admin_key_hashes": "abc"}
+    keeper.world.secret.members = broken
+    said = keeper.sakuin("keys", "new", "--for", "admin")
+    assert said.code == 1
+    assert "admin_key_hashes" in said.err
+    assert keeper.world.secret.members == broken
+
+
+def test_what_a_key_opens_must_be_said(keeper: Keeper) -> None:
+    assert keeper.sakuin("keys", "new").code == 2
+    assert keeper.sakuin("keys", "new", "--for", "everything").code == 2

@@ -1,0 +1,104 @@
+"""What every `QuestionEmbedder` promises, and what the one without an SDK does when the service misbehaves."""
+
+import math
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from sakuin.adapters.openai_embeddings import OpenAIEmbedder
+from sakuin.adapters.openai_questions import OpenAIQuestions, connected
+from sakuin.domain.recipe import EmbeddingModel
+from sakuin.errors import Invalid, Unavailable
+from sakuin.ports import QuestionEmbedder
+
+from tests.contracts.openai_server import OpenAIServer, openai_server
+from tests.in_memory.embedder import DIMENSIONS, MODEL, MemoryEmbedder, vector_of
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with openai_server() as running:
+        yield running
+
+
+@pytest.fixture
+def questions(server: OpenAIServer) -> Iterator[OpenAIQuestions]:
+    with connected(server.url, "sk-test") as session:
+        yield OpenAIQuestions(session, MODEL)
+
+
+@pytest.fixture(params=["memory", "sdk", "without sdk"])
+def embedder(request: pytest.FixtureRequest, server: OpenAIServer, questions: OpenAIQuestions) -> QuestionEmbedder:
+    """Each adapter in turn."""
+    sdk = OpenAIEmbedder(server.client, MODEL)
+    adapters: dict[str, QuestionEmbedder] = {"memory": MemoryEmbedder(), "sdk": sdk, "without sdk": questions}
+    return adapters[request.param]
+
+
+@pytest.mark.parametrize("text", ["解の公式", "x²+5x+6=0", '"引用"\n改行', " "])
+def test_a_question_s_vector_has_its_dimensions_and_length_1(embedder: QuestionEmbedder, text: str) -> None:
+    vector = embedder.query(text)
+    assert len(vector) == DIMENSIONS
+    assert math.hypot(*vector) == pytest.approx(1, abs=1e-5)
+    assert list(vector) == pytest.approx(list(vector_of(text)), abs=1e-6)
+
+
+def test_the_question_is_sent_as_the_sdk_sends_it(server: OpenAIServer) -> None:
+    model = EmbeddingModel("e5", 1536, "query: ", "passage: ")
+    OpenAIEmbedder(server.client, model).query("たすき掛け")
+    with connected(server.url, "sk-test") as session:
+        OpenAIQuestions(session, model).query("たすき掛け")
+    by_sdk, ours = ({**request, "encoding_format": "any"} for request in server.requests)
+    assert ours == by_sdk
+
+
+def test_tokens_are_told(server: OpenAIServer) -> None:
+    server.tokens = 7
+    told: list[int] = []
+    with connected(server.url, "sk-test") as session:
+        OpenAIQuestions(session, MODEL, told.append).query("質問")
+    assert told == [7]
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+def test_a_busy_service_is_asked_again(server: OpenAIServer, questions: OpenAIQuestions, status: int) -> None:
+    server.statuses = [status]
+    assert len(questions.query("質問")) == DIMENSIONS
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_service_that_stays_busy_is_unavailable(
+    server: OpenAIServer, questions: OpenAIQuestions, status: int
+) -> None:
+    server.statuses = [status] * 2
+    with pytest.raises(Unavailable, match=str(status)):
+        questions.query("質問")
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("status", [400, 401, 404])
+def test_a_refused_request_is_invalid_and_not_sent_again(
+    server: OpenAIServer, questions: OpenAIQuestions, status: int
+) -> None:
+    server.statuses = [status]
+    with pytest.raises(Invalid, match=str(status)):
+        questions.query("質問")
+    assert len(server.requests) == 1
+
+
+def test_a_vector_of_another_width_is_not_taken(server: OpenAIServer, questions: OpenAIQuestions) -> None:
+    server.width = 384
+    with pytest.raises(Unavailable, match="1536"):
+        questions.query("質問")
+
+
+def test_an_answer_without_a_vector_is_not_understood(server: OpenAIServer, questions: OpenAIQuestions) -> None:
+    server.dropped = 1
+    with pytest.raises(Unavailable, match="not understood"):
+        questions.query("質問")
+
+
+def test_a_service_that_is_away_is_unavailable() -> None:
+    with httpx.Client(base_url="http://127.0.0.1:9/v1") as away, pytest.raises(Unavailable, match="did not answer"):
+        OpenAIQuestions(away, MODEL).query("質問")

@@ -1,0 +1,52 @@
+"""On which day a key was used."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+from sakuin.adapters.supabase_client import connected
+from sakuin.adapters.supabase_key_use import SupabaseKeyUse
+from sakuin.adapters.supabase_projects import SupabaseProjects
+from sakuin.entrypoints.mcp_key_use import noted_once_a_day
+from sakuin.errors import Unavailable
+from sakuin_local.database import Database
+
+MONDAY, TUESDAY = date(2026, 11, 23), date(2026, 11, 24)
+
+
+def test_a_key_is_noted_once_a_day_however_often_it_is_used() -> None:
+    written: list[str] = []
+    days = iter([MONDAY, MONDAY, MONDAY, TUESDAY])
+    noted = noted_once_a_day(written.append, lambda: next(days))
+    for key in ("a", "a", "b", "a"):
+        noted(key)
+    assert written == ["a", "b", "a"]
+
+
+def test_a_note_that_fails_is_not_the_caller_s_and_not_tried_again_that_day(caplog: pytest.LogCaptureFixture) -> None:
+    tried: list[str] = []
+
+    def down(key_hash: str) -> None:
+        tried.append(key_hash)
+        raise Unavailable("Supabase did not answer")
+
+    noted = noted_once_a_day(down, lambda: MONDAY)
+    noted("a")
+    noted("a")
+    assert tried == ["a"]
+    assert "was not noted" in caplog.text
+
+
+def test_an_endpoint_shows_on_which_day_its_keys_were_used(database: Database) -> None:
+    client = connected(database.rest_url, database.service_key)
+    records, use = SupabaseProjects(client), SupabaseKeyUse(client)
+    project = records.create_project(None, "p")
+    made = records.create_endpoint(None, project.id, name="e", key_hash="first", tools=())
+    assert made.key_last_used_on is None
+    use.note("first")
+    use.note("first")
+    records.rotate(None, made.id, key_hash="second", overlap_seconds=60)
+    today = datetime.now(UTC).date().isoformat()
+    rotated = records.endpoint(None, made.id)
+    assert (rotated.key_last_used_on, rotated.previous_key_last_used_on) == (None, today)
+    use.note("second")
+    assert records.endpoint(None, made.id).key_last_used_on == today

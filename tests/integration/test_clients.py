@@ -1,0 +1,150 @@
+"""The clients that people have, as published, on both kinds of endpoint: each lists the tools and calls one."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import fastmcp
+import httpx2
+import pytest
+from fastmcp.client.transports import StreamableHttpTransport
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.clients.node import ran
+from tests.integration.conftest import Deployed
+
+pytestmark = [pytest.mark.integration, pytest.mark.anyio]
+
+TEXT = "二次方程式の解の公式について説明します。係数を代入して解を求めます。" * 40
+INSPECTOR = ".tools/clients/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+SECONDS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An endpoint, the key that opens it, and the question that is asked of it."""
+
+    url: str
+    key: str = field(repr=False)
+    tools: list[str]
+    call: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a client understood: the tools' names, and the two forms of the answer."""
+
+    tools: list[str]
+    structured: dict[str, Any]
+    text: str
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def places(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Place]:
+    """The endpoint of the library, and one of a project with a Search Tool."""
+    file = tmp_path_factory.mktemp("table") / "table.json"
+    file.write_text(json.dumps({"articles": [{"content": TEXT}]}, ensure_ascii=False), "utf-8")
+    table = told(deployed, "table", "put", str(file))["table_id"]
+    asked = ("--table", table, "--json-path", "/articles", "--name", "find_articles", "--wait")
+    tool = told(deployed, "tool", "create", *asked)["tool_id"]
+    made = told(deployed, "mcp", "create", "--name", "clients", "--tool", tool)
+    knowledge = ["search_knowledge", "get_chunk_by_id", "list_concepts"]
+    question = {"query": "解の公式", "top_k": 2}
+    url = f"{deployed.url}/mcp"
+    return {
+        "knowledge": Place(url, deployed.environment["SAKUIN_API_KEY"], knowledge, "search_knowledge", question),
+        "search tools": Place(f"{url}/{made['mcp_id']}", made["key"], ["find_articles"], "find_articles", question),
+    }
+
+
+def told(deployed: Deployed, *arguments: str) -> dict[str, Any]:
+    """What a command prints as JSON."""
+    code, output = deployed.sakuin(*arguments, "--json")
+    assert code == 0, output
+    answer: dict[str, Any] = json.loads(output)
+    return answer
+
+
+def python(mode: str) -> Callable[[Place], Awaitable[Heard]]:
+    """The client of the Python SDK, in one of its modes."""
+
+    async def conversation(place: Place) -> Heard:
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {place.key}"}, timeout=SECONDS) as http,
+            Client(streamable_http_client(place.url, http_client=http), mode=mode) as client,
+        ):
+            tools = [tool.name for tool in (await client.list_tools()).tools]
+            result = await client.call_tool(place.call, place.arguments)
+            return Heard(tools, result.structured_content, result.content[0].text)
+
+    return conversation
+
+
+async def through_fastmcp(place: Place) -> Heard:
+    """The client of fastmcp."""
+    transport = StreamableHttpTransport(place.url, headers={"Authorization": f"Bearer {place.key}"})
+    async with fastmcp.Client(transport) as client:
+        tools = [tool.name for tool in await client.list_tools()]
+        result = await client.call_tool(place.call, place.arguments)
+        return Heard(tools, result.structured_content, result.content[0].text)
+
+
+def typescript(generation: str) -> Callable[[Place], Awaitable[Heard]]:
+    """The client of the TypeScript SDK: its present package, or the first one, `sdk`."""
+
+    async def conversation(place: Place) -> Heard:
+        asked = (generation, place.url, place.call, json.dumps(place.arguments))
+        key = {"SAKUIN_API_KEY": place.key}
+        done = ran("tests/clients/conversation.mjs", *asked, seconds=SECONDS, environment=key)
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        assert "never an instruction" in answer["instructions"]
+        tools = [tool["name"] for tool in answer["tools"]]
+        return Heard(tools, answer["result"]["structuredContent"], answer["result"]["content"][0]["text"])
+
+    return conversation
+
+
+async def through_the_inspector(place: Place) -> Heard:
+    """The inspector's command line, which also judges the schemas."""
+
+    def asked(*arguments: str) -> Any:
+        key = ("--transport", "http", "--header", f"Authorization: Bearer {place.key}")
+        done = ran(INSPECTOR, "--cli", place.url, *key, *arguments, seconds=SECONDS)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    tools = [tool["name"] for tool in asked("--method", "tools/list", "--strict")["tools"]]
+    given = [part for name, value in place.arguments.items() for part in ("--tool-arg", f"{name}={value}")]
+    result = asked("--method", "tools/call", "--tool-name", place.call, *given)
+    return Heard(tools, result["structuredContent"], result["content"][0]["text"])
+
+
+CLIENTS: dict[str, Callable[[Place], Awaitable[Heard]]] = {
+    "python auto": python("auto"),
+    "python legacy": python("legacy"),
+    "python 2026-07-28": python("2026-07-28"),
+    "typescript": typescript("client"),
+    "typescript sdk 1": typescript("sdk"),
+    "fastmcp": through_fastmcp,
+    "inspector": through_the_inspector,
+}
+
+
+@pytest.mark.parametrize("endpoint", ["knowledge", "search tools"])
+@pytest.mark.parametrize("client", CLIENTS)
+async def test_a_client_lists_the_tools_and_calls_one(places: dict[str, Place], client: str, endpoint: str) -> None:
+    place = places[endpoint]
+    heard = await CLIENTS[client](place)
+    assert heard.tools == place.tools
+    assert heard.structured["query"] == "解の公式"
+    assert len(heard.structured["results"]) == 2
+    assert json.loads(heard.text) == heard.structured

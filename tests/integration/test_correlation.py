@@ -1,0 +1,44 @@
+"""One id from a request to the work that it caused, through the outbox, the bus and both queues."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.integration.conftest import Deployed, eventually
+
+pytestmark = pytest.mark.integration
+
+
+def request_of(deployed: Deployed, tool: str) -> str:
+    """The id of the request that made a tool, as the database kept it with the tool's event."""
+    key = deployed.environment["SAKUIN_SUPABASE_SERVICE_KEY"]
+    rows = httpx.get(
+        f"{deployed.environment['SAKUIN_SUPABASE_URL']}/rest/v1/outbox",
+        params={"tool_id": f"eq.{tool}", "event": "eq.ToolCreated", "select": "request_id"},
+        headers={"apikey": key, "Authorization": f"Bearer {key}"},
+    ).json()
+    assert len(rows) == 1
+    return str(rows[0]["request_id"])
+
+
+def said_for(deployed: Deployed, work_id: str) -> list[str]:
+    """What the functions logged for one piece of work."""
+    log = Path(deployed.environment["SAKUIN_DATA_FOLDER"]) / "logs" / "emulator.log"
+    lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if work_id in line]
+    read: list[dict[str, Any]] = [json.loads(line) for line in lines if line.startswith("{")]
+    return [line["message"] for line in read if line.get("correlation_id") == work_id]
+
+
+def test_what_a_request_causes_goes_by_the_request_s_id(deployed: Deployed) -> None:
+    project = deployed.api("POST", "/v1/projects", json={"name": "correlation"})["id"]
+    document = {"name": "t", "data": {"a": "二次方程式の解の公式を使う。" * 100}}
+    table = deployed.api("POST", f"/v1/projects/{project}/tables", json=document)["id"]
+    wanted = {"table_id": table, "json_path": "", "name": "correlated", "type": "search"}
+    tool = deployed.api("POST", f"/v1/projects/{project}/tools", json=wanted)["id"]
+
+    work_id = request_of(deployed, tool)
+    assert work_id != "None"
+    assert eventually(lambda: {"table walked", "chunks embedded"} <= set(said_for(deployed, work_id)))

@@ -1,0 +1,48 @@
+"""Indexing keeps to the day's budget; searching does not notice."""
+
+from dataclasses import dataclass
+
+import pytest
+from sakuin.errors import OverBudget
+from sakuin.ports import Vector
+from sakuin.services.embedding_budget import BudgetedEmbedder
+
+from tests.in_memory.embedder import MemoryEmbedder
+from tests.in_memory.ledger import MemoryLedger
+
+
+@dataclass
+class CostlyEmbedder(MemoryEmbedder):
+    """Spends a token a character."""
+
+    ledger: MemoryLedger | None = None
+
+    def passages(self, texts: list[str]) -> list[Vector]:  # type: ignore[override]  # lists are what the test gives
+        assert self.ledger is not None
+        self.ledger.add(sum(map(len, texts)))
+        return super().passages(texts)
+
+
+@pytest.fixture
+def budgeted() -> BudgetedEmbedder:
+    """Ten tokens a day."""
+    ledger = MemoryLedger()
+    return BudgetedEmbedder(CostlyEmbedder(ledger=ledger), ledger, 10)
+
+
+def test_texts_are_embedded_until_the_budget_is_spent(budgeted: BudgetedEmbedder) -> None:
+    assert len(budgeted.passages(["12345", "6789"])) == 2
+    # One token is left: the call that goes over it is made, the next is not.
+    budgeted.passages(["abcdef"])
+    with pytest.raises(OverBudget, match=r"The day's 10 embedding tokens are used up; indexing goes on at 00:00 UTC"):
+        budgeted.passages(["x"])
+
+
+def test_a_question_is_embedded_whatever_was_spent(budgeted: BudgetedEmbedder) -> None:
+    budgeted.ledger.add(1_000)
+    assert budgeted.query("x")
+
+
+def test_nothing_to_embed_needs_no_budget(budgeted: BudgetedEmbedder) -> None:
+    budgeted.ledger.add(1_000)
+    assert budgeted.passages([]) == []

@@ -1,0 +1,78 @@
+"""What docs/deploy.md and docs/backup.md name is there."""
+
+import re
+from typing import Any
+
+import pytest
+import typer
+from sakuin.entrypoints.cli import commands
+from sakuin_local.places import MIGRATIONS, REPOSITORY, TEMPLATE
+from sakuin_local.template import read_template
+
+GUIDES = "\n".join((REPOSITORY / "docs" / name).read_text() for name in ("deploy.md", "backup.md", "cost.md"))
+TEMPLATE_NOW = read_template(TEMPLATE)
+SHELL = "\n".join(re.findall(r"```sh\n(.*?)```", GUIDES, re.DOTALL))
+
+
+def test_every_output_that_is_asked_for_is_one() -> None:
+    asked = set(re.findall(r"\$\(out (\w+)\)", GUIDES))
+    assert asked
+    assert asked <= set(TEMPLATE_NOW["Outputs"])
+
+
+def test_every_parameter_that_is_named_is_one() -> None:
+    named = set(re.findall(r"Parameter ([A-Z]\w+)", GUIDES))
+    assert named
+    assert named <= set(TEMPLATE_NOW["Parameters"])
+
+
+def test_every_setting_and_member_of_the_secret_is_read() -> None:
+    settings = (REPOSITORY / "layers/sakuin/sakuin/settings.py").read_text()
+    environment = (REPOSITORY / "layers/sakuin/sakuin/entrypoints/cli/options.py").read_text()
+    for name in set(re.findall(r"\bSAKUIN_[A-Z_]+\b", GUIDES)):
+        assert f'"{name}"' in settings + environment, name
+    secret = re.search(r"<<'JSON'\n(.*?)\nJSON", GUIDES, re.DOTALL)
+    assert secret
+    for member in re.findall(r'"(\w+)":', secret[1]):
+        assert f'"{member}"' in settings, member
+
+
+def test_every_database_object_that_is_named_is_made_by_a_migration() -> None:
+    made = "\n".join(file.read_text() for file in MIGRATIONS.glob("*.sql"))
+    for table in set(re.findall(r"public\.(\w+)", SHELL)):
+        assert re.search(rf"create table public\.{table} ", made), table
+    assert "function public.forget_fingerprint(p_table uuid, p_fingerprint text)" in made
+
+
+def _options(words: list[str]) -> set[str]:
+    """The options of the command that begins so."""
+    command: Any = typer.main.get_command(commands(lambda _settings: pytest.fail("no command runs here"), {}))
+    for word in words:
+        inner = getattr(command, "commands", {})
+        if word not in inner:
+            break
+        command = inner[word]
+    assert not hasattr(command, "commands"), f"there is no command sakuin {' '.join(words)}"
+    return {name for parameter in command.params for name in parameter.opts if name.startswith("--")}
+
+
+def test_every_command_of_ours_is_one_with_these_options() -> None:
+    lines = re.findall(r"^sakuin ([^#\n]*)", SHELL, re.MULTILINE)
+    assert lines
+    for line in lines:
+        assert set(re.findall(r"--[a-z-]+", line)) <= _options(line.split()), line
+
+
+def test_the_versions_are_those_that_the_repository_installs() -> None:
+    named = re.search(r"SAM CLI ([\d.]+) or newer", GUIDES)
+    installed = re.search(r"^aws-sam-cli==([\d.]+)", (REPOSITORY / "requirements/sam.txt").read_text(), re.MULTILINE)
+    assert named
+    assert installed
+    assert installed[1].startswith(named[1])
+    assert len(set(re.findall(r"npx (supabase@[\d.]+)", GUIDES))) == 1
+
+
+def test_what_stays_after_a_teardown_is_what_the_template_keeps() -> None:
+    kept = [name for name, each in TEMPLATE_NOW["Resources"].items() if each.get("DeletionPolicy") == "Retain"]
+    assert sorted(kept) == ["SakuinMaterialsBucket", "SakuinTablesBucket"]
+    assert "for bucket in sakuin-prod-materials sakuin-prod-tables; do" in GUIDES
