@@ -102,6 +102,9 @@ def test_a_table_that_waits_is_not_taken_for_one_that_is_stuck_until_its_day_is_
 
     world.sql("update table_wait set until = now() - interval '20 minutes' where table_id = %s", table)
     assert table in {stuck for _, stuck in world.index.stuck(900)}
+    days.ledger.tokens = 0
+    assert days.deliver_all() == 0
+    assert table not in {stuck for _, stuck in world.index.stuck(900)}
 
 
 def test_a_table_that_is_gone_waits_for_nothing(world: TableWorld) -> None:
