@@ -42,7 +42,7 @@ def main(labels: Path, folder: Path, half: str | None) -> None:
     figures = {
         name: groups(questions, asked, k=K, view="order", resamples=resamples) for name, asked in answers.items()
     }
-    console = Console()
+    console = Console(width=120)
     console.print(f"{len(questions)} questions with an answer, {len(library.texts)} chunks")
     for measure in measures(K):
         console.print(_table(measure, figures))

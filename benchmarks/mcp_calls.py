@@ -25,6 +25,7 @@ from benchmarks.stack import Stack, quantile
 from tests.builders import a_page
 from tests.entrypoints.events import Context, event, ring
 from tests.in_memory.embedder import FINGERPRINT
+from tests.in_memory.lexicon import MemoryLexicon
 from tests.in_memory.search import MemorySearch
 from tests.in_memory.world import World
 
@@ -59,14 +60,14 @@ def main(calls: int, growth: int) -> None:
     logging.disable(logging.CRITICAL)
     world = World(base_url="/school_asset")
     world.put("junior/公式_教材.html", a_page(BOXES))
-    index, embedder = Timed(MemorySearch(world.index)), Timed(world.embedder)
-    search = SearchKnowledge(index, embedder, FINGERPRINT, world.base_url)
+    index, lexicon, embedder = map(Timed, (MemorySearch(world.index), MemoryLexicon(world.index), world.embedder))
+    search = SearchKnowledge(index, lexicon, embedder, FINGERPRINT, world.base_url)
     app = McpApp(knowledge_server(KnowledgeTools(search, ReadKnowledge(index, world.base_url)), "0"), ring)
     handler = held_open(app, app.run)
     for era in ERAS:
         for method, params in (("tools/list", {}), ("tools/call", QUESTION)):
             asked = request(method, params, era)
-            print(f"in process, {era}, {method}: {ours(handler, asked, (index, embedder), calls)}")
+            print(f"in process, {era}, {method}: {ours(handler, asked, (index, lexicon, embedder), calls)}")
     if (Path(os.environ.get("SAKUIN_DATA", ".sakuin")) / "env").exists():
         over_http(calls)
     grown(handler, growth)

@@ -1,12 +1,17 @@
 """`sakuin keys`."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from sakuin.domain.keys import opens
+from sakuin.errors import Misconfigured, SakuinError, Unavailable
+from sakuin.services.keep_keys import KeepKeys
 from sakuin.settings import Secrets
 
 from tests.cli.conftest import Keeper
+from tests.in_memory.secret import MemorySecret
 
 VENDORS = {"supabase_service_key": "sb_secret_x", "openai_api_key": "sk-x", "turbopuffer_api_key": "tpuf_x"}
 
@@ -42,8 +47,9 @@ def test_a_key_is_replaced_with_an_overlap(keeper: Keeper, secret: dict[str, obj
     now = functions_read(keeper)
     assert all(opens(each["key"], now.admin_key_hashes, now.key_pepper) for each in (old, fresh))
     listed = keeper.sakuin("keys", "list", "--json").document
-    assert listed == {"keys": [{"hash": each["hash"], "for": "admin"} for each in (old, fresh)]}
-    assert keeper.sakuin("keys", "rm", old["hash"], "--json").document == {**listed["keys"][0], "removed": True}
+    assert listed == {"keys": [{"hash": each["hash"], "for": "admin", "last_used_on": None} for each in (old, fresh)]}
+    removed = keeper.sakuin("keys", "rm", old["hash"], "--json").document
+    assert removed == {"hash": old["hash"], "for": "admin", "removed": True}
     later = functions_read(keeper)
     assert opens(fresh["key"], later.admin_key_hashes, later.key_pepper)
     assert not opens(old["key"], later.admin_key_hashes, later.key_pepper)
@@ -55,7 +61,8 @@ def test_only_a_new_key_is_ever_shown(keeper: Keeper, secret: dict[str, object])
     key = said.out.split()[1]
     assert key.startswith("sk_sakuin_")
     listed = keeper.sakuin("keys", "list")
-    removed = keeper.sakuin("keys", "rm", listed.out.split()[0])
+    removed = keeper.sakuin("keys", "rm", listed.out.splitlines()[1].split()[0])
+    assert removed.code == 0, removed
     shown = "".join((said.err, listed.out, listed.err, removed.out, removed.err))
     assert not any(value in shown for value in (key, *VENDORS.values()))
 
@@ -66,6 +73,33 @@ def test_a_hash_that_names_no_key_or_two_is_refused(keeper: Keeper, secret: dict
         said = keeper.sakuin("keys", "rm", hash)
         assert (said.code, sentence in said.err) == (1, True), said
     assert keeper.sakuin("keys", "rm", "a" * 64).code == 0
+
+
+def test_each_key_is_listed_with_the_day_on_which_it_was_last_used(keeper: Keeper) -> None:
+    keeper.world.secret.members = {"knowledge_key_hashes": ["a" * 64], "admin_key_hashes": ["b" * 64]}
+    keeper.world.key_days["b" * 64] = "2026-11-22"
+    listed = keeper.sakuin("keys", "list", "--json").document["keys"]
+    assert [(each["for"], each["last_used_on"]) for each in listed] == [("knowledge", None), ("admin", "2026-11-22")]
+    assert [line.split() for line in keeper.sakuin("keys", "list").out.splitlines()] == [
+        ["hash", "for", "last", "used"],
+        ["a" * 12, "knowledge", "—"],
+        ["b" * 12, "admin", "2026-11-22"],
+    ]
+
+
+@pytest.mark.parametrize("error", [Unavailable, Misconfigured, None])
+def test_keys_are_listed_when_nobody_says_when_they_were_used(error: type[SakuinError] | None) -> None:
+    secret = MemorySecret({"admin_key_hashes": ["b" * 64]})
+    keys = KeepKeys(secret, _Refusing(error("away")) if error else None)
+    assert ([each.hash for each in keys.all()], keys.days()) == (["b" * 64], {})
+
+
+@dataclass(frozen=True)
+class _Refusing:
+    error: SakuinError
+
+    def days(self) -> Mapping[str, str]:
+        raise self.error
 
 
 def test_a_list_that_is_none_is_left_alone(keeper: Keeper, secret: dict[str, object]) -> None:

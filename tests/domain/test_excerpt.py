@@ -1,5 +1,7 @@
 """About a hundred characters, around what matched."""
 
+import time
+
 import pytest
 from sakuin.domain.excerpt import excerpt
 
@@ -38,3 +40,10 @@ def test_a_word_is_found_in_either_case() -> None:
 @pytest.mark.parametrize("around", [["判別式"], [""], ["あ"], []])
 def test_it_is_never_longer_than_asked_for(text: str, around: list[str]) -> None:
     assert len(excerpt(text, around=around, length=50)) <= 52
+
+
+def test_a_long_text_of_many_sentences_is_looked_at_around_its_words_only() -> None:
+    text = "か。" * 200_000 + "判別式の話。" * 1000
+    began = time.process_time()
+    assert "判別式" in excerpt(text, around=["判別式", "判別", "別式"])
+    assert time.process_time() - began < 1

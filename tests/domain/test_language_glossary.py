@@ -8,6 +8,7 @@ from sakuin.domain.language.analysis import terms
 from sakuin.domain.language.concepts import glossary, longest, named_concepts
 from sakuin.domain.language.glossary import FIELDS
 from sakuin.domain.language.notation import canonical
+from sakuin.domain.language.translation import translated
 
 TWINS = [
     ("cross-multiplication", "たすきがけ", "たすき掛け", "襷掛け", "タスキガケ"),
@@ -30,6 +31,31 @@ TWINS = [
 def test_every_spelling_names_its_concept(spellings: tuple[str, ...]) -> None:
     name, *ways = spellings
     assert [way for way in ways if f"#{name}" not in terms(way)] == []
+
+
+@pytest.mark.parametrize(
+    ("english", "japanese"),
+    [
+        ("circumference", "円周"),
+        ("diameter", "直径"),
+        ("orthocenter", "垂心"),
+        ("intermediate value theorem", "中間値の定理"),
+        ("quotient rule", "商の微分"),
+        ("half-angle formula", "半角の公式"),
+        ("supplementary angle", "補角の公式"),
+        ("angle of depression", "俯角"),
+        ("empty set", "空集合"),
+        ("universal set", "全体集合"),
+        ("zero vector", "零ベクトル"),
+        ("directrix", "準線"),
+        ("last term", "末項"),
+        ("lateral area", "側面積"),
+        ("standard score", "偏差値"),
+        ("pie chart", "円グラフ"),
+    ],
+)
+def test_of_two_things_that_are_taught_together_each_has_its_own_name(english: str, japanese: str) -> None:
+    assert [canonical(one) for one in translated(canonical(english)).japanese] == [canonical(japanese)]
 
 
 @pytest.mark.parametrize(

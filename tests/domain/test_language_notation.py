@@ -1,5 +1,7 @@
 """Mathematics in one form, whichever way it is written or said."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -174,3 +176,14 @@ def test_long_and_foreign_words_are_cut_and_not_lost() -> None:
 @pytest.mark.parametrize("sign", [")", "(", "^{", r"\frac{", "x+", "√", "分の", "\ud800", "ー", "ﷺ"])
 def test_a_text_of_one_sign_without_end_is_read_in_the_end(sign: str) -> None:
     assert all(len(term.encode()) <= 39 for term in terms(sign * 20_000))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x" + " " * 50_000 + "乗", r"\sqrt" + " " * 50_000 + "!", "a" * 50_000 + "分の", "一" * 50_000 + "分の"],
+    ids=["power", "root", "letters", "numbers"],
+)
+def test_a_long_run_is_read_in_time_that_grows_with_its_length(text: str) -> None:
+    began = time.process_time()
+    canonical(text)
+    assert time.process_time() - began < 2

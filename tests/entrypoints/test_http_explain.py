@@ -9,6 +9,7 @@ import pytest
 from sakuin.domain.evaluation.explanation import hit_of
 from sakuin.domain.similarity import GOOD_MATCH
 from sakuin.entrypoints.http_explain import ExplainApp
+from sakuin.entrypoints.key_use import Note
 from sakuin.entrypoints.mcp_http import McpApp, knowledge_server
 from sakuin.entrypoints.mcp_tools import KnowledgeTools
 from sakuin.services.explain import ExplainKnowledge, ExplainTool
@@ -28,12 +29,19 @@ DOCUMENT = {
 }
 
 
-def ask(world: World, body: Any, tables: TableWorld | None = None, **parts: Any) -> httpx.Response:
+def ask(
+    world: World,
+    body: Any,
+    tables: TableWorld | None = None,
+    used: Note = lambda _key_hash: None,
+    **parts: Any,
+) -> httpx.Response:
     """One request with the key; `parts` are httpx's, and change it."""
     mcp = McpApp(knowledge_server(KnowledgeTools(world.search, world.read), "1.2.3"), ring)
     records: Any = tables and tables.records
     table_search: Any = tables and SearchTable(tables.records, tables.store, tables.embedder)
-    app = ExplainApp(ExplainKnowledge(world.search), ExplainTool(records, lambda: table_search), ring, otherwise=mcp)
+    tool = ExplainTool(records, lambda: table_search)
+    app = ExplainApp(ExplainKnowledge(world.search), tool, ring, otherwise=mcp, used=used)
 
     async def request() -> httpx.Response:
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
@@ -42,6 +50,14 @@ def ask(world: World, body: Any, tables: TableWorld | None = None, **parts: Any)
             return await client.request(**asked)
 
     return asyncio.run(request())
+
+
+def test_the_key_that_asks_is_noted_and_a_wrong_one_is_not(world: World) -> None:
+    noted: list[str] = []
+    ask(world, {"query": "x"}, used=noted.append, headers={"Authorization": "Bearer wrong"})
+    assert noted == []
+    ask(world, {"query": "x"}, used=noted.append)
+    assert noted == list(ring()[0])
 
 
 def explained(world: World, query: str, expected: str | None = None, **how: Any) -> dict[str, Any]:

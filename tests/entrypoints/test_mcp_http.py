@@ -10,6 +10,7 @@ import httpx
 import pytest
 from sakuin.entrypoints.mcp_http import McpApp, knowledge_server
 from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.errors import Unavailable
 
 from tests.entrypoints.events import AUTHORIZATION, event, ring
 
@@ -169,3 +170,22 @@ def test_the_key_that_opened_is_noted_and_a_wrong_one_is_not(tools: KnowledgeToo
 
     asyncio.run(requests())
     assert noted == ring()[0]
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/00000000-0000-4000-8000-000000000000"])
+def test_when_nobody_knows_the_keys_a_caller_is_told_to_come_back_and_nothing_else(
+    tools: KnowledgeTools, path: str
+) -> None:
+    def away(*_: object) -> Any:
+        raise Unavailable("The secret sakuin/prod cannot be read")
+
+    app = McpApp(knowledge_server(tools, "1.2.3"), away, endpoint=away)
+
+    async def request() -> httpx.Response:
+        transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url="http://sakuin.test") as client:
+            return await client.post(path, json=CALL, headers={**ACCEPT, **AUTHORIZATION})
+
+    answer = asyncio.run(request())
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert "sakuin/prod" not in answer.text

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
+from fastapi import APIRouter
 from sakuin.domain.validation import IndexedMaterial
 from sakuin.entrypoints.http import rest_api
 from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, Unavailable
@@ -21,6 +22,7 @@ GUARDED = [
     ("POST", "/v1/anchors"),
     ("GET", "/v1/validation"),
     ("POST", "/v1/reapply"),
+    ("GET", "/v1/keys"),
 ]
 
 
@@ -106,6 +108,27 @@ def test_validation_reports_findings_in_pages(api: TestClient, world: World) -> 
 def test_reapply_asks_for_what_is_outdated(api: TestClient) -> None:
     answer = api.post("/v1/reapply")
     assert (answer.status_code, answer.json()) == (202, {"asked": 0})
+
+
+def test_the_keys_are_shown_with_the_day_of_their_last_use(world: World) -> None:
+    days = {"a" * 64: "2026-11-22"}
+    api = TestClient(rest_api(world.library, ring, "1.2.3", days=lambda: days), headers=AUTHORIZATION)
+    assert api.get("/v1/keys").json() == {"keys": [{"hash": "a" * 64, "last_used_on": "2026-11-22"}]}
+
+
+def test_an_admin_key_is_noted_where_it_opens_something(world: World) -> None:
+    noted: list[str] = []
+    router = APIRouter()
+    router.get("/v1/own")(lambda: "guarded by itself")
+    api = TestClient(rest_api(world.library, ring, "1.2.3", router, used=noted.append))
+    for path in ("/v1/status", "/v1/own"):
+        api.get(path, headers={"Authorization": "Bearer wrong"})
+        assert noted == []
+        api.get(path, headers=AUTHORIZATION)
+        assert noted == list(ring()[0])
+        noted.clear()
+    api.get("/healthz", headers=AUTHORIZATION)
+    assert noted == []
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from sakuin.adapters.local_files import Disk
 from sakuin.adapters.rest_client import RestLibrary
 from sakuin.adapters.rest_explanations import RestExplanations
+from sakuin.adapters.rest_key_use import RestKeyUse
 from sakuin.adapters.rest_projects import RestProjects
 from sakuin.domain.evaluation.explanation import Explanation
 from sakuin.domain.keys import hash_of_key
@@ -120,7 +121,7 @@ def ring() -> tuple[list[str], str]:
 
 def _client(world: World, key: str) -> httpx.Client:
     routers = project_routers(services_of(world.projects, world.bodies, world.bus), ring)
-    api = rest_api(world.library, ring, "test", *routers)
+    api = rest_api(world.library, ring, "test", *routers, days=lambda: world.key_days)
     application = ExplainApp(ExplainKnowledge(world.search), _no_tool, ring, otherwise=api)
     headers = {"Authorization": f"Bearer {key}"}
     return httpx.Client(transport=OverApplication(application), base_url="http://sakuin", headers=headers)
@@ -144,5 +145,5 @@ def desk_of(world: World, time: Time, *, library: Any = None) -> Desk:
         projects=lambda: ProjectsFromAfar(projects_of(world), Disk(), time.clock, time.sleep, ""),
         explain=lambda: ExplainFromAfar(explanations_of(world)),
         evaluate=lambda: Evaluate(explanations_of(world), time.sleep),
-        keys=lambda: KeepKeys(world.secret),
+        keys=lambda: KeepKeys(world.secret, RestKeyUse(_client(world, ADMIN_KEY))),
     )

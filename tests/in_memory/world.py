@@ -40,6 +40,7 @@ class World:
     bodies: MemoryBodies = field(default_factory=MemoryBodies)
     bus: MemoryBus = field(default_factory=MemoryBus)
     secret: MemorySecret = field(default_factory=MemorySecret)
+    key_days: dict[str, str] = field(default_factory=dict)
 
     @property
     def apply_page(self) -> ApplyPage:

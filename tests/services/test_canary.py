@@ -70,6 +70,13 @@ def test_an_index_that_does_not_follow_is_given_up_before_the_function_ends(worl
     assert world.bucket.current_version(f"site/{CANARY_KEY}") is None
 
 
+def test_a_page_that_is_refused_at_once_counts_as_late() -> None:
+    world = World(max_page_bytes=10)
+    seen = canary(world, Clock())()
+    assert not seen.arrived
+    assert seen.milliseconds > 60_000
+
+
 def test_it_sings_again_after_it_was_removed(world: World) -> None:
     for _ in range(3):
         assert canary(world, Clock())().arrived

@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 
 import pytest
+from sakuin.domain.reading import read_page
 from sakuin.errors import OverBudget
 from sakuin.ports import Vector
-from sakuin.services.embedding_budget import BudgetedEmbedder
+from sakuin.services.embedding_budget import BudgetedEmbedder, BudgetedLearnsModel
 
+from tests.builders import a_page
 from tests.in_memory.embedder import MemoryEmbedder
+from tests.in_memory.learns_model import MemoryLearnsModel
 from tests.in_memory.ledger import MemoryLedger
 
 
@@ -46,3 +49,14 @@ def test_a_question_is_embedded_whatever_was_spent(budgeted: BudgetedEmbedder) -
 def test_nothing_to_embed_needs_no_budget(budgeted: BudgetedEmbedder) -> None:
     budgeted.ledger.add(1_000)
     assert budgeted.passages([]) == []
+
+
+def test_a_language_model_is_not_asked_about_pages_that_cannot_be_embedded_today() -> None:
+    ledger, model = MemoryLedger(), MemoryLearnsModel({"rule-a": ("解く方法",)})
+    budgeted = BudgetedLearnsModel(model, ledger, 10)
+    page = read_page(a_page({"rule-a": "名: 文。"}))
+    assert (budgeted.name, budgeted.learns(page)) == (model.name, model.answers)
+    ledger.add(10)
+    with pytest.raises(OverBudget):
+        budgeted.learns(page)
+    assert model.asked == 1

@@ -31,6 +31,13 @@ def test_an_anchor_that_its_page_no_longer_has_is_an_error_and_an_unindexed_one_
     assert found == {("error", "rule-a"), ("warning", "rule-b")}
 
 
+def test_the_canary_that_was_removed_a_moment_ago_is_no_finding() -> None:
+    world = World(prefix="site/")
+    world.put("site/_sakuin/canary.html", b"<!doctype html><html><body><p>Nothing.</p></body></html>")
+    world.bucket.remove("site/_sakuin/canary.html")
+    assert rules(world) == set()
+
+
 def test_a_page_that_is_gone_but_indexed_is_an_error() -> None:
     world = World()
     world.put("a.html", PAGE)

@@ -660,6 +660,13 @@ class SecretVersion:
     id: str
 
 
+class DeployedKeyUse(Protocol):
+    """When the keys of a deployment were used. A key that does not fit is `Misconfigured`."""
+
+    def days(self) -> Mapping[str, str]:
+        """Hash to day (2026-11-22, UTC) of the last use; keys not used in a year are left out."""
+
+
 class StoredSecret(Protocol):
     """The functions' secret, as its keepers write it."""
 

@@ -9,7 +9,7 @@ from sakuin.settings import DeskSettings, needed
 
 if TYPE_CHECKING:
     from sakuin.adapters.s3 import S3Bucket
-    from sakuin.ports import DeployedExplanations, DeployedLibrary
+    from sakuin.ports import DeployedExplanations, DeployedKeyUse, DeployedLibrary
     from sakuin.services.ask_as_agent import AskAsAgent
     from sakuin.services.await_receipts import AwaitReceipts
     from sakuin.services.check_pages import CheckPages
@@ -100,12 +100,21 @@ def desk(environ: Mapping[str, str]) -> Desk:
 
         return Evaluate(explanations(), time.sleep)
 
+    def key_use() -> "DeployedKeyUse | None":
+        from sakuin.adapters.rest_client import connected
+        from sakuin.adapters.rest_key_use import RestKeyUse
+
+        if not settings.url or not settings.admin_key:
+            return None
+        return RestKeyUse(connected(settings.url, settings.admin_key))
+
     def keys() -> "KeepKeys":
         from sakuin.adapters.stored_secret import SecretsManagerSecret
         from sakuin.services.keep_keys import KeepKeys
 
         name = needed(settings.secret, "SAKUIN_SECRET", "sakuin/prod")
-        return KeepKeys(SecretsManagerSecret(_aws(settings, "secretsmanager", settings.aws_endpoint_url), name))
+        secret = SecretsManagerSecret(_aws(settings, "secretsmanager", settings.aws_endpoint_url), name)
+        return KeepKeys(secret, key_use())
 
     return Desk(
         ask=ask,

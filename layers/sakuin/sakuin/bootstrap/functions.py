@@ -16,7 +16,7 @@ from sakuin.bootstrap.watching import (
     Watch,
     chunk_store,
     indexing_embedder,
-    openai,
+    learns_model,
     question_embedder,
     queues,
     supabase,
@@ -44,7 +44,6 @@ Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 def material_indexer(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that follows the bucket."""
-    from sakuin.adapters.openai_learns import OpenAILearnsModel
     from sakuin.adapters.supabase_index import SupabaseIndex
     from sakuin.entrypoints.sqs_materials import material_handler
     from sakuin.services.apply_page import ApplyPage
@@ -56,9 +55,7 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
     bucket, queue = _bucket(settings), _queue(settings.queue_url, observed)
     client = supabase(settings, secrets, observed)
     index = SupabaseIndex(client)
-    model = None
-    if settings.learns_model:
-        model = OpenAILearnsModel(openai(settings, secrets, observed, leg="Learns"), settings.learns_model)
+    model = learns_model(settings, secrets, observed, client)
     apply_page = ApplyPage(
         bucket=bucket,
         index=index,
@@ -89,9 +86,9 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.domain.language.understanding import understood
     from sakuin.domain.similarity import calibration_of
     from sakuin.entrypoints.http_explain import ExplainApp
+    from sakuin.entrypoints.key_use import noted_once_a_day
     from sakuin.entrypoints.lambda_http import held_open, observed
     from sakuin.entrypoints.mcp_http import McpApp, knowledge_server, search_tools_server
-    from sakuin.entrypoints.mcp_key_use import noted_once_a_day
     from sakuin.entrypoints.mcp_search_tools import SearchTools
     from sakuin.entrypoints.mcp_tools import KnowledgeTools
     from sakuin.services.explain import ExplainKnowledge, ExplainTool
@@ -124,13 +121,14 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         return SearchTable(records, store(), embeds, SupabaseTableIndex(client, _table_fingerprint(settings)).suffix())
 
     search_tools = SearchTools(_counted_table(search_table, watched))
+    used = noted_once_a_day(SupabaseKeyUse(client).note, lambda: datetime.now(UTC).date())
     app = McpApp(
         knowledge_server(tools, __version__),
         ring,
         settings.allowed_origins,
         tools_server=search_tools_server(search_tools, __version__),
         endpoint=records.endpoint,
-        used=noted_once_a_day(SupabaseKeyUse(client).note, lambda: datetime.now(UTC).date()),
+        used=used,
     )
     # What explains needs what searches: dictionary, embedder, store.
     explain = ExplainApp(
@@ -138,6 +136,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         ExplainTool(records, search_table),
         _ring(settings.secret_name, lambda now: now.admin_key_hashes),
         otherwise=app,
+        used=used,
     )
     parts = watched.logger, watched.metrics, watched.tracer
     return correlated(observed(held_open(explain, app.run), *parts), watched.work, watched.logger)
@@ -161,9 +160,11 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     from mangum import Mangum
 
     from sakuin.adapters.supabase_index import SupabaseIndex
+    from sakuin.adapters.supabase_key_use import SupabaseKeyUse
     from sakuin.adapters.supabase_records import SupabaseRecords
     from sakuin.entrypoints.http import rest_api
     from sakuin.entrypoints.http_projects import project_routers
+    from sakuin.entrypoints.key_use import noted_once_a_day
     from sakuin.entrypoints.lambda_http import observed
     from sakuin.services.library import Library
 
@@ -181,7 +182,14 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     )
     ring = _ring(settings.secret_name, lambda now: now.admin_key_hashes)
     routers = project_routers(_project_services(settings, client), ring)
-    mangum = Mangum(rest_api(library, ring, __version__, *routers), lifespan="off")
+    key_use = SupabaseKeyUse(client)
+
+    def days() -> Mapping[str, str]:
+        now = secrets_named(settings.secret_name)
+        return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes])
+
+    used = noted_once_a_day(key_use.note, lambda: datetime.now(UTC).date())
+    mangum = Mangum(rest_api(library, ring, __version__, *routers, used=used, days=days), lifespan="off")
     parts = watched.logger, watched.metrics, watched.tracer
     return correlated(observed(mangum, *parts), watched.work, watched.logger)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from postgrest import SyncPostgrestClient as Client
 
     from sakuin.adapters.turbopuffer import TurbopufferChunkStore
-    from sakuin.ports import Embedder, QuestionEmbedder
+    from sakuin.ports import Embedder, LearnsModel, QuestionEmbedder
 
 _OPENAI_SECONDS = 30.0
 _OPENAI_RETRIES = 4
@@ -83,6 +83,21 @@ def indexing_embedder(settings: Settings, secrets: Secrets, watch: Watch, client
     ledger = SupabaseLedger(client)
     counting = _embedder(settings, secrets, watch, ledger.add)
     return BudgetedEmbedder(counting, ledger, settings.embedding_daily_tokens)
+
+
+def learns_model(settings: Settings, secrets: Secrets, watch: Watch, client: "Client") -> "LearnsModel | None":
+    """The model that writes `learns`, which keeps to the budget of what will be embedded; None where none is set."""
+    if not settings.learns_model:
+        return None
+    from sakuin.adapters.openai_learns import OpenAILearnsModel
+
+    model = OpenAILearnsModel(openai(settings, secrets, watch, leg="Learns"), settings.learns_model)
+    if not settings.embedding_daily_tokens:
+        return model
+    from sakuin.adapters.supabase_ledger import SupabaseLedger
+    from sakuin.services.embedding_budget import BudgetedLearnsModel
+
+    return BudgetedLearnsModel(model, SupabaseLedger(client), settings.embedding_daily_tokens)
 
 
 def _embedder(settings: Settings, secrets: Secrets, watch: Watch, spend: Callable[[int], None]) -> "Embedder":

@@ -49,7 +49,8 @@ def _places(text: str, word: str) -> list[int]:
 
 def _from(flat: str, place: int, length: int) -> int:
     """Where a stretch begins that shows what stands at `place`: with its sentence, unless that is too long."""
-    begins = [match.end() for match in _SENTENCE_START.finditer(flat, 0, place)]
+    # A sentence that begins before is too long; the one more is the space after its mark.
+    begins = [match.end() for match in _SENTENCE_START.finditer(flat, max(0, place - length // 2 - 1), place)]
     start = begins[-1] if begins else 0
     if place - start > length // 2:
         start = place - length // 4

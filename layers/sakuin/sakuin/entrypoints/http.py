@@ -1,5 +1,6 @@
 """The REST API: what is indexed, what became of uploads, whether links hold."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -8,7 +9,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from sakuin.entrypoints.authorization import CHALLENGE, KeyRing, is_authorized
+from sakuin.entrypoints.authorization import CHALLENGE, KeyRing, opening_hash
+from sakuin.entrypoints.key_use import Note
 from sakuin.errors import Conflict, Invalid, NotFound, SakuinError, Unauthorized, Unavailable
 from sakuin.services.library import Library
 
@@ -111,13 +113,42 @@ class ReapplyView(BaseModel):
     asked: int
 
 
-def rest_api(library: Library, keys: KeyRing, version: str, *routers: APIRouter) -> FastAPI:
-    """The FastAPI application; its own part of /v1 needs an admin key, `routers` are guarded by themselves."""
+class KeyUseView(BaseModel):
+    """A key of the deployment that was used."""
+
+    hash: str = Field(description="The key's hash; `sakuin keys list` shows its first 12 digits.")
+    last_used_on: str = Field(description="The day, in UTC.")
+
+
+class KeysView(BaseModel):
+    """Those keys of the deployment that were used in the last year."""
+
+    keys: list[KeyUseView]
+
+
+def rest_api(
+    library: Library,
+    keys: KeyRing,
+    version: str,
+    *routers: APIRouter,
+    used: Note = lambda _key_hash: None,
+    days: Callable[[], Mapping[str, str]] = dict,
+) -> FastAPI:
+    """The FastAPI application; its own part of /v1 needs an admin key, `routers` are guarded by themselves.
+
+    `used` hears of each admin key that opened something, `days` says when the deployment's keys were last used.
+    """
     app = FastAPI(title="Sakuin", version=version, docs_url="/docs", openapi_url="/openapi.json", redoc_url=None)
 
     def admin(request: Request) -> None:
-        if not is_authorized(request.headers, keys):
+        if not noted(request):
             raise HTTPException(401, "Send the header Authorization: Bearer <admin key>", CHALLENGE)
+
+    def noted(request: Request) -> bool:
+        key_hash = opening_hash(request.headers, keys)
+        if key_hash is not None:
+            used(key_hash)
+        return key_hash is not None
 
     @app.exception_handler(SakuinError)
     async def failed(_request: Request, error: Exception) -> JSONResponse:
@@ -183,8 +214,13 @@ def rest_api(library: Library, keys: KeyRing, version: str, *routers: APIRouter)
         """Asks for every material again that was built with another model, recipe or analyzer."""
         return ReapplyView(asked=library.reapply_outdated())
 
+    @app.get("/v1/keys", **guarded)
+    def used_keys() -> KeysView:
+        """On which day the keys of `/mcp` and `/v1` were last used; those not used in a year are left out."""
+        return KeysView(keys=[KeyUseView(hash=key_hash, last_used_on=day) for key_hash, day in days().items()])
+
     for router in routers:
-        app.include_router(router)
+        app.include_router(router, dependencies=[Depends(noted)])
     return app
 
 

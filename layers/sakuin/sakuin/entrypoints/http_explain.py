@@ -17,7 +17,8 @@ from starlette.responses import JSONResponse
 
 from sakuin.domain.evaluation.explanation import Explanation, Legs, Rule
 from sakuin.domain.knowledge import Filters
-from sakuin.entrypoints.authorization import CHALLENGE, KeyRing, is_authorized
+from sakuin.entrypoints.authorization import CHALLENGE, KeyRing, opening_hash
+from sakuin.entrypoints.key_use import Note
 from sakuin.entrypoints.mcp_arguments import Name, Query, TopK, Type
 from sakuin.errors import Invalid, NotFound, SakuinError, Unavailable
 
@@ -67,12 +68,16 @@ class ExplanationAsked(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ExplainApp:
-    """The ASGI application of one route, and `otherwise` of all others. `keys` are the admins'."""
+    """The ASGI application of one route, and `otherwise` of all others.
+
+    `keys` are the admins', `used` hears of those that opened it.
+    """
 
     knowledge: ExplainsKnowledge
     tool: ExplainsTool
     keys: KeyRing
     otherwise: App
+    used: Note = lambda _key_hash: None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"].rstrip("/") != PATH:
@@ -84,8 +89,10 @@ class ExplainApp:
     async def _answer(self, request: Request) -> JSONResponse:
         if request.method != "POST":
             return _refused(405, "Only POST", {"Allow": "POST"})
-        if not await anyio.to_thread.run_sync(is_authorized, dict(request.headers), self.keys):
+        key_hash = await anyio.to_thread.run_sync(opening_hash, dict(request.headers), self.keys)
+        if key_hash is None:
             return _refused(401, "Send the header Authorization: Bearer <admin key>", CHALLENGE)
+        await anyio.to_thread.run_sync(self.used, key_hash)
         body = await request.body()
         if len(body) > _MAX_BODY:
             return _refused(413, "That is more than a question needs")

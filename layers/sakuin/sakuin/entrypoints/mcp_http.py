@@ -1,5 +1,6 @@
 """MCP over HTTP: one POST, one JSON answer, no sessions."""
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,10 +12,11 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from sakuin.domain.bound_tools import Endpoint
 from sakuin.entrypoints.authorization import KeyRing, challenge, opening_hash
-from sakuin.entrypoints.mcp_key_use import Note
+from sakuin.entrypoints.key_use import Note
 from sakuin.entrypoints.mcp_messages import messages_taken
 from sakuin.entrypoints.mcp_origins import is_foreign, is_preflight, preflight_headers, readable
 from sakuin.entrypoints.mcp_servers import ENDPOINT, knowledge_server, search_tools_server
+from sakuin.errors import Unavailable
 
 __all__ = ["McpApp", "knowledge_server", "search_tools_server"]
 
@@ -28,6 +30,8 @@ EndpointOf = Callable[[str], Endpoint | None]
 PATH = "/mcp"
 # A question is a kilobyte or two; Lambda itself would take six megabytes.
 LONGEST_BODY = 1_000_000
+
+logger = logging.getLogger(__name__)
 
 
 class McpApp:
@@ -69,10 +73,19 @@ class McpApp:
         # The SDK would keep a GET open for ever.
         elif scope["method"] != "POST":
             await _answer(send, 405, "Only POST: this endpoint has no sessions and no streams.", {"Allow": "POST"})
-        elif scope["path"].rstrip("/") == PATH:
-            await self._knowledge(headers, scope, receive, send)
         else:
-            await self._tools(headers, scope, receive, send)
+            await self._post(headers, scope, receive, send)
+
+    async def _post(self, headers: dict[str, str], scope: Scope, receive: Receive, send: Send) -> None:
+        asked = self._knowledge if scope["path"].rstrip("/") == PATH else self._tools
+        try:
+            await asked(headers, scope, receive, send)
+        except Unavailable:
+            # Who may call could not be found out, and nothing was sent yet: a tool's own failure is its answer.
+            logger.warning("nobody could be let in", exc_info=True)
+            await _answer(
+                send, 503, "What knows the keys does not answer. Try again in a moment.", {"Retry-After": "5"}
+            )
 
     async def _knowledge(self, headers: dict[str, str], scope: Scope, receive: Receive, send: Send) -> None:
         key_hash = opening_hash(headers, self._keys)

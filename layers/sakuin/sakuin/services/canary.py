@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from sakuin.ports import MaterialBucket, MaterialRecords
 
 # Below the prefix of the library's keys; nobody else's pages belong there.
-CANARY_KEY = "_sakuin/canary.html"
+OWN_FOLDER = "_sakuin/"
+CANARY_KEY = f"{OWN_FOLDER}canary.html"
 
 _LONGEST_WAIT = 75.0
 _FIRST_PAUSE = 0.2
@@ -16,7 +17,7 @@ _SLOWER = 1.5
 
 @dataclass(frozen=True, slots=True)
 class CanarySeen:
-    """Whether the page was applied, and how long that took, or how long it was waited for."""
+    """Whether the page was applied, and how long that took; one that was not took at least as long as one waits."""
 
     arrived: bool
     milliseconds: float
@@ -42,7 +43,9 @@ class Canary:
         version = self.bucket.write(key, _page(), content_type="text/html; charset=utf-8")
         try:
             arrived = self._arrived(key, version, until=started + _LONGEST_WAIT)
-            return CanarySeen(arrived, (self.clock() - started) * 1000)
+            seconds = self.clock() - started
+            # A page that was refused at once is not a fresh one.
+            return CanarySeen(arrived, (seconds if arrived else max(seconds, _LONGEST_WAIT)) * 1000)
         finally:
             self.bucket.remove(key)
 

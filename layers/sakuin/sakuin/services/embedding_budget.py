@@ -1,10 +1,11 @@
-"""Indexing stops embedding when the day's tokens are used up; searching never does."""
+"""Indexing stops asking paid models when the day's tokens are used up; searching never does."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sakuin.domain.page import Page
 from sakuin.errors import OverBudget
-from sakuin.ports import Embedder, EmbeddingLedger, Vector
+from sakuin.ports import Embedder, EmbeddingLedger, LearnsModel, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +20,31 @@ class BudgetedEmbedder:
     daily_tokens: int
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
-        if texts and self.ledger.spent() >= self.daily_tokens:
-            raise OverBudget(
-                f"The day's {self.daily_tokens:,} embedding tokens are used up; indexing goes on at 00:00 UTC"
-            )
+        if texts:
+            _check(self.ledger, self.daily_tokens)
         return self.embedder.passages(texts)
 
     def query(self, text: str) -> Vector:
         return self.embedder.query(text)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetedLearnsModel:
+    """A `LearnsModel` that is not asked, `OverBudget`, about pages that could not be embedded today."""
+
+    model: LearnsModel
+    ledger: EmbeddingLedger
+    daily_tokens: int
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    def learns(self, page: Page) -> Mapping[str, tuple[str, ...]]:
+        _check(self.ledger, self.daily_tokens)
+        return self.model.learns(page)
+
+
+def _check(ledger: EmbeddingLedger, daily_tokens: int) -> None:
+    if ledger.spent() >= daily_tokens:
+        raise OverBudget(f"The day's {daily_tokens:,} embedding tokens are used up; indexing goes on at 00:00 UTC")

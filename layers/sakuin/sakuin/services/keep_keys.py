@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sakuin.domain.keys import hash_of_key, new_key
-from sakuin.errors import Invalid, Misconfigured, NotFound
-from sakuin.ports import StoredSecret
+from sakuin.errors import Invalid, Misconfigured, NotFound, SakuinError
+from sakuin.ports import DeployedKeyUse, StoredSecret
 
 Purpose = Literal["knowledge", "admin"]
 _MEMBERS: Mapping[Purpose, str] = {"knowledge": "knowledge_key_hashes", "admin": "admin_key_hashes"}
@@ -27,6 +27,7 @@ class KeepKeys:
     """What a keeper does with keys. Functions read the secret again after five minutes: until then nothing changes."""
 
     secret: StoredSecret = field(repr=False)
+    use: DeployedKeyUse | None = None
 
     def new(self, purpose: Purpose) -> tuple[KeptKey, str]:
         """One key more beside those that are there, and the key itself: only its hash is kept.
@@ -46,6 +47,13 @@ class KeepKeys:
         """The keys that open something, oldest first."""
         hashes = _hashes(self.secret.read().members)
         return [KeptKey(purpose, each) for purpose in _MEMBERS for each in hashes[purpose]]
+
+    def days(self) -> Mapping[str, str]:
+        """Hash to day of the last use, as far as the deployment says: one that does not answer is not an error."""
+        try:
+            return self.use.days() if self.use else {}
+        except SakuinError:
+            return {}
 
     def remove(self, beginning: str) -> KeptKey:
         """Takes the key whose hash begins so; what it opened is closed to it."""

@@ -11,7 +11,7 @@ _ATOM = r"[a-zα-ω\d]"
 _SIMPLE = re.compile(r"-?(?:\d+(?:\.\d+)?|[^\W\d_]|√\w|\d{1,3}[^\W\d_])")
 _COMMAND = re.compile(r"\\([A-Za-z]+)\*?")
 _FRACTION = re.compile(r"\\[dtc]?frac\s*(?:\{([^{}]*)\}|(\w))\s*(?:\{([^{}]*)\}|(\w))")
-_ROOT = re.compile(r"\\sqrt\s*(\[[^\[\]{}]*\])?\s*(?:\{([^{}]*)\}|(\w))")
+_ROOT = re.compile(r"\\sqrt\s*(?:(\[[^\[\]{}]*\])\s*)?(?:\{([^{}]*)\}|(\w))")
 _UNDER_ROOT = re.compile(r"[^\W_]|\d+")
 _SCRIPT = re.compile(r"([_^])\s*\{([^{}]*)\}")
 _ENVIRONMENT = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}(?:\{[lcr|]*\})?")
@@ -29,15 +29,15 @@ _SAID_VARIABLE = re.compile(
     r"えっくす|しーた|るーと(?=[\da-z2-9にさ])|(?<![ァ-ヶー])(?:エックス|ワイ|エヌ|シータ|アルファ|ベータ|ルート(?=[\da-z(]))(?![ァ-ヶー])"
 )
 _SAID_ROOT = re.compile(rf"(?:√|ルート|根号)の?\s*(?=[\da-z(])|(?:√|ルート|根号)({_NUMBER})(?![{KANJI}次元つ個本])")
-_SAID_FRACTION = re.compile(rf"([{KANJI}\da-z]+)分の(√?{_NUMBER}|√?[a-z](?![a-z]))(?!分)")
+_SAID_FRACTION = re.compile(rf"([{KANJI}\da-z]{{1,40}})分の(√?{_NUMBER}|√?[a-z](?![a-z]))(?!分)")
 _KANA_NUMBERS = {
     **{"いち": 1, "に": 2, "さん": 3, "よん": 4, "ご": 5, "ろく": 6, "なな": 7, "はち": 8, "きゅう": 9, "じゅう": 10}
 }
 _KANA_NUMBER = "|".join(_KANA_NUMBERS)
 _KANA_FRACTION = re.compile(rf"(?<![ぁ-ん])({_KANA_NUMBER})ぶんの({_KANA_NUMBER})(?![つかけ])")
 _KANA_POWER = re.compile(rf"(?<=[a-zθ\d)])の?({_KANA_NUMBER}|[a-z])じょう")
-_SAID_POWER = re.compile(rf"(?<=[a-zα-ω\d)])\s*の?\s*({_NUMBER}|[a-z])乗")
-_SELF_POWER = re.compile(r"(?<=[a-zα-ω\d)])\s*の?\s*(?:自乗|平方(?![完根]))")
+_SAID_POWER = re.compile(rf"(?<=[a-zα-ω\d)])\s*(?:の\s*)?({_NUMBER}|[a-z])乗")
+_SELF_POWER = re.compile(r"(?<=[a-zα-ω\d)])\s*(?:の\s*)?(?:自乗|平方(?![完根]))")
 _SAID_SIGNS = {"プラスマイナス": "±", "プラス": "+", "マイナス": "-", "イコール": "=", "かける": "×", "わる": "÷"}
 _SAID_SIGN = re.compile(
     rf"(?<={_ATOM})\s*(プラスマイナス|プラス|マイナス|イコール)\s*(?=[-√±(]|{_ATOM})|(プラスマイナス|マイナス)(?=[√\d(]|[a-z](?![a-z]))"

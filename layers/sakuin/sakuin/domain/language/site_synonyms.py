@@ -110,7 +110,7 @@ def _phrase(node: Node, problems: list[str]) -> str | None:
         problems.append(f"{_line(node)}: a phrase is no text. Put it in quotes.")
         return None
     phrase = " ".join(unicodedata.normalize("NFC", node.value).split())
-    if not len(canonical(phrase)) >= 2 or len(phrase) > LONGEST_PHRASE:
+    if len(canonical(phrase).strip()) < 2 or len(phrase) > LONGEST_PHRASE:
         problems.append(f"{_line(node)}: a phrase has 2 to {LONGEST_PHRASE} characters.")
         return None
     return phrase

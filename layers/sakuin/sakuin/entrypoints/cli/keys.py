@@ -1,6 +1,6 @@
 """`sakuin keys`: the keys that open a deployment's `/mcp` and `/v1`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -39,14 +39,16 @@ def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
 
     @keys.command(name="list")
     def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
-        """Show the hashes of the keys that open something, oldest first."""
+        """Show the hashes of the keys that open something, oldest first, and when each was last used."""
         terminal = Terminal(as_json)
         with terminal.reported():
-            kept = desk_of(data).keys().all()
+            keys = desk_of(data).keys()
+            kept = keys.all()
+            days = keys.days() if kept else {}
         if as_json:
-            terminal.document({"keys": [_shown(each) for each in kept]})
-        for each in () if as_json else kept:
-            terminal.out.print(f"{each.hash[:_SHOWN]}  {each.purpose}")
+            terminal.document({"keys": [{**_shown(each), "last_used_on": days.get(each.hash)} for each in kept]})
+        elif kept:
+            _show(terminal, kept, days)
 
     @keys.command()
     def rm(
@@ -59,6 +61,13 @@ def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
         with terminal.reported():
             gone = desk_of(data).keys().remove(hash)
         terminal.fields({**_shown(gone), "removed": True})
+
+
+def _show(terminal: Terminal, kept: Sequence["KeptKey"], days: Mapping[str, str]) -> None:
+    rows = [("hash", "for", "last used")]
+    rows += [(each.hash[:_SHOWN], each.purpose, days.get(each.hash, "—")) for each in kept]
+    for hash, purpose, day in rows:
+        terminal.out.print(f"{hash:<{_SHOWN}}  {purpose:<9}  {day}", highlight=False)
 
 
 def _shown(kept: "KeptKey") -> dict[str, str]:

@@ -21,10 +21,12 @@ integration: 積分 / 積分法 / 積分する / ∫ / インテグラル | inte
 integration-by-parts: 部分積分 / 部分積分法 | integration by parts
 integration-by-substitution: 置換積分 / 置換積分法 | integration by substitution / u-substitution
 limit: 極限 / 極限値 / lim / リミット | limit / limit value
-mean-value-theorem: 平均値の定理 / 中間値の定理 | mean value theorem / intermediate value theorem
+mean-value-theorem: 平均値の定理 | mean value theorem
+intermediate-value-theorem: 中間値の定理 | intermediate value theorem
 normal-line: 法線 / 法線の方程式 | normal line / equation of the normal
 power-rule: べき乗の微分 / x^nの微分 / x^nを微分 / n乗の微分 / nx^(n-1) / 累乗の微分 | power rule / derivative of x^n
-product-rule: 積の微分 / 積の微分法 / 商の微分 | product rule / quotient rule
+product-rule: 積の微分 / 積の微分法 | product rule
+quotient-rule: 商の微分 / 商の微分法 | quotient rule
 sign-table: 増減表 / 符号の表 / 増減の表 | sign chart / sign table / table of variation / variation table / table of increase and decrease / increase-decrease table
 squeeze-theorem: はさみうちの原理 / 挟み撃ちの原理 | squeeze theorem / sandwich theorem
 tangent-line: 接線 / 接線の方程式 / 接線の式 / 接線の傾き / 接線の求め方 | tangent line / equation of a tangent / equation of the tangent / tangent to a curve / tangent of a curve / tangent

@@ -4,7 +4,10 @@
 
 CONCEPTS = """
 at-least-one: 少なくとも / 少なくとも一つ / 少なくとも1回 | at least one / at least once
-bar-chart: 棒グラフ / 折れ線グラフ / 帯グラフ / 円グラフ | bar graph / bar chart / pie chart / line graph
+bar-chart: 棒グラフ | bar graph / bar chart
+line-graph: 折れ線グラフ | line graph
+pie-chart: 円グラフ | pie chart
+band-graph: 帯グラフ | band graph / percentage bar graph
 bayes: ベイズの定理 / 原因の確率 | bayes' theorem / bayes theorem / bayes
 binomial-distribution: 二項分布 | binomial distribution
 boxplot: 箱ひげ図 / 箱髭図 | box plot / box-and-whisker plot / boxplot / box and whisker plot / box and whisker
@@ -20,7 +23,8 @@ counting: 場合の数 / 数え上げ / 何通り | counting / number of ways / 
 covariance: 共分散 | covariance
 cumulative-frequency: 累積度数 / 累積相対度数 | cumulative frequency / cumulative relative frequency
 data-analysis: データの分析 / データの活用 / 統計 | data analysis / statistics / analyzing data
-deviation: 偏差 / 偏差値 | deviation / standard score / deviation score
+deviation: 偏差 | deviation
+standard-score: 偏差値 | standard score / deviation score
 deviation-standard: 標準偏差 | standard deviation
 dice: さいころ / サイコロ / さいころ二つ | dice / die / rolling a die / rolling two dice / rolling dice
 coin: コイン / 硬貨 | coin / coin toss / tossing a coin / flipping a coin

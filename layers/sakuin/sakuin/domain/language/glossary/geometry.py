@@ -17,7 +17,9 @@ central-angle: 中心角 | central angle
 ceva: チェバの定理 | ceva's theorem / ceva theorem
 chord: 弦 / 弦の長さ | chord / length of a chord
 circle: 円 | circle
-circle-area: 円の面積 / 円周の長さ / 円周 / 円周率 | area of a circle / circumference
+circle-area: 円の面積 | area of a circle
+circumference: 円周 / 円周の長さ | circumference
+pi: 円周率 | ratio of circumference to diameter / circle constant
 circle-equation: 円の方程式 | equation of a circle
 circumcenter: 外心 / 外接円 | circumcenter / circumcentre / circumcircle / circumscribed circle
 concyclic: 円に内接する四角形 / 内接四角形 / 円に内接 | cyclic quadrilateral / inscribed quadrilateral / concyclic
@@ -37,7 +39,8 @@ distance-formula: 二点間の距離 / 2点間の距離の公式 / 距離の公�
 distance-point-line: 点と直線の距離 / 点と直線の距離の公式 | distance from a point to a line / point-line distance / distance between a point and a line
 equilateral-triangle: 正三角形 | equilateral triangle
 equilateral-triangle-area: 正三角形の面積 / 正三角形の高さ | area of an equilateral triangle / height of an equilateral triangle
-euler-line: オイラー線 / 垂心 | orthocenter / orthocentre / euler line
+euler-line: オイラー線 | euler line
+orthocenter: 垂心 | orthocenter / orthocentre
 excenter: 傍心 / 傍接円 | excenter / excircle
 exterior-angle: 外角 / 三角形の外角 | exterior angle
 figure: 図形 | figure / shape / geometric figure
@@ -69,11 +72,13 @@ pyramid: 角錐 / 角すい / 三角錐 / 四角錐 | pyramid / tetrahedron
 pythagorean-theorem: 三平方の定理 / ピタゴラスの定理 / 三平方 / ピタゴラス / 勾股定理 / a^2+b^2=c^2 | pythagorean theorem / pythagoras' theorem / pythagoras theorem / pythagoras / theorem of pythagoras
 pythagorean-triple: ピタゴラス数 / ピタゴラスの三つ組 / 3:4:5 / 5:12:13 / 整数の組 | pythagorean triple
 quadrilateral: 四角形 | quadrilateral
-radius: 半径 / 直径 | radius / diameter / radii
+radius: 半径 | radius / radii
+diameter: 直径 | diameter
 rectangle: 長方形 | rectangle
 rhombus: ひし形 / 菱形 | rhombus
 right-triangle: 直角三角形 | right triangle / right-angled triangle / right angled triangle
-rotation: 回転移動 / 回転 / 点対称 | rotation / point symmetry / rotating
+rotation: 回転移動 / 回転 | rotation / rotating
+point-symmetry: 点対称 | point symmetry
 sector: おうぎ形 / 扇形 / 扇形の面積 | sector / circular sector
 similar-figures: 相似 / 相似な図形 / ∽ / 形が同じ / 同じ形 | similar / similarity / similar figure / similar polygon
 similar-triangles: 相似な三角形 / 三角形の相似 / 相似の証明 / 相似を証明 | similar triangle / similarity proof / proving triangles similar / proving similar triangles
@@ -84,7 +89,8 @@ solid: 立体 / 空間図形 | solid / solid figure / three-dimensional figure /
 special-right-triangles: 特別な直角三角形 / 三角定規 / 三角定規の比 / 三角定規の辺の比 / 1:2:√3 / 1:1:√2 / 30-60-90 / 45-45-90 | special right triangle / 30-60-90 triangle / 45-45-90 triangle / set square
 sphere: 球 / 球の体積 / 球の表面積 | sphere
 square: 正方形 | square shape / unit square / area of a square
-surface-area: 表面積 / 側面積 | surface area / lateral area
+surface-area: 表面積 | surface area
+lateral-area: 側面積 | lateral area
 symmetry: 線対称 / 対称 | symmetry / line symmetry / symmetric
 tangent-chord: 接弦定理 | tangent-chord theorem / alternate segment theorem / tangent chord angle
 tangent-circle: 円の接線 / 接点 / 接線の長さ | tangent to a circle / tangent of a circle / point of tangency

@@ -9,7 +9,8 @@ approximation: 近似値 / 有効数字 / 概数 / 四捨五入 | approximation 
 average-rate: 割合 / 百分率 / 歩合 | percentage / percent / ratio to a whole
 base-n: 記数法 / n進法 / 二進法 / 進数 | number base / binary number / base n / positional notation
 calculation-order: 計算の順序 / 計算の順番 / 四則計算 / 四則混合 | order of operations / pemdas / bodmas / four operations
-chinese-remainder: 合同式 / mod | modular arithmetic / congruence modulo / congruences
+chinese-remainder-theorem: 中国剰余定理 / 中国の剰余定理 | chinese remainder theorem
+modular-congruence: 合同式 / mod | modular arithmetic / congruence modulo / congruences
 common-denominator: 通分 | common denominator
 composite-number: 合成数 | composite number
 consecutive-integers: 連続する整数 / 連続した整数 / 連続する三つの整数 | consecutive integers / consecutive numbers

@@ -8,7 +8,8 @@ arithmetic-sequence: 等差数列 | arithmetic sequence / arithmetic progression
 arithmetic-sum: 等差数列の和 / 等差数列の合計 / 等差級数 | sum of an arithmetic sequence / arithmetic series / sum of arithmetic series / sum of an arithmetic progression
 common-difference: 公差 | common difference
 common-ratio: 公比 | common ratio
-first-term: 初項 / 末項 | first term / initial term / last term
+first-term: 初項 | first term / initial term
+last-term: 末項 | last term
 general-term: 一般項 / 第n項 / n番目の項 | general term / nth term / nth term formula / n-th term / explicit formula / term formula
 geometric-mean: 等比中項 / 相乗平均 | geometric mean
 geometric-sequence: 等比数列 / 同じ数をかけ続ける | geometric sequence / geometric progression

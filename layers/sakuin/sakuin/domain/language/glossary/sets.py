@@ -15,8 +15,10 @@ intersection-set: 共通部分 / 積集合 / ∩ / かつ | intersection of sets
 negation: 命題の否定 / 否定 | negation
 proposition: 命題 / 命題の真偽 / 真偽 | proposition / logical statement
 set: 集合 | set theory / sets
-set-complement: 補集合 / 全体集合 | complement of a set / universal set
-subset: 部分集合 / 空集合 | subset / empty set
+set-complement: 補集合 | complement of a set
+universal-set: 全体集合 | universal set
+subset: 部分集合 | subset
+empty-set: 空集合 | empty set
 union-set: 和集合 / ∪ | union / union of sets
 venn: ベン図 | venn diagram
 """

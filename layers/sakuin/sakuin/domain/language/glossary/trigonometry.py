@@ -4,11 +4,15 @@
 
 CONCEPTS = """
 addition-theorem: 加法定理 | angle addition formula / addition formula / sum and difference formulas / angle sum identities / compound angle formula / addition theorem
-complementary-angle: 余角の公式 / 90°-θ / 補角 / 180°-θ | complementary angle / supplementary angle / cofunction identities
+complementary-angle: 余角の公式 / 余角 / 90°-θ | complementary angle / cofunction identities
+supplementary-angle: 補角の公式 / 補角 / 180°-θ | supplementary angle
 cosine: 余弦 / コサイン / cos | cosine
 cosine-law: 余弦定理 | law of cosines / cosine rule / cosine law / cosine formula / laws of cosines
-double-angle: 倍角の公式 / 二倍角の公式 / 2倍角 / 半角の公式 / 三倍角の公式 | double angle formula / double-angle formula / half-angle formula / half angle formula
-elevation-angle: 仰角 / 俯角 / 仰角と高さ | angle of elevation / angle of depression / elevation angle
+double-angle: 倍角の公式 / 二倍角の公式 / 2倍角 | double angle formula / double-angle formula
+half-angle: 半角の公式 | half-angle formula / half angle formula
+triple-angle: 三倍角の公式 | triple angle formula / triple-angle formula
+elevation-angle: 仰角 / 仰角と高さ | angle of elevation / elevation angle
+depression-angle: 俯角 | angle of depression
 product-to-sum: 積和の公式 / 和積の公式 / 積を和に / 和積 | product-to-sum formula / sum-to-product formula / product to sum
 quadrantal: 鈍角の三角比 / 鈍角 / 三角比の拡張 | obtuse angle / trigonometric ratios of obtuse angles
 radian: 弧度法 / ラジアン | radian / radian measure

@@ -1,12 +1,12 @@
 """On which day a key was used."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from sakuin.adapters.supabase_client import connected
 from sakuin.adapters.supabase_key_use import SupabaseKeyUse
 from sakuin.adapters.supabase_projects import SupabaseProjects
-from sakuin.entrypoints.mcp_key_use import noted_once_a_day
+from sakuin.entrypoints.key_use import noted_once_a_day
 from sakuin.errors import Unavailable
 from sakuin_local.database import Database
 
@@ -34,6 +34,27 @@ def test_a_note_that_fails_is_not_the_caller_s_and_not_tried_again_that_day(capl
     noted("a")
     assert tried == ["a"]
     assert "was not noted" in caplog.text
+
+
+def test_the_days_of_keys_are_told_of_those_that_were_used(database: Database) -> None:
+    use = SupabaseKeyUse(connected(database.rest_url, database.service_key))
+    use.note("a key of the deployment")
+    use.note("a key of somebody else")
+    today = datetime.now(UTC).date().isoformat()
+    asked = ["a key of the deployment", "a key that was never used"]
+    assert use.days(asked) == {"a key of the deployment": today}
+    assert use.days([]) == {}
+
+
+def test_a_day_is_forgotten_after_a_year(database: Database) -> None:
+    client = connected(database.rest_url, database.service_key)
+    use, today = SupabaseKeyUse(client), datetime.now(UTC).date()
+    ages = {"used a year ago": 365, "used before that": 367}
+    for key_hash, age in ages.items():
+        row = {"key_hash": key_hash, "last_used_on": (today - timedelta(days=age)).isoformat()}
+        client.table("key_use").insert(row).execute()
+    use.note("used now")
+    assert set(use.days([*ages, "used now"])) == {"used a year ago", "used now"}
 
 
 def test_an_endpoint_shows_on_which_day_its_keys_were_used(database: Database) -> None:
