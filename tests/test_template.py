@@ -251,7 +251,7 @@ def test_a_queue_s_age_and_its_dead_letters_are_watched(name: str) -> None:
     watched = {
         (alarm["MetricName"], str(alarm["Dimensions"][0]["Value"].get("GetAtt")).removesuffix(".QueueName"))
         for alarm in ALARMS.values()
-        if alarm.get("Namespace") == "AWS/SQS"
+        if alarm["Namespace"] == "AWS/SQS"
     }
     dead_letters = WORK_QUEUES[name]["RedrivePolicy"]["deadLetterTargetArn"]["GetAtt"].removesuffix(".Arn")
     assert ("ApproximateAgeOfOldestMessage", name) in watched
@@ -263,7 +263,7 @@ def test_every_alarm_is_on_the_dashboard_and_every_metric_of_ours_is_one_that_th
     widgets = json.loads(body)["widgets"]
     assert {f"${{{name}.Arn}}" for name in ALARMS} == set(widgets[0]["properties"]["alarms"])
     shown = {row[1] for widget in widgets[1:] for row in widget["properties"]["metrics"] if row[0] == "Sakuin"}
-    shown |= {alarm["MetricName"] for alarm in ALARMS.values() if alarm.get("Namespace") == "Sakuin"}
+    shown |= {alarm["MetricName"] for alarm in ALARMS.values() if alarm["Namespace"] == "Sakuin"}
     code = "\n".join(path.read_text(encoding="utf-8") for path in SETTINGS.parent.rglob("*.py"))
     for metric in shown:
         leg = re.fullmatch(r"(Search|Index)(\w+)Milliseconds", metric)

@@ -56,7 +56,7 @@ def deploy(emulator: Emulator, stack: str, template: Template, parameters: Mappi
     unknown = sorted(set(parameters) - set(known))
     if unknown:
         raise LocalError(f"template.yaml has no parameter {', '.join(unknown)}")
-    _submit(formation, stack, json.dumps(template), parameters)
+    _submit(formation, stack, _template_url(emulator, template), parameters)
     status, reason = _settled(formation, stack)
     if status not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
         raise LocalError(f"the deployment ended in {status} {reason}\n{_failures(formation, stack)}")
@@ -65,12 +65,22 @@ def deploy(emulator: Emulator, stack: str, template: Template, parameters: Mappi
     return {each["OutputKey"]: each["OutputValue"] for each in described.get("Outputs", [])}
 
 
-def _submit(formation: "CloudFormationClient", stack: str, body: str, parameters: Mapping[str, str]) -> None:
+def _template_url(emulator: Emulator, template: Template) -> str:
+    # CloudFormation takes 51,200 characters in a request, a megabyte from S3.
+    body = json.dumps(template).encode()
+    key = f"template-{hashlib.sha256(body).hexdigest()[:16]}.json"
+    s3 = client(emulator, "s3")
+    s3.create_bucket(Bucket=ARTIFACTS)
+    s3.put_object(Bucket=ARTIFACTS, Key=key, Body=body)
+    return f"https://s3.amazonaws.com/{ARTIFACTS}/{key}"
+
+
+def _submit(formation: "CloudFormationClient", stack: str, url: str, parameters: Mapping[str, str]) -> None:
     submit = formation.update_stack if _exists(formation, stack) else formation.create_stack
     try:
         submit(
             StackName=stack,
-            TemplateBody=body,
+            TemplateURL=url,
             Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"],
             Parameters=[{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
         )
