@@ -4,17 +4,22 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from sakuin.domain.authored_yaml import AuthoredYaml, is_text, line_of
 from sakuin.domain.page import type_of_anchor
 from sakuin.errors import Invalid
 
 LEARNS_FILE = "learns.yml"
 LARGEST_FILE = 4 * 1024 * 1024  # bytes
-DEEPEST = 8
-TEXT_TAG = "tag:yaml.org,2002:str"
-LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_FILE = AuthoredYaml(
+    LEARNS_FILE,
+    largest=LARGEST_FILE,
+    deepest=8,
+    too_large=f"{LARGEST_FILE // 1024 // 1024} MiB. Split it by folder.",
+    no_alias="Write the list out.",
+    too_deep="Write material, anchor, list.",
+)
 
 Lists = Mapping[str, tuple[str, ...]]
 
@@ -45,24 +50,11 @@ def parse_learns(data: bytes) -> LearnsFile:
 
     Aliases are refused (they can multiply without end); of a repeated key the first counts.
     """
-    if len(data) > LARGEST_FILE:
-        raise Invalid(f"learns.yml is larger than {LARGEST_FILE // 1024 // 1024} MiB. Split it by folder.")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Invalid(f"learns.yml is not valid UTF-8 (byte {error.start}). Save it as UTF-8.") from error
-    try:
-        _refuse_tricks(text)
-        root = yaml.compose(text, Loader=LOADER)
-    except yaml.MarkedYAMLError as error:
-        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        raise Invalid(f"learns.yml, {line}{error.problem or 'not YAML'}. Correct it and upload it again.") from error
-    except yaml.YAMLError as error:
-        raise Invalid(f"learns.yml is not YAML: {' '.join(str(error).split())}") from error
-    if root is None or (isinstance(root, ScalarNode) and not root.value):
+    root = _FILE.root(data)
+    if root is None:
         return LearnsFile({})
     if not isinstance(root, MappingNode):
-        raise Invalid(f"learns.yml, {_line(root)}: write materials as keys, each with anchors and their lists.")
+        raise Invalid(f"learns.yml, {line_of(root)}: write materials as keys, each with anchors and their lists.")
     problems: list[str] = []
     return LearnsFile(dict(_materials(root, problems)), tuple(problems))
 
@@ -77,24 +69,11 @@ def learns_keys(key: str, prefix: str = "") -> list[str]:
     return ["/".join((*folders[:depth], LEARNS_FILE)) for depth in range(len(folders), min(top, len(folders)) - 1, -1)]
 
 
-def _refuse_tricks(text: str) -> None:
-    depth = 0
-    for event in yaml.parse(text, Loader=LOADER):
-        if isinstance(event, yaml.AliasEvent):
-            raise Invalid(f"learns.yml, {_line(event)}: aliases (*name) are not allowed. Write the list out.")
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > DEEPEST:
-                raise Invalid(f"learns.yml, {_line(event)}: nested too deeply. Write material, anchor, list.")
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-
-
 def _materials(root: MappingNode, problems: list[str]) -> Iterator[tuple[str, Lists]]:
     for name, node in _entries(root, problems):
         material = name.strip("/").removesuffix(".html")
         if not isinstance(node, MappingNode):
-            problems.append(f"{_line(node)}: {material} needs anchors with lists under it.")
+            problems.append(f"{line_of(node)}: {material} needs anchors with lists under it.")
         elif material:
             yield material, dict(_anchors(node, problems))
 
@@ -103,7 +82,7 @@ def _anchors(node: MappingNode, problems: list[str]) -> Iterator[tuple[str, tupl
     for name, value in _entries(node, problems):
         anchor = name.removeprefix("#")
         if type_of_anchor(anchor) is None:
-            problems.append(f"{_line(value)}: {anchor} is no anchor (rule-…, method-…, def-…, ex-…, tip-…).")
+            problems.append(f"{line_of(value)}: {anchor} is no anchor (rule-…, method-…, def-…, ex-…, tip-…).")
             continue
         listed = value.value if isinstance(value, SequenceNode) else [value]
         items = tuple(item for item in (_item(entry, anchor, problems) for entry in listed) if item)
@@ -112,9 +91,9 @@ def _anchors(node: MappingNode, problems: list[str]) -> Iterator[tuple[str, tupl
 
 
 def _item(node: Node, anchor: str, problems: list[str]) -> str:
-    if isinstance(node, ScalarNode) and node.tag == TEXT_TAG and node.value.strip():
+    if is_text(node) and node.value.strip():
         return str(node.value)
-    problems.append(f"{_line(node)}: an item of {anchor} is no text. Put it in quotes, one a line.")
+    problems.append(f"{line_of(node)}: an item of {anchor} is no text. Put it in quotes, one a line.")
     return ""
 
 
@@ -124,13 +103,9 @@ def _entries(node: MappingNode, problems: list[str]) -> Iterator[tuple[str, Node
     for key, value in node.value:
         name = unicodedata.normalize("NFC", key.value.strip()) if isinstance(key, ScalarNode) else ""
         if not name:
-            problems.append(f"{_line(key)}: a key is no text.")
+            problems.append(f"{line_of(key)}: a key is no text.")
         elif name in seen:
-            problems.append(f"{_line(key)}: {name} stands here a second time; the first counts. Join them.")
+            problems.append(f"{line_of(key)}: {name} stands here a second time; the first counts. Join them.")
         else:
             seen.add(name)
             yield name, value
-
-
-def _line(node: Node | yaml.Event) -> str:
-    return f"line {node.start_mark.line + 1}" if node.start_mark else "somewhere"
