@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from sakuin.domain.page import Explanation
@@ -38,8 +39,7 @@ class Fingerprint:
     @property
     def id(self) -> str:
         """16 hex digits, the same for the same parts everywhere."""
-        parts = json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(parts.encode()).hexdigest()[:16]
+        return digest(asdict(self))
 
     @property
     def space(self) -> str:
@@ -47,6 +47,11 @@ class Fingerprint:
         model = self.model
         parts = (model.name, str(model.dimensions), model.query_prefix, model.passage_prefix, self.recipe)
         return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+
+
+def digest(parts: Mapping[str, object]) -> str:
+    """16 hex digits, the same for the same parts in any order."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
 
 
 def whole_text(explanation: Explanation, learns: tuple[str, ...], page_title: str) -> str:

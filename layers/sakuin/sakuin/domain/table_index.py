@@ -1,13 +1,11 @@
 """What an index over Tables was built with, and how the words of its chunks and of questions are weighed."""
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from sakuin.domain.chunking import CHUNKER
 from sakuin.domain.language.question import Slot
-from sakuin.domain.recipe import ANALYZER, EmbeddingModel
+from sakuin.domain.recipe import ANALYZER, EmbeddingModel, digest
 from sakuin.domain.table_cut import TableCut
 
 # What a reading that is found counts beside a word.
@@ -26,16 +24,12 @@ class TableFingerprint:
     @property
     def id(self) -> str:
         """16 hex digits, the same for the same parts everywhere."""
-        return _digest(asdict(self))
+        return digest(asdict(self))
 
     @property
     def space(self) -> str:
         """16 hex digits of what makes vectors comparable: of a text that stays, the vector does too."""
-        return _digest(asdict(self.model))
-
-
-def _digest(parts: Mapping[str, object]) -> str:
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
+        return digest(asdict(self.model))
 
 
 def repeated_terms(impacts: Mapping[str, float]) -> tuple[str, ...]:
