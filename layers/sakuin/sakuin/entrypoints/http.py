@@ -10,13 +10,10 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from sakuin.entrypoints.authorization import CHALLENGE, KeyRing, opening_hash
+from sakuin.entrypoints.http_errors import answer_to
 from sakuin.entrypoints.key_use import Note
-from sakuin.errors import Conflict, Invalid, NotFound, SakuinError, Unauthorized, Unavailable
+from sakuin.errors import SakuinError
 from sakuin.services.library import Library
-
-_STATUS = {NotFound: 404, Unauthorized: 401, Invalid: 422, Conflict: 409, Unavailable: 503}
-
-_HEADERS = {401: CHALLENGE, 503: {"Retry-After": "5"}}
 
 
 class MaterialView(BaseModel):
@@ -152,8 +149,7 @@ def rest_api(
 
     @app.exception_handler(SakuinError)
     async def failed(_request: Request, error: Exception) -> JSONResponse:
-        status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
-        return JSONResponse({"detail": str(error)}, status, _HEADERS.get(status))
+        return JSONResponse({"detail": str(error)}, *answer_to(error))
 
     @app.exception_handler(RequestValidationError)
     async def refused(_request: Request, error: RequestValidationError) -> JSONResponse:

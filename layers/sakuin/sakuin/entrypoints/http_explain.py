@@ -18,9 +18,10 @@ from starlette.responses import JSONResponse
 from sakuin.domain.evaluation.explanation import Explanation, Legs, Rule
 from sakuin.domain.knowledge import Filters
 from sakuin.entrypoints.authorization import CHALLENGE, KeyRing, opening_hash
+from sakuin.entrypoints.http_errors import answer_to
 from sakuin.entrypoints.key_use import Note
 from sakuin.entrypoints.mcp_arguments import Name, Query, TopK, Type
-from sakuin.errors import Invalid, NotFound, SakuinError, Unavailable
+from sakuin.errors import Invalid, SakuinError
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -32,8 +33,6 @@ ExplainsKnowledge = Callable[..., Explanation]
 ExplainsTool = Callable[..., Explanation]
 
 PATH = "/v1/explain"
-_STATUS = {NotFound: 404, Invalid: 422, Unavailable: 503}
-_HEADERS = {503: {"Retry-After": "5"}}
 _MAX_BODY = 100_000
 
 
@@ -104,8 +103,8 @@ class ExplainApp:
                 422, [{"type": one["type"], "loc": ["body", *one["loc"]], "msg": one["msg"]} for one in error.errors()]
             )
         except SakuinError as error:
-            status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
-            return _refused(status, str(error), _HEADERS.get(status))
+            status, headers = answer_to(error)
+            return _refused(status, str(error), headers)
         return JSONResponse(explanation.as_json())
 
     def _explained(self, asked: ExplanationAsked) -> Explanation:

@@ -12,6 +12,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from sakuin.domain.bound_tools import Endpoint
 from sakuin.entrypoints.authorization import KeyRing, challenge, opening_hash
+from sakuin.entrypoints.http_errors import TRY_AGAIN
 from sakuin.entrypoints.key_use import Note
 from sakuin.entrypoints.mcp_messages import messages_taken
 from sakuin.entrypoints.mcp_origins import is_foreign, is_preflight, preflight_headers, readable
@@ -83,9 +84,7 @@ class McpApp:
         except Unavailable:
             # Who may call could not be found out, and nothing was sent yet: a tool's own failure is its answer.
             logger.warning("nobody could be let in", exc_info=True)
-            await _answer(
-                send, 503, "What knows the keys does not answer. Try again in a moment.", {"Retry-After": "5"}
-            )
+            await _answer(send, 503, "What knows the keys does not answer. Try again in a moment.", TRY_AGAIN)
 
     async def _knowledge(self, headers: dict[str, str], scope: Scope, receive: Receive, send: Send) -> None:
         key_hash = opening_hash(headers, self._keys)

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import Any, NotRequired
 
 from mcp_types import CallToolResult, Tool, ToolAnnotations
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from sakuin.domain.bound_tools import BoundTool, Endpoint
 from sakuin.domain.plain import visible
-from sakuin.entrypoints.mcp_answers import ANSWER_BYTES, answered, bytes_of, failed
-from sakuin.entrypoints.mcp_arguments import ToolSearchArguments, sentence
-from sakuin.errors import Invalid, NotFound, Unavailable
+from sakuin.entrypoints.mcp_answers import ANSWER_BYTES, bytes_of
+from sakuin.entrypoints.mcp_arguments import ToolSearchArguments
+from sakuin.entrypoints.mcp_outcomes import outcome_of
 from sakuin.services.search_table import SearchTable, TableAnswer
 
 INSTRUCTIONS = """\
@@ -81,16 +81,10 @@ class SearchTools:
         tool = next((tool for tool in endpoint.tools if tool.name == name), None)
         if tool is None:
             return None
-        try:
-            wanted = ToolSearchArguments.model_validate(arguments or {})
-            answer = _within_budget(self.search(endpoint.id, tool, wanted.query, top_k=wanted.top_k))
-        except ValidationError as error:
-            return failed(str(sentence(error)))
-        except (Invalid, NotFound) as error:
-            return failed(str(error))
-        except Unavailable as error:
-            return failed(f"{error}. Try again in a moment.")
-        return answered(answer)
+        return outcome_of(lambda: self._found(endpoint, tool, ToolSearchArguments.model_validate(arguments or {})))
+
+    def _found(self, endpoint: Endpoint, tool: BoundTool, wanted: ToolSearchArguments) -> dict[str, Any]:
+        return _within_budget(self.search(endpoint.id, tool, wanted.query, top_k=wanted.top_k))
 
 
 def _shown(tool: BoundTool) -> Tool:

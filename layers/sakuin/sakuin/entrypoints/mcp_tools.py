@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NotRequired
 
 from mcp_types import CallToolResult, Tool, ToolAnnotations
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter
 from typing_extensions import TypedDict
 
 from sakuin.domain.excerpt import excerpt
@@ -14,14 +14,13 @@ from sakuin.domain.page import ChunkType
 from sakuin.entrypoints.mcp_answers import (
     ANSWER_BYTES,
     CARRIED_BYTES,
-    answered,
     bytes_behind_lambda,
     bytes_of,
-    failed,
     in_the_open,
 )
-from sakuin.entrypoints.mcp_arguments import ChunkArguments, ListArguments, SearchArguments, schema_of, sentence
-from sakuin.errors import Invalid, NotFound, Unavailable
+from sakuin.entrypoints.mcp_arguments import ChunkArguments, ListArguments, SearchArguments, schema_of
+from sakuin.entrypoints.mcp_outcomes import outcome_of
+from sakuin.errors import Invalid
 from sakuin.services.read_knowledge import ReadKnowledge
 from sakuin.services.search_knowledge import SearchKnowledge
 
@@ -107,14 +106,7 @@ class KnowledgeTools:
         tool = next((tool for tool in _TOOLS if tool.shown.name == name), None)
         if tool is None:
             return None
-        try:
-            return answered(in_the_open(tool.run(self, tool.arguments.model_validate(arguments or {}))))
-        except ValidationError as error:
-            return failed(str(sentence(error)))
-        except (Invalid, NotFound) as error:
-            return failed(str(error))
-        except Unavailable as error:
-            return failed(f"{error}. Try again in a moment.")
+        return outcome_of(lambda: in_the_open(tool.run(self, tool.arguments.model_validate(arguments or {}))))
 
     def run_search(self, wanted: SearchArguments) -> dict[str, Any]:
         """`search_knowledge`."""
