@@ -15,7 +15,7 @@ from sakuin.domain.reading import read_page
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint, embedded_text, whole_text
 from sakuin.domain.similarity import calibration_of
 from sakuin.errors import NotFound
-from sakuin.ports import StoredObject
+from sakuin.ports.materials import StoredObject
 from sakuin.services.apply_page import ApplyPage
 from sakuin.services.explain import ExplainKnowledge
 from sakuin.services.learns_sources import LearnsSources

@@ -17,9 +17,9 @@ from sakuin.domain.language.indexing import index_words
 from sakuin.domain.search_index_names import doc_id, namespace
 from sakuin.domain.table_index import repeated_terms
 from sakuin.domain.table_walk import content_hash
-from sakuin.ports import ChunkStore, FoundChunk, StoredChunkRow
+from sakuin.ports.chunk_store import ChunkStore, FoundChunk, StoredChunkRow
+from sakuin.ports.tables import NodeVersion, StoredChunkRef
 from sakuin.services.search_table import SearchTable
-from sakuin.table_ports import NodeVersion, StoredChunkRef
 
 from benchmarks.table_stack import CUT, MODEL, KnownQuestion, Stack, large_string, quantiles, running
 

@@ -23,7 +23,7 @@ from sakuin.domain.recipe import EmbeddingModel
 from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
 from sakuin.domain.table_cut import TableCut
 from sakuin.domain.table_index import TableFingerprint
-from sakuin.ports import Vector
+from sakuin.ports.embedding import Vector
 from sakuin_local.addresses import free_port, is_free
 from sakuin_local.database import running_database
 from sakuin_local.processes import Programs

@@ -16,12 +16,10 @@ MAY_IMPORT = {
     "domain": {"domain", "errors"},
     "errors": set(),
     "settings": {"errors", "domain"},
-    "ports": {"domain"},
-    # The ports of Tables: a second file of the same room.
-    "table_ports": {"domain", "ports"},
-    "services": {"services", "domain", "ports", "table_ports", "errors"},
+    "ports": {"ports", "domain"},
+    "services": {"services", "domain", "ports", "errors"},
     # The secret's shape belongs to the settings.
-    "adapters": {"adapters", "domain", "ports", "table_ports", "errors", "settings"},
+    "adapters": {"adapters", "domain", "ports", "errors", "settings"},
     "entrypoints": {"entrypoints", "domain", "services", "errors"},
     "functions": {"bootstrap", "entrypoints"},
 }

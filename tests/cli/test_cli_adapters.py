@@ -11,7 +11,7 @@ from sakuin.domain.keys import hash_of_key
 from sakuin.entrypoints.mcp_http import McpApp, knowledge_server
 from sakuin.entrypoints.mcp_tools import KnowledgeTools
 from sakuin.errors import Invalid, Misconfigured, NotFound, SakuinError, Unavailable
-from sakuin.ports import AgentEndpoint
+from sakuin.ports.desk import AgentEndpoint
 from sakuin_local.serving import served
 
 from tests.builders import a_page

@@ -14,7 +14,8 @@ from sakuin.adapters.supabase_search import SupabaseSearch
 from sakuin.domain.knowledge import KnowledgeChunk
 from sakuin.domain.material_version import Applied, Source
 from sakuin.domain.recipe import Fingerprint
-from sakuin.ports import KnowledgeIndex, KnowledgeSearch, Lexicon, MaterialRecords
+from sakuin.ports.knowledge import KnowledgeSearch, Lexicon
+from sakuin.ports.materials import KnowledgeIndex, MaterialRecords
 from sakuin_local.database import Database
 from supabase import Client
 

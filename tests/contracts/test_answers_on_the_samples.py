@@ -12,7 +12,7 @@ from sakuin.domain.learns import names_action
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
 from sakuin.domain.similarity import calibration_of
 from sakuin.entrypoints.material_messages import changes
-from sakuin.ports import Vector
+from sakuin.ports.embedding import Vector
 from sakuin.services.apply_page import ApplyPage
 from sakuin.services.follow_bucket import FollowBucket
 from sakuin.services.learns_sources import LearnsSources

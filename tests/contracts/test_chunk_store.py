@@ -14,7 +14,7 @@ from sakuin.adapters.turbopuffer import TurbopufferChunkStore
 from sakuin.adapters.turbopuffer_client import connected
 from sakuin.domain.language.question import Slot, WeightedTerm
 from sakuin.errors import Invalid, Misconfigured, SakuinError, Unavailable
-from sakuin.ports import ChunkStore, StoredChunkRow
+from sakuin.ports.chunk_store import ChunkStore, StoredChunkRow
 from sakuin_local.addresses import free_port
 from sakuin_local.processes import Programs
 from sakuin_local.serving import served

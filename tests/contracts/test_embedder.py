@@ -8,7 +8,7 @@ from openai import OpenAI
 from sakuin.adapters.openai_embeddings import OpenAIEmbedder
 from sakuin.domain.recipe import EmbeddingModel
 from sakuin.errors import Invalid, Unavailable
-from sakuin.ports import Embedder
+from sakuin.ports.embedding import Embedder
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
 from tests.in_memory.embedder import DIMENSIONS, MODEL, MemoryEmbedder, vector_of

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from sakuin.adapters.supabase_client import connected
 from sakuin.adapters.supabase_ledger import SupabaseLedger
-from sakuin.ports import EmbeddingLedger
+from sakuin.ports.costs import EmbeddingLedger
 from sakuin_local.database import Database
 
 from tests.in_memory.ledger import MemoryLedger

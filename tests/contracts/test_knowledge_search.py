@@ -9,7 +9,7 @@ from sakuin.domain.knowledge import EVERYTHING, Filters, KnowledgeChunk, Match
 from sakuin.domain.language.understanding import sought, understood
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
 from sakuin.errors import NotFound
-from sakuin.ports import Question
+from sakuin.ports.knowledge import Question
 
 from tests.builders import LEARNS, a_chunk, a_source
 from tests.contracts.conftest import Knowledge

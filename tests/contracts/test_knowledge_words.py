@@ -16,7 +16,7 @@ from sakuin.domain.knowledge import EVERYTHING, KnowledgeChunk
 from sakuin.domain.language.indexed_words import IndexedWords
 from sakuin.domain.language.question import Slot, WeightedTerm
 from sakuin.domain.recipe import Fingerprint
-from sakuin.ports import Question
+from sakuin.ports.knowledge import Question
 from supabase import Client
 
 from tests.builders import a_chunk, a_source

@@ -8,7 +8,7 @@ from openai import OpenAI
 from sakuin.adapters.openai_learns import OpenAILearnsModel
 from sakuin.domain.page import Explanation, Page
 from sakuin.errors import Unavailable
-from sakuin.ports import LearnsModel
+from sakuin.ports.materials import LearnsModel
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
 from tests.in_memory.learns_model import MemoryLearnsModel

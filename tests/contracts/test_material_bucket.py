@@ -7,7 +7,7 @@ import pytest
 from moto import mock_aws
 from sakuin.adapters.s3 import S3Bucket
 from sakuin.errors import NotFound, Unavailable, UnreadablePage
-from sakuin.ports import MaterialBucket
+from sakuin.ports.materials import MaterialBucket
 
 from tests.in_memory.bucket import MemoryBucket
 

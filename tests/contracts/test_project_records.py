@@ -10,7 +10,7 @@ from sakuin.adapters.supabase_outbox import SupabaseOutbox
 from sakuin.adapters.supabase_projects import SupabaseProjects
 from sakuin.domain.project_records import Tool
 from sakuin.errors import Conflict, NotFound
-from sakuin.ports import Outbox, ProjectRecords
+from sakuin.ports.projects import Outbox, ProjectRecords
 from supabase import Client
 
 from tests.contracts.conftest import emptied

@@ -9,7 +9,7 @@ from sakuin.adapters.openai_embeddings import OpenAIEmbedder
 from sakuin.adapters.openai_questions import OpenAIQuestions, connected
 from sakuin.domain.recipe import EmbeddingModel
 from sakuin.errors import Invalid, Unavailable
-from sakuin.ports import QuestionEmbedder
+from sakuin.ports.embedding import QuestionEmbedder
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
 from tests.in_memory.embedder import DIMENSIONS, MODEL, MemoryEmbedder, vector_of

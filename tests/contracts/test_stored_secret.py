@@ -9,7 +9,7 @@ import pytest
 from moto import mock_aws
 from sakuin.adapters.stored_secret import SecretsManagerSecret
 from sakuin.errors import Conflict, Misconfigured, NotFound
-from sakuin.ports import StoredSecret
+from sakuin.ports.desk import StoredSecret
 
 from tests.in_memory.secret import MemorySecret
 

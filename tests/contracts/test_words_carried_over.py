@@ -9,7 +9,7 @@ from sakuin.adapters.supabase_index import SupabaseIndex
 from sakuin.adapters.supabase_search import SupabaseSearch
 from sakuin.domain.knowledge import EVERYTHING
 from sakuin.domain.language.question import Slot, WeightedTerm
-from sakuin.ports import Question
+from sakuin.ports.knowledge import Question
 from sakuin_local.database import running_database
 from sakuin_local.places import MIGRATIONS
 

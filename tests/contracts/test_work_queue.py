@@ -9,7 +9,7 @@ from moto import mock_aws
 from sakuin.adapters.sqs import SqsWorkQueue
 from sakuin.entrypoints.material_messages import changes
 from sakuin.errors import Unavailable
-from sakuin.ports import WorkQueue
+from sakuin.ports.materials import WorkQueue
 from sakuin.services.follow_bucket import AskedAgain, Change
 
 from tests.in_memory.queue import MemoryQueue

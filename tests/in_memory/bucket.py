@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote_plus
 
 from sakuin.errors import NotFound, UnreadablePage
-from sakuin.ports import StoredObject
+from sakuin.ports.materials import StoredObject
 
 
 @dataclass(frozen=True, slots=True)

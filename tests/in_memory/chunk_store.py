@@ -6,7 +6,8 @@ from math import sqrt
 
 from sakuin.domain.language.question import Slot
 from sakuin.errors import Invalid
-from sakuin.ports import FoundChunk, StoredChunkRow, Vector
+from sakuin.ports.chunk_store import FoundChunk, StoredChunkRow
+from sakuin.ports.embedding import Vector
 
 _MAX_ID_BYTES = 64
 

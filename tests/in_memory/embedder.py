@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
 from sakuin.domain.similarity import Calibration
 from sakuin.errors import Unavailable
-from sakuin.ports import Vector
+from sakuin.ports.embedding import Vector
 
 DIMENSIONS = 1536
 MODEL = EmbeddingModel("characters", DIMENSIONS)

@@ -7,7 +7,7 @@ from sakuin.domain.knowledge import KnowledgeChunk
 from sakuin.domain.material_version import Applied, MaterialState, Outcome, Receipt, Source, Status
 from sakuin.domain.recipe import Fingerprint
 from sakuin.errors import Invalid
-from sakuin.ports import Vector
+from sakuin.ports.embedding import Vector
 
 NOW = "2026-01-01T00:00:00+00:00"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sakuin.domain.material_version import Receipt
 from sakuin.domain.validation import IndexedChunk, IndexedMaterial
-from sakuin.ports import MaterialPage
+from sakuin.ports.materials import MaterialPage
 
 from tests.in_memory.index import MemoryIndex, Stored
 

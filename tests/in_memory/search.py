@@ -9,7 +9,8 @@ from sakuin.domain.knowledge import Concept, Filters, KnowledgeChunk, Match, Sto
 from sakuin.domain.language.question import Slot, SlotKind, WeightedTerm
 from sakuin.domain.similarity import Calibration
 from sakuin.errors import NotFound
-from sakuin.ports import Question, Vector
+from sakuin.ports.embedding import Vector
+from sakuin.ports.knowledge import Question
 
 from tests.in_memory.embedder import CALIBRATION
 from tests.in_memory.index import MemoryIndex, Stored

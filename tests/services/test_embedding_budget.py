@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 from sakuin.domain.reading import read_page
 from sakuin.errors import OverBudget
-from sakuin.ports import Vector
+from sakuin.ports.embedding import Vector
 from sakuin.services.embedding_budget import BudgetedEmbedder, BudgetedLearnsModel
 
 from tests.builders import a_page

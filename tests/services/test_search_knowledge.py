@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from sakuin.domain.knowledge import Filters, Match
 from sakuin.errors import Invalid, NotFound, Unavailable
-from sakuin.ports import Question
+from sakuin.ports.knowledge import Question
 
 from tests.builders import a_page
 from tests.in_memory.search import MemorySearch

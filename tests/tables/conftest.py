@@ -19,7 +19,8 @@ from sakuin.domain.table_document import written_table
 from sakuin.domain.table_index import TableFingerprint
 from sakuin.entrypoints.mcp_search_tools import SearchTools
 from sakuin.errors import NotFound
-from sakuin.ports import EventBus, FoundChunk
+from sakuin.ports.chunk_store import FoundChunk
+from sakuin.ports.projects import EventBus
 from sakuin.services.embed_chunks import EmbedChunks
 from sakuin.services.index_table import NODES_A_PAGE, IndexTable
 from sakuin.services.maintain import Maintain, Maintained

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sakuin.errors import Invalid, NotFound
-from sakuin.ports import FoundFile
+from sakuin.ports.desk import FoundFile
 
 
 @dataclass(frozen=True, slots=True)

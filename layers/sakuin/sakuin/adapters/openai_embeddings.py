@@ -7,7 +7,7 @@ from openai import APIConnectionError, APIStatusError, OpenAI
 
 from sakuin.domain.recipe import EmbeddingModel
 from sakuin.errors import Invalid, Unavailable
-from sakuin.ports import Vector
+from sakuin.ports.embedding import Vector
 
 # OpenAI takes at most 2,048 texts and 300,000 tokens a request; a Japanese character is about one token. Less is
 # asked for at once, so that a slow endpoint answers before the request is given up and asked for again.

@@ -10,7 +10,7 @@ import httpx
 
 from sakuin.domain.recipe import EmbeddingModel
 from sakuin.errors import Invalid, Unavailable
-from sakuin.ports import Vector
+from sakuin.ports.embedding import Vector
 
 # An agent waits, and API Gateway waits 30 s at most: all tries together take less.
 _TIMEOUT = httpx.Timeout(8.0, connect=3.0)

@@ -9,7 +9,7 @@ import httpx
 from sakuin.domain.material_version import Receipt
 from sakuin.domain.validation import Finding, IndexedChunk, IndexedMaterial
 from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, Unavailable
-from sakuin.ports import LibraryCounts, MaterialRecord
+from sakuin.ports.desk import LibraryCounts, MaterialRecord
 
 # What one request may ask about, as the API limits it.
 _A_REQUEST = 500

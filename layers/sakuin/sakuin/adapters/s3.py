@@ -8,7 +8,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from sakuin.errors import NotFound, Unavailable, UnreadablePage
-from sakuin.ports import StoredObject
+from sakuin.ports.materials import StoredObject
 
 _MISSING = {"404", "NoSuchKey", "NoSuchVersion", "NotFound", "MethodNotAllowed", "405"}
 

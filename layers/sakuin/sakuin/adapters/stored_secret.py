@@ -7,7 +7,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from sakuin.errors import Conflict, Misconfigured, NotFound, SakuinError, Unavailable
-from sakuin.ports import SecretVersion
+from sakuin.ports.desk import SecretVersion
 
 _CURRENT = "AWSCURRENT"
 _PENDING = "AWSPENDING"

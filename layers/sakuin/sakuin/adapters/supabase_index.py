@@ -12,7 +12,7 @@ from sakuin.domain.language.indexed_words import IndexedWords
 from sakuin.domain.language.notation import canonical
 from sakuin.domain.material_version import Applied, MaterialState, Outcome, Source
 from sakuin.domain.recipe import Fingerprint
-from sakuin.ports import Vector
+from sakuin.ports.embedding import Vector
 
 _VECTORS_A_REQUEST = 100
 _WHOLE = 32767

@@ -9,7 +9,7 @@ from sakuin.adapters.supabase_client import answer, call
 from sakuin.adapters.supabase_index import material_state
 from sakuin.domain.material_version import Receipt
 from sakuin.domain.validation import IndexedChunk, IndexedMaterial
-from sakuin.ports import MaterialPage
+from sakuin.ports.materials import MaterialPage
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from sakuin.adapters.supabase_index import written
 from sakuin.domain.knowledge import Concept, Filters, Match, StoredChunk
 from sakuin.domain.similarity import Calibration
 from sakuin.errors import NotFound
-from sakuin.ports import Question
+from sakuin.ports.knowledge import Question
 
 _CHUNK = "id,material,anchor,title,content,learns,type,category,level,prerequisites,position,content_hash,generation"
 

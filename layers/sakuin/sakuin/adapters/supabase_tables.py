@@ -15,8 +15,8 @@ from sakuin.domain.language.question import KnownWords, Sought
 from sakuin.domain.search_tool import SkippedNode
 from sakuin.domain.table_index import TableFingerprint
 from sakuin.domain.table_walk import storable
-from sakuin.ports import Vector
-from sakuin.table_ports import FlippedNode, Leftover, NodeVersion, StoredChunkRef, StoredResult, TableWork, WantedChunk
+from sakuin.ports.embedding import Vector
+from sakuin.ports.tables import FlippedNode, Leftover, NodeVersion, StoredChunkRef, StoredResult, TableWork, WantedChunk
 
 _VECTORS_A_REQUEST = 100
 

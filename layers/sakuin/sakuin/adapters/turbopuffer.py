@@ -12,7 +12,8 @@ from sakuin.adapters.turbopuffer_documents import DISTANCE, SCHEMA, cosine, docu
 from sakuin.adapters.turbopuffer_words import words_leg
 from sakuin.domain.language.question import Slot
 from sakuin.errors import NotFound
-from sakuin.ports import FoundChunk, StoredChunkRow, Vector
+from sakuin.ports.chunk_store import FoundChunk, StoredChunkRow
+from sakuin.ports.embedding import Vector
 
 # turbopuffer takes 512 MB a request; a function must hold one, and the row objects beside it.
 _MAX_REQUEST_BYTES = 64_000_000

@@ -7,7 +7,7 @@ from turbopuffer.types import AttributeSchemaParam, Row
 
 from sakuin.adapters.turbopuffer_words import sent_term
 from sakuin.errors import Invalid
-from sakuin.ports import FoundChunk, StoredChunkRow
+from sakuin.ports.chunk_store import FoundChunk, StoredChunkRow
 
 DISTANCE: Literal["cosine_distance"] = "cosine_distance"
 SCHEMA: dict[str, AttributeSchemaParam] = {

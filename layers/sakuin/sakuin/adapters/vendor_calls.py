@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from sakuin.ports import Meter
+from sakuin.ports.costs import Meter
 
 # The vendors' own names: OpenAI keeps the one in its logs, the others show a request's headers in theirs.
 OPENAI_HEADER = "x-client-request-id"

@@ -9,7 +9,7 @@ from sakuin.settings import DeskSettings, needed
 
 if TYPE_CHECKING:
     from sakuin.adapters.s3 import S3Bucket
-    from sakuin.ports import DeployedExplanations, DeployedKeyUse, DeployedLibrary
+    from sakuin.ports.desk import DeployedExplanations, DeployedKeyUse, DeployedLibrary
     from sakuin.services.ask_as_agent import AskAsAgent
     from sakuin.services.await_receipts import AwaitReceipts
     from sakuin.services.check_pages import CheckPages

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from postgrest import SyncPostgrestClient as Client
 
     from sakuin.adapters.turbopuffer import TurbopufferChunkStore
-    from sakuin.ports import Embedder, LearnsModel, QuestionEmbedder
+    from sakuin.ports.embedding import Embedder, QuestionEmbedder
+    from sakuin.ports.materials import LearnsModel
 
 _OPENAI_SECONDS = 30.0
 _OPENAI_RETRIES = 4

@@ -10,7 +10,8 @@ from sakuin.domain.page import Explanation, Page
 from sakuin.domain.reading import read_page
 from sakuin.domain.recipe import Fingerprint, body_text, embedded_text, text_hash, whole_text
 from sakuin.errors import Conflict, UnreadablePage
-from sakuin.ports import Embedder, KnowledgeIndex, MaterialBucket
+from sakuin.ports.embedding import Embedder
+from sakuin.ports.materials import KnowledgeIndex, MaterialBucket
 from sakuin.services.learns_sources import LearnsOfPage, LearnsSources
 
 # Two workers on one material: the second sees what the first did and tries again.

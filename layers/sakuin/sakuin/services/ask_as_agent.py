@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sakuin.ports import AgentEndpoint
+from sakuin.ports.desk import AgentEndpoint
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sakuin.domain.material_version import Receipt
 from sakuin.errors import Unavailable
-from sakuin.ports import DeployedLibrary
+from sakuin.ports.desk import DeployedLibrary
 
 # Key and version id.
 Version = tuple[str, str]

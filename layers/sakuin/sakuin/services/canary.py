@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sakuin.ports import MaterialBucket, MaterialRecords
+from sakuin.ports.materials import MaterialBucket, MaterialRecords
 
 # Below the prefix of the library's keys; nobody else's pages belong there.
 OWN_FOLDER = "_sakuin/"

@@ -14,7 +14,7 @@ from sakuin.domain.validation import (
     unreadable_page,
 )
 from sakuin.errors import Invalid, NotFound, UnreadablePage
-from sakuin.ports import DeployedLibrary, LocalFiles
+from sakuin.ports.desk import DeployedLibrary, LocalFiles
 
 # How many materials are checked, of how many.
 Told = Callable[[int, int], None]

@@ -1,7 +1,7 @@
 """Chunks that are recorded as stored and that the store has lost are wanted again."""
 
-from sakuin.ports import ChunkStore
-from sakuin.table_ports import TableIndex
+from sakuin.ports.chunk_store import ChunkStore
+from sakuin.ports.tables import TableIndex
 
 _LOST_A_REQUEST = 1_000
 

@@ -9,9 +9,10 @@ from sakuin.domain.language.indexing import index_words
 from sakuin.domain.recipe import text_hash
 from sakuin.domain.search_index_names import doc_id, namespace
 from sakuin.domain.table_index import repeated_terms
-from sakuin.ports import ChunkStore, Embedder, StoredChunkRow, Vector
+from sakuin.ports.chunk_store import ChunkStore, StoredChunkRow
+from sakuin.ports.embedding import Embedder, Vector
+from sakuin.ports.tables import StoredChunkRef, TableIndex, WantedChunk
 from sakuin.services.sweep_nodes import swept
-from sakuin.table_ports import StoredChunkRef, TableIndex, WantedChunk
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from sakuin.domain.page import Page
 from sakuin.errors import OverBudget
-from sakuin.ports import Embedder, EmbeddingLedger, LearnsModel, Vector
+from sakuin.ports.costs import EmbeddingLedger
+from sakuin.ports.embedding import Embedder, Vector
+from sakuin.ports.materials import LearnsModel
 
 
 @dataclass(frozen=True, slots=True)

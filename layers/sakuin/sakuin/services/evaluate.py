@@ -13,7 +13,7 @@ from sakuin.domain.evaluation.measures import DEPTH
 from sakuin.domain.evaluation.run import Failure, FailureKind, Run
 from sakuin.domain.evaluation.variants import WHOLE_PIPELINE, Variant, changes
 from sakuin.errors import Invalid, Unavailable
-from sakuin.ports import DeployedExplanations
+from sakuin.ports.desk import DeployedExplanations
 
 # As many as a local stack lets through at once.
 _AT_ONCE = 3

@@ -13,9 +13,9 @@ from sakuin.domain.knowledge import EVERYTHING, Filters, Match
 from sakuin.domain.material import chunk_id, link, split_chunk_id
 from sakuin.domain.similarity import GOOD_MATCH
 from sakuin.errors import NotFound
+from sakuin.ports.tables import ToolSearch
 from sakuin.services.search_knowledge import SearchKnowledge
 from sakuin.services.search_table import SearchTable, TableCandidate
-from sakuin.table_ports import ToolSearch
 
 # How far an explanation looks for the place of what was expected.
 _DEEPEST = 200

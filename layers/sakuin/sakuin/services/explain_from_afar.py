@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sakuin.ports import DeployedExplanations
+from sakuin.ports.desk import DeployedExplanations
 
 
 @dataclass(frozen=True, slots=True)

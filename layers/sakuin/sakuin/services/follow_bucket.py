@@ -9,7 +9,7 @@ from sakuin.domain.material import material_of_key
 from sakuin.domain.material_version import Applied, MaterialState, Source
 from sakuin.domain.uploads import synonyms_key
 from sakuin.errors import Invalid, NotFound, UnreadablePage
-from sakuin.ports import KnowledgeIndex, MaterialBucket, WorkQueue
+from sakuin.ports.materials import KnowledgeIndex, MaterialBucket, WorkQueue
 from sakuin.services.apply_page import ApplyPage, PageResult
 
 # A language model that was late is asked again after five minutes, then after ten, then no more.

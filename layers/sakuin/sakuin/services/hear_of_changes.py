@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sakuin.domain.project_records import Tool
 from sakuin.domain.record_change import RecordChange, record_change
 from sakuin.errors import NotFound
-from sakuin.ports import ProjectRecords
+from sakuin.ports.projects import ProjectRecords
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sakuin.domain.table_document import MAX_BYTES, parsed_table
 from sakuin.errors import Invalid, NotFound
-from sakuin.ports import ProjectRecords, TableBodies
+from sakuin.ports.projects import ProjectRecords, TableBodies
 
 
 @dataclass(frozen=True, slots=True)

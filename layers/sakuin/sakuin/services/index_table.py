@@ -11,10 +11,11 @@ from sakuin.domain.table_cut import TableCut
 from sakuin.domain.table_document import MAX_BYTES, parsed_table
 from sakuin.domain.table_walk import LargeString, content_hash, large_strings, problem_of
 from sakuin.errors import Invalid, NotFound
-from sakuin.ports import ChunkStore, TableBodies
+from sakuin.ports.chunk_store import ChunkStore
+from sakuin.ports.projects import TableBodies
+from sakuin.ports.tables import NodeVersion, TableIndex, TableQueues, TableWork
 from sakuin.services.compare_store import compared
 from sakuin.services.sweep_nodes import swept
-from sakuin.table_ports import NodeVersion, TableIndex, TableQueues, TableWork
 
 NODES_A_PAGE = 2000
 _CHUNKS_A_REQUEST = 200

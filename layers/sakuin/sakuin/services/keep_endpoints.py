@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from sakuin.domain.keys import hash_of_key, new_key
 from sakuin.domain.project_records import Endpoint, Switch
-from sakuin.ports import ProjectRecords
+from sakuin.ports.projects import ProjectRecords
 from sakuin.services.names_of_records import checked_name
 
 # Agents that hold the old key get this long to be given the new one.

@@ -7,7 +7,7 @@ from typing import Literal
 
 from sakuin.domain.keys import hash_of_key, new_key
 from sakuin.errors import Invalid, Misconfigured, NotFound, SakuinError
-from sakuin.ports import DeployedKeyUse, StoredSecret
+from sakuin.ports.desk import DeployedKeyUse, StoredSecret
 
 Purpose = Literal["knowledge", "admin"]
 _MEMBERS: Mapping[Purpose, str] = {"knowledge": "knowledge_key_hashes", "admin": "admin_key_hashes"}

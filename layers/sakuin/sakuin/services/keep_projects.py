@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sakuin.domain.project_records import Project
-from sakuin.ports import ProjectRecords
+from sakuin.ports.projects import ProjectRecords
 from sakuin.services.names_of_records import checked_name
 
 

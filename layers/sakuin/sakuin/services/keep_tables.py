@@ -7,7 +7,7 @@ from sakuin.domain.json_pointer import resolve
 from sakuin.domain.project_records import StoredTable, Table, UploadTarget
 from sakuin.domain.table_document import MAX_BYTES, parsed_table, patched, written_table
 from sakuin.errors import Conflict, Invalid, NotFound
-from sakuin.ports import ProjectRecords, TableBodies
+from sakuin.ports.projects import ProjectRecords, TableBodies
 from sakuin.services.names_of_records import checked_name
 
 _UPLOAD_SECONDS = 900

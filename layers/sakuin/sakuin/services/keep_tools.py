@@ -7,7 +7,7 @@ from sakuin.domain.json_pointer import tokens
 from sakuin.domain.project_records import Tool
 from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA, tool_name_problem
 from sakuin.errors import Invalid, NotFound
-from sakuin.ports import ProjectRecords
+from sakuin.ports.projects import ProjectRecords
 from sakuin.services.names_of_records import checked_text
 
 _LONGEST_DESCRIPTION = 2000

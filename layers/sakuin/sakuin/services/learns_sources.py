@@ -10,7 +10,7 @@ from sakuin.domain.learns import completed_learns, written_learns
 from sakuin.domain.learns_file import LARGEST_FILE, LearnsFile, learns_keys, parse_learns
 from sakuin.domain.page import Explanation, Page
 from sakuin.errors import Invalid, NotFound, Unavailable
-from sakuin.ports import KnowledgeIndex, LearnsModel, MaterialBucket
+from sakuin.ports.materials import KnowledgeIndex, LearnsModel, MaterialBucket
 
 
 @dataclass(frozen=True, slots=True)

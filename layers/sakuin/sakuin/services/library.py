@@ -15,7 +15,7 @@ from sakuin.domain.validation import (
     waiting_page,
 )
 from sakuin.errors import NotFound, UnreadablePage
-from sakuin.ports import KnowledgeIndex, MaterialBucket, MaterialRecords, WorkQueue
+from sakuin.ports.materials import KnowledgeIndex, MaterialBucket, MaterialRecords, WorkQueue
 from sakuin.services.canary import OWN_FOLDER
 
 

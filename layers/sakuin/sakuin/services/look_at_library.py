@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sakuin.errors import NotFound
-from sakuin.ports import DeployedLibrary, LibraryCounts, MaterialRecord
+from sakuin.ports.desk import DeployedLibrary, LibraryCounts, MaterialRecord
 
 
 @dataclass(frozen=True, slots=True)

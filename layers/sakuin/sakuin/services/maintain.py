@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from sakuin.domain.search_index_names import namespace
 from sakuin.errors import SakuinError
-from sakuin.ports import ChunkStore
+from sakuin.ports.chunk_store import ChunkStore
+from sakuin.ports.tables import TableIndex, TableQueues
 from sakuin.services.send_events import SendEvents
-from sakuin.table_ports import TableIndex, TableQueues
 
 _STUCK_SECONDS = 900
 # A worker lives for minutes; its late write must still be found.

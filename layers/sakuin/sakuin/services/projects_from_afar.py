@@ -8,7 +8,7 @@ from typing import Any
 from sakuin.domain.project_records import UploadTarget
 from sakuin.domain.table_document import parsed_table
 from sakuin.errors import Invalid, Misconfigured, Unavailable
-from sakuin.ports import DeployedProjects, LocalFiles
+from sakuin.ports.desk import DeployedProjects, LocalFiles
 
 # With room for its envelope this is what a request may carry (Lambda 6 MB); the rest travels through the bucket.
 REQUEST_BYTES = 4_000_000

@@ -8,7 +8,8 @@ from typing import Literal
 from sakuin.domain.material_version import Outcome
 from sakuin.domain.uploads import Upload, clash_reason, uploads_of
 from sakuin.errors import Invalid, Misconfigured, SakuinError, Unavailable
-from sakuin.ports import LocalFiles, MaterialBucket
+from sakuin.ports.desk import LocalFiles
+from sakuin.ports.materials import MaterialBucket
 from sakuin.services.await_receipts import AwaitReceipts
 
 Phase = Literal["uploaded", "searchable"]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sakuin.domain.knowledge import Concept, Filters, StoredChunk
 from sakuin.domain.material import chunk_id, link, split_chunk_id
-from sakuin.ports import KnowledgeSearch
+from sakuin.ports.knowledge import KnowledgeSearch
 
 CONCEPTS_A_PAGE = 100
 

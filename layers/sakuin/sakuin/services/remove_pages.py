@@ -7,7 +7,7 @@ from typing import Literal
 
 from sakuin.domain.material_version import Outcome
 from sakuin.errors import Unavailable
-from sakuin.ports import MaterialBucket
+from sakuin.ports.materials import MaterialBucket
 from sakuin.services.await_receipts import AwaitReceipts
 
 

@@ -12,7 +12,8 @@ from sakuin.domain.matched_words import matched_words
 from sakuin.domain.material import link
 from sakuin.domain.recipe import Fingerprint
 from sakuin.domain.similarity import GOOD_MATCH, NEAR_MATCH
-from sakuin.ports import KnowledgeSearch, Lexicon, Question, QuestionEmbedder
+from sakuin.ports.embedding import QuestionEmbedder
+from sakuin.ports.knowledge import KnowledgeSearch, Lexicon, Question
 
 _SUGGESTIONS = 3
 

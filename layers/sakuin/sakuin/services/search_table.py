@@ -13,8 +13,9 @@ from sakuin.domain.language.understanding import sought, understood
 from sakuin.domain.matched_words import matched_words
 from sakuin.domain.search_index_names import namespace
 from sakuin.domain.table_index import asked_slots
-from sakuin.ports import ChunkStore, FoundChunk, QuestionEmbedder, Vector
-from sakuin.table_ports import ToolSearch
+from sakuin.ports.chunk_store import ChunkStore, FoundChunk
+from sakuin.ports.embedding import QuestionEmbedder, Vector
+from sakuin.ports.tables import ToolSearch
 
 _SHALLOWEST = 50
 # As far as an explanation looks for what was expected.

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sakuin.ports import EventBus, Outbox
+from sakuin.ports.projects import EventBus, Outbox
 
 _AT_ONCE = 100
 

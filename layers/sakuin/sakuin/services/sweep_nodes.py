@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from sakuin.ports import ChunkStore
-from sakuin.table_ports import FlippedNode, TableIndex
+from sakuin.ports.chunk_store import ChunkStore
+from sakuin.ports.tables import FlippedNode, TableIndex
 
 
 def swept(store: ChunkStore, index: TableIndex, namespace: str, table_id: str, nodes: Sequence[FlippedNode]) -> None:

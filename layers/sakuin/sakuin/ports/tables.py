@@ -1,4 +1,4 @@
-"""What the services of Tables ask of the outside, beside `ports`. Docstrings are promises that every adapter keeps."""
+"""The index over Tables, as its workers change it and as agents reach it."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from sakuin.domain.bound_tools import Endpoint, FullChunk
 from sakuin.domain.chunking import ChunkText
 from sakuin.domain.language.question import KnownWords, Sought
 from sakuin.domain.search_tool import SkippedNode
-from sakuin.ports import Vector
+from sakuin.ports.embedding import Vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,156 @@
+"""The pages: where they lie, how the indexer changes what is known of them, what people read of it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sakuin.domain.knowledge import KnowledgeChunk
+from sakuin.domain.material_version import Applied, MaterialState, Outcome, Receipt, Source
+from sakuin.domain.page import Page
+from sakuin.domain.recipe import Fingerprint
+from sakuin.domain.validation import IndexedMaterial
+from sakuin.ports.embedding import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """One version of an uploaded file. `version_id` is None in a bucket without versions."""
+
+    body: bytes
+    version_id: str | None
+
+
+class MaterialBucket(Protocol):
+    """The uploaded files, in versions; reads see every write that was acknowledged before."""
+
+    def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
+        """The current version, or the one named.
+
+        A version that is not there raises `NotFound`; one larger than `max_bytes` raises `UnreadablePage`
+        before its body travels.
+        """
+
+    def current_version(self, key: str) -> str | None:
+        """The tag of what `key` holds now, None when it holds nothing. A delete marker is nothing.
+
+        The tag is the version id, or the content's tag in a bucket without versions.
+        """
+
+    def keys(self, prefix: str) -> Sequence[str]:
+        """All keys below `prefix`, in order. None there is not an error."""
+
+    def write(self, key: str, body: bytes, *, content_type: str) -> str:
+        """Stores a new current version and gives its version id."""
+
+    def remove(self, key: str) -> str:
+        """Puts a delete marker on `key` and gives the marker's version id. A key that is not there is not an error."""
+
+
+class LearnsModel(Protocol):
+    """A language model that says what a reader learns."""
+
+    @property
+    def name(self) -> str:
+        """Which model and instruction: part of the cache's key."""
+
+    def learns(self, page: Page) -> Mapping[str, tuple[str, ...]]:
+        """Anchor to items, for all of a page's explanations, in one time-boxed call; late is `Unavailable`."""
+
+
+class WorkQueue(Protocol):
+    """Messages to the function that indexes materials."""
+
+    def reapply(self, materials: Collection[str], *, reason: str, attempt: int = 1, delay_seconds: int = 0) -> None:
+        """Asks for each material to be read and applied again. At least once; none is not an error."""
+
+    def postpone(self, receipt_handle: str, *, seconds: int) -> None:
+        """Lets a message that failed come back after `seconds` instead of after the queue's own time."""
+
+
+class KnowledgeIndex(Protocol):
+    """The materials, as the indexer changes them. Each change is one transaction."""
+
+    def remember(self, fingerprint: Fingerprint) -> None:
+        """Records what an index of this fingerprint is built with. Twice is once."""
+
+    def state(self, material: str) -> MaterialState | None:
+        """What is held of a material; None when it was never heard of."""
+
+    def missing_vectors(self, text_hashes: Collection[str], fingerprint: Fingerprint) -> set[str]:
+        """Those of `text_hashes` that have no vector of this model and recipe; the analyzer changes no vector."""
+
+    def keep_vectors(self, vectors: Mapping[str, Vector], fingerprint: Fingerprint) -> None:
+        """Stores vectors by the hash of their text. Twice is once."""
+
+    def apply(
+        self,
+        material: str,
+        source: Source | None,
+        chunks: Sequence[KnowledgeChunk],
+        *,
+        fingerprint: str,
+        expected_generation: int | None,
+    ) -> Applied:
+        """Makes the index say of `material` what `chunks` say: new in, gone out, unchanged untouched.
+
+        A version older than what is indexed is `superseded`. The same version again, or `source` None (a change
+        that no upload caused), applies only if the row still has `expected_generation`, else `conflict`.
+        All vectors must have been kept before.
+        """
+
+    def fail(self, material: str, source: Source, reason: str) -> Applied:
+        """Keeps why a version cannot be read; what was searchable stays so."""
+
+    def delete(self, material: str, source: Source) -> Applied:
+        """Takes a material out of the index and remembers when, so that a late version does not revive it."""
+
+    def leave_receipt(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
+        """Says what became of a version that changed no material by itself."""
+
+    def keep_synonyms(self, source: Source, groups: Sequence[Sequence[str]]) -> Outcome:
+        """Makes the site's list of synonyms say what this version of its file says; a removed file says nothing.
+
+        A version older than the one that was kept is `superseded`, else it is `applied`.
+        """
+
+    def cached_learns(self, cache_key: str) -> Mapping[str, tuple[str, ...]] | None:
+        """What a model answered before to the same question; None if it was never asked."""
+
+    def keep_learns(self, cache_key: str, learns: Mapping[str, tuple[str, ...]]) -> None:
+        """Stores a model's answer. Twice is once."""
+
+    def materials_spoken_of(self, folder: str, names: Collection[str]) -> Sequence[str]:
+        """The searchable materials below `folder` whose `learns` an author's file there has to do with.
+
+        Those that go by one of `names` (in full, or by their last segment), and those with an author's `learns`.
+        """
+
+    def materials_built_otherwise(self, fingerprint: str) -> Sequence[str]:
+        """The searchable materials that were built with another fingerprint."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaterialPage:
+    """One page of a list, and where the next begins (None at the end)."""
+
+    items: Sequence[MaterialState]
+    next_cursor: str | None
+
+
+class MaterialRecords(Protocol):
+    """What is indexed and what became of uploads, for people."""
+
+    def materials(self, *, prefix: str = "", after: str | None = None, limit: int = 200) -> MaterialPage:
+        """Materials by name, deleted ones left out."""
+
+    def counts(self) -> Mapping[str, int]:
+        """How many materials of each status, and `chunks`."""
+
+    def receipts(self, versions: Collection[tuple[str, str]]) -> Sequence[Receipt]:
+        """What became of `(key, version id)` pairs; those not worked on yet are left out."""
+
+    def waiting(self) -> Sequence[tuple[str, str, str]]:
+        """`(material, key, owner's key)` of the keys that wait for a material which another key owns."""
+
+    def indexed(self, materials: Collection[str]) -> Mapping[str, IndexedMaterial]:
+        """What the index says of these materials' anchors; those without a row are left out."""
