@@ -8,6 +8,7 @@ from pathlib import Path
 from sakuin_local import postgres, postgrest
 from sakuin_local.addresses import stable_ports
 from sakuin_local.migrations import apply_migrations
+from sakuin_local.parts import Parts
 from sakuin_local.places import MIGRATIONS, TOOLS
 from sakuin_local.processes import Programs, end_leftovers
 from sakuin_local.proxy import Proxy, prefix_removed
@@ -46,7 +47,8 @@ def running_database(folder: Path, migrations: Path = MIGRATIONS) -> Iterator[Da
     programs = Programs(folder)
     try:
         ports = stable_ports(folder / "ports.json", PORTS)
-        with database_of(folder, programs, ports, migrations=migrations, settings={"fsync": "off"}) as database:
+        parts = Parts(programs)
+        with database_of(folder, programs, parts, ports, migrations=migrations, settings={"fsync": "off"}) as database:
             yield database
     finally:
         programs.stop()
@@ -56,25 +58,32 @@ def running_database(folder: Path, migrations: Path = MIGRATIONS) -> Iterator[Da
 def database_of(
     folder: Path,
     programs: Programs,
+    parts: Parts,
     ports: Mapping[str, int],
     *,
     migrations: Path,
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[Database]:
-    """Start the parts as `programs` on these `PORTS`; `/rest/v1` is served while the block runs."""
+    """Start both programs, as `parts`, on these `PORTS`; `/rest/v1` is served while the block runs."""
     program = postgrest.postgrest_program(TOOLS)
     keys = keys_of(folder)
     password = secret_of(folder / "postgres-password")
-    server = postgres.start(folder, programs, port=ports["postgres"], password=password, settings=settings)
+    server = parts.start(
+        "postgres",
+        lambda: postgres.start(folder, programs, port=ports["postgres"], password=password, settings=settings),
+    )
     ensure_roles(server.dsn(), password=password)
     apply_migrations(server.dsn("postgres"), migrations)
-    postgrest.start(
-        programs,
-        server,
-        program=program,
-        port=ports["postgrest"],
-        admin_port=ports["postgrest_admin"],
-        jwt_secret=keys.jwt_secret,
+    parts.start(
+        "postgrest",
+        lambda: postgrest.start(
+            programs,
+            server,
+            program=program,
+            port=ports["postgrest"],
+            admin_port=ports["postgrest_admin"],
+            jwt_secret=keys.jwt_secret,
+        ),
     )
     with served(Proxy(prefix_removed(b"/rest/v1", ports["postgrest"])), port=ports["rest"]) as rest:
         yield Database(

@@ -1,5 +1,6 @@
 """The template on the emulator, deployed as `sam deploy` would."""
 
+import contextlib
 import hashlib
 import json
 import time
@@ -14,10 +15,12 @@ from sakuin_local.aws import client
 from sakuin_local.emulator import Emulator
 from sakuin_local.errors import LocalError
 from sakuin_local.layers import layer_archive
+from sakuin_local.rescue import put_back, set_aside
 from sakuin_local.template import Template, packaged, read_template
 
 if TYPE_CHECKING:
     from types_boto3_cloudformation import CloudFormationClient
+    from types_boto3_s3 import S3Client
 
 ARTIFACTS = "sakuin-artifacts"
 _SETTLED_S = 120
@@ -36,7 +39,7 @@ def uploaded_template(emulator: Emulator, file: Path, *, minor: str) -> Template
     """The template with its code uploaded; the same code has the same name, so nothing is deployed again."""
     template = read_template(file)
     s3 = client(emulator, "s3")
-    s3.create_bucket(Bucket=ARTIFACTS)
+    _bucket_for_artifacts(s3)
     root = file.parent
 
     def upload(name: str, folder: Path) -> str:
@@ -49,9 +52,16 @@ def uploaded_template(emulator: Emulator, file: Path, *, minor: str) -> Template
     return packaged(template, root, upload)
 
 
-def deploy(emulator: Emulator, stack: str, template: Template, parameters: Mapping[str, str]) -> dict[str, str]:
-    """Create or update the stack and wait for it; its outputs."""
+def deploy(
+    emulator: Emulator, stack: str, template: Template, parameters: Mapping[str, str], *, rescue: Path
+) -> dict[str, str]:
+    """Create or update the stack and wait for it; its outputs.
+
+    Buckets that a crash left without a stack are set aside in the folder `rescue`, and their objects come back.
+    """
     formation = client(emulator, "cloudformation")
+    if not _exists(formation, stack):
+        set_aside(emulator, _bucket_names(template, stack), rescue)
     known = template["Parameters"]
     unknown = sorted(set(parameters) - set(known))
     if unknown:
@@ -61,6 +71,7 @@ def deploy(emulator: Emulator, stack: str, template: Template, parameters: Mappi
     if status not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
         raise LocalError(f"the deployment ended in {status} {reason}\n{_failures(formation, stack)}")
     _wait_for_versions(emulator, formation, stack)
+    put_back(emulator, rescue)
     described = formation.describe_stacks(StackName=stack)["Stacks"][0]
     return {each["OutputKey"]: each["OutputValue"] for each in described.get("Outputs", [])}
 
@@ -70,9 +81,22 @@ def _template_url(emulator: Emulator, template: Template) -> str:
     body = json.dumps(template).encode()
     key = f"template-{hashlib.sha256(body).hexdigest()[:16]}.json"
     s3 = client(emulator, "s3")
-    s3.create_bucket(Bucket=ARTIFACTS)
+    _bucket_for_artifacts(s3)
     s3.put_object(Bucket=ARTIFACTS, Key=key, Body=body)
     return f"https://s3.amazonaws.com/{ARTIFACTS}/{key}"
+
+
+def _bucket_names(template: Template, stack: str) -> tuple[str, ...]:
+    """What the names of the template's buckets begin with."""
+    buckets = [each for each in template["Resources"].values() if each["Type"] == "AWS::S3::Bucket"]
+    names = [each["Properties"]["BucketName"]["Fn::Sub"] for each in buckets]
+    return tuple(name.replace("${AWS::StackName}", stack).split("${")[0] for name in names)
+
+
+def _bucket_for_artifacts(s3: "S3Client") -> None:
+    # After a crash the emulator knows its buckets by their files alone, and complains where it else would not.
+    with contextlib.suppress(s3.exceptions.BucketAlreadyOwnedByYou):
+        s3.create_bucket(Bucket=ARTIFACTS)
 
 
 def _submit(formation: "CloudFormationClient", stack: str, url: str, parameters: Mapping[str, str]) -> None:

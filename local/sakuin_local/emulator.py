@@ -83,7 +83,7 @@ def start(folder: Path, programs: Programs, emulator: Emulator) -> Emulator:
         "LOG_LEVEL": "INFO",
     }
     running = programs.start("emulator", [program], environment)
-    until_ready(running, programs, lambda: answers(emulator.port, "/_ministack/health"))
+    until_ready(running, lambda: answers(emulator.port, "/_ministack/health"))
     return emulator
 
 

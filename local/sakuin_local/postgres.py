@@ -3,6 +3,7 @@
 The wheel's helper remembers a client that was killed and then never stops the server: it is not used.
 """
 
+import contextlib
 import os
 import shutil
 import signal
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
+import psutil
 import psycopg
 
 from sakuin_local.addresses import LOOPBACK
@@ -20,14 +22,13 @@ from sakuin_local.processes import Programs
 from sakuin_local.waiting import until_ready
 
 SUPERUSER = "supabase_admin"
+_ORPHANS_S = 3.0
 SETTINGS = {
     "listen_addresses": LOOPBACK,
     # A data folder's path may be longer than the 107 bytes of a socket's.
     "unix_socket_directories": "",
     "max_connections": "50",
     "shared_buffers": "128MB",
-    # What is here can be indexed again; a power cut may cost the last moment.
-    "synchronous_commit": "off",
     "timezone": "UTC",
     "log_min_messages": "warning",
     "wal_level": "minimal",
@@ -54,12 +55,13 @@ def start(
     data = folder / "postgres"
     if not (data / "PG_VERSION").exists():
         _create(data, programs, password)
+    _wait_for_orphans(data)
     server = Postgres(port, password)
     options = [f"-c{name}={value}" for name, value in {**SETTINGS, **(settings or {}), "port": str(port)}.items()]
     command = [*_unprivileged(), _programs() / "postgres", "-D", data, *options]
     # SIGINT is a fast shutdown: clients are sent away, everything is written.
     running = programs.start("postgres", command, _environment(), stop_signal=signal.SIGINT)
-    until_ready(running, programs, lambda: _accepts(server))
+    until_ready(running, lambda: _accepts(server))
     return server
 
 
@@ -93,6 +95,22 @@ def _create(data: Path, programs: Programs, password: str) -> None:
     finally:
         secret.unlink()
     unfinished.rename(data)
+
+
+def _wait_for_orphans(data: Path) -> None:
+    """A server that was killed leaves its workers for a moment, and until they are gone none starts in its place."""
+    orphans = [process for process in psutil.process_iter() if _works_in(process, data)]
+    _, alive = psutil.wait_procs(orphans, timeout=_ORPHANS_S)
+    for process in alive:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(alive, timeout=_ORPHANS_S)
+
+
+def _works_in(process: psutil.Process, data: Path) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return process.name() == "postgres" and Path(process.cwd()) == data
+    return False
 
 
 def _accepts(server: Postgres) -> bool:

@@ -32,7 +32,7 @@ def start(
         "PGRST_OPENAPI_MODE": "disabled",
     }
     running = programs.start("postgrest", [program], environment)
-    until_ready(running, programs, lambda: answers(admin_port, "/ready"))
+    until_ready(running, lambda: answers(admin_port, "/ready"))
 
 
 def postgrest_program(tools: Path, environ: dict[str, str] | None = None) -> Path:

@@ -71,7 +71,7 @@ class Programs:
             self._write_records()
         if code:
             said = f"{tail(printed)}\n{tail(running.log)}".strip()
-            raise LocalError(f"{name} failed ({_said(code)}); see {running.log}\n{said}")
+            raise LocalError(f"{name} failed ({ended_by(code)}); see {running.log}\n{said}")
         return printed.read_text()
 
     def check(self) -> None:
@@ -79,9 +79,18 @@ class Programs:
         with self._lock:
             running = list(self._running)
         for each in running:
-            code = each.process.poll()
-            if code is not None:
-                raise ServiceDied(f"{each.record.name} ended ({_said(code)}); see {each.log}\n{tail(each.log)}")
+            check_alive(each)
+
+    def take_dead(self) -> list[Running]:
+        """Those that ended by themselves, with all that they had started ended too; from now on they are not ours."""
+        with self._lock:
+            dead = [] if self._stopped else [each for each in self._running if each.process.poll() is not None]
+            for each in dead:
+                self._running.remove(each)
+        for each in dead:
+            _kill_session(each.record)
+            each.log.replace(each.log.with_name(f"{each.record.name}.ended.log"))
+        return dead
 
     def stop(self, *, patience_s: float = 5.0) -> None:
         """End all of them, the newest told first; whatever does not listen is killed with all it started."""
@@ -156,12 +165,20 @@ def end_leftovers(folder: Path, *, patience_s: float = 5.0) -> list[str]:
     return [record.name for record in alive]
 
 
+def check_alive(running: Running) -> None:
+    """Nothing while it runs; a `ServiceDied` that names its log once it has ended."""
+    code = running.process.poll()
+    if code is not None:
+        raise ServiceDied(f"{running.record.name} ended ({ended_by(code)}); see {running.log}\n{tail(running.log)}")
+
+
 def tail(log: Path, *, lines: int = 15) -> str:
     """The last lines of a log."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:]) if log.exists() else ""
 
 
-def _said(code: int) -> str:
+def ended_by(code: int) -> str:
+    """What an exit code says, for people."""
     return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 

@@ -23,6 +23,7 @@ from sakuin_local.emulator import start as start_emulator
 from sakuin_local.environment_file import write_environment
 from sakuin_local.keys import ApiKeys, api_keys_of, secret_value
 from sakuin_local.layers import build_layers
+from sakuin_local.parts import Parts
 from sakuin_local.places import MIGRATIONS, TEMPLATE
 from sakuin_local.processes import Programs
 from sakuin_local.proxy import NotYet, Proxy, Target
@@ -41,13 +42,14 @@ REQUESTS_AT_ONCE = 3
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A running one: `environment` is what `<folder>/env` holds, `programs.check()` tells whether all run."""
+    """A running one: `environment` is what `<folder>/env` holds, `parts` starts again what dies."""
 
     url: str
     api_key: str
     outputs: Mapping[str, str]
     environment: Mapping[str, str]
     programs: Programs
+    parts: Parts
 
 
 class _Address:
@@ -56,6 +58,10 @@ class _Address:
     def __init__(self) -> None:
         self.prefix = b""
         self.port = 0
+
+    def deployed(self, emulator: Emulator, outputs: Mapping[str, str]) -> None:
+        self.port = emulator.port
+        self.prefix = f"/_aws/execute-api/{outputs['ApiId']}/$default".encode()
 
     def __call__(self, path: bytes) -> Target:
         if not self.prefix:
@@ -68,6 +74,7 @@ def running_stack(folder: Path, steps: Steps, *, port: int) -> Iterator[Stack]:
     """Everything, deployed and answering at `port` (0: a free one); stopped when the block ends."""
     address = _Address()
     programs = Programs(folder)
+    parts = Parts(programs)
     with ExitStack() as until_the_end:
         until_the_end.callback(wipe_temporary, folder)
         until_the_end.callback(programs.stop)
@@ -79,7 +86,7 @@ def running_stack(folder: Path, steps: Steps, *, port: int) -> Iterator[Stack]:
         minor = minor_version()
 
         def database() -> Database:
-            return until_the_end.enter_context(database_of(folder, programs, ports, migrations=MIGRATIONS))
+            return until_the_end.enter_context(database_of(folder, programs, parts, ports, migrations=MIGRATIONS))
 
         def deployment() -> dict[str, str]:
             # The AWS SDK takes half a second to load, while the emulator does too.
@@ -89,24 +96,39 @@ def running_stack(folder: Path, steps: Steps, *, port: int) -> Iterator[Stack]:
             put_secret(aws, SECRET, _secret(api_keys, folder))
             layers.result()
             template = uploaded_template(aws, TEMPLATE, minor=minor)
-            return deploy(aws, STACK, template, parameters(template, ports, minor=minor))
+            given = parameters(template, ports, minor=minor)
+            return deploy(aws, STACK, template, given, rescue=folder / "aws" / "rescued")
+
+        def aws_started() -> Emulator:
+            return start_emulator(folder, programs, aws)
+
+        def aws_again() -> None:
+            # It forgets what it was told since it started, the deployed template too.
+            address.prefix = b""
+            aws_started()
+            address.deployed(aws, deployment())
 
         layers = steps.start("Lambda layers", lambda: build_layers(TEMPLATE, programs, minor=minor))
-        emulator = steps.start("AWS emulator", lambda: start_emulator(folder, programs, aws))
-        embeddings = steps.start("embeddings", lambda: start_embeddings(folder, programs, port=ports["embeddings"]))
-        turbopuffer = steps.start("turbopuffer", lambda: start_turbopuffer(folder, programs, port=ports["turbopuffer"]))
+        emulator = steps.start("AWS emulator", lambda: parts.start("emulator", aws_started, again=aws_again))
+        embeddings = steps.start(
+            "embeddings",
+            lambda: parts.start("embeddings", lambda: start_embeddings(folder, programs, port=ports["embeddings"])),
+        )
+        turbopuffer = steps.start(
+            "turbopuffer",
+            lambda: parts.start("turbopuffer", lambda: start_turbopuffer(folder, programs, port=ports["turbopuffer"])),
+        )
         supabase = steps.start("Postgres, migrations, PostgREST", database)
         deployed = steps.start("template.yaml deployed", deployment)
         steps.finish([layers, emulator, embeddings, turbopuffer, supabase, deployed])
 
         outputs = deployed.result()
-        address.port = ports["emulator"]
-        address.prefix = f"/_aws/execute-api/{outputs['ApiId']}/$default".encode()
+        address.deployed(aws, outputs)
         url = f"http://{LOOPBACK}:{front}"
         environment = _environment(url, api_keys, outputs, aws, supabase.result(), ports)
         write_environment(folder / "env", environment)
         until_the_end.callback((folder / "env").unlink, missing_ok=True)
-        yield Stack(url, api_keys.knowledge, outputs, environment, programs)
+        yield Stack(url, api_keys.knowledge, outputs, environment, programs, parts)
 
 
 def parameters(template: Template, ports: Mapping[str, int], *, minor: str) -> dict[str, str]:

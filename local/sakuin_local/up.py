@@ -72,7 +72,7 @@ def _run(folder: Path, options: Options, stop: threading.Event, output: Console,
             show_connection(output, url=stack.url, api_key=stack.api_key)
             output.print(f"ready {stack.url}/mcp", highlight=False, soft_wrap=True)
             while not stop.wait(HOW_OFTEN_S):
-                stack.programs.check()
+                stack.parts.revive(lambda said: progress.print(said, highlight=False, soft_wrap=True))
             progress.print("stopping …")
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from sakuin_local.addresses import LOOPBACK
 from sakuin_local.errors import LocalError
-from sakuin_local.processes import Programs, Running, tail
+from sakuin_local.processes import Running, check_alive, tail
 
 
-def until_ready(running: Running, programs: Programs, probe: Callable[[], bool], *, timeout_s: float = 60) -> None:
+def until_ready(running: Running, probe: Callable[[], bool], *, timeout_s: float = 60) -> None:
     """Return when `probe` is true; a connection that is refused means not yet."""
     deadline = time.monotonic() + timeout_s
     while True:
@@ -18,7 +18,7 @@ def until_ready(running: Running, programs: Programs, probe: Callable[[], bool],
                 return
         except OSError:
             pass
-        programs.check()
+        check_alive(running)
         if time.monotonic() > deadline:
             raise LocalError(
                 f"{running.record.name} did not answer within {timeout_s:.0f} s; see {running.log}\n{tail(running.log)}"

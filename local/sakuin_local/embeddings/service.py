@@ -18,4 +18,4 @@ def start_embeddings(folder: Path, programs: Programs, *, port: int) -> None:
         folder / "vectors.sqlite",
     ]
     running = programs.start("embeddings", command, {"PATH": os.defpath, "LANG": "C.UTF-8"})
-    until_ready(running, programs, lambda: answers(port, "/healthz"))
+    until_ready(running, lambda: answers(port, "/healthz"))

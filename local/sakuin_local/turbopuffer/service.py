@@ -14,7 +14,7 @@ def start_turbopuffer(folder: Path, programs: Programs, *, port: int) -> None:
     """Start it on `port` with its data in `folder`; returns when it answers."""
     command: list[str | Path] = [sys.executable, "-m", "sakuin_local.turbopuffer", str(port), folder / "turbopuffer"]
     running = programs.start("turbopuffer", command, {"PATH": os.defpath, "LANG": "C.UTF-8"})
-    until_ready(running, programs, lambda: _answers(port))
+    until_ready(running, lambda: _answers(port))
 
 
 def _answers(port: int) -> bool:

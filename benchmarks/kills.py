@@ -1,0 +1,112 @@
+"""Each part of a running stack killed with -9 in the middle of work: when it answers again, and what was lost."""
+
+import json
+import os
+import signal
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+
+from benchmarks.stack import Stack
+from benchmarks.traffic import Traffic
+
+PROGRAMS = ("postgrest", "postgres", "turbopuffer", "embeddings", "emulator")
+WORKERS = ("IndexMaterial", "IndexTool", "EmbedChunks", "Mcp")
+UPLOADS = 12
+# A worker's lease ends, and `maintain`, once a minute, sees it.
+REST_SECONDS = 600.0
+
+
+def kill(data: Path, part: str) -> int:
+    """Kills a program of the stack, or all workers of a function, with -9; says how many processes that were."""
+    pids = list(_workers(data, part)) if part in WORKERS else [_program(data, part)]
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    return len(pids)
+
+
+def under_way(traffic: Traffic, *, uploads: int = UPLOADS) -> None:
+    """Starts more work than is done at once: pages and an edit of the Table."""
+    traffic.edit_table()
+    for _ in range(uploads):
+        traffic.upload()
+
+
+def answers_again(traffic: Traffic, *, within: float = 120.0) -> float:
+    """Seconds until a search of pages and one of the Table are answered."""
+    started = time.perf_counter()
+    while time.perf_counter() - started < within:
+        before = len(traffic.seen.errors)
+        traffic.search()
+        traffic.search_table()
+        if len(traffic.seen.errors) == before:
+            return time.perf_counter() - started
+        time.sleep(0.2)
+    raise AssertionError(f"no answer within {within:.0f} s: {traffic.seen.errors[-1]}")
+
+
+def main(parts: tuple[str, ...]) -> None:
+    """Kills one part after the other, each in the middle of new work."""
+    data = Path(os.environ.get("SAKUIN_DATA", ".sakuin"))
+    traffic = Traffic(Stack(), f"kills-{uuid.uuid4().hex[:8]}")
+    traffic.make_table()
+    under_way(traffic)
+    if traffic.rested(REST_SECONDS, print) is None:
+        sys.exit("the stack does not come to rest by itself")
+    failed = [part for part in parts if not _survived(traffic, data, part)]
+    sys.exit(f"not survived: {', '.join(failed)}" if failed else 0)
+
+
+def _survived(traffic: Traffic, data: Path, part: str) -> bool:
+    under_way(traffic)
+    while not (killed := kill(data, part)):
+        traffic.upload()
+    started = time.perf_counter()
+    again = answers_again(traffic)
+    rested = traffic.rested(REST_SECONDS, lambda said: print("differs:", said))
+    whole = time.perf_counter() - started
+    waiting = traffic.waiting()
+    lost = "nothing lost" if rested is not None else "LOST"
+    print(
+        f"{part:14} {killed} killed  answers after {again:5.1f} s  all work done after {whole:5.1f} s  {lost}"
+        f"  messages left: {waiting or 'none'}",
+        flush=True,
+    )
+    return rested is not None and not any("DeadLetters" in queue for queue in waiting)
+
+
+def _program(data: Path, name: str) -> int:
+    records = json.loads((data / "processes.json").read_text())
+    return next(int(record["pid"]) for record in records if record["name"] == name)
+
+
+def _workers(data: Path, function: str) -> Iterator[int]:
+    for process in psutil.Process(_program(data, "emulator")).children(recursive=True):
+        try:
+            name = process.environ().get("AWS_LAMBDA_FUNCTION_NAME", "")
+        except psutil.Error:
+            continue
+        if f"-Sakuin{function}-" in name:
+            yield process.pid
+
+
+def eventually(look: Callable[[], bool], *, within: float) -> bool:
+    """Whether `look` comes to be true; what cannot be reached is not yet."""
+    until = time.monotonic() + within
+    while time.monotonic() < until:
+        try:
+            if look():
+                return True
+        except (httpx.HTTPError, KeyError, OSError):
+            pass
+        time.sleep(0.2)
+    return False
+
+
+if __name__ == "__main__":
+    main(tuple(sys.argv[1:]) or (*WORKERS, *PROGRAMS))

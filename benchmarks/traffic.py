@@ -1,0 +1,244 @@
+"""Authors, platforms and agents at work on a stack, and what must be true of it when they rest."""
+
+import json
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from benchmarks.stack import Stack
+
+SUBJECTS = (
+    "二次方程式",
+    "三平方の定理",
+    "一次関数",
+    "確率",
+    "平方根",
+    "因数分解",
+    "円周角",
+    "連立方程式",
+    "相似",
+    "数列",
+)
+PAGE = (
+    '<!DOCTYPE html><html lang="ja"><head><meta charset="UTF-8"><title>{title}</title></head><body><h1>{title}</h1>'
+    "{boxes}</body></html>"
+)
+BOX = '<div class="rule-box" id="rule-{box}"><strong>{subject}の規則{box}</strong><p>{text}</p></div>'
+BOXES = 2
+NODES = len(SUBJECTS)
+QUEUES = ("MaterialQueue", "ToolQueue", "EmbedQueue", "MaterialDeadLetters", "ToolDeadLetters", "EmbedDeadLetters")
+
+
+@dataclass
+class Seen:
+    """What the users met: how long each kind of call took, and what went wrong."""
+
+    milliseconds: dict[str, list[float]] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    degraded: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def timed(self, kind: str) -> Iterator[None]:
+        """Counts a call, and its failure."""
+        started = time.perf_counter()
+        try:
+            yield
+        except (httpx.HTTPError, KeyError, ValueError, OSError) as error:
+            with self.lock:
+                self.errors.append(f"{kind}: {type(error).__name__} {str(error)[:160]}")
+        else:
+            with self.lock:
+                self.milliseconds.setdefault(kind, []).append((time.perf_counter() - started) * 1000)
+
+
+@dataclass
+class Traffic:
+    """One run of users. `name` keeps its pages apart from all others; the same seed does the same."""
+
+    stack: Stack
+    name: str
+    seed: int = 0
+    seen: Seen = field(default_factory=Seen)
+    # What the bucket was last told: a page's versions by box, or None once it is deleted.
+    pages: dict[str, tuple[int, ...] | None] = field(default_factory=dict)
+    nodes: list[int] = field(default_factory=lambda: [0] * NODES)
+    table: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._random = random.Random(self.seed)  # noqa: S311 - no secret
+        self._admin = {"Authorization": f"Bearer {self.stack.environment['SAKUIN_ADMIN_KEY']}"}
+
+    # ------------------------------------------------------------ what they do
+
+    def upload(self) -> str:
+        """A new page, or another text in one box of a page that was there before; gives its material."""
+        number = self._random.randrange(len(self.pages) + 1)
+        material = f"{self.name}/page-{number:04}"
+        before = self.pages.get(material) or (0,) * BOXES
+        changed = self._random.randrange(BOXES)
+        versions = tuple(version + (box == changed) for box, version in enumerate(before))
+        with self.seen.timed("upload"):
+            self.stack.put(f"{material}.html", _page(number, versions))
+            self.pages[material] = versions
+        return material
+
+    def delete(self) -> None:
+        """A page goes."""
+        there = [material for material, versions in self.pages.items() if versions]
+        if there:
+            material = self._random.choice(there)
+            with self.seen.timed("delete"):
+                self.stack.delete(f"{material}.html")
+                self.pages[material] = None
+
+    def make_table(self) -> None:
+        """A Table with a Search Tool at an endpoint, in a project of its own."""
+        project = self._api("POST", "/v1/projects", {"name": self.name})["id"]
+        made = self._api("POST", f"/v1/projects/{project}/tables", {"name": "columns", "data": self._document()})
+        tool = self._api(
+            "POST",
+            f"/v1/projects/{project}/tools",
+            {"table_id": made["id"], "json_path": "/columns", "type": "search", "name": "search_columns"},
+        )
+        endpoint = self._api("POST", f"/v1/projects/{project}/mcps", {"name": "load", "tool_ids": [tool["id"]]})
+        self.table = {"id": made["id"], "tool": tool["id"], "mcp": endpoint["mcp"]["id"], "key": endpoint["key"]}
+
+    def edit_table(self) -> None:
+        """One string of the Table says something else."""
+        with self.seen.timed("table edit"):
+            nodes = list(self.nodes)
+            nodes[self._random.randrange(NODES)] += 1
+            self._api("PUT", f"/v1/tables/{self.table['id']}", {"data": self._document(nodes)})
+            self.nodes = nodes
+
+    def search(self) -> None:
+        """An agent asks for something that is there."""
+        subject = self._random.choice(SUBJECTS)
+        with self.seen.timed("search"):
+            self._searched(self.stack.mcp("tools/call", _call("search_knowledge", f"{subject}の規則を知りたい")))
+
+    def search_table(self) -> None:
+        """An agent asks the Search Tool."""
+        subject = self._random.choice(SUBJECTS)
+        with self.seen.timed("tool search"):
+            self._searched(self._ask_tool(f"{subject}のコラム"))
+
+    # ------------------------------------------------------------ what must be true when they rest
+
+    def waiting(self) -> dict[str, int]:
+        """How many messages each queue holds, those in hand among them; empty queues are left out."""
+        sqs = self.stack.client("sqs")
+        counts: Counter[str] = Counter()
+        for name, url in self._queues().items():
+            wanted = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+            got = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=wanted)["Attributes"]
+            counts[name] = sum(int(value) for value in got.values())
+        return {name: count for name, count in counts.items() if count}
+
+    def differences(self) -> list[str]:
+        """What a user would find wrong now: pages and strings that answer with another version than the newest."""
+        wrong = [told for material, versions in self.pages.items() for told in self._page_differs(material, versions)]
+        if self.table:
+            wrong += self._table_differs()
+        return wrong
+
+    def rested(self, seconds: float, tell: Callable[[str], None] = lambda _said: None) -> float | None:
+        """Waits until nothing differs; how long it took, or None if it was not so within `seconds`."""
+        started, wrong = time.perf_counter(), ["not looked"]
+        while time.perf_counter() - started < seconds:
+            try:
+                wrong = self.differences()
+            except (httpx.HTTPError, KeyError) as error:
+                wrong = [str(error)]
+            if not wrong:
+                return time.perf_counter() - started
+            time.sleep(0.5)
+        for told in wrong[:10]:
+            tell(told)
+        return None
+
+    def _page_differs(self, material: str, versions: tuple[int, ...] | None) -> Iterator[str]:
+        listed = self.stack.mcp("tools/call", {"name": "list_concepts", "arguments": {"material": material}})[
+            "structuredContent"
+        ]["concepts"]
+        wanted = {f"{material}#rule-{box}" for box in range(BOXES)} if versions else set()
+        if {concept["id"] for concept in listed} != wanted:
+            yield f"{material}: {len(listed)} chunks instead of {len(wanted)}"
+            return
+        for box, version in enumerate(versions or ()):
+            call = {"name": "get_chunk_by_id", "arguments": {"id": f"{material}#rule-{box}"}}
+            content = self.stack.mcp("tools/call", call)["structuredContent"]["chunk"]["content"]
+            if f"第{version}版" not in content:
+                yield f"{material}#rule-{box}: not version {version}"
+
+    def _table_differs(self) -> Iterator[str]:
+        status = self._api("GET", f"/v1/tools/{self.table['tool']}")["metadata"]["search_index"]
+        if status["state"] != "ready":
+            yield f"the tool is {status['state']}: {status.get('last_error')}"
+            return
+        for node, (subject, version) in enumerate(zip(SUBJECTS, self.nodes, strict=True)):
+            results = self._ask_tool(f"{subject}のコラム", top_k=4)["structuredContent"]["results"]
+            chunks = [hit["chunk"] for hit in results if hit["chunk"]["json_pointer"] == f"/columns/{node}"]
+            if not any(f"第{version}版" in chunk["chunk_text"] for chunk in chunks):
+                yield f"/columns/{node}: not version {version}"
+
+    # ------------------------------------------------------------ how they ask
+
+    def _document(self, nodes: list[int] | None = None) -> dict[str, list[str]]:
+        return {"columns": [_column(node, version) for node, version in enumerate(nodes or self.nodes)]}
+
+    def _ask_tool(self, query: str, *, top_k: int = 5) -> dict[str, Any]:
+        headers = {
+            "Authorization": f"Bearer {self.table['key']}",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": "2025-11-25",
+        }
+        call = _call("search_columns", query, top_k=top_k)
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        answer = self.stack.http.post(f"/mcp/{self.table['mcp']}", headers=headers, json=message)
+        answer.raise_for_status()
+        result: dict[str, Any] = answer.json()["result"]
+        return result
+
+    def _searched(self, result: dict[str, Any]) -> None:
+        if result.get("isError"):
+            raise ValueError(json.dumps(result.get("content"), ensure_ascii=False))
+        if "degraded" in result["structuredContent"]:
+            with self.seen.lock:
+                self.seen.degraded += 1
+
+    def _api(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        answer = self.stack.http.request(method, path, headers=self._admin, json=body)
+        answer.raise_for_status()
+        told: dict[str, Any] = answer.json()
+        return told
+
+    def _queues(self) -> dict[str, str]:
+        sqs = self.stack.client("sqs")
+        urls = sqs.list_queues(QueueNamePrefix=self.stack.environment["SAKUIN_STACK"]).get("QueueUrls", [])
+        return {name: url for url in urls for name in QUEUES if f"-Sakuin{name}-" in url}
+
+
+def _page(number: int, versions: tuple[int, ...]) -> str:
+    subject = SUBJECTS[number % len(SUBJECTS)]
+    texts = (f"{subject}の規則その{box}、第{version}版です。" for box, version in enumerate(versions))
+    boxes = "".join(BOX.format(box=box, subject=subject, text=text) for box, text in enumerate(texts))
+    return PAGE.format(title=f"{subject} {number}", boxes=boxes)
+
+
+def _column(node: int, version: int) -> str:
+    subject = SUBJECTS[node % len(SUBJECTS)]
+    # Long enough to be indexed, short enough for two chunks.
+    return (f"{subject}のコラム、第{version}版です。" + f"{subject}を身近な例で考えます。" * 100)[:1200]
+
+
+def _call(name: str, query: str, **arguments: Any) -> dict[str, Any]:
+    return {"name": name, "arguments": {"query": query, **arguments}}
