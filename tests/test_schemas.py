@@ -39,6 +39,7 @@ def test_a_schema_is_one(path: Path) -> None:
         ("index_material.delete", "s3-notification"),
         ("index_material.test_event", "s3-test-event"),
         ("index_material.reapply", "reapply"),
+        ("index_material.look", "look"),
     ],
 )
 def test_each_recorded_message_fits_its_schema_and_no_other(recorded: str, name: str) -> None:

@@ -284,3 +284,9 @@ def test_the_canary_may_touch_its_own_page_alone_and_its_old_versions_go_the_nex
 def test_only_the_api_and_the_mcp_function_are_reached_over_http() -> None:
     routes = {route["RouteKey"] for route in resources("AWS::ApiGatewayV2::Route").values()}
     assert routes == {"ANY /mcp", "ANY /mcp/{mcp_id}", "POST /v1/explain", "$default"}
+
+
+def test_maintenance_may_write_to_every_queue_of_work_and_its_dead_letters_and_to_no_other() -> None:
+    sending = [one for name, one in statements() if name == "SakuinMaintainRole" and "sqs:SendMessage" in one["Action"]]
+    named = {arn["GetAtt"].removesuffix(".Arn") for one in sending for arn in one["Resource"]}
+    assert named == set(QUEUES)

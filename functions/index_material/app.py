@@ -2,6 +2,6 @@
 
 import os
 
-from sakuin.bootstrap.functions import material_indexer
+from sakuin.bootstrap.material_indexing import material_indexer
 
 handler = material_indexer(os.environ)

@@ -2,6 +2,6 @@
 
 import os
 
-from sakuin.bootstrap.functions import table_indexer
+from sakuin.bootstrap.table_indexing import table_indexer
 
 handler = table_indexer(os.environ)

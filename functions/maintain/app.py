@@ -2,6 +2,6 @@
 
 import os
 
-from sakuin.bootstrap.functions import maintainer
+from sakuin.bootstrap.maintaining import maintainer
 
 handler = maintainer(os.environ)

@@ -2,7 +2,7 @@
 
 import os
 
-from sakuin.bootstrap.functions import mcp_endpoint
+from sakuin.bootstrap.answering import mcp_endpoint
 from sakuin.bootstrap.restoring import restorable
 
 handler = restorable(lambda: mcp_endpoint(os.environ))

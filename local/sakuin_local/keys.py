@@ -28,11 +28,12 @@ def api_keys_of(folder: Path) -> ApiKeys:
     return keys
 
 
-def secret_value(keys: ApiKeys, *, supabase_service_key: str, jwt_secret: str) -> str:
+def secret_value(keys: ApiKeys, *, supabase_service_key: str, supabase_publishable_key: str, jwt_secret: str) -> str:
     """What Secrets Manager holds, as the functions read it."""
     return json.dumps(
         {
             "supabase_service_key": supabase_service_key,
+            "supabase_publishable_key": supabase_publishable_key,
             # The endpoint on this machine takes any.
             "openai_api_key": "local",
             "key_pepper": keys.pepper,

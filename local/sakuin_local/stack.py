@@ -187,4 +187,9 @@ def _environment(
 
 def _secret(api_keys: ApiKeys, folder: Path) -> str:
     keys = keys_of(folder)
-    return secret_value(api_keys, supabase_service_key=keys.service, jwt_secret=keys.jwt_secret)
+    return secret_value(
+        api_keys,
+        supabase_service_key=keys.service,
+        supabase_publishable_key=keys.anon,
+        jwt_secret=keys.jwt_secret,
+    )

@@ -199,6 +199,15 @@ def test_a_deployment_that_stumbles_is_asked_again_and_one_that_is_gone_is_repor
     assert filled.sakuin("eval", file, desk=shaky).code == 0
 
 
+def test_half_a_search_is_asked_again_and_never_measured(filled: Keeper) -> None:
+    desk = desk_of(filled.world, filled.time)
+    asking = replace(desk, evaluate=lambda: Evaluate(explanations_of(filled.world), filled.time.sleep))
+    filled.world.embedder.down = True
+    said = filled.sakuin("eval", labels(filled, RIGHT), desk=asking)
+    assert (said.code, filled.time.naps) == (1, [1.0, 3.0])
+    assert "only words were compared" in said.err
+
+
 def test_a_wrong_key_is_a_sentence(filled: Keeper) -> None:
     wrong = explanations_of(filled.world, "sk_sakuin_wrong")
     desk: Desk = replace(desk_of(filled.world, filled.time), explain=lambda: ExplainFromAfar(wrong))

@@ -1,11 +1,11 @@
 """`sakuin keys`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from sakuin.domain.keys import opens
+from sakuin.domain.keys import known_hash
 from sakuin.errors import Misconfigured, SakuinError, Unavailable
 from sakuin.services.keep_keys import KeepKeys
 from sakuin.settings import Secrets
@@ -29,6 +29,10 @@ def new(keeper: Keeper, purpose: str) -> Any:
     return said.document
 
 
+def opens(made: Any, hashes: Sequence[str], secrets: Secrets) -> bool:
+    return known_hash(made["key"], hashes, secrets.key_peppers) is not None
+
+
 def functions_read(keeper: Keeper) -> Secrets:
     return Secrets.read(keeper.world.secret.members or {}, "sakuin/prod")
 
@@ -36,8 +40,8 @@ def functions_read(keeper: Keeper) -> Secrets:
 def test_the_first_key_completes_the_secret(keeper: Keeper, secret: dict[str, object]) -> None:
     made = new(keeper, "knowledge")
     now = functions_read(keeper)
-    assert opens(made["key"], now.knowledge_key_hashes, now.key_pepper)
-    assert not opens(made["key"], now.admin_key_hashes, now.key_pepper)
+    assert opens(made, now.knowledge_key_hashes, now)
+    assert not opens(made, now.admin_key_hashes, now)
     assert (now.supabase_service_key, now.openai_api_key) == ("sb_secret_x", "sk-x")
     assert made["key"] not in str(keeper.world.secret.members)
 
@@ -45,14 +49,14 @@ def test_the_first_key_completes_the_secret(keeper: Keeper, secret: dict[str, ob
 def test_a_key_is_replaced_with_an_overlap(keeper: Keeper, secret: dict[str, object]) -> None:
     old, fresh = new(keeper, "admin"), new(keeper, "admin")
     now = functions_read(keeper)
-    assert all(opens(each["key"], now.admin_key_hashes, now.key_pepper) for each in (old, fresh))
+    assert all(opens(each, now.admin_key_hashes, now) for each in (old, fresh))
     listed = keeper.sakuin("keys", "list", "--json").document
     assert listed == {"keys": [{"hash": each["hash"], "for": "admin", "last_used_on": None} for each in (old, fresh)]}
     removed = keeper.sakuin("keys", "rm", old["hash"], "--json").document
     assert removed == {"hash": old["hash"], "for": "admin", "removed": True}
     later = functions_read(keeper)
-    assert opens(fresh["key"], later.admin_key_hashes, later.key_pepper)
-    assert not opens(old["key"], later.admin_key_hashes, later.key_pepper)
+    assert opens(fresh, later.admin_key_hashes, later)
+    assert not opens(old, later.admin_key_hashes, later)
     assert later.key_pepper == now.key_pepper
 
 
@@ -102,6 +106,43 @@ class _Refusing:
         raise self.error
 
 
+def test_the_pepper_is_replaced_while_every_key_goes_on_opening(keeper: Keeper, secret: dict[str, object]) -> None:
+    agent, admin = new(keeper, "knowledge"), new(keeper, "admin")
+    before = functions_read(keeper)
+    said = keeper.sakuin("keys", "pepper", "--json").document
+    assert said == {
+        "forgotten": False,
+        "outdated": [{"hash": agent["hash"], "for": "knowledge"}, {"hash": admin["hash"], "for": "admin"}],
+    }
+    now = functions_read(keeper)
+    assert now.key_pepper != before.key_pepper
+    assert opens(agent, now.knowledge_key_hashes, now)
+    assert opens(admin, now.admin_key_hashes, now)
+    fresh = new(keeper, "knowledge")
+    assert known_hash(fresh["key"], functions_read(keeper).knowledge_key_hashes, [now.key_pepper])
+
+
+def test_an_old_pepper_is_forgotten_only_when_no_key_needs_it(keeper: Keeper, secret: dict[str, object]) -> None:
+    old = new(keeper, "admin")
+    keeper.sakuin("keys", "pepper")
+    before = dict(keeper.world.secret.members or {})
+    refused = keeper.sakuin("keys", "pepper", "--forget")
+    assert (refused.code, old["hash"] in refused.err) == (1, True), refused
+    assert keeper.world.secret.members == before
+
+    fresh = new(keeper, "admin")
+    keeper.sakuin("keys", "rm", old["hash"])
+    assert keeper.sakuin("keys", "pepper", "--forget").code == 0
+    now = functions_read(keeper)
+    assert (now.previous_key_peppers, opens(fresh, now.admin_key_hashes, now)) == ((), True)
+    assert set(keeper.world.secret.members or {}) == {*before} - {"previous_key_peppers", "hashes_of_previous_peppers"}
+
+
+def test_without_a_pepper_there_is_none_to_replace(keeper: Keeper, secret: dict[str, object]) -> None:
+    said = keeper.sakuin("keys", "pepper")
+    assert (said.code, "keys new" in said.err) == (1, True), said
+
+
 def test_a_list_that_is_none_is_left_alone(keeper: Keeper, secret: dict[str, object]) -> None:
     broken = {**secret, "admin_key_hashes": "abc"}
     keeper.world.secret.members = broken
@@ -114,3 +155,12 @@ def test_a_list_that_is_none_is_left_alone(keeper: Keeper, secret: dict[str, obj
 def test_what_a_key_opens_must_be_said(keeper: Keeper) -> None:
     assert keeper.sakuin("keys", "new").code == 2
     assert keeper.sakuin("keys", "new", "--for", "everything").code == 2
+
+
+def test_a_secret_that_is_wrong_is_not_shown(keeper: Keeper, secret: dict[str, object]) -> None:
+    keeper.world.secret.members = {**secret, "key_pepper": "the-pepper", "admin_key_hashes": "the-hash the-pepper"}
+    for command in (("keys", "list"), ("keys", "new", "--for", "admin"), ("keys", "pepper")):
+        said = keeper.sakuin(*command)
+        assert said.code == 1
+        shown = said.out + said.err
+        assert not any(value in shown for value in ("the-pepper", "the-hash", *VENDORS.values()))

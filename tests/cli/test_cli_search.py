@@ -48,6 +48,14 @@ def test_no_good_match_is_an_honest_answer(filled: Keeper) -> None:
     assert said.out.startswith("No good match for 「zzzz」\n")
 
 
+def test_a_search_that_had_to_do_without_vectors_says_so(filled: Keeper) -> None:
+    filled.world.embedder.down = True
+    said = filled.sakuin("search", "解の公式")
+    assert said.code == 0
+    assert said.out.startswith("The embedding service does not answer, so only words were compared")
+    assert "解の公式  rule" in said.out
+
+
 def test_a_question_that_was_read_otherwise_says_so(filled: Keeper) -> None:
     said = filled.sakuin("search", "へいほうかんせい")
     assert said.out.startswith("Searched for 「平方完成」\n")

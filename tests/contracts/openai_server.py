@@ -4,7 +4,7 @@ import base64
 import json
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,7 +19,9 @@ from tests.in_memory.embedder import vector_of
 class OpenAIServer:
     """`statuses` are given first, one a request, then 200; `width` and `dropped` make vectors wrong or too few.
 
-    `tokens` is what an embedding answer says it cost.
+    `tokens` is what an embedding answer says it cost, `headers` go along with what is no 200. `wrongs` answer first of
+    all, one a request: bytes are a body with a status of 200, a number is the part of a body that comes before the
+    connection is closed, None is no answer at all until the server ends. `bends` changes an answer's items.
     """
 
     url: str = ""
@@ -29,6 +31,11 @@ class OpenAIServer:
     said: str = "{}"
     tokens: int | None = None
     requests: list[dict[str, Any]] = field(default_factory=list)
+    # What the client would otherwise wait before it tries again.
+    headers: dict[str, str] = field(default_factory=lambda: {"retry-after-ms": "1"})
+    wrongs: list[bytes | float | None] = field(default_factory=list)
+    bends: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] = list
+    ended: threading.Event = field(default_factory=threading.Event)
 
     @property
     def client(self) -> OpenAI:
@@ -48,7 +55,7 @@ class OpenAIServer:
         return {
             "object": "list",
             "model": request["model"],
-            "data": items[::-1][self.dropped :],
+            "data": self.bends(items[::-1][self.dropped :]),
             "usage": self._usage(),
         }
 
@@ -71,16 +78,32 @@ def openai_server() -> Iterator[OpenAIServer]:
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             told.requests.append(request)
+            if told.wrongs:
+                self.go_wrong(told.wrongs.pop(0), json.dumps(told.answer(request)).encode())
+                return
             status = told.statuses.pop(0) if told.statuses else 200
             body = told.answer(request) if status == 200 else {"error": {"message": f"told to say {status}"}}
             sent = json.dumps(body).encode()
             self.send_response(status)
-            # What the client would otherwise wait before it tries again.
-            self.send_header("retry-after-ms", "1")
+            for name, value in told.headers.items():
+                self.send_header(name, value)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(sent)))
             self.end_headers()
             self.wfile.write(sent)
+
+        def go_wrong(self, how: bytes | float | None, right: bytes) -> None:
+            if how is None:
+                told.ended.wait()
+                return
+            sent = how if isinstance(how, bytes) else right
+            self.send_response(200)
+            kind = "text/html" if sent.startswith(b"<") else "application/json"
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(sent)))
+            self.end_headers()
+            self.wfile.write(sent if isinstance(how, bytes) else sent[: int(len(sent) * how)])
+            self.close_connection = True
 
         def log_message(self, format: str, *arguments: Any) -> None:
             """Says nothing."""
@@ -92,5 +115,6 @@ def openai_server() -> Iterator[OpenAIServer]:
         try:
             yield told
         finally:
+            told.ended.set()
             server.shutdown()
             thread.join()

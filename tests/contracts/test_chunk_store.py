@@ -162,6 +162,14 @@ def test_upserting_twice_is_once(store: ChunkStore) -> None:
     assert nearest(store) == [row().doc_id]
 
 
+def test_rows_are_counted_however_often_they_were_stored(store: ChunkStore) -> None:
+    store.upsert(NAMESPACE, [row(index=number, generation=number) for number in range(1, 40)])
+    store.upsert(NAMESPACE, [row(index=1, generation=9)])
+    assert store.count(NAMESPACE) == 39
+    store.delete(NAMESPACE, [row(index=1).doc_id])
+    assert store.count(NAMESPACE) == len(store.ids(NAMESPACE)) == 38
+
+
 def test_no_row_is_no_error_and_no_namespace(store: ChunkStore) -> None:
     store.upsert(NAMESPACE, [])
     assert store.namespaces("") == []
@@ -210,7 +218,6 @@ def test_a_late_sweep_leaves_newer_rows(store: ChunkStore) -> None:
     node = place(row().json_pointer)
     store.upsert(NAMESPACE, [row(generation=5)])
     assert store.sweep_node(NAMESPACE, json_pointer_hash=node, keep_content_hash=None, generation=4) == 0
-    assert store.sweep_scope(NAMESPACE, scope=place("/articles"), generation=4) == 0
     store.delete(NAMESPACE, [row().doc_id], generation=4)
     assert store.ids(NAMESPACE) == {row().doc_id: 5}
 
@@ -228,19 +235,6 @@ def test_content_a_then_b_then_a_survives_the_first_sweeps_coming_last(store: Ch
     assert nearest(store) == [third.doc_id]
 
 
-def test_content_that_came_back_is_renewed_without_sending_it_again(store: ChunkStore) -> None:
-    a, b = row(content="A"), row(content="B", generation=2)
-    store.upsert(NAMESPACE, [a, b])
-
-    assert store.renew(NAMESPACE, [a.doc_id, "gone"], generation=3) == {a.doc_id}
-    node = place(a.json_pointer)
-    store.sweep_node(NAMESPACE, json_pointer_hash=node, keep_content_hash=b.content_hash, generation=2)
-
-    assert store.ids(NAMESPACE) == {a.doc_id: 3, b.doc_id: 2}
-    assert store.renew(NAMESPACE, [a.doc_id], generation=2) == set()
-    assert matching(store, "公式") == nearest(store)
-
-
 def test_the_scope_articles_never_shows_articles2(store: ChunkStore) -> None:
     inside, outside, parent = row("/articles/0"), row("/articles2/0"), row("/articles")
     store.upsert(NAMESPACE, [inside, outside, parent])
@@ -248,12 +242,6 @@ def test_the_scope_articles_never_shows_articles2(store: ChunkStore) -> None:
         assert sorted(found) == sorted([inside.doc_id, parent.doc_id])
     assert nearest(store, "/articles/0") == [inside.doc_id]
     assert nearest(store, "/nowhere") == []
-
-
-def test_sweeping_a_scope_leaves_its_neighbour(store: ChunkStore) -> None:
-    store.upsert(NAMESPACE, [row("/articles/0"), row("/articles/1/a"), row("/articles2/0")])
-    assert store.sweep_scope(NAMESPACE, scope=place("/articles"), generation=1) == 2
-    assert store.ids(NAMESPACE).keys() == {row("/articles2/0").doc_id}
 
 
 def test_each_ranking_is_as_deep_as_asked(store: ChunkStore) -> None:
@@ -269,9 +257,8 @@ def test_a_namespace_that_is_not_there_holds_nothing(store: ChunkStore) -> None:
         (),
     )
     assert store.ids(NAMESPACE) == {}
-    assert store.renew(NAMESPACE, ["a"], generation=1) == set()
     assert store.sweep_node(NAMESPACE, json_pointer_hash=place(""), keep_content_hash=None, generation=9) == 0
-    assert store.sweep_scope(NAMESPACE, scope=place(""), generation=9) == 0
+    assert store.count(NAMESPACE) == 0
     store.delete(NAMESPACE, ["a"])
     store.delete_namespace(NAMESPACE)
     assert store.namespaces("") == []

@@ -1,17 +1,22 @@
 """What every `Embedder` promises, and what OpenAI's does when the service misbehaves."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from openai import OpenAI
+from sakuin.adapters.asking import Retries, patient
 from sakuin.adapters.openai_embeddings import OpenAIEmbedder
+from sakuin.adapters.openai_questions import OpenAIQuestions, connected
 from sakuin.domain.recipe import EmbeddingModel
-from sakuin.errors import Invalid, Unavailable
+from sakuin.errors import Invalid, Misconfigured, SakuinError, Unavailable
 from sakuin.ports.embedding import Embedder
+from sakuin.services.embedding_budget import TokensOwed
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
 from tests.in_memory.embedder import DIMENSIONS, MODEL, MemoryEmbedder, vector_of
+from tests.in_memory.ledger import MemoryLedger
 
 TEXTS = ["解の公式", "たすき掛け", "平方完成"]
 
@@ -78,12 +83,136 @@ def test_a_service_that_stays_busy_is_unavailable(server: OpenAIServer, status: 
         OpenAIEmbedder(server.client, MODEL).query("質問")
 
 
-@pytest.mark.parametrize("status", [400, 401, 404])
-def test_a_refused_request_is_invalid_and_not_sent_again(server: OpenAIServer, status: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [(400, Invalid), (413, Invalid), (401, Misconfigured), (403, Misconfigured), (404, Misconfigured)],
+)
+def test_a_refused_request_is_not_sent_again(server: OpenAIServer, status: int, error: type[SakuinError]) -> None:
     server.statuses = [status]
-    with pytest.raises(Invalid, match=str(status)):
+    with pytest.raises(error, match=str(status)):
         OpenAIEmbedder(server.client, MODEL).query("質問")
     assert len(server.requests) == 1
+
+
+def test_a_service_that_wants_a_long_pause_is_not_waited_for(server: OpenAIServer) -> None:
+    server.statuses, server.headers = [429], {"Retry-After": "90"}
+    with pytest.raises(Unavailable) as failure:
+        OpenAIEmbedder(server.client, MODEL).passages(TEXTS)
+    assert (failure.value.vendor, failure.value.retry_after, len(server.requests)) == ("openai", 90.0, 1)
+
+
+def test_a_service_that_hangs_is_given_up(server: OpenAIServer) -> None:
+    server.wrongs = [None]
+    hurried = OpenAIEmbedder(server.client.with_options(timeout=0.2), MODEL, ask=patient(tries=1))
+    with pytest.raises(Unavailable, match="did not answer"):
+        hurried.passages(TEXTS)
+
+
+def bent(**changes: object) -> Callable[[list[dict[str, Any]]], list[dict[str, Any]]]:
+    """The first item of an answer in another way."""
+    return lambda items: [{**items[0], **changes}, *items[1:]]
+
+
+@pytest.mark.parametrize(
+    "bends",
+    [
+        bent(index=7),
+        bent(index=-1),
+        bent(embedding=[math.nan] * DIMENSIONS),
+        bent(embedding=[math.inf] + [0.0] * (DIMENSIONS - 1)),
+        bent(embedding=[0.0] * DIMENSIONS),
+        bent(embedding=[]),
+        bent(embedding=None),
+        bent(embedding="not base64"),
+        lambda items: items[1:],
+        lambda items: [*items, items[0]],
+        lambda items: [None, *items[1:]],
+    ],
+    ids=[
+        "too high",
+        "negative",
+        "nan",
+        "infinite",
+        "zeros",
+        "empty",
+        "null",
+        "text",
+        "few",
+        "many",
+        "nothing",
+    ],
+)
+@pytest.mark.parametrize("client", ["sdk", "without sdk"])
+def test_an_answer_with_a_vector_that_is_none_is_not_taken(
+    server: OpenAIServer, bends: Callable[[list[dict[str, Any]]], list[dict[str, Any]]], client: str
+) -> None:
+    server.bends = bends
+    with pytest.raises(Unavailable, match="embedding service") as failure:
+        asked(server, client)
+    assert failure.value.vendor == "openai"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        b"<html><body>Bad gateway</body></html>",
+        b"",
+        b"null",
+        b"[]",
+        b'{"error": {"message": "The server had an error", "type": "server_error"}}',
+        b'{"object": "list", "data": null}',
+        b'{"object": "list", "data": [{"index": 0',
+        0.5,
+        0.0,
+    ],
+)
+@pytest.mark.parametrize("client", ["sdk", "without sdk"])
+def test_half_an_answer_or_another_s_page_is_asked_for_again(
+    server: OpenAIServer, wrong: bytes | float, client: str
+) -> None:
+    server.wrongs = [wrong]
+    asked(server, client)
+    server.wrongs = [wrong] * 3
+    with pytest.raises(Unavailable, match=r"did not answer|not understood|did not give"):
+        asked(server, client)
+
+
+def asked(server: OpenAIServer, client: str) -> None:
+    at_once = Retries(tries=2, patience=60, longest_pause=0)
+    if client == "sdk":
+        OpenAIEmbedder(server.client, MODEL, ask=at_once).passages(["質問"])
+    else:
+        with connected(server.url, "sk-test") as session:
+            OpenAIQuestions(session, MODEL, ask=at_once).query("質問")
+
+
+def test_two_vectors_for_one_text_and_none_for_another_are_not_taken(server: OpenAIServer) -> None:
+    server.bends = bent(index=0)
+    with pytest.raises(Unavailable, match="did not give 2 vectors"):
+        OpenAIEmbedder(server.client, MODEL, ask=patient(tries=1)).passages(TEXTS[:2])
+
+
+def test_half_a_character_is_the_text_s_own_fault(server: OpenAIServer) -> None:
+    with pytest.raises(Invalid, match="no Unicode"):
+        OpenAIEmbedder(server.client, MODEL).passages(["a\ud800"])
+    assert server.requests == []
+
+
+def test_vectors_that_are_paid_for_come_back_though_nobody_can_count_them(server: OpenAIServer) -> None:
+    class Away(MemoryLedger):
+        down = True
+
+        def add(self, tokens: int) -> None:
+            if self.down:
+                raise Unavailable("Supabase did not answer")
+            super().add(tokens)
+
+    ledger, server.tokens = Away(), 7
+    embedder = OpenAIEmbedder(server.client, MODEL, TokensOwed(ledger))
+    assert len(embedder.passages(TEXTS)) == 3
+    ledger.down = False
+    embedder.passages(TEXTS)
+    assert ledger.spent() == 14
 
 
 def test_vectors_of_another_width_are_not_taken(server: OpenAIServer) -> None:

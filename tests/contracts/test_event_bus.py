@@ -47,7 +47,7 @@ def test_what_the_bus_refuses_is_not_sent() -> None:
         EventBridgeBus(Client(down=True), "bus").put(EVENTS)
 
 
-def test_a_presigned_address_is_for_one_key_one_size_and_one_type() -> None:
+def test_a_presigned_address_is_for_one_body_of_one_key_one_size_and_one_type() -> None:
     from sakuin.adapters.aws import client
 
     keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "ap-northeast-1"}
@@ -56,5 +56,5 @@ def test_a_presigned_address_is_for_one_key_one_size_and_one_type() -> None:
     assert target.url.startswith("https://tables.s3.")
     assert "/tables/p/t/1.json?" in target.url
     assert "X-Amz-Expires=60" in target.url
-    assert "X-Amz-SignedHeaders=content-length%3Bcontent-type%3Bhost" in target.url
-    assert target.headers == {"Content-Type": "application/json", "Content-Length": "7"}
+    assert "X-Amz-SignedHeaders=content-length%3Bcontent-type%3Bhost%3Bif-none-match" in target.url
+    assert target.headers == {"Content-Type": "application/json", "Content-Length": "7", "If-None-Match": "*"}

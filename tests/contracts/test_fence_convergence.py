@@ -1,6 +1,6 @@
 """Whatever order events come in, however often: the index ends where the bucket is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import psycopg
 import pytest
@@ -10,6 +10,10 @@ from sakuin.domain.material_version import Applied, Source
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge, emptied, in_memory
+from tests.in_memory.embedder import FINGERPRINT
+
+TOLD = ("put", "put", "fail", "delete")
+SEEN = ("held put", "held put unknown", "held fail", "held delete")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,8 @@ class Event:
 
     def happen(self, knowledge: Knowledge) -> Applied:
         """Tells the index, as ApplyPage does: it looks, then applies."""
+        if self.kind.startswith("held "):
+            return self._held(knowledge)
         if self.kind == "delete":
             return knowledge.index.delete("m", self.source)
         if self.kind == "fail":
@@ -29,20 +35,35 @@ class Event:
         chunks = [a_chunk("m", "rule-a", str(self.source.version_id))]
         return knowledge.apply(self.source, chunks, expected=state.generation if state else None)
 
+    def _held(self, knowledge: Knowledge) -> Applied:
+        """Tells the index what the bucket holds now, in spite of all sequencers."""
+        state = knowledge.index.state("m")
+        generation = state.generation if state else None
+        source = self.source if self.kind != "held put unknown" else replace(self.source, sequencer="")
+        if self.kind == "held delete":
+            return knowledge.index.delete("m", source, expected_generation=generation, current=True)
+        if self.kind == "held fail":
+            return knowledge.index.fail("m", source, "unreadable", expected_generation=generation, current=True)
+        chunks = [a_chunk("m", "rule-a", str(source.version_id))]
+        knowledge.embed(chunks)
+        return knowledge.index.apply(
+            "m", source, chunks, fingerprint=FINGERPRINT.id, expected_generation=generation, current=True
+        )
+
 
 @st.composite
-def histories(draw: st.DrawFn, *, keys: tuple[str, ...]) -> list[Event]:
+def histories(draw: st.DrawFn, *, keys: tuple[str, ...], kinds: tuple[str, ...]) -> list[Event]:
     """What happened, in order; sequencers of one key rise."""
-    kinds = draw(
-        st.lists(st.tuples(st.sampled_from(["put", "put", "fail", "delete"]), st.sampled_from(keys)), max_size=6)
-    )
-    return [Event(kind, a_source(key, 16 * number + 16)) for number, (kind, key) in enumerate(kinds)]
+    happened = draw(st.lists(st.tuples(st.sampled_from(kinds), st.sampled_from(keys)), max_size=6))
+    return [Event(kind, a_source(key, 16 * number + 16)) for number, (kind, key) in enumerate(happened)]
 
 
 @st.composite
-def schedules(draw: st.DrawFn, *, keys: tuple[str, ...]) -> tuple[list[Event], list[Event]]:
+def schedules(
+    draw: st.DrawFn, *, keys: tuple[str, ...], kinds: tuple[str, ...] = TOLD
+) -> tuple[list[Event], list[Event]]:
     """A history, and one way in which S3 may tell of it: shuffled, some events twice."""
-    history = draw(histories(keys=keys))
+    history = draw(histories(keys=keys, kinds=kinds))
     doubled = history + draw(st.lists(st.sampled_from(history), max_size=3) if history else st.just([]))
     return history, draw(st.permutations(doubled))
 
@@ -63,11 +84,12 @@ def test_any_schedule_of_one_key_ends_as_in_order(schedule: tuple[list[Event], l
     assert ending(in_memory(), told) == ending(in_memory(), history)
 
 
+@pytest.mark.parametrize("kinds", [TOLD, TOLD + SEEN], ids=["told", "seen"])
 @pytest.mark.parametrize("keys", [("m.html",), ("m.html", "n.html")])
 def test_the_database_does_what_the_oracle_does(
-    keys: tuple[str, ...], supabase: Knowledge, sql: psycopg.Connection
+    keys: tuple[str, ...], kinds: tuple[str, ...], supabase: Knowledge, sql: psycopg.Connection
 ) -> None:
-    @given(schedules(keys=keys))
+    @given(schedules(keys=keys, kinds=kinds))
     @settings(max_examples=25, suppress_health_check=list(HealthCheck))
     def agrees(schedule: tuple[list[Event], list[Event]]) -> None:
         emptied(sql)

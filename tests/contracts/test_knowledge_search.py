@@ -216,7 +216,7 @@ def test_a_chunk_comes_back_with_every_field(knowledge: Knowledge) -> None:
 @pytest.mark.scenario("knowledge-index/a-chunk-has-every-field")
 def test_a_stored_embedding_has_1536_dimensions(supabase: Knowledge, sql: psycopg.Connection) -> None:
     store(supabase, a_library(2))
-    found = sql.execute("select extensions.vector_dims(embedding) from public.knowledge_chunks")
+    found = sql.execute("select extensions.vector_dims(embedding) from public.knowledge_vector")
     assert [width for (width,) in found] == [1536, 1536]
 
 

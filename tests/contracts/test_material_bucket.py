@@ -118,3 +118,30 @@ def test_a_bucket_that_refuses_is_unavailable_not_empty() -> None:
     with pytest.raises((Unavailable, NotFound)) as failure:
         S3Bucket(boto3.client("s3"), "another-account-s").keys("")
     assert failure.type is Unavailable
+
+
+def test_what_keys_hold_now_comes_in_the_order_of_their_bytes_removed_ones_among_them(bucket: MaterialBucket) -> None:
+    for key in ("b.html", "b-1.html", "あ.html", "B/x.html", "gone.html", "b.html"):
+        bucket.write(key, b"x", content_type=HTML)
+    bucket.remove("gone.html")
+    page = bucket.held("")
+    assert [one.key for one in page.items if one.version_id] == ["B/x.html", "b-1.html", "b.html", "あ.html"]
+    assert {one.key for one in page.items if one.version_id is None} == {"gone.html"}
+    assert [one.key for one in page.items] == sorted((one.key for one in page.items), key=str.encode)
+    assert page.upto is None
+    assert {one.version_id for one in page.items if one.key == "b.html"} == {bucket.current_version("b.html")}
+    assert all(one.modified.tzinfo for one in page.items)
+
+
+def test_what_keys_hold_comes_in_pages_below_a_prefix(bucket: MaterialBucket) -> None:
+    # S3 lists a thousand versions at a time.
+    for number in range(350):
+        for _ in range(3):
+            bucket.write(f"site/{number:04}.html", b"", content_type=HTML)
+    bucket.write("other.html", b"", content_type=HTML)
+    first = bucket.held("site/", limit=200)
+    rest = bucket.held("site/", after=first.upto, limit=200)
+    assert (first.upto, rest.upto) == ("site/0199.html", None)
+    keys = [one.key for page in (first, rest) for one in page.items]
+    assert keys == [f"site/{number:04}.html" for number in range(350)]
+    assert bucket.held("nowhere/").items == []

@@ -6,17 +6,21 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from sakuin.adapters.supabase_members import acting_with
 from sakuin.adapters.supabase_outbox import SupabaseOutbox
 from sakuin.adapters.supabase_projects import SupabaseProjects
-from sakuin.domain.project_records import Tool
+from sakuin.domain.project_records import Tool, User
 from sakuin.errors import Conflict, NotFound
 from sakuin.ports.projects import Outbox, ProjectRecords
+from sakuin_local.database import Database
+from sakuin_local.tokens import Keys
 from supabase import Client
 
 from tests.contracts.conftest import emptied
 from tests.in_memory.projects import MemoryProjects
 
-MEMBER, STRANGER = str(uuid4()), str(uuid4())
+# Their tokens say who they are; for the real database they are signed first.
+MEMBER, STRANGER = (User(user, token=user) for user in (str(uuid4()), str(uuid4())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +52,16 @@ def kept(request: pytest.FixtureRequest) -> Kept:
         return Kept(records, records.outbox)
     sql: psycopg.Connection = request.getfixturevalue("sql")
     service: Client = request.getfixturevalue("service")
+    database: Database = request.getfixturevalue("database")
     emptied(sql)
-    return Kept(SupabaseProjects(service), SupabaseOutbox(service))
+    signed, acting = Keys(database.jwt_secret).of_role, acting_with(service, lambda: database.anon_key)
+    records = SupabaseProjects(service, lambda token: acting(signed("authenticated", sub=token)))
+    return Kept(records, SupabaseOutbox(service))
 
 
 ACTS: dict[str, Callable[[Kept, str, str, str, str], object]] = {
     "delete_project": lambda kept, p, t, o, m: kept.records.delete_project(STRANGER, p),
-    "add_member": lambda kept, p, t, o, m: kept.records.add_member(STRANGER, p, STRANGER),
+    "add_member": lambda kept, p, t, o, m: kept.records.add_member(STRANGER, p, STRANGER.id),
     "create_table": lambda kept, p, t, o, m: kept.records.create_table(STRANGER, p, name="x", data="1"),
     "table": lambda kept, p, t, o, m: kept.records.table(STRANGER, t),
     "tables": lambda kept, p, t, o, m: kept.records.tables(STRANGER, p),
@@ -93,8 +100,8 @@ def test_for_a_stranger_nothing_is_there_and_nothing_is_written(kept: Kept) -> N
     assert (kept.records.table(MEMBER, table), kept.records.tool(MEMBER, tool.id), kept.events()) == seen
     assert kept.records.endpoint(MEMBER, mcp.id) == mcp
     assert kept.records.projects(STRANGER) == []
-    kept.records.add_member(MEMBER, project, STRANGER)
-    kept.records.add_member(MEMBER, project, STRANGER)
+    kept.records.add_member(MEMBER, project, STRANGER.id)
+    kept.records.add_member(MEMBER, project, STRANGER.id)
     assert kept.records.tool(STRANGER, tool.id).id == tool.id
 
 

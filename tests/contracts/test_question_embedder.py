@@ -1,5 +1,6 @@
 """What every `QuestionEmbedder` promises, and what the one without an SDK does when the service misbehaves."""
 
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -8,7 +9,7 @@ import pytest
 from sakuin.adapters.openai_embeddings import OpenAIEmbedder
 from sakuin.adapters.openai_questions import OpenAIQuestions, connected
 from sakuin.domain.recipe import EmbeddingModel
-from sakuin.errors import Invalid, Unavailable
+from sakuin.errors import Invalid, Misconfigured, SakuinError, Unavailable
 from sakuin.ports.embedding import QuestionEmbedder
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
@@ -77,12 +78,15 @@ def test_a_service_that_stays_busy_is_unavailable(
     assert len(server.requests) == 2
 
 
-@pytest.mark.parametrize("status", [400, 401, 404])
-def test_a_refused_request_is_invalid_and_not_sent_again(
-    server: OpenAIServer, questions: OpenAIQuestions, status: int
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [(400, Invalid), (413, Invalid), (401, Misconfigured), (403, Misconfigured), (404, Misconfigured)],
+)
+def test_a_refused_request_is_not_sent_again(
+    server: OpenAIServer, questions: OpenAIQuestions, status: int, error: type[SakuinError]
 ) -> None:
     server.statuses = [status]
-    with pytest.raises(Invalid, match=str(status)):
+    with pytest.raises(error, match=str(status)):
         questions.query("質問")
     assert len(server.requests) == 1
 
@@ -95,8 +99,31 @@ def test_a_vector_of_another_width_is_not_taken(server: OpenAIServer, questions:
 
 def test_an_answer_without_a_vector_is_not_understood(server: OpenAIServer, questions: OpenAIQuestions) -> None:
     server.dropped = 1
-    with pytest.raises(Unavailable, match="not understood"):
+    with pytest.raises(Unavailable, match="did not give 1 vectors"):
         questions.query("質問")
+
+
+def test_a_service_that_hangs_is_given_up_in_the_time_that_a_question_has(server: OpenAIServer) -> None:
+    server.wrongs = [None]
+    with connected(server.url, "sk-test") as session, pytest.raises(Unavailable, match="took longer than"):
+        OpenAIQuestions(session, MODEL, seconds=0.2).query("質問")
+    assert len(server.requests) == 1
+
+
+def test_an_answer_that_drips_is_given_up_too(server: OpenAIServer) -> None:
+    # Every look at the clock costs a second; the answer is there at once.
+    ticks = itertools.count()
+    with connected(server.url, "sk-test") as session, pytest.raises(Unavailable, match="took longer"):
+        OpenAIQuestions(session, MODEL, seconds=1.5, clock=lambda: float(next(ticks))).query("質問")
+
+
+def test_a_service_that_says_when_it_will_be_back_is_not_asked_before(
+    server: OpenAIServer, questions: OpenAIQuestions
+) -> None:
+    server.statuses, server.headers = [429], {"Retry-After": "20"}
+    with pytest.raises(Unavailable) as failure:
+        questions.query("質問")
+    assert (failure.value.vendor, failure.value.retry_after, len(server.requests)) == ("openai", 20.0, 1)
 
 
 def test_a_service_that_is_away_is_unavailable() -> None:

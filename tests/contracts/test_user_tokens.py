@@ -31,7 +31,7 @@ class Published(jwt.PyJWKClient):
         return {"keys": [{**json.loads(ECAlgorithm.to_jwk(OWN.public_key())), "kid": "one", "alg": "ES256"}]}
 
 
-TOKENS = SupabaseTokens(Published(), SECRET)
+TOKENS = SupabaseTokens(Published(), lambda: (SECRET,))
 
 
 def claims(**other: object) -> dict[str, object]:
@@ -61,7 +61,7 @@ def without(name: str) -> str:
         *("", "a.b.c", "sk_sakuin_x", by_secret()[:-3] + "AAA"),
         *(by_secret("another secret of at least thirty-two bytes"), by_key(FOREIGN), by_key(kid="two")),
         *(by_secret(exp=time.time() - 60), by_secret(aud="anon"), by_secret(role="service_role"), by_secret(sub="x")),
-        *(without("exp"), without("aud"), without("sub")),
+        *(without("exp"), without("aud"), without("sub"), without("role")),
         jwt.encode(claims(), "", "none"),
     ],
 )

@@ -10,7 +10,7 @@ from sakuin.adapters.sqs import SqsWorkQueue
 from sakuin.entrypoints.material_messages import changes
 from sakuin.errors import Unavailable
 from sakuin.ports.materials import WorkQueue
-from sakuin.services.follow_bucket import AskedAgain, Change
+from sakuin.services.follow_bucket import AskedAgain, Change, LookedAt
 
 from tests.in_memory.queue import MemoryQueue
 
@@ -86,3 +86,11 @@ def test_a_queue_that_does_not_take_messages_is_unavailable(monkeypatch: pytest.
     queue = SqsWorkQueue(boto3.client("sqs"), "https://sqs.us-east-1.amazonaws.com/123456789012/nowhere")
     with pytest.raises(Unavailable):
         queue.reapply(["a"], reason="lost")
+
+
+def test_each_key_that_is_to_be_looked_at_is_a_message_of_its_own(both: Both) -> None:
+    keys = ["b.html", 'junior/"二次" %20+の.html', "synonyms.yml"]
+    both.queue.look(keys, reason="reconcile")
+    both.queue.look([], reason="nothing")
+    expected = {LookedAt(key, "reconcile") for key in keys}
+    assert {change for change in both.received() if isinstance(change, LookedAt)} == expected

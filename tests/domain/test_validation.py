@@ -1,5 +1,7 @@
 """The index held against the pages."""
 
+from dataclasses import replace
+
 from sakuin.domain.page import Explanation, Page, UnnamedBox
 from sakuin.domain.validation import (
     Finding,
@@ -54,6 +56,14 @@ def test_a_box_without_an_id_is_a_warning_and_with_strict_an_error() -> None:
 def test_learns_that_are_too_few_or_name_no_action_are_warnings() -> None:
     rules = [rule for _, rule, _ in judged(page("rule-a"), index("rule-a", given=("D=0 で重解",)))]
     assert rules == ["learns-completed", "learns-no-action"]
+
+
+def test_an_explanation_that_is_embedded_in_part_is_a_warning() -> None:
+    long = replace(page("rule-a").explanations[0], content="あ" * 6001)
+    whole = replace(long, content="あ" * 6000)
+    known = index("rule-a")
+    assert judged(page("rule-a", explanations=(long,)), known) == [("warning", "long-explanation", "rule-a")]
+    assert judged(page("rule-a", explanations=(whole,)), known) == []
 
 
 def test_a_link_to_nowhere_is_a_warning() -> None:

@@ -18,9 +18,9 @@ def event(name: str) -> dict[str, Any]:
     return read
 
 
-def ring() -> tuple[list[str], str]:
+def ring() -> tuple[list[str], tuple[str, ...]]:
     """Knows the one key."""
-    return [hash_of_key(KEY, PEPPER)], PEPPER
+    return [hash_of_key(KEY, PEPPER)], (PEPPER,)
 
 
 class Context:

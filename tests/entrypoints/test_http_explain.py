@@ -252,3 +252,13 @@ def test_an_explanation_is_plain_json(world: World) -> None:
     answer = ask(world, {"query": "公式"})
     assert answer.headers["content-type"] == "application/json"
     assert json.loads(answer.content)["query"] == "公式"
+
+
+def test_an_explanation_says_what_the_search_had_to_do_without(world: World) -> None:
+    assert "degraded" not in ask(world, {"query": "解の公式"}).json()
+    world.embedder.down = True
+    said = ask(world, {"query": "解の公式"}).json()
+    assert "only words were compared" in said["degraded"]
+    assert all(hit["cosine"] is None for hit in said["results"])
+    by_meaning = ask(world, {"query": "解の公式", "legs": "vectors"})
+    assert (by_meaning.status_code, by_meaning.headers["retry-after"]) == (503, "5")

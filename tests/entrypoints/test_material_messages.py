@@ -7,7 +7,7 @@ import pytest
 from sakuin.domain.material_version import Source, padded
 from sakuin.entrypoints.material_messages import changes
 from sakuin.errors import Invalid
-from sakuin.services.follow_bucket import AskedAgain, Removed, Written
+from sakuin.services.follow_bucket import AskedAgain, LookedAt, Removed, Written
 
 from tests.entrypoints.events import event
 
@@ -44,6 +44,10 @@ def test_s3_s_test_event_is_no_change() -> None:
 def test_a_material_that_is_asked_for_again() -> None:
     asked = AskedAgain("junior/二次方程式の解き方_教材", "the style guide changed", 1)
     assert changes(body("index_material.reapply")) == [asked]
+
+
+def test_a_key_that_is_to_be_looked_at_is_not_decoded() -> None:
+    assert changes('{"look": {"key": "a+b%20.html", "reason": "reconcile"}}') == [LookedAt("a+b%20.html", "reconcile")]
 
 
 @pytest.mark.parametrize(
@@ -105,6 +109,8 @@ def test_members_that_aws_adds_later_are_not_looked_at() -> None:
         '{"reapply": {"material": ""}}',
         '{"reapply": {"material": 5}}',
         '{"reapply": {"material": "a", "attempt": 0}}',
+        '{"look": {}}',
+        '{"look": {"key": ""}}',
         "[" * 100_000,
         notification("ObjectRestore:Completed"),
         notification(sequencer="xyz"),

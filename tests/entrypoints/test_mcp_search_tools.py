@@ -18,9 +18,10 @@ from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
 from sakuin.entrypoints.mcp_answers import ANSWER_BYTES
 from sakuin.entrypoints.mcp_http import McpApp, knowledge_server, search_tools_server
 from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.errors import Unavailable
 
 from tests.entrypoints.events import AUTHORIZATION, PEPPER, ring
-from tests.tables.conftest import TableWorld, long
+from tests.tables.conftest import TableWorld, WatchedStore, long
 
 MODES = ("auto", "legacy", "2026-07-28")
 KEY = "sk_sakuin_of-the-endpoint"
@@ -137,12 +138,33 @@ def test_a_refused_argument_is_a_sentence_for_the_model(
 
 
 def test_a_store_that_is_down_is_said_in_a_sentence(tables: TableWorld) -> None:
+    def away() -> None:
+        raise Unavailable("turbopuffer did not answer", vendor="turbopuffer")
+
     endpoint = keyed(tables, tables.tool(tables.table({"a": TEXT}), ""))
-    tables.embedder.down = True
-    result = tables.ask(endpoint, {"query": "a"})
+    tables.settle()
+    tables.store = WatchedStore(tables.store, before={"search": away})
+    result = tables.ask(endpoint, {"query": "解の公式"})
     assert result is not None
-    assert result.is_error
-    assert result.content[0].text == "The embedding service did not answer. Try again in a moment."  # type: ignore[union-attr]
+    assert (result.is_error, result.structured_content) == (True, None)
+    assert result.content[0].text == "turbopuffer did not answer. Try again in a moment."  # type: ignore[union-attr]
+
+
+def test_without_the_embedding_service_words_alone_answer_and_the_answer_says_so(tables: TableWorld) -> None:
+    endpoint = keyed(tables, tables.tool(tables.table({"a": TEXT, "b": long("一次関数の傾き")}), ""))
+    tables.settle()
+    whole = tables.ask(endpoint, {"query": "解の公式"})
+    tables.embedder.down = True
+    result = tables.ask(endpoint, {"query": "解の公式"})
+    assert whole is not None
+    assert result is not None
+    answer: Any = result.structured_content
+    assert [each["json_path"] for each in answer["results"]] == ["/a", "/a"]
+    assert set(answer) - set(whole.structured_content or {}) == {"degraded"}
+    assert answer["degraded"] in result.content[0].text  # type: ignore[union-attr]
+    bound = tables.records.endpoint(endpoint)
+    assert bound is not None
+    Draft202012Validator(tables.tools.listed(bound)[0].output_schema or {}).validate(answer)
 
 
 def test_what_does_not_fit_is_left_out_whole_and_said(tables: TableWorld) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 import jsonschema
 import pytest
 from mcp_types import CallToolResult, TextContent
-from sakuin.domain.knowledge import Learns
+from sakuin.domain.knowledge import Learns, Match
 from sakuin.domain.plain import INVISIBLE
 from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.errors import Unavailable
+from sakuin.ports.knowledge import Question
 
 from tests.builders import a_page
 from tests.in_memory.world import World
@@ -104,11 +106,27 @@ def test_a_failure_says_what_to_do_and_has_no_structured_content(
     assert words in said(result)
 
 
-def test_a_service_that_is_down_is_an_error_to_try_again(tools: KnowledgeTools, world: World) -> None:
+def test_an_answer_says_in_both_its_forms_what_it_had_to_do_without(tools: KnowledgeTools, world: World) -> None:
+    whole = call(tools, "search_knowledge", query="解の公式").structured_content
     world.embedder.down = True
     result = call(tools, "search_knowledge", query="解の公式")
-    assert result.is_error
-    assert "Try again" in said(result)
+    assert whole is not None
+    assert result.structured_content is not None
+    assert set(result.structured_content) - set(whole) == {"degraded"}
+    assert result.structured_content["degraded"] in said(result)
+    shown = next(tool for tool in tools.listed() if tool.name == "search_knowledge")
+    jsonschema.Draft202012Validator(shown.output_schema or {}).validate(answer(result))
+
+
+def test_a_database_that_is_down_is_an_error_to_try_again_and_no_answer(world: World) -> None:
+    class Away:
+        def matches(self, question: Question) -> list[Match]:
+            raise Unavailable("Supabase did not answer", vendor="supabase")
+
+    search: Any = replace(world.search, index=Away())
+    result = call(KnowledgeTools(search, world.read), "search_knowledge", query="解の公式")
+    assert (result.is_error, result.structured_content) == (True, None)
+    assert said(result) == "Supabase did not answer. Try again in a moment."
 
 
 def test_arguments_may_be_absent_and_an_unknown_tool_is_none(tools: KnowledgeTools) -> None:

@@ -64,11 +64,14 @@ def test_a_search_is_counted_with_and_without_an_answer(capsys: pytest.CaptureFi
     def emptiness(found: list[str]) -> bool:
         return not found
 
-    asked = counted(search, EmfMeter(metrics, "Search"), empty=emptiness, name="Searches")
+    asked = counted(
+        search, EmfMeter(metrics, "Search"), empty=emptiness, degraded=lambda found: found == ["b"], name="Searches"
+    )
     assert [asked("a"), asked(""), asked("b")] == [["a"], [], ["b"]]
     metrics.flush_metrics()
     said = json.loads(capsys.readouterr().out)
     assert (said["Searches"], said["SearchesWithoutAnswer"], said["service"]) == ([1, 1, 1], [0, 1, 0], "test")
+    assert said["SearchesByWordsAlone"] == [0, 0, 1]
 
 
 def test_a_leg_s_time_goes_by_what_the_function_does(capsys: pytest.CaptureFixture[str]) -> None:

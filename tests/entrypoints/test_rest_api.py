@@ -166,3 +166,18 @@ def test_each_error_has_its_status(world: World, error: type[Exception], status:
     answer = api.post("/v1/anchors", json=["a"])
     assert (answer.status_code, answer.json()) == (status, {"detail": "what to do"})
     assert ("retry-after" in answer.headers) == (status == 503)
+
+
+@pytest.mark.parametrize(("wanted", "said"), [(None, "5"), (0.2, "1"), (29.1, "30")])
+def test_a_vendor_that_says_when_it_will_be_back_is_passed_on(world: World, wanted: float | None, said: str) -> None:
+    away = Unavailable("what to do", vendor="supabase", retry_after=wanted)
+    api = TestClient(rest_api(replace(world.library, records=_Failing(away)), ring, "1.2.3"), headers=AUTHORIZATION)  # type: ignore[arg-type]
+    assert api.post("/v1/anchors", json=["a"]).headers["retry-after"] == said
+
+
+def test_a_request_over_the_limit_is_refused_before_it_is_read(world: World) -> None:
+    api = TestClient(rest_api(world.library, ring, "1.2.3", longest_body=1000), headers=AUTHORIZATION)
+    assert api.post("/v1/anchors", json=["a" * 900]).status_code == 200
+    refused = api.post("/v1/anchors", json=["a" * 1000])
+    assert refused.status_code == 413
+    assert "1,000 are taken (MaxApiRequestBytes)" in refused.json()["detail"]

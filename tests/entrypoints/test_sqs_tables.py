@@ -10,10 +10,12 @@ from sakuin.adapters.supabase_projects import SupabaseProjects
 from sakuin.entrypoints.sqs import Handler
 from sakuin.entrypoints.sqs_tables import embed_handler, tool_handler
 from sakuin.errors import Unavailable
+from sakuin.services.every_index import EmbedEverywhere, IndexEverywhere
+from sakuin.services.give_up_table import GiveUpTable
 from sakuin.services.import_body import ImportBody
 
 from tests.entrypoints.events import Context, event
-from tests.tables.conftest import TableWorld, WatchedStore, long
+from tests.tables.conftest import FINGERPRINT, TableWorld, WatchedStore, long
 
 TEXT = long("二次方程式の解の公式")
 
@@ -27,10 +29,12 @@ class Workers:
 
     def tool(self, *bodies: str, tries: int = 1) -> list[str]:
         take = ImportBody(SupabaseProjects(self.world.client), self.world.bodies)
-        return self._deliver(lambda *rest: tool_handler(self.world.walk, take, self._fail, *rest), bodies, tries)
+        walk = IndexEverywhere(lambda: {FINGERPRINT.id: self.world.walk})
+        return self._deliver(lambda *rest: tool_handler(walk, take, self._fail, *rest), bodies, tries)
 
     def embed(self, *bodies: str, tries: int = 1) -> list[str]:
-        return self._deliver(lambda *rest: embed_handler(self.world.embed, self._fail, *rest), bodies, tries)
+        embed = EmbedEverywhere(lambda: {FINGERPRINT.id: self.world.embed})
+        return self._deliver(lambda *rest: embed_handler(embed, self._fail, *rest), bodies, tries)
 
     def _deliver(self, handler: Callable[..., Handler], bodies: tuple[str, ...], tries: int) -> list[str]:
         logger, metrics = Logger(service="test"), Metrics(namespace="Sakuin", service="test")
@@ -43,10 +47,8 @@ class Workers:
     def _postpone(self, receipt_handle: str, seconds: int) -> None:
         self.postponed.append((receipt_handle, seconds))
 
-    def _fail(self, table_id: str, message: str) -> None:
-        work = self.world.index.work(table_id)
-        if work is not None:
-            self.world.index.failed(table_id, work.generation, message)
+    def _fail(self, table_id: str, message: str, _fingerprint: str | None) -> None:
+        GiveUpTable(self.world.index)(table_id, message)
 
 
 @pytest.fixture
@@ -121,6 +123,7 @@ def test_the_last_failure_is_said_on_the_tool_and_the_redrive_clears_it(workers:
     assert failed["state"] == "error"
     assert failed["last_error"].startswith("The embedding service did not answer")
     assert "sakuin tool reindex" in failed["last_error"]
+    assert "sakuin redrive" in failed["last_error"]
     tables.embedder.down = False
     assert workers.embed(message) == []
     done = tables.status(tool)
@@ -157,7 +160,7 @@ def test_a_walk_that_failed_for_the_last_time_is_said_on_the_tool(workers: Worke
 def test_the_last_failure_of_what_nobody_can_read_concerns_no_tool(workers: Workers) -> None:
     assert workers.tool("not JSON", "{}", tries=5) == ["0", "1"]
     assert workers.embed("not JSON", tries=5) == ["0"]
-    assert workers.postponed == []
+    assert [seconds for _, seconds in workers.postponed] == [0, 0, 0]
 
 
 @pytest.mark.parametrize("name", ["index_tool.event", "index_tool.body"])

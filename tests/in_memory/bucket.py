@@ -2,10 +2,14 @@
 
 import json
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from urllib.parse import quote_plus
 
+from sakuin.domain.reconciliation import HeldObject
 from sakuin.errors import NotFound, UnreadablePage
-from sakuin.ports.materials import StoredObject
+from sakuin.ports.materials import HeldPage, StoredObject
+
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +18,7 @@ class _Version:
 
     id: str
     body: bytes | None
+    modified: datetime
 
 
 @dataclass
@@ -22,9 +27,11 @@ class MemoryBucket:
 
     name: str = "materials"
     reads: int = 0
+    now: datetime = LONG_AGO
     _versions: dict[str, list[_Version]] = field(default_factory=dict)
     _messages: list[str] = field(default_factory=list)
     _count: int = 0
+    _made: int = 0
 
     def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
         self.reads += 1
@@ -43,11 +50,29 @@ class MemoryBucket:
     def keys(self, prefix: str) -> list[str]:
         return sorted(key for key in self._versions if key.startswith(prefix) and self.current_version(key))
 
+    def held(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> HeldPage:
+        keys = sorted(key for key, versions in self._versions.items() if key.startswith(prefix) and versions)
+        keys = [key for key in keys if after is None or key > after]
+        items = [HeldObject(key, self.current_version(key), self._versions[key][-1].modified) for key in keys[:limit]]
+        return HeldPage(items, keys[limit - 1] if len(keys) > limit else None)
+
+    def forget_messages(self) -> None:
+        """What happened is told to nobody: events that were lost."""
+        self._messages = []
+
+    def begin_anew(self) -> None:
+        """Everything is gone without an event, and sequencers begin anew: an emulator that was killed."""
+        self._versions, self._messages, self._count = {}, [], 0
+
     def write(self, key: str, body: bytes, *, content_type: str = "text/html") -> str:
         return self._happened(key, body, "ObjectCreated:Put")
 
     def remove(self, key: str) -> str:
         return self._happened(key, None, "ObjectRemoved:DeleteMarkerCreated")
+
+    def versions(self, key: str) -> list[str]:
+        """The ids of a key's versions, delete markers among them, oldest first."""
+        return [version.id for version in self._versions.get(key, [])]
 
     def remove_version(self, key: str, version_id: str) -> None:
         """Takes one version away for good, as S3 does with `versionId`. A delete marker goes without an event."""
@@ -64,7 +89,8 @@ class MemoryBucket:
 
     def _happened(self, key: str, body: bytes | None, event_name: str) -> str:
         self._count += 1
-        version = _Version(f"version-{self._count}", body)
+        self._made += 1
+        version = _Version(f"version-{self._made}", body, self.now)
         self._versions.setdefault(key, []).append(version)
         self._messages.append(self._notification(key, version.id, event_name))
         return version.id

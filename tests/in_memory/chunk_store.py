@@ -1,7 +1,7 @@
 """A search engine of chunks in dictionaries."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import sqrt
 
 from sakuin.domain.language.question import Slot
@@ -35,15 +35,6 @@ class MemoryChunkStore:
         by_vector, by_words = (sorted(leg, key=lambda each: -each.score)[:depth] for leg in (nearest, matching))
         return tuple(by_vector), tuple(by_words)
 
-    def renew(self, namespace: str, doc_ids: Collection[str], *, generation: int) -> set[str]:
-        renewed = {
-            row.doc_id for row in self._rows(namespace) if row.doc_id in doc_ids and row.generation <= generation
-        }
-        for doc_id in renewed:
-            stored = self._namespaces[namespace]
-            stored[doc_id] = replace(stored[doc_id], generation=generation)
-        return renewed
-
     def sweep_node(
         self, namespace: str, *, json_pointer_hash: str, keep_content_hash: str | None, generation: int
     ) -> int:
@@ -58,10 +49,6 @@ class MemoryChunkStore:
             ],
         )
 
-    def sweep_scope(self, namespace: str, *, scope: str, generation: int) -> int:
-        rows = self._rows(namespace)
-        return self._remove(namespace, [row for row in rows if scope in row.ancestors and row.generation <= generation])
-
     def delete(self, namespace: str, doc_ids: Collection[str], *, generation: int | None = None) -> None:
         self._remove(
             namespace,
@@ -74,6 +61,9 @@ class MemoryChunkStore:
 
     def delete_namespace(self, namespace: str) -> None:
         self._namespaces.pop(namespace, None)
+
+    def count(self, namespace: str) -> int:
+        return len(self._rows(namespace))
 
     def ids(self, namespace: str) -> dict[str, int]:
         return {row.doc_id: row.generation for row in self._rows(namespace)}

@@ -9,15 +9,21 @@ from fastapi import FastAPI
 from sakuin.adapters.local_files import Disk
 from sakuin.adapters.rest_client import RestLibrary
 from sakuin.adapters.rest_explanations import RestExplanations
+from sakuin.adapters.rest_indexes import RestIndexes
 from sakuin.adapters.rest_key_use import RestKeyUse
 from sakuin.adapters.rest_projects import RestProjects
+from sakuin.adapters.rest_reconciliation import RestReconciliation
+from sakuin.adapters.rest_work import RestWork
 from sakuin.domain.evaluation.explanation import Explanation
 from sakuin.domain.keys import hash_of_key
 from sakuin.domain.project_records import UploadTarget
 from sakuin.entrypoints.cli.desk import Desk
 from sakuin.entrypoints.http import rest_api
 from sakuin.entrypoints.http_explain import App, ExplainApp
+from sakuin.entrypoints.http_indexes import index_router
 from sakuin.entrypoints.http_projects import project_routers
+from sakuin.entrypoints.http_reconcile import reconcile_router
+from sakuin.entrypoints.http_work import work_router
 from sakuin.entrypoints.mcp_tools import KnowledgeTools
 from sakuin.errors import Invalid, NotFound
 from sakuin.services.ask_as_agent import AskAsAgent
@@ -27,10 +33,15 @@ from sakuin.services.evaluate import Evaluate
 from sakuin.services.explain import ExplainKnowledge
 from sakuin.services.explain_from_afar import ExplainFromAfar
 from sakuin.services.import_body import ImportBody
+from sakuin.services.indexes_from_afar import IndexesFromAfar
+from sakuin.services.keep_indexes import KeepIndexes
 from sakuin.services.keep_keys import KeepKeys
 from sakuin.services.look_at_library import LookAtLibrary
+from sakuin.services.look_at_work import LookAtWork
 from sakuin.services.projects_from_afar import ProjectsFromAfar
 from sakuin.services.push_pages import PushPages
+from sakuin.services.reconcile_from_afar import ReconcileFromAfar
+from sakuin.services.redrive import Redrive
 from sakuin.services.remove_pages import RemovePages
 from starlette.testclient import TestClient
 
@@ -115,14 +126,24 @@ def explanations_of(world: World, key: str = ADMIN_KEY) -> RestExplanations:
     return RestExplanations(_client(world, key))
 
 
-def ring() -> tuple[list[str], str]:
-    return [hash_of_key(ADMIN_KEY, PEPPER)], PEPPER
+def ring() -> tuple[list[str], tuple[str, ...]]:
+    return [hash_of_key(ADMIN_KEY, PEPPER)], (PEPPER,)
 
 
 def _client(world: World, key: str) -> httpx.Client:
-    routers = project_routers(services_of(world.projects, world.bodies, world.bus), ring)
-    api = rest_api(world.library, ring, "test", *routers, days=lambda: world.key_days)
-    application = ExplainApp(ExplainKnowledge(world.search), _no_tool, ring, otherwise=api)
+    work = LookAtWork(world.work)
+    routers = (
+        *project_routers(services_of(world.projects, world.bodies, world.bus), ring),
+        work_router(work, ring),
+        reconcile_router(lambda: world.reconcile, ring),
+        index_router(KeepIndexes(world.indexes, world.settings.__eq__), ring),
+    )
+    api = rest_api(world.library, ring, "test", *routers, days=lambda: world.key_days, work_of=work.of_materials)
+
+    def explained(query: str, *, index: str | None = None, **how: Any) -> Explanation:
+        return ExplainKnowledge(world.search_of(index))(query, **how)
+
+    application = ExplainApp(explained, _no_tool, ring, otherwise=api)
     headers = {"Authorization": f"Bearer {key}"}
     return httpx.Client(transport=OverApplication(application), base_url="http://sakuin", headers=headers)
 
@@ -140,10 +161,13 @@ def desk_of(world: World, time: Time, *, library: Any = None) -> Desk:
         push=lambda: PushPages(Disk(), world.bucket, receipts, world.prefix),
         remove=lambda: RemovePages(world.bucket, receipts),
         check=lambda: CheckPages(Disk(), library, world.prefix, world.box_selectors),
-        look=lambda: LookAtLibrary(library),
+        look=lambda: LookAtLibrary(library, RestWork(_client(world, ADMIN_KEY))),
+        redrive=lambda: Redrive(world.dead_letters, RestWork(_client(world, ADMIN_KEY))),
+        reconcile=lambda: ReconcileFromAfar(RestReconciliation(_client(world, ADMIN_KEY))),
         ask_tools=lambda: AskAsAgent(MemoryEndpoint(KnowledgeTools(world.search, world.read))),
         projects=lambda: ProjectsFromAfar(projects_of(world), Disk(), time.clock, time.sleep, ""),
         explain=lambda: ExplainFromAfar(explanations_of(world)),
         evaluate=lambda: Evaluate(explanations_of(world), time.sleep),
         keys=lambda: KeepKeys(world.secret, RestKeyUse(_client(world, ADMIN_KEY))),
+        indexes=lambda: IndexesFromAfar(RestIndexes(_client(world, ADMIN_KEY))),
     )

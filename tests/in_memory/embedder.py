@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
 from sakuin.domain.similarity import Calibration
-from sakuin.errors import Unavailable
+from sakuin.errors import Invalid, Unavailable
 from sakuin.ports.embedding import Vector
 
 DIMENSIONS = 1536
@@ -19,23 +19,35 @@ CALIBRATION = Calibration(prior_mean=0.02, prior_spread=0.03)
 
 @dataclass
 class MemoryEmbedder:
-    """An `Embedder`. `embedded` are all passages ever asked for; `down` makes it fail."""
+    """An `Embedder`. `embedded` are all passages ever asked for, `queries` all queries; `down` makes it fail.
 
+    Requests that hold a text with one of the `poisons` in it are refused, and those with more than `longest` bytes.
+    """
+
+    model: EmbeddingModel = MODEL
     embedded: list[str] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
     calls: int = 0
     down: bool = False
+    poisons: set[str] = field(default_factory=set)
+    longest: int = 1_000_000
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
         if self.down:
             raise Unavailable("The embedding service did not answer")
         self.calls += bool(texts)
+        if any(poison in text for text in texts for poison in self.poisons):
+            raise Invalid("The embedding service refused the request with 400")
+        if any(len(text.encode()) > self.longest for text in texts):
+            raise Invalid("The embedding service refused the request with 400")
         self.embedded += texts
-        return [vector_of(text) for text in texts]
+        return [vector_of(self.model.passage_prefix + text) for text in texts]
 
     def query(self, text: str) -> Vector:
         if self.down:
             raise Unavailable("The embedding service did not answer")
-        return vector_of(text)
+        self.queries.append(text)
+        return vector_of(self.model.query_prefix + text)
 
 
 def vector_of(text: str) -> Vector:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sakuin.domain.knowledge import KnowledgeChunk
 from sakuin.domain.material_version import Applied, MaterialState, Outcome, Receipt, Source, Status
@@ -24,17 +25,27 @@ class Row:
     indexed_version_id: str | None = None
     fingerprint: str | None = None
     indexed_at: str | None = None
+    unordered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Synonyms:
+    """A row of `site_synonyms`."""
+
+    source: Source
+    groups: Sequence[Sequence[str]] = ()
+    generation: int = 0
+    unordered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A row of `knowledge_chunks`. `space` says which vectors its own may be compared with."""
+    """A row of `knowledge_chunks`. `vectors` has, by space, the hash of the text that was embedded, and its vector."""
 
     chunk: KnowledgeChunk
     fingerprint: str
-    space: str
     generation: int
-    vector: Vector
+    vectors: Mapping[str, tuple[str, Vector]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +68,16 @@ class MemoryIndex:
     receipts: dict[tuple[str, str], Receipt] = field(default_factory=dict)
     vectors: dict[tuple[str, str], Vector] = field(default_factory=dict)
     learns: dict[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
-    spaces: dict[str, str] = field(default_factory=dict)
-    synonyms: dict[str, tuple[str, Sequence[Sequence[str]]]] = field(default_factory=dict)
+    fingerprints: dict[str, Fingerprint] = field(default_factory=dict)
+    # The fingerprints of the indexes that are kept, and the one of them that answers.
+    kept: list[Fingerprint] = field(default_factory=list)
+    live: Fingerprint | None = None
+    synonyms: dict[str, Synonyms] = field(default_factory=dict)
+    files: dict[str, str | None] = field(default_factory=dict)
     ticks: int = 0
 
     def remember(self, fingerprint: Fingerprint) -> None:
-        self.spaces[fingerprint.id] = fingerprint.space
+        self.fingerprints[fingerprint.id] = fingerprint
 
     def state(self, material: str) -> MaterialState | None:
         row = self.rows.get(material)
@@ -89,7 +104,7 @@ class MemoryIndex:
         return {each for each in text_hashes if (fingerprint.space, each) not in self.vectors}
 
     def keep_vectors(self, vectors: Mapping[str, Vector], fingerprint: Fingerprint) -> None:
-        if vectors and fingerprint.space not in self.spaces.values():
+        if vectors and fingerprint.space not in {each.space for each in self.fingerprints.values()}:
             raise Invalid("The database refused the data: remember the fingerprint first")
         for text_hash, vector in vectors.items():
             self.vectors.setdefault((fingerprint.space, text_hash), vector)
@@ -102,31 +117,65 @@ class MemoryIndex:
         *,
         fingerprint: str,
         expected_generation: int | None,
+        current: bool = False,
     ) -> Applied:
         if source is None:
             return self._apply_again(material, chunks, fingerprint, expected_generation)
+        if current:
+            return self._held(material, source, expected_generation, chunks=chunks, fingerprint=fingerprint)
         row = self.rows.get(material)
         same = row is not None and (row.source.key, row.source.sequencer) == (source.key, source.sequencer)
-        if row is not None and same and row.generation != expected_generation:
+        if row is not None and same and not row.unordered and row.generation != expected_generation:
             return Applied("conflict", row.generation)
         return self._newer(material, source, chunks=chunks, fingerprint=fingerprint)
 
-    def fail(self, material: str, source: Source, reason: str) -> Applied:
+    def fail(
+        self,
+        material: str,
+        source: Source,
+        reason: str,
+        *,
+        expected_generation: int | None = None,
+        current: bool = False,
+    ) -> Applied:
+        if current:
+            return self._held(material, source, expected_generation, error=reason)
         return self._newer(material, source, error=reason)
 
-    def delete(self, material: str, source: Source) -> Applied:
+    def delete(
+        self, material: str, source: Source, *, expected_generation: int | None = None, current: bool = False
+    ) -> Applied:
+        if current:
+            return self._held(material, source, expected_generation)
         return self._newer(material, source)
 
     def leave_receipt(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
         if source.version_id is not None:
             self.receipts[source.key, source.version_id] = Receipt(source.key, source.version_id, outcome, reason)
 
-    def keep_synonyms(self, source: Source, groups: Sequence[Sequence[str]]) -> Outcome:
-        known = self.synonyms.get(source.key)
-        if known is not None and known[0] > source.sequencer:
+    def keep_synonyms(
+        self,
+        source: Source,
+        groups: Sequence[Sequence[str]],
+        *,
+        expected_generation: int | None = None,
+        current: bool = False,
+    ) -> Outcome:
+        known = self.synonyms.get(source.key) or Synonyms(replace(source, sequencer=""))
+        if current and known.generation != (expected_generation or 0):
+            return "conflict"
+        if not current and (known.unordered or known.source.sequencer > source.sequencer):
             return "superseded"
-        self.synonyms[source.key] = (source.sequencer, groups)
+        fenced = replace(source, sequencer=source.sequencer or known.source.sequencer)
+        self.synonyms[source.key] = Synonyms(fenced, groups, known.generation + 1, known.unordered or current)
         return "applied"
+
+    def synonyms_generation(self, key: str) -> int | None:
+        known = self.synonyms.get(key)
+        return known.generation if known else None
+
+    def followed(self, key: str, version_id: str | None) -> None:
+        self.files[key] = version_id
 
     def cached_learns(self, cache_key: str) -> Mapping[str, tuple[str, ...]] | None:
         return self.learns.get(cache_key)
@@ -148,11 +197,19 @@ class MemoryIndex:
         ]
 
     def materials_built_otherwise(self, fingerprint: str) -> Sequence[str]:
-        return [
+        known = [each.id for each in self.kept]
+        # What later settings wrote has all that these would write, but for vectors.
+        written = known[known.index(fingerprint) :] if fingerprint in known else [fingerprint]
+        space = self.fingerprints[fingerprint].space if fingerprint in known else None
+        return sorted(
             material
             for material, row in self.rows.items()
-            if row.indexed_version_id is not None and row.fingerprint != fingerprint
-        ]
+            if row.indexed_version_id is not None
+            and (
+                row.fingerprint not in written
+                or (space is not None and any(space not in one.vectors for one in self.chunks_of(material)))
+            )
+        )
 
     def _apply_again(
         self, material: str, chunks: Sequence[KnowledgeChunk], fingerprint: str, expected_generation: int | None
@@ -164,6 +221,30 @@ class MemoryIndex:
         row = replace(row, generation=row.generation + 1, fingerprint=fingerprint, indexed_at=NOW)
         self.rows[material] = row
         return Applied("applied", row.generation)
+
+    def _held(self, material: str, source: Source, expected_generation: int | None, **what: Any) -> Applied:
+        """With the fences down, what the bucket holds now is the newest."""
+        before = self.rows.get(material) or Row(replace(source, sequencer="", version_id=None))
+        if before.generation != (expected_generation or 0):
+            return Applied("conflict", before.generation)
+        waits = self.waiting.get(source.key)
+        if before.source.key == source.key:
+            fence = before.source.sequencer
+            down = replace(before.source, bucket=source.bucket, sequencer="")
+            self.rows[material] = replace(before, source=down, indexed_sequencer="", unordered=False)
+        else:
+            fence = waits.source.sequencer if waits else ""
+            self.rows[material] = replace(before, unordered=False)
+            if waits:
+                self.waiting[source.key] = replace(waits, source=replace(waits.source, sequencer=""))
+        done = self._newer(material, replace(source, sequencer=source.sequencer or fence or "0"), **what)
+        row = self.rows[material]
+        self.rows[material] = replace(
+            row,
+            unordered=before.unordered or row.source.key == source.key,
+            generation=max(row.generation, before.generation + 1),
+        )
+        return replace(done, generation=self.rows[material].generation)
 
     def _newer(
         self,
@@ -180,9 +261,12 @@ class MemoryIndex:
             outcome = self._outside(material, row, source, deleted=chunks is None and error is None)
             if outcome is not None:
                 return Applied(outcome, row.generation)
-            row = Row(replace(source, sequencer="", version_id=None), generation=row.generation)
-        if source.sequencer < row.source.sequencer and (error or source.sequencer <= row.indexed_sequencer):
-            self.leave_receipt(source, "superseded")
+            row = Row(
+                replace(source, sequencer="", version_id=None), generation=row.generation, unordered=row.unordered
+            )
+            self.rows[material] = row
+        behind = source.sequencer < row.source.sequencer and (error or source.sequencer <= row.indexed_sequencer)
+        if row.unordered or behind:
             return Applied("superseded", row.generation, self._successor(material))
         if error is not None:
             self._write(material, replace(row, source=source, status="failed", error=error))
@@ -210,7 +294,6 @@ class MemoryIndex:
         self.ticks += 1
         known = self.waiting.get(source.key)
         if known is not None and known.source.sequencer > source.sequencer:
-            self.leave_receipt(source, "superseded")
             return "superseded"
         if deleted or row.status != "deleted":
             since = known.since if known is not None and not known.deleted else self.ticks
@@ -232,17 +315,40 @@ class MemoryIndex:
         return min(heirs, key=lambda one: (one.since, one.source.key)).source if heirs else None
 
     def _replace(self, material: str, chunks: Sequence[KnowledgeChunk], fingerprint: str, generation: int) -> None:
-        space = self.spaces.get(fingerprint, "")
-        if any((space, chunk.text_hash) not in self.vectors for chunk in chunks):
+        own = self.fingerprints.get(fingerprint)
+        same = [each.space for each in self.kept if own is not None and each.recipe == own.recipe]
+        spaces = set(same if self.kept else [own.space] if own else [])
+        answers = self.live.space if self.live else own.space if own else ""
+        old = {stored.chunk.id: stored for stored in self.chunks_of(material)}
+        vectors = {chunk.id: self._vectors(chunk, old.get(chunk.id), fingerprint, spaces) for chunk in chunks}
+        if answers in spaces and any(answers not in each for each in vectors.values()):
             raise Invalid("The database refused the data: a vector is missing")
-        kept = {chunk.id for chunk in chunks}
-        for stored in self.chunks_of(material):
-            if stored.chunk.id not in kept:
-                del self.chunks[stored.chunk.id]
+        for id in old.keys() - vectors.keys():
+            del self.chunks[id]
         for chunk in chunks:
-            old = self.chunks.get(chunk.id)
-            if old is None or (replace(old.chunk, words=chunk.words), old.fingerprint) != (chunk, fingerprint):
-                vector = self.vectors[space, chunk.text_hash]
-                old = Stored(chunk, fingerprint, space, generation, vector)
+            was = old.get(chunk.id)
             # Its words alone change no generation.
-            self.chunks[chunk.id] = replace(old, chunk=chunk)
+            unchanged = was and (replace(was.chunk, words=chunk.words), was.fingerprint) == (chunk, fingerprint)
+            current = was.generation if was and unchanged else generation
+            self.chunks[chunk.id] = Stored(chunk, fingerprint, current, vectors[chunk.id])
+
+    def _vectors(
+        self, chunk: KnowledgeChunk, was: Stored | None, fingerprint: str, spaces: set[str]
+    ) -> dict[str, tuple[str, Vector]]:
+        """The chunk's vectors: those that this writer makes, and those that stay because it says what it said."""
+        kept = was.vectors if was else {}
+        fresh = {
+            space: (chunk.text_hash, self.vectors[space, chunk.text_hash])
+            for space in spaces
+            if (space, chunk.text_hash) in self.vectors
+        }
+        stays = was is not None and _said(was.chunk) == _said(chunk)
+        if was is not None and was.fingerprint == fingerprint:
+            stays = stays and was.chunk.text_hash == chunk.text_hash
+        others = {name: one for name, one in kept.items() if stays and name not in spaces}
+        own = {name: one for name, one in kept.items() if name in spaces and one[0] == chunk.text_hash}
+        return others | own | fresh
+
+
+def _said(chunk: KnowledgeChunk) -> tuple[str, str, tuple[str, ...]]:
+    return chunk.title, chunk.content_hash, chunk.learns.items

@@ -35,7 +35,7 @@ class MemoryLexicon:
             and reading not in readings
             and (forms := _near(reading, counts))
         }
-        groups = [tuple(group) for _, groups in self.index.synonyms.values() for group in groups]
+        groups = [tuple(group) for kept in self.index.synonyms.values() for group in kept.groups]
         return KnownWords(written, near, synonyms_in(query, groups))
 
 

@@ -17,6 +17,7 @@ from sakuin.domain.project_records import (
     Table,
     Tool,
     UploadTarget,
+    User,
 )
 from sakuin.entrypoints.http_projects import ProjectServices
 from sakuin.errors import Conflict, Invalid, NotFound, Unauthorized, Unavailable
@@ -113,42 +114,42 @@ class MemoryProjects:
     tools_by_id: dict[str, Tool] = field(default_factory=dict)
     mcps: dict[str, _Mcp] = field(default_factory=dict)
 
-    def create_project(self, user: str | None, name: str) -> Project:
+    def create_project(self, user: User | None, name: str) -> Project:
         project = self.by_id.setdefault(id := str(uuid4()), Project(id, name))
         if user is not None:
-            self.members.add((id, user))
+            self.members.add((id, user.id))
         return project
 
-    def projects(self, user: str | None) -> Sequence[Project]:
+    def projects(self, user: User | None) -> Sequence[Project]:
         return [project for project in self.by_id.values() if self._sees(user, project.id)]
 
-    def delete_project(self, user: str | None, project_id: str) -> None:
+    def delete_project(self, user: User | None, project_id: str) -> None:
         self._project(user, project_id)
         for table in self.tables(user, project_id):
             self.delete_table(user, table.id)
         self.mcps = {id: mcp for id, mcp in self.mcps.items() if mcp.endpoint.project_id != project_id}
         del self.by_id[project_id]
 
-    def add_member(self, user: str | None, project_id: str, member: str) -> None:
+    def add_member(self, user: User | None, project_id: str, member: str) -> None:
         self._project(user, project_id)
         self.members.add((project_id, member))
 
-    def create_table(self, user: str | None, project_id: str, *, name: str, data: str | None) -> Table:
+    def create_table(self, user: User | None, project_id: str, *, name: str, data: str | None) -> Table:
         self._project(user, project_id)
         table = Table(str(uuid4()), project_id, name, 0 if data is None else 1, None, False)
         self.rows[table.id] = _Row(table, data)
         return table
 
-    def table(self, user: str | None, table_id: str) -> StoredTable:
+    def table(self, user: User | None, table_id: str) -> StoredTable:
         row = self._row(user, table_id)
         return StoredTable(self._view(row), row.data, row.data_key)
 
-    def tables(self, user: str | None, project_id: str) -> Sequence[Table]:
+    def tables(self, user: User | None, project_id: str) -> Sequence[Table]:
         self._project(user, project_id)
         rows = [row for row in self.rows.values() if row.table.project_id == project_id]
         return sorted(map(self._view, rows), key=lambda table: (table.name, table.id))
 
-    def replace_table(self, user: str | None, table_id: str, *, data: str, expected_version: int | None) -> Table:
+    def replace_table(self, user: User | None, table_id: str, *, data: str, expected_version: int | None) -> Table:
         row = self._row(user, table_id)
         if expected_version not in (None, row.table.version):
             raise Conflict(f"The table has version {row.table.version}, not {expected_version}")
@@ -158,19 +159,19 @@ class MemoryProjects:
         self._changed("TableUpdated", table_id, None)
         return self._view(row)
 
-    def rename_table(self, user: str | None, table_id: str, name: str) -> Table:
+    def rename_table(self, user: User | None, table_id: str, name: str) -> Table:
         row = self._row(user, table_id)
         row.table = replace(row.table, name=name)
         return self._view(row)
 
-    def delete_table(self, user: str | None, table_id: str) -> None:
+    def delete_table(self, user: User | None, table_id: str) -> None:
         row = self._row(user, table_id)
         for tool in [tool for tool in self.tools_by_id.values() if tool.table_id == table_id]:
             self._forget(tool.id)
         del self.rows[table_id]
         self.outbox.write("TableDeleted", row.table.project_id, table_id, None)
 
-    def begin_upload(self, user: str | None, table_id: str) -> PendingUpload:
+    def begin_upload(self, user: User | None, table_id: str) -> PendingUpload:
         row = self._row(user, table_id)
         row.upload += 1
         return PendingUpload(row.table.project_id, table_id, row.upload)
@@ -189,7 +190,7 @@ class MemoryProjects:
 
     def create_tool(
         self,
-        user: str | None,
+        user: User | None,
         table_id: str,
         *,
         json_path: str,
@@ -206,20 +207,20 @@ class MemoryProjects:
         self._changed("ToolCreated", table_id, made.id)
         return self.tools_by_id[made.id]
 
-    def tool(self, user: str | None, tool_id: str) -> Tool:
+    def tool(self, user: User | None, tool_id: str) -> Tool:
         found = self.tools_by_id.get(tool_id)
         if found is None or not self._sees(user, found.project_id):
             raise NotFound(f"There is no tool {tool_id}")
         return found
 
-    def tools(self, user: str | None, project_id: str) -> Sequence[Tool]:
+    def tools(self, user: User | None, project_id: str) -> Sequence[Tool]:
         self._project(user, project_id)
         found = [tool for tool in self.tools_by_id.values() if tool.project_id == project_id]
         return sorted(found, key=lambda tool: (tool.name, tool.id))
 
     def change_tool(
         self,
-        user: str | None,
+        user: User | None,
         tool_id: str,
         *,
         name: str | None = None,
@@ -242,17 +243,17 @@ class MemoryProjects:
             self._changed("ToolUpdated", old.table_id, tool_id)
         return self.tools_by_id[tool_id]
 
-    def reindex_tool(self, user: str | None, tool_id: str) -> Tool:
+    def reindex_tool(self, user: User | None, tool_id: str) -> Tool:
         self._changed("ToolUpdated", self.tool(user, tool_id).table_id, tool_id)
         return self.tools_by_id[tool_id]
 
-    def delete_tool(self, user: str | None, tool_id: str) -> None:
+    def delete_tool(self, user: User | None, tool_id: str) -> None:
         gone = self.tool(user, tool_id)
         self._forget(tool_id)
         self._changed("ToolDeleted", gone.table_id, tool_id)
 
     def create_endpoint(
-        self, user: str | None, project_id: str, *, name: str, key_hash: str, tools: Sequence[str]
+        self, user: User | None, project_id: str, *, name: str, key_hash: str, tools: Sequence[str]
     ) -> Endpoint:
         self._project(user, project_id)
         made = self.mcps.setdefault(id := str(uuid4()), _Mcp(Endpoint(id, project_id, name, "enabled", ()), key_hash))
@@ -264,15 +265,15 @@ class MemoryProjects:
             raise
         return self._shown(made)
 
-    def endpoint(self, user: str | None, mcp_id: str) -> Endpoint:
+    def endpoint(self, user: User | None, mcp_id: str) -> Endpoint:
         return self._shown(self._mcp(user, mcp_id))
 
-    def endpoints(self, user: str | None, project_id: str) -> Sequence[Endpoint]:
+    def endpoints(self, user: User | None, project_id: str) -> Sequence[Endpoint]:
         self._project(user, project_id)
         found = [self._shown(mcp) for mcp in self.mcps.values() if mcp.endpoint.project_id == project_id]
         return sorted(found, key=lambda endpoint: (endpoint.name, endpoint.id))
 
-    def bind(self, user: str | None, mcp_id: str, tool_id: str, *, status: Switch) -> Endpoint:
+    def bind(self, user: User | None, mcp_id: str, tool_id: str, *, status: Switch) -> Endpoint:
         mcp, tool = self._mcp(user, mcp_id), self.tool(user, tool_id)
         if tool.project_id != mcp.endpoint.project_id:
             raise NotFound(f"There is no tool {tool_id}")
@@ -281,26 +282,26 @@ class MemoryProjects:
         mcp.bindings[tool_id] = status
         return self._shown(mcp)
 
-    def unbind(self, user: str | None, mcp_id: str, tool_id: str) -> Endpoint:
+    def unbind(self, user: User | None, mcp_id: str, tool_id: str) -> Endpoint:
         mcp = self._mcp(user, mcp_id)
         if mcp.bindings.pop(tool_id, None) is None:
             raise NotFound(f"The tool {tool_id} is not bound to this endpoint")
         return self._shown(mcp)
 
-    def rotate(self, user: str | None, mcp_id: str, *, key_hash: str, overlap_seconds: int) -> Endpoint:
+    def rotate(self, user: User | None, mcp_id: str, *, key_hash: str, overlap_seconds: int) -> Endpoint:
         mcp = self._mcp(user, mcp_id)
         mcp.previous_hash, mcp.key_hash = mcp.key_hash, key_hash
         return self._shown(mcp)
 
     def change_endpoint(
-        self, user: str | None, mcp_id: str, *, name: str | None = None, status: Switch | None = None
+        self, user: User | None, mcp_id: str, *, name: str | None = None, status: Switch | None = None
     ) -> Endpoint:
         mcp = self._mcp(user, mcp_id)
         old = mcp.endpoint
         mcp.endpoint = replace(old, name=name or old.name, status=status or old.status)
         return self._shown(mcp)
 
-    def delete_endpoint(self, user: str | None, mcp_id: str) -> None:
+    def delete_endpoint(self, user: User | None, mcp_id: str) -> None:
         self._mcp(user, mcp_id)
         del self.mcps[mcp_id]
 
@@ -328,20 +329,20 @@ class MemoryProjects:
     def _taken(self, mcp: _Mcp, name: str, *, but: str) -> bool:
         return any(self.tools_by_id[id].name == name for id in mcp.bindings if id != but)
 
-    def _sees(self, user: str | None, project_id: str) -> bool:
-        return user is None or (project_id, user) in self.members
+    def _sees(self, user: User | None, project_id: str) -> bool:
+        return user is None or (project_id, user.id) in self.members
 
-    def _project(self, user: str | None, project_id: str) -> None:
+    def _project(self, user: User | None, project_id: str) -> None:
         if project_id not in self.by_id or not self._sees(user, project_id):
             raise NotFound(f"There is no project {project_id}")
 
-    def _row(self, user: str | None, table_id: str) -> _Row:
+    def _row(self, user: User | None, table_id: str) -> _Row:
         row = self.rows.get(table_id)
         if row is None or not self._sees(user, row.table.project_id):
             raise NotFound(f"There is no table {table_id}")
         return row
 
-    def _mcp(self, user: str | None, mcp_id: str) -> _Mcp:
+    def _mcp(self, user: User | None, mcp_id: str) -> _Mcp:
         mcp = self.mcps.get(mcp_id)
         if mcp is None or not self._sees(user, mcp.endpoint.project_id):
             raise NotFound(f"There is no endpoint {mcp_id}")
@@ -377,5 +378,5 @@ def services_of(records: MemoryProjects, bodies: MemoryBodies, bus: MemoryBus) -
         hear=HearOfChanges(records),
         send=SendEvents(records.outbox, bus),
         user_of=user_of,
-        hook_secret=lambda: HOOK_SECRET,
+        hook_secrets=lambda: (HOOK_SECRET,),
     )

@@ -95,9 +95,10 @@ class MemorySearch:
         missing = _missing(question.slots, rarity, having)
         if question.vector is None:
             return _Judge(question, self.calibration, rarity, missing, 0.0, 1.0)
-        same = [stored for stored in chunks if stored.space == question.fingerprint.space]
-        sample = sorted(same, key=lambda stored: stored.chunk.text_hash)[:SAMPLE]
-        cosines = [cosine(question.vector, stored.vector) for stored in sample]
+        space = question.fingerprint.space
+        same = [stored.vectors[space] for stored in chunks if space in stored.vectors]
+        sample = sorted(same, key=lambda one: one[0])[:SAMPLE]
+        cosines = [cosine(question.vector, vector) for _, vector in sample]
         prior, size = self.calibration, self.calibration.prior_size + len(cosines)
         mean = (sum(cosines) + prior.prior_size * prior.prior_mean) / size
         variance = pvariance(cosines, fmean(cosines)) if cosines else 0.0
@@ -166,8 +167,9 @@ class _Judge:
 
     def judged(self, stored: Stored) -> _Judged:
         near = None
-        if self.question.vector is not None and stored.space == self.question.fingerprint.space:
-            near = cosine(self.question.vector, stored.vector)
+        has = stored.vectors.get(self.question.fingerprint.space)
+        if self.question.vector is not None and has is not None:
+            near = cosine(self.question.vector, has[1])
         words, matched = self._coverage("word", stored.chunk.words.impacts)
         readings, _ = self._coverage("reading", stored.chunk.words.impacts)
         return _Judged(near, 0.0 if near is None else (near - self.mean) / self.spread, words, readings, matched)

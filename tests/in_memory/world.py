@@ -1,31 +1,50 @@
 """The whole product on in-memory adapters: what `bootstrap` is to the cloud."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
 
+from sakuin.domain.chunking import CHUNKER
+from sakuin.domain.index_settings import IndexSettings, named_index
 from sakuin.domain.page import DEFAULT_BOX_SELECTORS
+from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel
+from sakuin.domain.table_cut import TableCut
 from sakuin.entrypoints.material_messages import changes
-from sakuin.services.apply_page import ApplyPage
+from sakuin.services.apply_page import ApplyPage, IndexOfPages
 from sakuin.services.follow_bucket import FollowBucket, Followed
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.library import Library
 from sakuin.services.read_knowledge import ReadKnowledge
+from sakuin.services.reconcile import Reconcile
+from sakuin.services.reconcile_materials import ReconcileMaterials
+from sakuin.services.reconcile_tables import ReconcileTables
 from sakuin.services.search_knowledge import SearchKnowledge
 
 from tests.in_memory.bucket import MemoryBucket
-from tests.in_memory.embedder import FINGERPRINT, MemoryEmbedder
+from tests.in_memory.embedder import MODEL, MemoryEmbedder
 from tests.in_memory.index import MemoryIndex
+from tests.in_memory.indexes import MemoryIndexes
 from tests.in_memory.learns_model import MemoryLearnsModel
 from tests.in_memory.lexicon import MemoryLexicon
 from tests.in_memory.projects import MemoryBodies, MemoryBus, MemoryProjects
 from tests.in_memory.queue import MemoryQueue
+from tests.in_memory.reconciliation import MemoryLibraryRecords, MemoryWalks, NoTables
 from tests.in_memory.records import MemoryRecords
 from tests.in_memory.search import MemorySearch
 from tests.in_memory.secret import MemorySecret
+from tests.in_memory.work import MemoryDeadLetters, MemoryWork
+
+SETTINGS = IndexSettings(MODEL, RECIPE, ANALYZER, TableCut(), CHUNKER)
 
 
 @dataclass
 class World:
-    """Adapters that remember, and the services over them. `model` None means that no language model is asked."""
+    """Adapters that remember, and the services over them. `model` None means that no language model is asked.
+
+    `settings` are the deployed ones; `embedders` are those of other models than the first.
+    """
 
     model: MemoryLearnsModel | None = None
     prefix: str = ""
@@ -40,12 +59,42 @@ class World:
     bodies: MemoryBodies = field(default_factory=MemoryBodies)
     bus: MemoryBus = field(default_factory=MemoryBus)
     secret: MemorySecret = field(default_factory=MemorySecret)
+    work: MemoryWork = field(default_factory=MemoryWork)
+    dead_letters: MemoryDeadLetters = field(default_factory=MemoryDeadLetters)
     key_days: dict[str, str] = field(default_factory=dict)
+    walks: MemoryWalks = field(default_factory=MemoryWalks)
+
+    settings: IndexSettings = SETTINGS
+    embedders: dict[EmbeddingModel, MemoryEmbedder] = field(default_factory=dict)
+    indexes: MemoryIndexes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.indexes = MemoryIndexes(self.index)
+        self.library_records = MemoryLibraryRecords(self.index)
+
+    def embedder_of(self, model: EmbeddingModel) -> MemoryEmbedder:
+        """The embedder of a model."""
+        return self.embedder if model == MODEL else self.embedders.setdefault(model, MemoryEmbedder(model))
+
+    def pages_of_indexes(self) -> Sequence[IndexOfPages]:
+        """What pages are embedded for: as `bootstrap` has it."""
+        return [
+            IndexOfPages(each.settings.knowledge, self.embedder_of(each.settings.model), each.live)
+            for each in self.indexes.kept()
+            if each.settings.recipe == self.settings.recipe
+        ]
 
     @property
     def apply_page(self) -> ApplyPage:
-        learns = LearnsSources(self.bucket, self.index, self.model, self.prefix)
-        return ApplyPage(self.bucket, self.index, self.embedder, learns, FINGERPRINT, self.max_page_bytes)
+        return ApplyPage(
+            bucket=self.bucket,
+            index=self.index,
+            embedder=self.embedder,
+            learns=LearnsSources(self.bucket, self.index, self.model, self.prefix),
+            fingerprint=self.settings.knowledge,
+            max_page_bytes=self.max_page_bytes,
+            kept=self.pages_of_indexes,
+        )
 
     @property
     def follow(self) -> FollowBucket:
@@ -57,8 +106,15 @@ class World:
 
     @property
     def search(self) -> SearchKnowledge:
+        return self.search_of(None)
+
+    def search_of(self, name: str | None) -> SearchKnowledge:
+        """The search in an index by its name; None is the one that answers."""
+        kept = self.indexes.kept()
+        asked = named_index(kept, name).settings if kept else self.settings
+        embedder = self.embedder_of(asked.model)
         return SearchKnowledge(
-            MemorySearch(self.index), MemoryLexicon(self.index), self.embedder, FINGERPRINT, self.base_url
+            MemorySearch(self.index), MemoryLexicon(self.index), embedder, asked.knowledge, self.base_url
         )
 
     @property
@@ -73,10 +129,22 @@ class World:
             bucket=self.bucket,
             queue=self.queue,
             prefix=self.prefix,
-            fingerprint=FINGERPRINT.id,
+            fingerprint=self.settings.knowledge.id,
             max_page_bytes=self.max_page_bytes,
             box_selectors=self.box_selectors,
         )
+
+    @property
+    def reconcile(self) -> Reconcile:
+        return self.reconcile_with()
+
+    def reconcile_with(self, *, ticks: float = 0.0, bucket: Any = None) -> Reconcile:
+        """What reconciles, on a clock that goes on by so many seconds whenever it is read, or with another bucket."""
+        records, now = self.library_records, datetime(2026, 11, 22, tzinfo=UTC)
+        materials = ReconcileMaterials(bucket or self.bucket, records, self.queue, self.prefix, lambda: now)
+        nothing: Any = None
+        tables = ReconcileTables(NoTables(), nothing, nothing, nothing, lambda: "")
+        return Reconcile(materials, tables, self.walks, (tick * ticks for tick in count()).__next__)
 
     def put(self, key: str, body: bytes) -> str:
         """Uploads a file and follows everything that comes of it; gives the version."""

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,14 +113,21 @@ def eventually(look: Callable[[], Any]) -> Any:
 @pytest.fixture(scope="session")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     """`sakuin up` in a data folder of its own, on a free port, with the samples."""
-    data = tmp_path_factory.mktemp("stack")
-    log = (data / "up.log").open("w+")
-    command = [str(Path(sys.executable).parent / "sakuin"), "up", "--port", "0", "--data", str(data / "data")]
-    process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=REPOSITORY)  # noqa: S603
+    with started(tmp_path_factory.mktemp("stack")) as stack:
+        yield stack
+
+
+@contextmanager
+def started(folder: Path, *options: str) -> Iterator[Deployed]:
+    """A stack of a test's own, which runs while the block does; its data is in `folder / "data"`."""
+    data, log = folder / "data", folder / "up.log"
+    command = [str(Path(sys.executable).parent / "sakuin"), "up", "--port", "0", "--data", str(data), *options]
+    with log.open("w+") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=REPOSITORY)  # noqa: S603
     try:
-        _wait_until_ready(process, data / "up.log")
-        environment = _environment(data / "data" / "env")
-        yield Deployed({**environment, "SAKUIN_DATA_FOLDER": str(data / "data")}, _outputs(environment))
+        _wait_until_ready(process, log)
+        environment = _environment(data / "env")
+        yield Deployed({**environment, "SAKUIN_DATA_FOLDER": str(data)}, _outputs(environment))
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(30)

@@ -68,7 +68,13 @@ def the_formula_is_found(answer: Answer) -> None:
 
 
 def was_maintained(answer: Answer) -> None:
-    assert answer.keys() == {"sent", "restarted", "removed", "outdated"}
+    assert {"sent", "restarted", "removed", "resent", "buried"} <= answer.keys()
+    was_reconciled(answer)
+
+
+def was_reconciled(answer: Answer) -> None:
+    assert answer["differences"] >= 0
+    assert answer["goes_on"] is False
 
 
 def the_canary_arrived(answer: Answer) -> None:
@@ -81,12 +87,14 @@ RECORDED = (
     Recorded("api.status", "SakuinApi", wants_a_key),
     Recorded("embed_chunks.batch", "SakuinEmbedChunks", nothing_comes_back),
     Recorded("index_material.delete", "SakuinIndexMaterial", nothing_comes_back),
+    Recorded("index_material.look", "SakuinIndexMaterial", nothing_comes_back),
     Recorded("index_material.put", "SakuinIndexMaterial", nothing_comes_back),
     Recorded("index_material.reapply", "SakuinIndexMaterial", nothing_comes_back),
     Recorded("index_material.test_event", "SakuinIndexMaterial", nothing_comes_back),
     Recorded("index_tool.body", "SakuinIndexTool", nothing_comes_back),
     Recorded("index_tool.event", "SakuinIndexTool", nothing_comes_back),
     Recorded("maintain.canary", "SakuinMaintain", the_canary_arrived),
+    Recorded("maintain.reconcile", "SakuinMaintain", was_reconciled),
     Recorded("maintain.schedule", "SakuinMaintain", was_maintained),
     Recorded("mcp.list_tools", "SakuinMcp", wants_a_key),
     Recorded("mcp.search", "SakuinMcp", wants_a_key),

@@ -103,7 +103,8 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
         with edge(emulator):
             start(folder, programs, emulator)
             keys = api_keys_of(folder)
-            put_secret(emulator, SECRET, secret_value(keys, supabase_service_key="no", jwt_secret="no"))
+            nobody = {"supabase_service_key": "no", "supabase_publishable_key": "no", "jwt_secret": "no"}
+            put_secret(emulator, SECRET, secret_value(keys, **nobody))
             # Nobody answers there: what is deployed must start all the same.
             url = f"http://127.0.0.1:{free_port()}"
             yield Account(emulator, keys, folder, {"SecretName": SECRET, "SupabaseUrl": url})

@@ -161,3 +161,29 @@ def test_the_result_says_what_it_cost(world: World) -> None:
     assert done.result is not None
     assert done.result.applied == Applied("applied", 1)
     assert (done.result.chunks, done.result.embedded) == (3, 3)
+
+
+def test_a_chunk_that_cannot_be_embedded_fails_its_page_alone_with_its_anchor(world: World) -> None:
+    world.embedder.poisons = {"毒入り"}
+    world.put("b.html", a_page(BOXES | {"ex-1": "例題: 毒入りの文章。"}))
+    world.put("a.html", a_page(BOXES))
+    state = world.index.state("b")
+    assert state is not None
+    assert state.status == "failed"
+    assert (
+        state.error == "#ex-1 cannot be embedded: The embedding service refused the request with 400. Correct its text"
+    )
+    assert [stored.chunk.anchor for stored in world.index.chunks_of("a")] == list(BOXES)
+
+
+def test_the_last_good_version_answers_while_a_chunk_cannot_be_embedded(world: World) -> None:
+    world.put(KEY, a_page(BOXES))
+    world.embedder.poisons = {"毒入り"}
+    world.put(KEY, a_page({"rule-formula": "解の公式: 毒入りの文章。"}))
+    assert [stored.chunk.anchor for stored in world.index.chunks_of(MATERIAL)] == list(BOXES)
+
+
+def test_an_explanation_of_rare_characters_is_embedded_by_its_beginning(world: World) -> None:
+    world.embedder.longest = 8_192
+    world.put(KEY, a_page({"rule-rare": "漢字の表: " + "𠮷" * 5_000}))
+    assert [stored.chunk.anchor for stored in world.index.chunks_of(MATERIAL)] == ["rule-rare"]

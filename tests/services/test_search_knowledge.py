@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 from sakuin.domain.knowledge import Filters, Match
-from sakuin.errors import Invalid, NotFound, Unavailable
+from sakuin.errors import CircuitOpen, Invalid, Misconfigured, NotFound, SakuinError, Unavailable
+from sakuin.ports.embedding import Vector
 from sakuin.ports.knowledge import Question
 
 from tests.builders import a_page
@@ -111,10 +112,43 @@ def test_an_empty_library_has_no_answer_and_no_error() -> None:
     assert (answer.no_good_match, answer.results, answer.suggestions) == (True, (), ())
 
 
-def test_an_embedding_service_that_is_down_is_unavailable(world: World) -> None:
+def test_without_the_embedding_service_words_alone_answer_and_the_answer_says_so(world: World) -> None:
+    whole = world.search("解の公式")
+    assert whole.degraded is None
+    world.embedder.down = True
+    answer = world.search("解の公式")
+    assert answer.results[0].title == "解の公式"
+    assert answer.degraded is not None
+    assert "only words were compared" in answer.degraded
+    # What a leg did not say is not added: words alone are less evidence.
+    assert 0.5 <= answer.results[0].similarity <= whole.results[0].similarity
+
+
+def test_a_no_by_words_alone_says_that_it_may_be_wrong(world: World) -> None:
+    world.embedder.down = True
+    answer = world.search("ペンギンの飼い方")
+    assert answer.no_good_match
+    assert answer.degraded is not None
+    assert "may be there all the same" in answer.degraded
+
+
+@pytest.mark.parametrize("error", [Invalid, Misconfigured, CircuitOpen])
+def test_words_alone_answer_whatever_keeps_a_question_from_being_embedded(
+    world: World, error: type[SakuinError]
+) -> None:
+    class Refusing:
+        def query(self, text: str) -> Vector:
+            raise error("no")
+
+    answer = replace(world.search, embedder=Refusing())("解の公式")
+    assert (answer.results[0].title, answer.degraded is None) == ("解の公式", False)
+
+
+def test_who_asks_by_meaning_alone_hears_that_it_cannot_be(world: World) -> None:
     world.embedder.down = True
     with pytest.raises(Unavailable):
-        world.search("解の公式")
+        world.search.judged("解の公式", limit=3, legs="vectors")
+    assert world.search.judged("解の公式", limit=3, legs="words").degraded is None
 
 
 def test_the_excerpt_begins_with_the_sentence_that_was_asked_about(world: World) -> None:
@@ -138,12 +172,13 @@ def test_a_question_that_was_taken_as_it_stands_was_not_understood_as_another(wo
 
 
 def test_legs_and_rules_can_be_left_out_to_see_what_they_do(world: World) -> None:
-    _, both = world.search.judged("へいほうかんせい", limit=3)
-    asked, words = world.search.judged("へいほうかんせい", limit=3, legs="words", without={"rewriting"})
-    _, vectors = world.search.judged("平方完成", limit=3, legs="vectors", expected="二次方程式の解き方_教材#ex-1")
+    both = world.search.judged("へいほうかんせい", limit=3).matches
+    words = world.search.judged("へいほうかんせい", limit=3, legs="words", without={"rewriting"})
+    expected = "二次方程式の解き方_教材#ex-1"
+    vectors = world.search.judged("平方完成", limit=3, legs="vectors", expected=expected).matches
     assert both[0].cosine is not None
-    assert asked.text == "へいほうかんせい"
-    assert all(match.cosine is None for match in words)
+    assert words.understood.text == "へいほうかんせい"
+    assert all(match.cosine is None for match in words.matches)
     assert [match.words for match in vectors] == [0] * len(vectors)
     assert vectors[-1].anchor == "ex-1"
 

@@ -1,9 +1,14 @@
 """Another model or chunker builds its index beside the old one, and never searches the other's vectors."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import pytest
+from sakuin.adapters.supabase_indexes import SupabaseIndexes
 from sakuin.adapters.supabase_tables import SupabaseTableIndex
+from sakuin.domain.chunking import CHUNKER
+from sakuin.domain.index_settings import IndexSettings
+from sakuin.domain.recipe import ANALYZER, RECIPE
 from sakuin.domain.search_index_names import namespace
 from sakuin.domain.table_cut import TableCut
 from sakuin.domain.table_index import TableFingerprint
@@ -17,6 +22,8 @@ from tests.tables.conftest import FINGERPRINT, TableWorld, WatchedStore, long
 
 SMALLER = TableCut(chunk_size=400, overlap=50)
 OTHER = TableFingerprint(MODEL, SMALLER)
+FIRST_INDEX = IndexSettings(MODEL, RECIPE, ANALYZER, TableCut(), CHUNKER)
+OTHER_INDEX = replace(FIRST_INDEX, cut=SMALLER)
 REREAD = TableFingerprint(MODEL, TableCut(), analyzer="another/1")
 
 
@@ -57,25 +64,47 @@ class Rereading(Other):
         return set(self.store.ids(namespace(self.project, table, REREAD.id)))
 
 
-def test_a_changed_chunk_size_builds_beside_the_old_index_and_then_takes_its_place(world: TableWorld) -> None:
+@pytest.fixture
+def indexes(world: TableWorld) -> Iterator[SupabaseIndexes]:
+    """The deployment's indexes, the first of which answers; Tables of other tests are none of its own."""
+    world.sql("delete from project where id <> %s", world.project)
+    indexes = SupabaseIndexes(world.client)
+    indexes.keep(FIRST_INDEX)
+    yield indexes
+    world.sql("delete from search_index")
+
+
+def taken_over(indexes: SupabaseIndexes) -> None:
+    """The other index answers, and the first is given up."""
+    indexes.flip(OTHER_INDEX.id)
+    indexes.drop(FIRST_INDEX.id, seconds=0)
+
+
+def test_a_changed_chunk_size_builds_beside_the_old_index_and_then_takes_its_place(
+    world: TableWorld, indexes: SupabaseIndexes
+) -> None:
     assert world.index.suffix() == ""
     table = world.table({"a": long("二次方程式の解の公式")})
     tool = world.tool(table, "")
     world.settle()
     other = Other(world.client, world.store, project=world.project)
-    other.maintain()
-    assert world.status(tool)["state"] == "pending"
+    indexes.keep(OTHER_INDEX)
+    assert indexes.tables_to_build(OTHER.id, seconds=900, limit=9) == [(world.project, table)]
     other.queues.index(world.project, table)
     other.settle()
     assert world.status(tool)["state"] == "ready"
     old, new = namespace(world.project, table), namespace(world.project, table, OTHER.id)
+    other.maintain()
     assert set(world.store.namespaces(old)) == {old, new}
+    taken_over(indexes)
     other.maintain()
     assert list(world.store.namespaces(old)) == [new]
     assert world.index.work(table).whole == {}  # type: ignore[union-attr]
 
 
-def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_after_it(world: TableWorld) -> None:
+def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_after_it(
+    world: TableWorld, indexes: SupabaseIndexes
+) -> None:
     table = world.table({"a": long("二次方程式の解の公式")})
     world.tool(table, "")
     world.settle()
@@ -84,9 +113,12 @@ def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_afte
     (late,) = world.queues.asked
     other = Other(world.client, world.store, project=world.project)
 
+    indexes.keep(OTHER_INDEX)
+
     def replaced() -> None:
         other.queues.index(world.project, table)
         other.settle()
+        taken_over(indexes)
         other.maintain()
         assert world.rows(table) == {}
 
@@ -101,11 +133,12 @@ def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_afte
     assert list(world.store.namespaces(f"project_{world.project}")) == [namespace(world.project, table, OTHER.id)]
 
 
-def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld) -> None:
+def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld, indexes: SupabaseIndexes) -> None:
     table = world.table({"a": long("二次方程式の解の公式")})
     tool = world.tool(table, "")
     world.settle()
     other = Other(world.client, world.store, project=world.project)
+    indexes.keep(OTHER_INDEX)
     other.maintain()
     other.queues.index(world.project, table)
     other.deliver(other.queues.asked.pop(0))
@@ -113,31 +146,36 @@ def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld) -> N
     assert len(world.search(world.endpoint(tool), "説明").results) == 2
 
 
-def test_an_index_that_is_built_again_after_a_return_to_it_stays(world: TableWorld) -> None:
+def test_an_index_that_is_built_again_after_a_return_to_it_stays(world: TableWorld, indexes: SupabaseIndexes) -> None:
     table = world.table({"a": long("二次方程式の解の公式")})
     endpoint = world.endpoint(world.tool(table, ""))
     world.settle()
     other = Other(world.client, world.store, project=world.project)
+    indexes.keep(OTHER_INDEX)
     other.replace(table, {"a": long("一次関数の傾き")})
     other.settle()
+    taken_over(indexes)
     other.maintain()
     assert (other.index.abandoned(table), world.rows(table)) == ([namespace(world.project, table)], {})
+    indexes.keep(FIRST_INDEX)
     world.replace(table, {"a": long("三平方の定理と直角三角形")})
     world.settle()
+    indexes.flip(FIRST_INDEX.id)
+    indexes.drop(OTHER_INDEX.id, seconds=0)
     world.maintain()
     assert world.index.abandoned(table) == [namespace(world.project, table, OTHER.id)]
     world.maintain()
     assert world.found(endpoint) == {"/a"}
 
 
-def test_a_whole_index_is_wanted_anew_once_only(world: TableWorld) -> None:
+def test_a_table_is_asked_for_once_only_to_be_built(world: TableWorld, indexes: SupabaseIndexes) -> None:
     table = world.table({"a": long("一次関数の傾き")})
     world.tool(table, "")
     world.settle()
-    other = Other(world.client, world.store, project=world.project)
-    assert other.index.want_outdated() >= 1
-    assert other.index.want_outdated() == 0
-    assert FINGERPRINT.id != OTHER.id
+    indexes.keep(OTHER_INDEX)
+    assert indexes.tables_to_build(OTHER.id, seconds=900, limit=9) == [(world.project, table)]
+    assert indexes.tables_to_build(OTHER.id, seconds=900, limit=9) == []
+    assert indexes.tables_to_build(FINGERPRINT.id, seconds=0, limit=9) == []
 
 
 def test_another_analyzer_builds_its_index_beside_and_embeds_no_text_again(world: TableWorld) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from sakuin.domain.project_records import PendingUpload
 from sakuin.domain.table_cut import TableCut
 from sakuin.errors import NotFound
 
@@ -185,8 +186,9 @@ def test_a_body_in_the_bucket_is_indexed_as_one_in_the_database(world: TableWorl
     table = world.table({"a": "small"})
     tool = world.tool(table, "")
     upload = world.call("begin_upload", table=table, user=None)["upload"]
-    world.bodies.bodies["k"] = b'{"b": "%s"}' % TEXT.encode()
-    assert world.call("finish_upload", table=table, upload=upload, key="k", error=None)
+    key = PendingUpload(world.project, table, upload).key
+    world.bodies.bodies[key] = b'{"b": "%s"}' % TEXT.encode()
+    assert world.call("finish_upload", table=table, upload=upload, key=key, error=None)
     world.settle()
     assert world.found(world.endpoint(tool)) == {"/b"}
 
@@ -195,8 +197,9 @@ def test_a_body_that_cannot_be_read_is_said_on_the_tool(world: TableWorld) -> No
     table = world.table({"a": "small"})
     tool = world.tool(table, "")
     upload = world.call("begin_upload", table=table, user=None)["upload"]
-    world.bodies.bodies["k"] = b"{"
-    world.call("finish_upload", table=table, upload=upload, key="k", error=None)
+    key = PendingUpload(world.project, table, upload).key
+    world.bodies.bodies[key] = b"{"
+    world.call("finish_upload", table=table, upload=upload, key=key, error=None)
     world.settle()
     status = world.status(tool)
     assert status["state"] == "error"

@@ -7,6 +7,8 @@ SakuinError
 │   └── UnreadablePage   a page that cannot be indexed; it fails alone
 ├── Conflict         someone newer was here first: look again
 ├── Unavailable      an outside system did not answer: try again later
+│   └── CircuitOpen      it has failed so often that it is not asked for a while
+├── OverLimit        too much was asked for in too short a time: wait as long as it says
 ├── OverBudget       the day's budget is used up: tomorrow it works, until then the work waits
 └── Misconfigured    a setting is missing or wrong: says which, and where to set it
 """
@@ -37,7 +39,28 @@ class Conflict(SakuinError):
 
 
 class Unavailable(SakuinError):
-    """An outside system failed or was too slow; the same again may work."""
+    """An outside system failed or was too slow; the same again may work.
+
+    `vendor` is its name ("openai", "turbopuffer", "supabase", "s3", "sqs", …), if one is to blame.
+    `retry_after` are the seconds after which it wants to be asked again, if it said so.
+    """
+
+    def __init__(self, message: str = "", *, vendor: str | None = None, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.vendor = vendor
+        self.retry_after = retry_after
+
+
+class CircuitOpen(Unavailable):
+    """A vendor has failed so often that it was not asked; `retry_after` says when it will be."""
+
+
+class OverLimit(SakuinError):
+    """Too much was asked for in too short a time; the same works after `retry_after` seconds."""
+
+    def __init__(self, message: str = "", *, retry_after: float = 60.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class OverBudget(SakuinError):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sakuin.domain.limits import Limits
 from sakuin.domain.page import DEFAULT_BOX_SELECTORS
 from sakuin.domain.recipe import EmbeddingModel
 from sakuin.domain.table_cut import TableCut
@@ -19,6 +20,7 @@ class Settings:
     `tables_bucket` and `event_bus_name` are missed only by a function that uses them (`configured`).
     `table_cut` says which strings of Tables are large, and how large their chunks are.
     Indexing waits for the next day once `embedding_daily_tokens` are embedded; 0 is no limit.
+    `flip_when_built`: another index answers as soon as it is whole; else its keepers flip to it.
     """
 
     bucket: str
@@ -37,10 +39,15 @@ class Settings:
     event_bus_name: str = ""
     tool_queue_url: str = ""
     embed_queue_url: str = ""
+    material_dead_letters_url: str = ""
+    tool_dead_letters_url: str = ""
+    embed_dead_letters_url: str = ""
     turbopuffer_base_url: str = ""
     table_cut: TableCut = field(default_factory=TableCut)
     embedding_daily_tokens: int = 0
     embedding_usd_per_million_tokens: float = 0.02
+    flip_when_built: bool = False
+    limits: Limits = field(default_factory=Limits)
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Settings":
@@ -67,6 +74,9 @@ class Settings:
             event_bus_name=environ.get("EVENT_BUS_NAME", "").strip(),
             tool_queue_url=environ.get("TOOL_QUEUE_URL", "").strip(),
             embed_queue_url=environ.get("EMBED_QUEUE_URL", "").strip(),
+            material_dead_letters_url=environ.get("MATERIAL_DEAD_LETTERS_URL", "").strip(),
+            tool_dead_letters_url=environ.get("TOOL_DEAD_LETTERS_URL", "").strip(),
+            embed_dead_letters_url=environ.get("EMBED_DEAD_LETTERS_URL", "").strip(),
             turbopuffer_base_url=environ.get("TURBOPUFFER_BASE_URL", "").strip(),
             table_cut=TableCut(
                 threshold=_number(environ, "CHUNK_THRESHOLD_CHARS", 1000),
@@ -76,6 +86,22 @@ class Settings:
             box_selectors=_selectors(environ.get("BOX_SELECTORS", "")),
             embedding_daily_tokens=_number(environ, "EMBEDDING_DAILY_TOKENS", 0),
             embedding_usd_per_million_tokens=_price(environ, "EMBEDDING_USD_PER_MILLION_TOKENS", 0.02),
+            flip_when_built=environ.get("FLIP_WHEN_BUILT", "").strip() == "true",
+            limits=Limits(
+                page_explanations=_number(environ, "MAX_PAGE_EXPLANATIONS", 2_000),
+                table_bytes=_number(environ, "MAX_TABLE_BYTES", 100_000_000),
+                table_strings=_number(environ, "MAX_TABLE_STRINGS", 200_000),
+                table_chunks=_number(environ, "MAX_TABLE_CHUNKS", 1_000_000),
+                string_chars=_number(environ, "MAX_STRING_CHARS", 5_000_000),
+                projects=_number(environ, "MAX_PROJECTS", 100),
+                tables=_number(environ, "MAX_TABLES", 1_000),
+                tools=_number(environ, "MAX_TOOLS", 1_000),
+                endpoints=_number(environ, "MAX_ENDPOINTS", 1_000),
+                endpoint_tools=_number(environ, "MAX_ENDPOINT_TOOLS", 100),
+                mcp_request_bytes=_number(environ, "MAX_MCP_REQUEST_BYTES", 1_000_000),
+                api_request_bytes=_number(environ, "MAX_API_REQUEST_BYTES", 6_000_000),
+                queries_per_minute=_number(environ, "QUERIES_PER_MINUTE", 3_000),
+            ),
         )
 
 
@@ -89,15 +115,41 @@ class Secrets:
     knowledge_key_hashes: tuple[str, ...] = field(repr=False)
     admin_key_hashes: tuple[str, ...] = field(repr=False)
     supabase_jwt_secret: str = field(repr=False, default="")
+    supabase_publishable_key: str = field(repr=False, default="")
     hook_secret: str = field(repr=False, default="")
     turbopuffer_api_key: str = field(repr=False, default="")
+    previous_key_peppers: tuple[str, ...] = field(repr=False, default=())
+    previous_jwt_secrets: tuple[str, ...] = field(repr=False, default=())
+    previous_hook_secrets: tuple[str, ...] = field(repr=False, default=())
+
+    @property
+    def confidential(self) -> tuple[str, ...]:
+        """All of it that must never be shown; hashes of keys open nothing, and the publishable key is no secret."""
+        single = self.supabase_service_key, self.openai_api_key, self.turbopuffer_api_key
+        return tuple(filter(None, (*single, *self.key_peppers, *self.jwt_secrets, *self.hook_secrets)))
+
+    @property
+    def key_peppers(self) -> tuple[str, ...]:
+        """What keys may be hashed with, the present pepper first."""
+        return (self.key_pepper, *self.previous_key_peppers)
+
+    @property
+    def jwt_secrets(self) -> tuple[str, ...]:
+        """What users' tokens may be signed with; none where Supabase signs with keys alone."""
+        return tuple(filter(None, (self.supabase_jwt_secret, *self.previous_jwt_secrets)))
+
+    @property
+    def hook_secrets(self) -> tuple[str, ...]:
+        """What a webhook may send along; none where no webhook is let in."""
+        return tuple(filter(None, (self.hook_secret, *self.previous_hook_secrets)))
 
     @classmethod
     def read(cls, secret: Mapping[str, object], name: str) -> "Secrets":
         """The secret's JSON object; a missing member raises `Misconfigured` and shows no value.
 
-        Without `supabase_jwt_secret` tokens are verified by Supabase's public keys alone, without `hook_secret`
-        no webhook is let in.
+        Without `supabase_jwt_secret` tokens are verified by Supabase's public keys alone, without
+        `supabase_publishable_key` no user is let in, without `hook_secret` no webhook. The lists of previous ones are
+        there while one is replaced.
         """
         return cls(
             supabase_service_key=_secret(secret, "supabase_service_key", name),
@@ -106,8 +158,12 @@ class Secrets:
             knowledge_key_hashes=_hashes(secret, "knowledge_key_hashes", name),
             admin_key_hashes=_hashes(secret, "admin_key_hashes", name),
             supabase_jwt_secret=str(secret.get("supabase_jwt_secret") or ""),
+            supabase_publishable_key=str(secret.get("supabase_publishable_key") or ""),
             hook_secret=str(secret.get("hook_secret") or ""),
             turbopuffer_api_key=str(secret.get("turbopuffer_api_key") or ""),
+            previous_key_peppers=_previous(secret, "previous_key_peppers", name),
+            previous_jwt_secrets=_previous(secret, "previous_jwt_secrets", name),
+            previous_hook_secrets=_previous(secret, "previous_hook_secrets", name),
         )
 
 
@@ -163,6 +219,14 @@ def _hashes(secret: Mapping[str, object], member: str, name: str) -> tuple[str, 
     raise Misconfigured(f"The secret {name} has no member {member!r}: put it into its JSON object, as a list of hashes")
 
 
+def _previous(secret: Mapping[str, object], member: str, name: str) -> tuple[str, ...]:
+    value = secret.get(member, [])
+    # An empty one would be anybody's.
+    if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
+        return tuple(value)
+    raise Misconfigured(f"The secret {name} has a member {member!r} that is no list of strings: correct it")
+
+
 @dataclass(frozen=True, slots=True)
 class DeskSettings:
     """How the commands reach a deployment; what is empty is missed only by the command that needs it.
@@ -177,6 +241,7 @@ class DeskSettings:
     bucket: str
     material_prefix: str
     secret: str
+    stack: str
     project: str
     tools_mcp_url: str
     tools_api_key: str = field(repr=False)
@@ -199,6 +264,7 @@ class DeskSettings:
             bucket=environ.get("SAKUIN_BUCKET", "").strip(),
             material_prefix=_folder(environ.get("SAKUIN_MATERIAL_PREFIX", "")),
             secret=environ.get("SAKUIN_SECRET", "").strip(),
+            stack=environ.get("SAKUIN_STACK", "").strip(),
             project=environ.get("SAKUIN_PROJECT", "").strip(),
             tools_mcp_url=environ.get("SAKUIN_TOOLS_MCP_URL", "").strip(),
             tools_api_key=environ.get("SAKUIN_TOOLS_API_KEY", "").strip(),

@@ -8,9 +8,9 @@ from botocore.exceptions import BotoCoreError
 
 from sakuin.errors import Misconfigured
 
-_CONFIG = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard", "max_attempts": 3})
+CONFIG = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard", "max_attempts": 3})
 # Presigned URLs of version 2 are refused by newer regions and bind no header.
-_SIGNED = _CONFIG.merge(Config(signature_version="s3v4"))
+_SIGNED = CONFIG.merge(Config(signature_version="s3v4"))
 
 
 def client(service: str, *, endpoint_url: str | None = None, **session: Any) -> Any:
@@ -18,6 +18,6 @@ def client(service: str, *, endpoint_url: str | None = None, **session: Any) -> 
     try:
         # Its type has an overload for each of four hundred services.
         opened: Any = boto3.Session(**session)
-        return opened.client(service, endpoint_url=endpoint_url, config=_SIGNED if service == "s3" else _CONFIG)
+        return opened.client(service, endpoint_url=endpoint_url, config=_SIGNED if service == "s3" else CONFIG)
     except (BotoCoreError, ValueError) as error:
         raise Misconfigured(f"The AWS settings cannot be used: {error}. Correct the AWS_ variables") from error

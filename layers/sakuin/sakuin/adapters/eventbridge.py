@@ -29,7 +29,7 @@ class EventBridgeBus:
             try:
                 answer = self.client.put_events(Entries=[self._entry(event) for event in some])
             except (ClientError, BotoCoreError) as error:
-                raise Unavailable("EventBridge did not take the events") from error
+                raise Unavailable("EventBridge did not take the events", vendor="eventbridge") from error
             # Each entry is taken or refused by itself; the answer has them in the request's order.
             entries = answer.get("Entries", ())
             taken |= {event.id for event, said in zip(some, entries, strict=False) if not said.get("ErrorCode")}

@@ -1,67 +1,58 @@
 """Embeddings over OpenAI's API."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
-from openai import APIConnectionError, APIStatusError, OpenAI
+from openai import APIConnectionError, APIStatusError, OpenAI, OpenAIError
 
+from sakuin.adapters.asking import Ask, patient
+from sakuin.adapters.openai_answers import NO_ANSWER, NOT_UNDERSTOOD, VENDOR, in_order, refusal
+from sakuin.domain.embedding_requests import requests
 from sakuin.domain.recipe import EmbeddingModel
 from sakuin.errors import Invalid, Unavailable
 from sakuin.ports.embedding import Vector
 
-# OpenAI takes at most 2,048 texts and 300,000 tokens a request; a Japanese character is about one token. Less is
-# asked for at once, so that a slow endpoint answers before the request is given up and asked for again.
-_MAX_TEXTS = 64
-_MAX_CHARACTERS = 40_000
-_RETRIED = {408, 409, 429}
-
 
 @dataclass(frozen=True, slots=True)
 class OpenAIEmbedder:
-    """An `Embedder`. The client retries with backoff and jitter and honours Retry-After.
+    """An `Embedder`. `used` is told how many tokens each answer cost.
 
-    `used` is told how many tokens each answer cost.
+    The client's own retries are left out: they know no budget, and sleep for up to two minutes inside a function.
     """
 
     client: OpenAI
     model: EmbeddingModel
     used: Callable[[int], None] = lambda _tokens: None
+    ask: Ask = field(default_factory=lambda: patient(tries=3))
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
         vectors: list[Vector] = []
-        for batch in _batches([self.model.passage_prefix + text for text in texts]):
-            vectors += self._embed(batch)
+        for request in requests([self.model.passage_prefix + text for text in texts]):
+            vectors += self._embed(request)
         return vectors
 
     def query(self, text: str) -> Vector:
         return self._embed([self.model.query_prefix + text])[0]
 
     def _embed(self, texts: list[str]) -> list[Vector]:
+        return self.ask(lambda: self._answered(texts))
+
+    def _answered(self, texts: list[str]) -> list[Vector]:
         try:
-            answer = self.client.embeddings.create(model=self.model.name, input=texts, dimensions=self.model.dimensions)
+            answer = self.client.with_options(max_retries=0).embeddings.create(
+                model=self.model.name, input=texts, dimensions=self.model.dimensions
+            )
+            # What was paid for is counted, whatever the vectors are worth.
+            if tokens := getattr(answer.usage, "total_tokens", None):
+                self.used(int(tokens))
+            items = [(item.index, item.embedding) for item in answer.data]
+            return in_order(items, texts=len(texts), dimensions=self.model.dimensions)
         except APIConnectionError as error:
-            raise Unavailable("The embedding service did not answer") from error
+            raise Unavailable(NO_ANSWER, vendor=VENDOR) from error
         except APIStatusError as error:
-            if error.status_code in _RETRIED or error.status_code >= 500:
-                raise Unavailable(f"The embedding service answered {error.status_code}") from error
-            raise Invalid(f"The embedding service refused the request with {error.status_code}") from error
-        if tokens := getattr(answer.usage, "total_tokens", 0):
-            self.used(tokens)
-        # The SDK does not sort the answer.
-        vectors: list[Vector] = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
-        if len(vectors) != len(texts) or any(len(vector) != self.model.dimensions for vector in vectors):
-            raise Unavailable(f"The embedding service did not give {len(texts)} vectors of {self.model.dimensions}")
-        return vectors
-
-
-def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    characters = 0
-    for text in texts:
-        if batch and (len(batch) == _MAX_TEXTS or characters + len(text) > _MAX_CHARACTERS):
-            yield batch
-            batch, characters = [], 0
-        batch.append(text)
-        characters += len(text)
-    if batch:
-        yield batch
+            raise refusal(error.status_code, error.response.headers) from error
+        except UnicodeEncodeError as error:
+            raise Invalid("The text is no Unicode: it holds half a character") from error
+        except (OpenAIError, ValueError, TypeError, AttributeError) as error:
+            # A proxy's page, half an answer, an error with a status of 200.
+            raise Unavailable(NOT_UNDERSTOOD, vendor=VENDOR) from error

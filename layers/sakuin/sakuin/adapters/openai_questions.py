@@ -2,31 +2,35 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 
 import httpx
 
+from sakuin.adapters.asking import Ask, hurried
+from sakuin.adapters.openai_answers import NO_ANSWER, NOT_UNDERSTOOD, VENDOR, in_order, refusal
 from sakuin.domain.recipe import EmbeddingModel
-from sakuin.errors import Invalid, Unavailable
+from sakuin.errors import Unavailable
 from sakuin.ports.embedding import Vector
 
-# An agent waits, and API Gateway waits 30 s at most: all tries together take less.
-_TIMEOUT = httpx.Timeout(8.0, connect=3.0)
-_TRIES = 2
-_PAUSE_SECONDS = 0.3
-_LONGEST_PAUSE_SECONDS = 2.0
-_RETRIED = {408, 409, 429}
+# An agent waits, and words alone answer too: all tries together, with their pauses, take no longer.
+_SECONDS = 5.0
+_CONNECT_SECONDS = 2.0
+# Too little to be answered in.
+_LEAST_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAIQuestions:
-    """A `QuestionEmbedder`. It asks twice, and honours a short Retry-After; `used` is told each answer's tokens."""
+    """A `QuestionEmbedder` that gives up after `seconds`. `used` is told each answer's tokens."""
 
     session: httpx.Client
     model: EmbeddingModel
     used: Callable[[int], None] = lambda _tokens: None
+    ask: Ask = field(default_factory=lambda: hurried(tries=2))
+    seconds: float = _SECONDS
+    clock: Callable[[], float] = time.monotonic
 
     def query(self, text: str) -> Vector:
         asked = {
@@ -35,50 +39,40 @@ class OpenAIQuestions:
             "dimensions": self.model.dimensions,
             "encoding_format": "float",
         }
-        answer = self._answered(json.dumps(asked))
-        try:
-            said = answer.json()
-            vector = [float(number) for number in said["data"][0]["embedding"]]
-            tokens = int(said.get("usage", {}).get("total_tokens", 0))
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise Unavailable("The embedding service's answer was not understood") from error
-        if tokens:
-            self.used(tokens)
-        if len(vector) != self.model.dimensions:
-            raise Unavailable(f"The embedding service did not give a vector of {self.model.dimensions}")
-        return vector
+        return self.ask(partial(self._answered, json.dumps(asked), self.clock() + self.seconds))
 
-    def _answered(self, asked: str) -> httpx.Response:
-        for more in reversed(range(_TRIES)):
-            try:
-                answer = self.session.post("/embeddings", content=asked)
-            except httpx.HTTPError as error:
-                if not more:
-                    raise Unavailable("The embedding service did not answer") from error
-                time.sleep(_PAUSE_SECONDS)
-                continue
-            if answer.is_success:
-                return answer
-            if answer.status_code not in _RETRIED and answer.status_code < 500:
-                raise Invalid(f"The embedding service refused the request with {answer.status_code}")
-            if more:
-                time.sleep(_pause(answer.headers))
-        raise Unavailable(f"The embedding service answered {answer.status_code}")
+    def _answered(self, asked: str, deadline: float) -> Vector:
+        try:
+            said = json.loads(self._body(asked, deadline))
+            if tokens := int(said.get("usage", {}).get("total_tokens", 0)):
+                self.used(tokens)
+            items = [(item["index"], [float(number) for number in item["embedding"]]) for item in said["data"]]
+            return in_order(items, texts=1, dimensions=self.model.dimensions)[0]
+        except httpx.HTTPError as error:
+            raise Unavailable(NO_ANSWER, vendor=VENDOR) from error
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise Unavailable(NOT_UNDERSTOOD, vendor=VENDOR) from error
+
+    def _body(self, asked: str, deadline: float) -> bytes:
+        """The body of a good answer that is whole before the deadline."""
+        with self.session.stream("POST", "/embeddings", content=asked, timeout=self._timeout(deadline)) as answer:
+            if not answer.is_success:
+                raise refusal(answer.status_code, answer.headers)
+            parts = []
+            for part in answer.iter_bytes():
+                parts.append(part)
+                # The client's own timeout begins anew with every byte.
+                self._timeout(deadline)
+            return b"".join(parts)
+
+    def _timeout(self, deadline: float) -> httpx.Timeout:
+        left = deadline - self.clock()
+        if left < _LEAST_SECONDS:
+            raise Unavailable(f"The embedding service took longer than {self.seconds:g} seconds", vendor=VENDOR)
+        return httpx.Timeout(left, connect=min(_CONNECT_SECONDS, left))
 
 
 def connected(base_url: str, key: str) -> httpx.Client:
     """A session with OpenAI, or with what speaks its API; it connects with the first request."""
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    return httpx.Client(base_url=base_url, headers=headers, timeout=_TIMEOUT)
-
-
-def _pause(headers: Mapping[str, Any]) -> float:
-    """The seconds that the service asks for, in either of its two headers, if they are few."""
-    try:
-        asked = float(headers.get("retry-after-ms", "")) / 1000
-    except ValueError:
-        try:
-            asked = float(headers.get("retry-after", ""))
-        except ValueError:
-            asked = _PAUSE_SECONDS
-    return min(max(asked, 0.0), _LONGEST_PAUSE_SECONDS)
+    return httpx.Client(base_url=base_url, headers=headers, timeout=_SECONDS)

@@ -8,6 +8,7 @@ import httpx
 
 from sakuin.domain.material_version import Receipt
 from sakuin.domain.validation import Finding, IndexedChunk, IndexedMaterial
+from sakuin.domain.work import WorkRow
 from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, Unavailable
 from sakuin.ports.desk import LibraryCounts, MaterialRecord
 
@@ -149,6 +150,7 @@ def _record(item: Mapping[str, Any]) -> MaterialRecord:
         chunks_count=item["chunks_count"],
         indexed_version_id=item["indexed_version_id"],
         indexed_at=item["indexed_at"],
+        work=[WorkRow(**row) for row in item["work"]],
     )
 
 

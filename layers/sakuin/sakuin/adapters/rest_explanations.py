@@ -31,6 +31,7 @@ class RestExplanations:
         filters: Mapping[str, str] | None = None,
         legs: str = "both",
         without: Sequence[str] = (),
+        index: str | None = None,
     ) -> Mapping[str, Any]:
         if tool is not None and not self.mcp_id:
             raise Misconfigured(
@@ -46,6 +47,8 @@ class RestExplanations:
             "legs": legs,
             "without": list(without),
         }
+        if index is not None:
+            body["index"] = index
         if tool is not None:
             body |= {"tool": tool, "mcp_id": self.mcp_id}
         said: Mapping[str, Any] = answered(self.client, self.client.build_request("POST", "/v1/explain", json=body))

@@ -20,13 +20,20 @@ class S3TableBodies:
     bucket: str
 
     def presigned_put(self, key: str, *, seconds: int, size: int) -> UploadTarget:
-        # Both headers are signed: another length or type is refused by S3 itself.
-        wanted = {"Bucket": self.bucket, "Key": key, "ContentType": _TYPE, "ContentLength": size}
+        # All three headers are signed: S3 itself refuses another length or type, and a second body in place of the
+        # first, which may be the Table's by then.
+        wanted = {
+            "Bucket": self.bucket,
+            "Key": key,
+            "ContentType": _TYPE,
+            "ContentLength": size,
+            "IfNoneMatch": "*",
+        }
         try:
             url = self.client.generate_presigned_url("put_object", Params=wanted, ExpiresIn=seconds)
         except BotoCoreError as error:
-            raise Unavailable("An upload address could not be signed") from error
-        return UploadTarget(str(url), {"Content-Type": _TYPE, "Content-Length": str(size)})
+            raise Unavailable("An upload address could not be signed", vendor="s3") from error
+        return UploadTarget(str(url), {"Content-Type": _TYPE, "Content-Length": str(size), "If-None-Match": "*"})
 
     def read(self, key: str, *, max_bytes: int) -> bytes:
         with translated(key):

@@ -8,6 +8,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from sakuin.domain.work import WORK_ATTRIBUTE
 from sakuin.errors import Unavailable
 
 
@@ -26,16 +27,25 @@ class SqsWorkQueue:
             with translated():
                 self.client.send_message(QueueUrl=self.queue_url, MessageBody=body, DelaySeconds=delay_seconds)
 
+    def look(self, keys: Collection[str], *, reason: str) -> None:
+        for key in sorted(keys):
+            body = json.dumps({"look": {"key": key, "reason": reason}}, ensure_ascii=False)
+            with translated():
+                self.client.send_message(QueueUrl=self.queue_url, MessageBody=body)
+
     def postpone(self, receipt_handle: str, *, seconds: int) -> None:
         with translated():
             self.client.change_message_visibility(
                 QueueUrl=self.queue_url, ReceiptHandle=receipt_handle, VisibilityTimeout=seconds
             )
 
-    def send_again(self, body: str, *, delay_seconds: int) -> None:
-        """Another message that says the same, without the tries that the first one had."""
+    def send_again(self, body: str, *, work_id: str, delay_seconds: int) -> None:
+        """A copy of a message, without the tries that the first one had."""
+        attributes = {WORK_ATTRIBUTE: {"DataType": "String", "StringValue": work_id}}
         with translated():
-            self.client.send_message(QueueUrl=self.queue_url, MessageBody=body, DelaySeconds=delay_seconds)
+            self.client.send_message(
+                QueueUrl=self.queue_url, MessageBody=body, DelaySeconds=delay_seconds, MessageAttributes=attributes
+            )
 
 
 @contextmanager
@@ -44,4 +54,4 @@ def translated() -> Iterator[None]:
     try:
         yield
     except (ClientError, BotoCoreError) as error:
-        raise Unavailable("SQS did not take the request") from error
+        raise Unavailable("SQS did not take the request", vendor="sqs") from error

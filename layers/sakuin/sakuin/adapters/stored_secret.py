@@ -48,7 +48,9 @@ class SecretsManagerSecret:
         except ClientError as error:
             raise self._ours(error) from error
         except BotoCoreError as error:
-            raise Unavailable(f"Secrets Manager cannot be asked: {error}. Are the AWS_ variables right?") from error
+            raise Unavailable(
+                f"Secrets Manager cannot be asked: {error}. Are the AWS_ variables right?", vendor="secrets"
+            ) from error
 
     def _ours(self, error: ClientError) -> SakuinError:
         code = error.response["Error"]["Code"]
@@ -60,4 +62,4 @@ class SecretsManagerSecret:
         ):
             return Conflict(f"Somebody else changed the secret {self._name} just now. Run the command again")
         # Its message names the action and who asked, never a value.
-        return Unavailable(f"Secrets Manager refused: {error}")
+        return Unavailable(f"Secrets Manager refused: {error}", vendor="secrets")

@@ -11,7 +11,7 @@ from sakuin.domain.knowledge import KnowledgeChunk
 from sakuin.domain.language.indexed_words import IndexedWords
 from sakuin.domain.language.notation import canonical
 from sakuin.domain.material_version import Applied, MaterialState, Outcome, Source
-from sakuin.domain.recipe import Fingerprint
+from sakuin.domain.recipe import ANALYZER, Fingerprint
 from sakuin.ports.embedding import Vector
 
 _VECTORS_A_REQUEST = 100
@@ -29,16 +29,7 @@ class SupabaseIndex:
     client: Client
 
     def remember(self, fingerprint: Fingerprint) -> None:
-        row = {
-            "fingerprint": fingerprint.id,
-            "model": fingerprint.model.name,
-            "dimensions": fingerprint.model.dimensions,
-            "query_prefix": fingerprint.model.query_prefix,
-            "passage_prefix": fingerprint.model.passage_prefix,
-            "recipe": fingerprint.recipe,
-            "analyzer": fingerprint.analyzer,
-        }
-        call(self.client, "remember_fingerprint", {"p_fingerprint": row})
+        call(self.client, "remember_fingerprint", {"p_fingerprint": fingerprint_row(fingerprint)})
 
     def state(self, material: str) -> MaterialState | None:
         rows = answer(self.client.table("material").select("*").eq("material", material))
@@ -65,22 +56,32 @@ class SupabaseIndex:
         *,
         fingerprint: str,
         expected_generation: int | None,
+        current: bool = False,
     ) -> Applied:
+        rows = [_row(chunk) for chunk in chunks]
         return self._apply(
-            material,
-            source,
-            p_chunks=[_row(chunk) for chunk in chunks],
-            p_fingerprint=fingerprint,
-            p_expected_generation=expected_generation,
+            material, source, expected_generation, current=current, p_chunks=rows, p_fingerprint=fingerprint
         )
 
-    def fail(self, material: str, source: Source, reason: str) -> Applied:
-        return self._apply(material, source, p_error=reason)
+    def fail(
+        self,
+        material: str,
+        source: Source,
+        reason: str,
+        *,
+        expected_generation: int | None = None,
+        current: bool = False,
+    ) -> Applied:
+        return self._apply(material, source, expected_generation, current=current, p_error=reason)
 
-    def delete(self, material: str, source: Source) -> Applied:
-        return self._apply(material, source, p_deleted=True)
+    def delete(
+        self, material: str, source: Source, *, expected_generation: int | None = None, current: bool = False
+    ) -> Applied:
+        return self._apply(material, source, expected_generation, current=current, p_deleted=True)
 
-    def _apply(self, material: str, source: Source | None, **parts: Any) -> Applied:
+    def _apply(
+        self, material: str, source: Source | None, expected_generation: int | None, *, current: bool, **parts: Any
+    ) -> Applied:
         arguments = {
             "p_material": material,
             "p_source": asdict(source) if source else None,
@@ -88,9 +89,9 @@ class SupabaseIndex:
             "p_error": None,
             "p_chunks": None,
             "p_fingerprint": None,
-            "p_expected_generation": None,
+            "p_expected_generation": expected_generation,
         }
-        done = call(self.client, "apply_material", arguments | parts)
+        done = call(self.client, "apply_current" if current else "apply_material", arguments | parts)
         successor = done.get("successor")
         return Applied(
             outcome=done["outcome"],
@@ -101,10 +102,31 @@ class SupabaseIndex:
     def leave_receipt(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
         call(self.client, "write_receipt", {"p_source": asdict(source), "p_outcome": outcome, "p_reason": reason})
 
-    def keep_synonyms(self, source: Source, groups: Sequence[Sequence[str]]) -> Outcome:
+    def keep_synonyms(
+        self,
+        source: Source,
+        groups: Sequence[Sequence[str]],
+        *,
+        expected_generation: int | None = None,
+        current: bool = False,
+    ) -> Outcome:
         rows = [{"phrases": list(group), "plain": [canonical(phrase) for phrase in group]} for group in groups]
-        outcome: Outcome = call(self.client, "keep_synonyms", {"p_source": asdict(source), "p_groups": rows})
+        arguments = {
+            "p_source": asdict(source),
+            "p_groups": rows,
+            "p_analyzer": ANALYZER,
+            "p_current": current,
+            "p_expected_generation": expected_generation,
+        }
+        outcome: Outcome = call(self.client, "keep_synonyms", arguments)
         return outcome
+
+    def synonyms_generation(self, key: str) -> int | None:
+        rows = answer(self.client.table("site_synonyms").select("generation").eq("key", key))
+        return int(rows[0]["generation"]) if rows else None
+
+    def followed(self, key: str, version_id: str | None) -> None:
+        answer(self.client.table("followed_file").upsert({"key": key, "version_id": version_id, "at": "now"}))
 
     def cached_learns(self, cache_key: str) -> Mapping[str, tuple[str, ...]] | None:
         rows = answer(self.client.table("learns_cache").select("learns").eq("cache_key", cache_key))
@@ -119,6 +141,20 @@ class SupabaseIndex:
 
     def materials_built_otherwise(self, fingerprint: str) -> Sequence[str]:
         return list(call(self.client, "materials_built_otherwise", {"p_fingerprint": fingerprint}))
+
+
+def fingerprint_row(fingerprint: Fingerprint) -> dict[str, Any]:
+    """A fingerprint as a row of `index_fingerprint`."""
+    model = fingerprint.model
+    return {
+        "fingerprint": fingerprint.id,
+        "model": model.name,
+        "dimensions": model.dimensions,
+        "query_prefix": model.query_prefix,
+        "passage_prefix": model.passage_prefix,
+        "recipe": fingerprint.recipe,
+        "analyzer": fingerprint.analyzer,
+    }
 
 
 def material_state(row: Mapping[str, Any]) -> MaterialState:

@@ -18,7 +18,3 @@ class SupabaseLedger:
 
     def add(self, tokens: int) -> None:
         call(self.client, "add_embedding_tokens", {"p_tokens": tokens})
-
-    def say_waits(self, table_id: str, reason: str) -> None:
-        """Says on the tools of a Table that its index waits for the next day."""
-        call(self.client, "indexing_waits", {"p_table": table_id, "p_reason": reason})

@@ -47,7 +47,8 @@ class SupabaseTableIndex:
         )
 
     def started(self, table_id: str, generation: int) -> bool:
-        return bool(self._call("indexing_started", p_table=table_id, p_generation=generation))
+        started = self._call("walk_started", p_table=table_id, p_fingerprint=self.fingerprint, p_generation=generation)
+        return bool(started)
 
     def want(self, table_id: str, generation: int, nodes: Sequence[NodeVersion]) -> Sequence[str] | None:
         missing: list[str] | None = self._call(
@@ -125,6 +126,10 @@ class SupabaseTableIndex:
         )
         return StoredResult(row["alive"], tuple(row["unwanted"]), tuple(FlippedNode(**node) for node in row["flipped"]))
 
+    def refused(self, table_id: str, reasons: Mapping[str, str]) -> None:
+        said = [{"id": id, "reason": storable(reason)} for id, reason in reasons.items()]
+        self._call("refuse_nodes", p_table=table_id, p_fingerprint=self.fingerprint, p_refused=said)
+
     def recorded(self, table_id: str) -> Mapping[str, str]:
         ids: dict[str, str] = self._call("recorded_chunks", p_table=table_id, p_fingerprint=self.fingerprint)
         return ids
@@ -133,7 +138,7 @@ class SupabaseTableIndex:
         self._call("chunks_lost", p_table=table_id, p_fingerprint=self.fingerprint, p_ids=sorted(ids))
 
     def compared(self, table_id: str, generation: int) -> None:
-        self._call("store_compared", p_table=table_id, p_generation=generation)
+        self._call("index_compared", p_table=table_id, p_fingerprint=self.fingerprint, p_generation=generation)
 
     def flip(self, table_id: str, pointer_hashes: Collection[str]) -> Sequence[FlippedNode]:
         rows = self._call(
@@ -145,20 +150,28 @@ class SupabaseTableIndex:
         swept = [asdict(node) for node in nodes]
         self._call("nodes_swept", p_table=table_id, p_fingerprint=self.fingerprint, p_swept=swept)
 
+    def unswept(self, table_id: str) -> Sequence[FlippedNode]:
+        return [
+            FlippedNode(**row) for row in self._call("unswept_nodes", p_table=table_id, p_fingerprint=self.fingerprint)
+        ]
+
     def settle(self, table_id: str) -> bool:
-        return bool(self._call("settle_table", p_table=table_id, p_fingerprint=self.fingerprint))
+        return bool(self._call("settle_index", p_table=table_id, p_fingerprint=self.fingerprint))
 
     def failed(self, table_id: str, generation: int, message: str) -> None:
-        self._call("indexing_failed", p_table=table_id, p_generation=generation, p_error=storable(message))
+        self._call(
+            "walk_failed",
+            p_table=table_id,
+            p_fingerprint=self.fingerprint,
+            p_generation=generation,
+            p_error=storable(message),
+        )
 
     def stuck(self, seconds: int) -> Sequence[tuple[str, str]]:
         return [(row["project_id"], row["table_id"]) for row in self._call("stuck_tables", p_seconds=seconds)]
 
     def suffix(self) -> str:
         return str(self._call("namespace_suffix", p_fingerprint=self.fingerprint))
-
-    def want_outdated(self) -> int:
-        return int(self._call("want_outdated_tables", p_fingerprint=self.fingerprint))
 
     def leftovers(self) -> Sequence[Leftover]:
         return [

@@ -1,13 +1,14 @@
 """The chunks of Tables on turbopuffer."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from turbopuffer import Turbopuffer
 from turbopuffer.types import Row
 
-from sakuin.adapters.turbopuffer_client import hurried, translated
+from sakuin.adapters.asking import Ask, hurried, patient
+from sakuin.adapters.turbopuffer_client import quick, translated, understood
 from sakuin.adapters.turbopuffer_documents import DISTANCE, SCHEMA, cosine, document, found_chunk, requests
 from sakuin.adapters.turbopuffer_words import words_leg
 from sakuin.domain.language.question import Slot
@@ -21,14 +22,17 @@ _MAX_IDS = 5_000
 _MAX_ROWS_AN_ANSWER = 10_000
 _FOUND = ["json_pointer", "content_hash", "chunk_index"]
 _NOT_NEWER = ("generation", "Lte", {"$ref_new": "generation"})
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class TurbopufferChunkStore:
-    """A `ChunkStore`. The client retries with backoff and jitter and honours Retry-After."""
+    """A `ChunkStore`. `ask` makes the calls of workers, who can wait, `ask_now` those of searches."""
 
     client: Turbopuffer
     max_request_bytes: int = _MAX_REQUEST_BYTES
+    ask: Ask = field(default_factory=patient)
+    ask_now: Ask = field(default_factory=hurried)
 
     def upsert(self, namespace: str, rows: Sequence[StoredChunkRow]) -> None:
         for request in requests(rows, self.max_request_bytes):
@@ -50,29 +54,12 @@ class TurbopufferChunkStore:
         asked = {"filters": ("ancestors", "Contains", scope), "limit": depth, "include_attributes": _FOUND}
         queries: list[Any] = [{"rank_by": leg, **asked} for leg in legs]
         try:
-            with translated(namespace):
-                answer = hurried(self.client).namespace(namespace).multi_query(queries=queries)
+            rankings = self.ask_now(lambda: self._rankings(namespace, queries))
         except NotFound:
             return (), ()
-        rankings = [result.rows or () for result in answer.results]
         by_vector = rankings.pop(0) if nearest else ()
         by_words = rankings.pop() if rankings else ()
         return tuple(found_chunk(row, cosine(row)) for row in by_vector), tuple(map(found_chunk, by_words))
-
-    def renew(self, namespace: str, doc_ids: Collection[str], *, generation: int) -> set[str]:
-        renewed: set[str] = set()
-        for ids in _parts(doc_ids):
-            try:
-                answer = self._write(
-                    namespace,
-                    patch_rows=[{"id": id, "generation": generation} for id in ids],
-                    patch_condition=_NOT_NEWER,
-                    return_affected_ids=True,
-                )
-            except NotFound:
-                return set()
-            renewed.update(str(id) for id in answer.patched_ids or ())
-        return renewed
 
     def sweep_node(
         self, namespace: str, *, json_pointer_hash: str, keep_content_hash: str | None, generation: int
@@ -81,9 +68,6 @@ class TurbopufferChunkStore:
         if keep_content_hash is not None:
             unwanted.append(("content_hash", "NotEq", keep_content_hash))
         return self._sweep(namespace, unwanted, generation)
-
-    def sweep_scope(self, namespace: str, *, scope: str, generation: int) -> int:
-        return self._sweep(namespace, [("ancestors", "Contains", scope)], generation)
 
     def delete(self, namespace: str, doc_ids: Collection[str], *, generation: int | None = None) -> None:
         condition = {} if generation is None else {"delete_condition": ("generation", "Lte", generation)}
@@ -95,10 +79,20 @@ class TurbopufferChunkStore:
 
     def delete_namespace(self, namespace: str) -> None:
         try:
-            with translated(namespace):
-                self.client.namespace(namespace).delete_all()
+            self._asked(namespace, lambda: self.client.namespace(namespace).delete_all(), "status")
         except NotFound:
             return
+
+    def count(self, namespace: str) -> int:
+        def rows() -> int:
+            with translated(namespace):
+                answer = self.client.namespace(namespace).query(aggregate_by={"rows": ("Count",)})
+                return int(str(understood(answer, "aggregations").aggregations["rows"]))  # type: ignore[index]
+
+        try:
+            return self.ask(rows)
+        except NotFound:
+            return 0
 
     def ids(self, namespace: str) -> Mapping[str, int]:
         generations: dict[str, int] = {}
@@ -111,18 +105,31 @@ class TurbopufferChunkStore:
             after = {"filters": ("id", "Gt", page[-1].id)}
 
     def namespaces(self, prefix: str) -> list[str]:
-        with translated(prefix):
-            return sorted(namespace.id for namespace in self.client.namespaces(prefix=prefix))
+        def names() -> list[str]:
+            with translated(prefix):
+                return sorted(each.id for each in understood(self.client.namespaces(prefix=prefix), "namespaces"))
+
+        return self.ask(names)
+
+    def _rankings(self, namespace: str, queries: list[Any]) -> list[Sequence[Row]]:
+        with translated(namespace):
+            answer = quick(self.client).namespace(namespace).multi_query(queries=queries)
+            results = understood(answer, "results").results
+            if len(results) != len(queries):
+                raise ValueError("each query has a result")
+            return [understood(result, "rows").rows or () for result in results]
 
     def _page_of_ids(self, namespace: str, after: dict[str, Any]) -> Sequence[Row]:
+        def page() -> Any:
+            return self.client.namespace(namespace).query(
+                rank_by=("id", "asc"), limit=_MAX_ROWS_AN_ANSWER, include_attributes=["generation"], **after
+            )
+
         try:
-            with translated(namespace):
-                answer = self.client.namespace(namespace).query(
-                    rank_by=("id", "asc"), limit=_MAX_ROWS_AN_ANSWER, include_attributes=["generation"], **after
-                )
+            rows: Sequence[Row] = self._asked(namespace, page, "rows").rows
         except NotFound:
             return ()
-        return answer.rows or ()
+        return rows
 
     def _sweep(self, namespace: str, unwanted: list[Any], generation: int) -> int:
         filter = ("And", [*unwanted, ("generation", "Lte", generation)])
@@ -132,8 +139,14 @@ class TurbopufferChunkStore:
             return 0
 
     def _write(self, namespace: str, **operation: Any) -> Any:
-        with translated(namespace):
-            return self.client.namespace(namespace).write(**operation)
+        return self._asked(namespace, lambda: self.client.namespace(namespace).write(**operation), "rows_affected")
+
+    def _asked(self, namespace: str, call: Callable[[], T], *members: str) -> T:
+        def answer() -> T:
+            with translated(namespace):
+                return understood(call(), *members)
+
+        return self.ask(answer)
 
 
 def _parts(ids: Collection[str]) -> Iterator[list[str]]:

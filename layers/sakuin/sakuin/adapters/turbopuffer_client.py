@@ -2,45 +2,48 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from turbopuffer import (
     APIConnectionError,
-    APIResponseValidationError,
+    APIError,
     APIStatusError,
     DefaultHttpxClient,
     Timeout,
     Turbopuffer,
 )
 
+from sakuin.adapters.retry_after import retry_after
+from sakuin.domain.redaction import redacted
 from sakuin.errors import Invalid, Misconfigured, NotFound, SakuinError, Unavailable
 
 # A large write takes seconds, and a queue waits for it.
 _TIMEOUT = Timeout(30.0, connect=5.0)
-_RETRIES = 4
 # An agent waits for a search, API Gateway 30 s at most; a cold namespace of a million rows answers within 2 s.
-_SEARCH_TIMEOUT = Timeout(8.0, connect=3.0)
-_SEARCH_RETRIES = 2
+_SEARCH_TIMEOUT = Timeout(6.0, connect=2.0)
 _RETRIED = {408, 409, 429}
+VENDOR = "turbopuffer"
+T = TypeVar("T")
 
 
 def connected(base_url: str, key: str, session: DefaultHttpxClient | None = None) -> Turbopuffer:
     """A client of one region (`https://aws-us-east-1.turbopuffer.com`); it connects with the first request.
 
-    It retries 408, 409, 429 and 5xx with backoff and jitter, and honours Retry-After.
+    Its own retries are left out: they know no budget, and sleep for up to half an hour inside a function.
     """
     return Turbopuffer(
         base_url=base_url,
         api_key=key,
         timeout=_TIMEOUT,
-        max_retries=_RETRIES,
+        max_retries=0,
         telemetry=False,
         http_client=session,
     )
 
 
-def hurried(client: Turbopuffer) -> Turbopuffer:
-    """The same client for somebody who waits: all tries together end before API Gateway's 30 s."""
-    return client.with_options(timeout=_SEARCH_TIMEOUT, max_retries=_SEARCH_RETRIES)
+def quick(client: Turbopuffer) -> Turbopuffer:
+    """The same client for somebody who waits."""
+    return client.with_options(timeout=_SEARCH_TIMEOUT)
 
 
 @contextmanager
@@ -49,11 +52,19 @@ def translated(namespace: str) -> Iterator[None]:
     try:
         yield
     except APIConnectionError as error:
-        raise Unavailable("turbopuffer did not answer") from error
-    except APIResponseValidationError as error:
-        raise Unavailable("turbopuffer's answer was not understood") from error
+        raise Unavailable("turbopuffer did not answer", vendor=VENDOR) from error
     except APIStatusError as error:
         raise _ours(error, namespace) from error
+    except (APIError, ValueError, LookupError, TypeError, AttributeError) as error:
+        # A proxy's page, or half an answer.
+        raise Unavailable("turbopuffer's answer was not understood", vendor=VENDOR) from error
+
+
+def understood(answer: T, *members: str) -> T:
+    """The answer, if it has these members; a proxy's page with a status of 200 must not pass for a success."""
+    if missing := [name for name in members if getattr(answer, name, None) is None]:
+        raise ValueError(f"the answer has no {missing[0]}")
+    return answer
 
 
 def _ours(error: APIStatusError, namespace: str) -> SakuinError:
@@ -63,10 +74,13 @@ def _ours(error: APIStatusError, namespace: str) -> SakuinError:
     if status in (401, 403):
         return Misconfigured(f"turbopuffer refused the API key with {status}: check it in the secret")
     if status in _RETRIED or status >= 500:
-        return Unavailable(f"turbopuffer answered {status}")
+        wanted = retry_after(error.response.headers)
+        return Unavailable(f"turbopuffer answered {status}", vendor=VENDOR, retry_after=wanted)
     return Invalid(f"turbopuffer refused the request with {status}: {_reason(error)}")
 
 
 def _reason(error: APIStatusError) -> str:
     said = error.body.get("error") if isinstance(error.body, dict) else None
-    return str(said or error.message)[:300]
+    # What it says may repeat what it was sent, and becomes our own sentence.
+    sent = error.request.headers.get("authorization", "").removeprefix("Bearer ")
+    return redacted(str(said or error.message), [sent])[:300]

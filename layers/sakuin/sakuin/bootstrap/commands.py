@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from sakuin.services.check_pages import CheckPages
     from sakuin.services.evaluate import Evaluate
     from sakuin.services.explain_from_afar import ExplainFromAfar
+    from sakuin.services.indexes_from_afar import IndexesFromAfar
     from sakuin.services.keep_keys import KeepKeys
     from sakuin.services.look_at_library import LookAtLibrary
     from sakuin.services.projects_from_afar import ProjectsFromAfar
     from sakuin.services.push_pages import PushPages
+    from sakuin.services.reconcile_from_afar import ReconcileFromAfar
+    from sakuin.services.redrive import Redrive
     from sakuin.services.remove_pages import RemovePages
 
 
@@ -68,9 +71,12 @@ def desk(environ: Mapping[str, str]) -> Desk:
         return CheckPages(Disk(), library(), settings.material_prefix, settings.box_selectors)
 
     def look() -> "LookAtLibrary":
+        from sakuin.adapters.rest_client import connected
+        from sakuin.adapters.rest_work import RestWork
         from sakuin.services.look_at_library import LookAtLibrary
 
-        return LookAtLibrary(library())
+        key = needed(settings.admin_key, "SAKUIN_ADMIN_KEY", "sk_sakuin_…")
+        return LookAtLibrary(library(), RestWork(connected(_url(settings), key)))
 
     def projects() -> "ProjectsFromAfar":
         from sakuin.adapters.local_files import Disk
@@ -116,6 +122,37 @@ def desk(environ: Mapping[str, str]) -> Desk:
         secret = SecretsManagerSecret(_aws(settings, "secretsmanager", settings.aws_endpoint_url), name)
         return KeepKeys(secret, key_use())
 
+    def indexes() -> "IndexesFromAfar":
+        from sakuin.adapters.rest_client import connected
+        from sakuin.adapters.rest_indexes import RestIndexes
+        from sakuin.services.indexes_from_afar import IndexesFromAfar
+
+        key = needed(settings.admin_key, "SAKUIN_ADMIN_KEY", "sk_sakuin_…")
+        return IndexesFromAfar(RestIndexes(connected(_url(settings), key)))
+
+    def redrive() -> "Redrive":
+        from sakuin.adapters.rest_client import connected
+        from sakuin.adapters.rest_work import RestWork
+        from sakuin.adapters.sqs_dead_letters import SqsDeadLetters
+        from sakuin.adapters.stack_outputs import outputs_of, queue_urls
+        from sakuin.services.redrive import Redrive
+
+        stack = needed(settings.stack, "SAKUIN_STACK", "sakuin")
+        outputs = outputs_of(_aws(settings, "cloudformation", settings.aws_endpoint_url), stack)
+        urls, dead_urls = queue_urls(outputs)
+        work = None
+        if settings.url and settings.admin_key:
+            work = RestWork(connected(settings.url, settings.admin_key))
+        return Redrive(SqsDeadLetters(_aws(settings, "sqs", settings.aws_endpoint_url), urls, dead_urls), work)
+
+    def reconcile() -> "ReconcileFromAfar":
+        from sakuin.adapters.rest_client import connected
+        from sakuin.adapters.rest_reconciliation import RestReconciliation
+        from sakuin.services.reconcile_from_afar import ReconcileFromAfar
+
+        key = needed(settings.admin_key, "SAKUIN_ADMIN_KEY", "sk_sakuin_…")
+        return ReconcileFromAfar(RestReconciliation(connected(_url(settings), key)))
+
     return Desk(
         ask=ask,
         ask_tools=ask_tools,
@@ -127,6 +164,9 @@ def desk(environ: Mapping[str, str]) -> Desk:
         explain=explain,
         evaluate=evaluate,
         keys=keys,
+        indexes=indexes,
+        redrive=redrive,
+        reconcile=reconcile,
     )
 
 

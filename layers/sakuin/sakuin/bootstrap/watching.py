@@ -5,11 +5,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import httpx
 from aws_lambda_powertools import Logger, Metrics, Tracer
 
-from sakuin.adapters.supabase_client import connected
+from sakuin.adapters.asking import hurried, patient
+from sakuin.adapters.renewed_key import RenewedKey, auth_of
+from sakuin.adapters.secrets_manager import NamedSecret
+from sakuin.adapters.supabase_client import connected, credentials
 from sakuin.adapters.vendor_calls import OPENAI_HEADER, REQUEST_HEADER, messages_with_work, watched
+from sakuin.bootstrap.circuits import Circuits
 from sakuin.entrypoints.observing import CurrentWork, EmfMeter
+from sakuin.entrypoints.redacting import Redaction, redacting_logger
 from sakuin.settings import Secrets, Settings, configured
 
 if TYPE_CHECKING:
@@ -21,7 +27,9 @@ if TYPE_CHECKING:
     from sakuin.ports.materials import LearnsModel
 
 _OPENAI_SECONDS = 30.0
-_OPENAI_RETRIES = 4
+_OPENAI_CONNECT_SECONDS = 5.0
+# Nothing waits longer for what is known of circuits.
+_CIRCUIT_SECONDS = 2.0
 _MILLION = 1_000_000
 
 
@@ -34,32 +42,59 @@ class Watch:
     tracer: Tracer
     work: CurrentWork
     meter: EmfMeter
+    redaction: Redaction
 
 
 def watch(activity: str) -> Watch:
     """A function's watch; metrics about its vendors begin with `activity`."""
     metrics = Metrics(namespace="Sakuin")
-    return Watch(Logger(), metrics, Tracer(), CurrentWork(), EmfMeter(metrics, activity))
+    logger, redaction = redacting_logger()
+    return Watch(logger, metrics, Tracer(), CurrentWork(), EmfMeter(metrics, activity), redaction)
+
+
+def _renewed(
+    settings: Settings, secrets: Secrets, key_of: Callable[[Secrets], str], redaction: Redaction | None = None
+) -> RenewedKey:
+    secret = NamedSecret(settings.secret_name)
+
+    def key(found: Secrets) -> str:
+        if redaction is not None:
+            redaction.know(found.confidential)
+        return key_of(found)
+
+    return RenewedKey(key(secrets), lambda: key(secret.now()), lambda: key(secret.newer()))
 
 
 def supabase(settings: Settings, secrets: Secrets, watch: Watch) -> "Client":
     """Supabase, with the service key."""
-    client = connected(settings.supabase_url, secrets.supabase_service_key)
+    watch.redaction.know(secrets.confidential)
+    client = renewing(connected(settings.supabase_url, secrets.supabase_service_key), settings, secrets)
     watched(client.session, watch.meter, watch.work, header=REQUEST_HEADER, leg="Database")
+    return client
+
+
+def renewing(client: "Client", settings: Settings, secrets: Secrets) -> "Client":
+    """The same client, which takes the service key that the secret has now."""
+    renewed = _renewed(settings, secrets, lambda now: now.supabase_service_key)
+    renewed.headers = credentials
+    # The one place where it takes what httpx calls an auth.
+    client.basic_auth = auth_of(httpx.Auth, renewed)
     return client
 
 
 def openai(settings: Settings, secrets: Secrets, watch: Watch, *, leg: str) -> "OpenAI":
     """OpenAI, or what speaks its API."""
-    from openai import DefaultHttpxClient, OpenAI
+    import httpx2
+    from openai import DefaultHttpxClient, OpenAI, Timeout
 
     session = DefaultHttpxClient()
+    session.auth = auth_of(httpx2.Auth, _renewed(settings, secrets, lambda now: now.openai_api_key, watch.redaction))
     watched(session, watch.meter, watch.work, header=OPENAI_HEADER, leg=leg)
     return OpenAI(
         api_key=secrets.openai_api_key,
         base_url=settings.openai_base_url,
-        timeout=_OPENAI_SECONDS,
-        max_retries=_OPENAI_RETRIES,
+        timeout=Timeout(_OPENAI_SECONDS, connect=_OPENAI_CONNECT_SECONDS),
+        max_retries=0,
         http_client=session,
     )
 
@@ -70,8 +105,10 @@ def question_embedder(settings: Settings, secrets: Secrets, watch: Watch) -> "Qu
     from sakuin.adapters.openai_questions import connected as openai_connected
 
     session = openai_connected(settings.openai_base_url, secrets.openai_api_key)
+    session.auth = auth_of(httpx.Auth, _renewed(settings, secrets, lambda now: now.openai_api_key, watch.redaction))
     watched(session, watch.meter, watch.work, header=OPENAI_HEADER, leg="Embedding")
-    return OpenAIQuestions(session, settings.embedding_model, partial(_used, settings, watch))
+    ask = _circuits(settings, secrets, watch).around(hurried(tries=2), vendor="openai", work="questions")
+    return OpenAIQuestions(session, settings.embedding_model, partial(_used, settings, watch), ask)
 
 
 def indexing_embedder(settings: Settings, secrets: Secrets, watch: Watch, client: "Client") -> "Embedder":
@@ -79,10 +116,10 @@ def indexing_embedder(settings: Settings, secrets: Secrets, watch: Watch, client
     if not settings.embedding_daily_tokens:
         return _embedder(settings, secrets, watch, lambda _tokens: None)
     from sakuin.adapters.supabase_ledger import SupabaseLedger
-    from sakuin.services.embedding_budget import BudgetedEmbedder
+    from sakuin.services.embedding_budget import BudgetedEmbedder, TokensOwed
 
     ledger = SupabaseLedger(client)
-    counting = _embedder(settings, secrets, watch, ledger.add)
+    counting = _embedder(settings, secrets, watch, TokensOwed(ledger))
     return BudgetedEmbedder(counting, ledger, settings.embedding_daily_tokens)
 
 
@@ -92,7 +129,8 @@ def learns_model(settings: Settings, secrets: Secrets, watch: Watch, client: "Cl
         return None
     from sakuin.adapters.openai_learns import OpenAILearnsModel
 
-    model = OpenAILearnsModel(openai(settings, secrets, watch, leg="Learns"), settings.learns_model)
+    ask = _circuits(settings, secrets, watch).around(patient(tries=1), vendor="openai", work="learns")
+    model = OpenAILearnsModel(openai(settings, secrets, watch, leg="Learns"), settings.learns_model, ask=ask)
     if not settings.embedding_daily_tokens:
         return model
     from sakuin.adapters.supabase_ledger import SupabaseLedger
@@ -108,7 +146,8 @@ def _embedder(settings: Settings, secrets: Secrets, watch: Watch, spend: Callabl
         _used(settings, watch, tokens)
         spend(tokens)
 
-    return OpenAIEmbedder(openai(settings, secrets, watch, leg="Embedding"), settings.embedding_model, used)
+    ask = _circuits(settings, secrets, watch).around(patient(tries=3), vendor="openai", work="passages")
+    return OpenAIEmbedder(openai(settings, secrets, watch, leg="Embedding"), settings.embedding_model, used, ask)
 
 
 def _used(settings: Settings, watch: Watch, tokens: int) -> None:
@@ -118,6 +157,7 @@ def _used(settings: Settings, watch: Watch, tokens: int) -> None:
 
 def chunk_store(settings: Settings, secrets: Secrets, watch: Watch) -> "TurbopufferChunkStore":
     """turbopuffer."""
+    import httpx2
     from turbopuffer import DefaultHttpxClient
 
     from sakuin.adapters.turbopuffer import TurbopufferChunkStore
@@ -125,8 +165,24 @@ def chunk_store(settings: Settings, secrets: Secrets, watch: Watch) -> "Turbopuf
 
     url = configured(settings.turbopuffer_base_url, "TURBOPUFFER_BASE_URL", "https://gcp-us-central1.turbopuffer.com")
     session = DefaultHttpxClient()
+    key = _renewed(settings, secrets, lambda now: now.turbopuffer_api_key, watch.redaction)
+    session.auth = auth_of(httpx2.Auth, key)
     watched(session, watch.meter, watch.work, header=REQUEST_HEADER, leg="Store")
-    return TurbopufferChunkStore(store_connected(url, secrets.turbopuffer_api_key, session))
+    circuits = _circuits(settings, secrets, watch)
+    return TurbopufferChunkStore(
+        store_connected(url, secrets.turbopuffer_api_key, session),
+        ask=circuits.around(patient(), vendor="turbopuffer", work="writes"),
+        ask_now=circuits.around(hurried(), vendor="turbopuffer", work="searches"),
+    )
+
+
+def _circuits(settings: Settings, secrets: Secrets, watch: Watch) -> Circuits:
+    def client() -> "Client":
+        made = supabase(settings, secrets, watch)
+        made.session.timeout = _CIRCUIT_SECONDS
+        return made
+
+    return Circuits(client, watch.meter, watch.logger)
 
 
 def queues(watch: Watch) -> Any:

@@ -15,9 +15,9 @@ def tokens(pointer: str) -> tuple[str, ...]:
     if not pointer:
         return ()
     if not pointer.startswith("/"):
-        raise Invalid(f'{_shown(pointer)} is no JSON Pointer: begin it with "/", or use "" for the whole document.')
+        raise Invalid(f'{shown(pointer)} is no JSON Pointer: begin it with "/", or use "" for the whole document.')
     if _BAD_ESCAPE.search(pointer):
-        raise Invalid(f'{_shown(pointer)} is no JSON Pointer: write "~" in a key as "~0" and "/" as "~1".')
+        raise Invalid(f'{shown(pointer)} is no JSON Pointer: write "~" in a key as "~0" and "/" as "~1".')
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/"))
 
 
@@ -46,7 +46,7 @@ def is_within(pointer: str, scope: str) -> bool:
 def relative(pointer: str, scope: str) -> str:
     """The pointer as seen from `scope`: `/articles/0/content` from `/articles` is `/0/content`, the scope is `""`."""
     if not is_within(pointer, scope):
-        raise Invalid(f"{_shown(pointer)} is not within {_shown(scope)}.")
+        raise Invalid(f"{shown(pointer)} is not within {shown(scope)}.")
     return pointer[len(scope) :]
 
 
@@ -59,7 +59,7 @@ def resolve(document: object, pointer: str) -> object:
         elif isinstance(node, list) and (index := index_of(token)) is not None and index < len(node):
             node = node[index]
         else:
-            raise NotFound(f"The document has nothing at {_shown(pointer)}. Check the pointer against the Table.")
+            raise NotFound(f"The document has nothing at {shown(pointer)}. Check the pointer against the Table.")
     return node
 
 
@@ -73,6 +73,7 @@ def pointer_hash(pointer: str) -> str:
     return hashlib.sha256(pointer.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _shown(pointer: str) -> str:
-    """In a message: quoted, printable and not longer than a line."""
-    return ascii(pointer) if len(pointer) <= 200 and not pointer.isprintable() else repr(pointer[:200])
+def shown(given: object) -> str:
+    """What a caller gave, in a message: quoted, printable and not longer than a line."""
+    text = given if isinstance(given, str) else str(type(given).__name__)
+    return repr(text[:200]) if text[:200].isprintable() else ascii(text[:200])

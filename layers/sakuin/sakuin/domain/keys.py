@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 KEY_PREFIX = "sk_sakuin_"
 
@@ -18,8 +18,12 @@ def hash_of_key(key: str, pepper: str) -> str:
     return hmac.new(pepper.encode(), key.encode(), hashlib.sha256).hexdigest()
 
 
-def opens(key: str, hashes: Iterable[str], pepper: str) -> bool:
-    """Whether the key is one of those hashed; takes equally long for each wrong key."""
-    wanted = hash_of_key(key, pepper)
+def known_hash(key: str, hashes: Iterable[str], peppers: Sequence[str]) -> str | None:
+    """Which of the hashes is the key's, made with one of the peppers; None for a wrong key.
+
+    It takes equally long for each wrong key.
+    """
+    made = [hash_of_key(key, pepper) for pepper in peppers]
     # No early exit: the time must not tell which of several keys was nearly right.
-    return sum(hmac.compare_digest(wanted, known) for known in hashes) > 0
+    found = [known for known in hashes for one in made if hmac.compare_digest(one, known)]
+    return found[0] if found else None

@@ -141,12 +141,16 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeAnswer:
-    """The answer to a question. With `no_good_match` there are no results, and `suggestions` may say もしかして."""
+    """The answer to a question. With `no_good_match` there are no results, and `suggestions` may say もしかして.
+
+    `degraded` says in a sentence what the search had to do without.
+    """
 
     understood: Understood
     results: tuple[Hit, ...]
     no_good_match: bool
     suggestions: tuple[str, ...] = ()
+    degraded: str | None = None
 
     @property
     def query(self) -> str:

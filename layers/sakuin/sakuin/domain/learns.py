@@ -1,11 +1,11 @@
 """What a reader can do after an explanation: 3-5 items that each name an action."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 
 from sakuin.domain.actions import ENGLISH_ACTION, WAY, as_verb, is_verb, names_action, without_brackets
 from sakuin.domain.names import concept_name, is_generic
+from sakuin.domain.normal_form import nfkc
 from sakuin.domain.page import Explanation, Page
 from sakuin.domain.plain import is_japanese, one_line
 from sakuin.domain.tex import plain_tex
@@ -15,6 +15,7 @@ LEARNS_MAX = 5
 
 # 判別式 D = b^2 - 4ac: the name ends where the formula begins.
 FORMULA_END = re.compile(r"(?<=[ぁ-んァ-ヶ一-龠])\s+[A-Za-z\\|(][^ぁ-んァ-ヶ一-龠]*=[^ぁ-んァ-ヶ一-龠]*$")
+LONGEST_STEP = 300  # as it stands in the content, with its TeX
 STEP = re.compile(r"^\d+\. (.+)$", re.MULTILINE)
 DEFINED = re.compile(r"(?:^|[。、「])([^\s。、「」=\\（）]{2,12})」?とは", re.MULTILINE)
 NOT_USED = re.compile(r"(?:方程式|不等式|問題|場合|とき|場面|意味|文章題)$")
@@ -142,10 +143,10 @@ def _of_example(name: str, explanation: Explanation, page: Page) -> Iterator[str
         yield f"{name}の解き方"
     elif OPERATION.search(name):
         yield f"{name}の計算"
-    titles = {other.anchor: _bare_name(other.title) for other in page.explanations}
     for anchor in explanation.illustrates[:1]:
-        if titles.get(anchor, name) != name:
-            yield _shown(titles[anchor])
+        concept = next((_bare_name(other.title) for other in page.explanations if other.anchor == anchor), name)
+        if concept != name:
+            yield _shown(concept)
     yield from tuple(_steps(explanation.content))[:3]
     if verb:
         yield f"{verb}問題の見分け方"
@@ -169,7 +170,10 @@ def _shown(concept: str) -> str:
 def _steps(content: str) -> Iterator[str]:
     """The content's own numbered steps, where they are short and say what to do."""
     for line in STEP.findall(content):
-        step = without_brackets(plain_tex(re.split(r"[：:→]", line, maxsplit=1)[0])).strip("。、 ")
+        said = re.split(r"[：:→]", line, maxsplit=1)[0]
+        if len(said) > LONGEST_STEP:
+            continue
+        step = without_brackets(plain_tex(said)).strip("。、 ")
         states = re.search(r"[はが、\\①-⑳]|なので|から、", step)
         if 5 <= len(step) <= 24 and is_verb(step) and not states and not step.endswith("とする"):
             yield f"{step}手順"
@@ -217,7 +221,7 @@ def _is_noun(name: str) -> bool:
 def _distinct(items: Iterable[str]) -> tuple[str, ...]:
     found: dict[str, str] = {}
     for item in items:
-        key = "".join(unicodedata.normalize("NFKC", item).casefold().split())
+        key = "".join(nfkc(item).casefold().split())
         if key:
             found.setdefault(key, item)
     return tuple(found.values())

@@ -1,17 +1,21 @@
 """`learns.yml`: what its authors say a reader learns, by material and anchor."""
 
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from sakuin.domain.authored_yaml import AuthoredYaml, is_text, line_of
+from sakuin.domain.normal_form import nfc
 from sakuin.domain.page import type_of_anchor
 from sakuin.errors import Invalid
 
 LEARNS_FILE = "learns.yml"
 LARGEST_FILE = 4 * 1024 * 1024  # bytes
+LONGEST_ITEM = 500  # characters
+MOST_ITEMS = 50  # of one anchor
+LONGEST_NAME = 1024  # of a material or an anchor, as a key in S3
+MOST_PROBLEMS = 100
 _FILE = AuthoredYaml(
     LEARNS_FILE,
     largest=LARGEST_FILE,
@@ -41,7 +45,7 @@ class LearnsFile:
 
     def for_material(self, material: str) -> Lists:
         """The lists of a material; those under its whole path win over those under its last segment."""
-        name = unicodedata.normalize("NFC", material)
+        name = nfc(material)
         return {**self.lists.get(name.rpartition("/")[2], {}), **self.lists.get(name, {})}
 
 
@@ -56,7 +60,7 @@ def parse_learns(data: bytes) -> LearnsFile:
     if not isinstance(root, MappingNode):
         raise Invalid(f"learns.yml, {line_of(root)}: write materials as keys, each with anchors and their lists.")
     problems: list[str] = []
-    return LearnsFile(dict(_materials(root, problems)), tuple(problems))
+    return LearnsFile(dict(_materials(root, problems)), _shown(problems))
 
 
 def learns_keys(key: str, prefix: str = "") -> list[str]:
@@ -67,6 +71,11 @@ def learns_keys(key: str, prefix: str = "") -> list[str]:
     top = len([part for part in prefix.split("/") if part])
     folders = key.split("/")[:-1]
     return ["/".join((*folders[:depth], LEARNS_FILE)) for depth in range(len(folders), min(top, len(folders)) - 1, -1)]
+
+
+def _shown(problems: list[str]) -> tuple[str, ...]:
+    more = len(problems) - MOST_PROBLEMS
+    return (*problems[:MOST_PROBLEMS], f"and {more:,} more") if more > 0 else tuple(problems)
 
 
 def _materials(root: MappingNode, problems: list[str]) -> Iterator[tuple[str, Lists]]:
@@ -85,12 +94,20 @@ def _anchors(node: MappingNode, problems: list[str]) -> Iterator[tuple[str, tupl
             problems.append(f"{line_of(value)}: {anchor} is no anchor (rule-…, method-…, def-…, ex-…, tip-…).")
             continue
         listed = value.value if isinstance(value, SequenceNode) else [value]
-        items = tuple(item for item in (_item(entry, anchor, problems) for entry in listed) if item)
+        if len(listed) > MOST_ITEMS:
+            problems.append(f"{line_of(value)}: {anchor} has {len(listed):,} items; the first {MOST_ITEMS} count.")
+        items = tuple(item for item in (_item(entry, anchor, problems) for entry in listed[:MOST_ITEMS]) if item)
         if items:
             yield anchor, items
 
 
 def _item(node: Node, anchor: str, problems: list[str]) -> str:
+    if is_text(node) and len(node.value) > LONGEST_ITEM:
+        problems.append(f"{line_of(node)}: an item of {anchor} has more than {LONGEST_ITEM} characters. Shorten it.")
+        return ""
+    if is_text(node) and "\0" in node.value:
+        problems.append(f"{line_of(node)}: an item of {anchor} has the character U+0000 in it. Take it out.")
+        return ""
     if is_text(node) and node.value.strip():
         return str(node.value)
     problems.append(f"{line_of(node)}: an item of {anchor} is no text. Put it in quotes, one a line.")
@@ -101,9 +118,9 @@ def _entries(node: MappingNode, problems: list[str]) -> Iterator[tuple[str, Node
     """Key and value of each entry; of a repeated key the first."""
     seen: set[str] = set()
     for key, value in node.value:
-        name = unicodedata.normalize("NFC", key.value.strip()) if isinstance(key, ScalarNode) else ""
-        if not name:
-            problems.append(f"{line_of(key)}: a key is no text.")
+        name = nfc(key.value.strip()) if isinstance(key, ScalarNode) else ""
+        if not name or "\0" in name or len(name) > LONGEST_NAME:
+            problems.append(f"{line_of(key)}: a key is no text of 1 to {LONGEST_NAME:,} characters.")
         elif name in seen:
             problems.append(f"{line_of(key)}: {name} stands here a second time; the first counts. Join them.")
         else:

@@ -2,6 +2,7 @@
 
 import unicodedata
 
+from sakuin.domain.normal_form import nfc
 from sakuin.errors import Invalid
 
 SUFFIX = ".html"
@@ -14,7 +15,7 @@ def material_of_key(key: str, *, prefix: str = "") -> str | None:
 
     `key` is already URL-decoded, once: `junior/二次方程式の解き方_教材.html` → `junior/二次方程式の解き方_教材`.
     """
-    path = unicodedata.normalize("NFC", key)
+    path = nfc(key)
     folder = _folder(prefix)
     if not path.startswith(folder) or not path.endswith(SUFFIX):
         return None
@@ -24,28 +25,28 @@ def material_of_key(key: str, *, prefix: str = "") -> str | None:
 
 def link(material: str, anchor: str, base_url: str = "") -> str:
     """`{base_url}/{material}.html#{anchor}`: Japanese stays as it is, space and `# ? %` are percent-encoded."""
-    path = "".join(map(_encoded, unicodedata.normalize("NFC", material)))
+    path = "".join(map(_encoded, nfc(material)))
     if path.startswith("/"):
         path = "%2F" + path[1:]  # "//host" would leave the site
-    fragment = "".join(map(_encoded, unicodedata.normalize("NFC", anchor)))
+    fragment = "".join(map(_encoded, nfc(anchor)))
     return f"{base_url.rstrip('/')}/{path}{SUFFIX}#{fragment}"
 
 
 def chunk_id(material: str, anchor: str) -> str:
     """`material#anchor`, NFC."""
-    return unicodedata.normalize("NFC", f"{material}#{anchor}")
+    return nfc(f"{material}#{anchor}")
 
 
 def split_chunk_id(chunk: str) -> tuple[str, str]:
     """Material and anchor of a chunk's id, NFC, split at the last `#`. Raises `Invalid` if it has not both."""
-    material, mark, anchor = unicodedata.normalize("NFC", chunk).rpartition("#")
+    material, mark, anchor = nfc(chunk).rpartition("#")
     if not (material and mark and anchor):
         raise Invalid(f"{chunk!r} is no chunk id. Give it as material#anchor, as search results do.")
     return material, anchor
 
 
 def _folder(prefix: str) -> str:
-    path = unicodedata.normalize("NFC", prefix).strip("/")
+    path = nfc(prefix).strip("/")
     return f"{path}/" if path else ""
 
 

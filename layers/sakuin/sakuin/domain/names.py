@@ -57,6 +57,8 @@ def without_example_link(text: str) -> str:
 
 def is_label(text: str) -> bool:
     """Whether `text` only numbers or decorates: "例1", "📌", "①", "Step 2:"."""
+    if len(text.strip()) > LONGEST_TEXT:
+        return False
     bare = _bare(text)
     return not bare or LABEL_ALONE.match(bare) is not None
 

@@ -1,7 +1,8 @@
 """Text that people see: without control, invisible and direction-changing characters."""
 
 import re
-import unicodedata
+
+from sakuin.domain.normal_form import nfc
 
 # Controls, soft hyphen, zero width, bidi controls, variation selectors and tags (which can carry
 # hidden messages), surrogates; not tab, line feed, form feed and return, which are white space.
@@ -15,7 +16,7 @@ KANA_OR_KANJI = re.compile("[\u3041-\u3096\u30a1-\u30fa\u3400-\u9fff]")
 
 def visible(text: str) -> str:
     """`text` in NFC, without characters that nobody sees."""
-    return unicodedata.normalize("NFC", INVISIBLE.sub("", text))
+    return nfc(INVISIBLE.sub("", text))
 
 
 def one_line(text: str) -> str:

@@ -1,11 +1,19 @@
 """What a project holds: Tables, Tools, MCP endpoints, and the events that their changes cause."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 EventName = Literal["ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted"]
 Switch = Literal["enabled", "disabled"]
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person who signed in to Supabase Auth: the UUID, and the token that says so."""
+
+    id: str
+    token: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,18 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NoReturn
 
-from sakuin.domain.json_pointer import index_of, pointer_of, resolve, tokens
+from sakuin.domain.json_pointer import index_of, pointer_of, resolve, shown, tokens
 from sakuin.errors import Invalid, NotFound
 
 # Far over any document that people write, and under what Postgres parses.
 MAX_DEPTH = 2000
 # A Lambda function holds it, its parsed form and its chunks at once.
 MAX_BYTES = 100_000_000
+# Each is a copy of the way to its place.
+MOST_OPERATIONS = 5000
+# What an object, an array and a value take when they are read, by the sign that stands for each (CPython, bytes).
+_TAKEN = {"{": 240, "[": 90, ",": 60}
+_MOST_TAKEN = 1_000_000_000
 _TOO_DEEP = f"The document is nested more than {MAX_DEPTH:,} levels deep. Flatten it."
 _SPACE = " \t\n\r"
 
@@ -26,6 +31,8 @@ def parsed_table(text: str | bytes) -> object:
     """
     try:
         source = text.decode() if isinstance(text, bytes) else text
+        if sum(source.count(sign) * taken for sign, taken in _TAKEN.items()) > _MOST_TAKEN:
+            raise Invalid("The document has too many objects, arrays and values to be read at once. Split it.")
         return _at_most_deep(_parsed(source.removeprefix("\ufeff")))
     except UnicodeDecodeError as error:
         raise Invalid(f"The document is not UTF-8: byte {error.start} fits no character. Save it as UTF-8.") from None
@@ -53,15 +60,21 @@ def patched(document: object, operations: Iterable[Mapping[str, object]]) -> obj
     Each has `op`, a pointer `path`, and `value` but for `remove`. `add`, `replace` and `remove` are those of
     RFC 6902; `set` replaces what stands there or adds it. `Invalid` and `NotFound` name the pointer.
     """
-    for operation in operations:
+    wanted = list(operations)
+    if len(wanted) > MOST_OPERATIONS:
+        raise Invalid(
+            f"There are {len(wanted):,} operations; {MOST_OPERATIONS:,} may come together. Send the rest after."
+        )
+    own: dict[int, object] = {}
+    for operation in wanted:
         op, path = operation.get("op"), operation.get("path")
         if op not in ("add", "replace", "set", "remove"):
-            raise Invalid(f"The operation {op!r} is unknown. Use add, replace, set or remove.")
+            raise Invalid(f"The operation {shown(op)} is unknown. Use add, replace, set or remove.")
         if not isinstance(path, str):
             raise Invalid(f"The operation {op!r} has no path. Give it a JSON Pointer.")
         if op != "remove" and "value" not in operation:
-            raise Invalid(f"The operation {op!r} at {path!r} has no value. Give it one.")
-        document = _changed(document, op, path, operation.get("value"))
+            raise Invalid(f"The operation {op!r} at {shown(path)} has no value. Give it one.")
+        document = _changed(document, op, path, operation.get("value"), own)
     return _at_most_deep(document)
 
 
@@ -178,8 +191,11 @@ def _members(node: object) -> Iterator[str | Container]:
     yield _closing(node)
 
 
-def _changed(document: object, op: str, path: str, value: object) -> object:
-    """The document with one change; only the containers on the way to it are copied."""
+def _changed(document: object, op: str, path: str, value: object, own: dict[int, object]) -> object:
+    """The document with one change; only the containers on the way to it are copied, each once.
+
+    `own` holds the copies: nobody else sees them, so that the next change may go into the same.
+    """
     steps = tokens(path)
     if not steps:
         if op == "remove":
@@ -190,10 +206,10 @@ def _changed(document: object, op: str, path: str, value: object) -> object:
     try:
         resolve(document, needed)
     except NotFound:
-        raise NotFound(f"Cannot {op} {path!r}: the document has nothing at {needed!r}. Check the pointer.") from None
-    root = node = _copied(document)
+        raise NotFound(f"Cannot {op} {shown(path)}: the document has nothing at {shown(needed)}. Check it.") from None
+    root = node = _owned(document, own)
     for step in steps[:-1]:
-        below = _copied(resolve(node, pointer_of((step,))))
+        below = _owned(resolve(node, pointer_of((step,))), own)
         _change(node, "set", step, below, path)
         node = below
     _change(node, op, steps[-1], value, path)
@@ -209,18 +225,24 @@ def _change(holder: object, op: str, step: str, value: object, path: str) -> Non
     elif isinstance(holder, list):
         index = len(holder) if step == "-" and op in ("add", "set") else index_of(step)
         if index is None or index > len(holder):
-            raise NotFound(f'The array has no place for {path!r}. Use an index up to its length, or "-" to append.')
+            raise NotFound(
+                f'The array has no place for {shown(path)}. Use an index up to its length, or "-" to append.'
+            )
         if op == "remove":
             del holder[index]
         else:
             # A slice: with nothing in it the value is inserted.
             holder[index : index if op == "add" else index + 1] = [value]
     else:
-        raise NotFound(f"{path!r} stands in neither an object nor an array. Check the pointer against the Table.")
+        raise NotFound(f"{shown(path)} stands in neither an object nor an array. Check the pointer against the Table.")
 
 
-def _copied(node: object) -> object:
-    return node.copy() if isinstance(node, dict | list) else node
+def _owned(node: object, own: dict[int, object]) -> object:
+    if not isinstance(node, dict | list) or id(node) in own:
+        return node
+    copy = node.copy()
+    own[id(copy)] = copy
+    return copy
 
 
 def _finite(number: str) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from sakuin.domain.chunking import CHUNKER
+from sakuin.domain.index_settings import IndexSettings
 from sakuin.domain.language.question import Slot
 from sakuin.domain.recipe import ANALYZER, EmbeddingModel, digest
 from sakuin.domain.table_cut import TableCut
@@ -30,6 +31,11 @@ class TableFingerprint:
     def space(self) -> str:
         """16 hex digits of what makes vectors comparable: of a text that stays, the vector does too."""
         return digest(asdict(self.model))
+
+
+def tables_of(settings: IndexSettings) -> TableFingerprint:
+    """What an index's part over Tables is built with."""
+    return TableFingerprint(settings.model, settings.cut, settings.chunker, settings.analyzer)
 
 
 def repeated_terms(impacts: Mapping[str, float]) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from sakuin.domain.json_pointer import escaped, resolve
 
 THRESHOLD = 1000
+# Every string carries its own pointer: below a key of a megabyte, a thousand strings would be a gigabyte.
+LONGEST_POINTER = 8000  # characters; 2,000 levels of three
 _NUL_OR_SURROGATE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -19,10 +21,19 @@ class LargeString:
     text: str
 
 
-def large_strings(document: object, scope: str, *, threshold: int = THRESHOLD) -> Iterator[LargeString]:
+@dataclass(frozen=True, slots=True)
+class OutOfReach:
+    """A part of a document that is not walked, since no pointer into it is short enough. `json_pointer` is cut."""
+
+    json_pointer: str
+    problem: str
+
+
+def large_strings(document: object, scope: str, *, threshold: int = THRESHOLD) -> Iterator[LargeString | OutOfReach]:
     """Every string of at least `threshold` code points at or below `scope`, in document order.
 
-    No string large enough is not an error; a scope that is not there raises `NotFound`, at the first item.
+    What has a pointer over `LONGEST_POINTER` is given once, as a whole, and its neighbours are walked. No string large
+    enough is not an error; a scope that is not there raises `NotFound`, at the first item.
     """
     ways: list[Iterator[tuple[str, object]]] = [iter([(scope, resolve(document, scope))])]
     # A list of iterators instead of recursion: a Table may be nested deeper than Python's stack.
@@ -30,10 +41,13 @@ def large_strings(document: object, scope: str, *, threshold: int = THRESHOLD) -
         pointer, node = next(ways[-1], (None, None))
         if pointer is None:
             ways.pop()
+        elif not isinstance(node, dict | list | str) or (isinstance(node, str) and len(node) < threshold):
+            continue
+        elif len(pointer) > LONGEST_POINTER:
+            yield _out_of_reach(pointer)
         elif isinstance(node, str):
-            if len(node) >= threshold:
-                yield LargeString(pointer, node)
-        elif isinstance(node, dict | list):
+            yield LargeString(pointer, node)
+        else:
             ways.append(_below(pointer, node))
 
 
@@ -41,6 +55,11 @@ def _below(pointer: str, node: dict[str, object] | list[object]) -> Iterator[tup
     if isinstance(node, dict):
         return ((f"{pointer}/{escaped(key)}", value) for key, value in node.items())
     return ((f"{pointer}/{index}", value) for index, value in enumerate(node))
+
+
+def _out_of_reach(pointer: str) -> OutOfReach:
+    problem = f"Its pointer has {len(pointer):,} characters, more than {LONGEST_POINTER:,}. Shorten the keys."
+    return OutOfReach(pointer[:200], problem)
 
 
 def problem_of(text: str) -> str | None:

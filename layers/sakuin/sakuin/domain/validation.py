@@ -7,6 +7,7 @@ from typing import Literal
 
 from sakuin.domain.learns import LEARNS_MAX, LEARNS_MIN, cleaned_learns, names_action
 from sakuin.domain.page import Page, type_of_anchor
+from sakuin.domain.recipe import EMBEDDED_LENGTH
 
 Severity = Literal["error", "warning"]
 
@@ -96,6 +97,7 @@ def findings_of_page(
         *_unnamed_boxes(material, page, "error" if strict else "warning"),
         *_poor_learns(material, chunks),
         *_broken_links(material, page),
+        *_long_explanations(material, page),
     )
 
 
@@ -186,3 +188,14 @@ def _broken_links(material: str, page: Page) -> Iterator[Finding]:
         if fragment.lower() not in targets and fragment not in targets and fragment[0] not in "/!":
             message = f"A link in the page leads to #{fragment}, which no element has. Correct one of them."
             yield Finding("warning", "broken-link", material, fragment, message)
+
+
+def _long_explanations(material: str, page: Page) -> Iterator[Finding]:
+    for explanation in page.explanations:
+        length = len(explanation.content)
+        if length > EMBEDDED_LENGTH:
+            message = (
+                f"#{explanation.anchor} has {length:,} characters; what comes after {EMBEDDED_LENGTH:,} is found by "
+                "its words only. Split it into explanations of their own."
+            )
+            yield Finding("warning", "long-explanation", material, explanation.anchor, message)

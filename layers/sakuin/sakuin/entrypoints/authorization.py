@@ -1,11 +1,11 @@
 """Who may call: the one place where a key is read and judged."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from sakuin.domain.keys import hash_of_key, opens
+from sakuin.domain.keys import known_hash
 
-# Gives the hashes of the keys that open an endpoint, and the pepper they were made with.
-KeyRing = Callable[[], tuple[Iterable[str], str]]
+# Gives the hashes of the keys that open an endpoint, and the peppers they may be made with.
+KeyRing = Callable[[], tuple[Iterable[str], Sequence[str]]]
 
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="sakuin"'}
 
@@ -17,11 +17,17 @@ def is_authorized(headers: Mapping[str, str], ring: KeyRing) -> bool:
 
 def opening_hash(headers: Mapping[str, str], ring: KeyRing) -> str | None:
     """The hash of the ring's key that the `Authorization` header bears; None when it bears none."""
-    scheme, _, key = headers.get("authorization", "").partition(" ")
-    hashes, pepper = ring()
-    if scheme.lower() != "bearer" or not opens(key.strip(), hashes, pepper):
+    key = borne_key(headers)
+    if key is None:
         return None
-    return hash_of_key(key.strip(), pepper)
+    hashes, peppers = ring()
+    return known_hash(key, hashes, peppers)
+
+
+def borne_key(headers: Mapping[str, str]) -> str | None:
+    """The key, or whatever stands in its place, of the `Authorization` header; None without one."""
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    return key.strip() or None if scheme.lower() == "bearer" else None
 
 
 def challenge(headers: Mapping[str, str]) -> dict[str, str]:

@@ -1,29 +1,31 @@
 """Who calls about projects: an admin by key, or a person who signed in to Supabase."""
 
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from sakuin.domain.keys import KEY_PREFIX
+from sakuin.domain.project_records import User
 from sakuin.entrypoints.authorization import KeyRing, is_authorized
 from sakuin.errors import Unauthorized
 
+# Gives the UUID of a token's user, or raises `Unauthorized`.
 UserOf = Callable[[str], str]
 
 _WANTED = "Send the header Authorization: Bearer <admin key, or access token of Supabase Auth>"
 
 
-def caller_of(headers: Mapping[str, str], keys: KeyRing, user_of: UserOf) -> str | None:
-    """The user's UUID, None for an admin; `Unauthorized` for everybody else. Header names are lower case."""
+def caller_of(headers: Mapping[str, str], keys: KeyRing, user_of: UserOf) -> User | None:
+    """The user, None for an admin; `Unauthorized` for everybody else. Header names are lower case."""
     if is_authorized(headers, keys):
         return None
     scheme, _, token = headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip() or token.strip().startswith(KEY_PREFIX):
         raise Unauthorized(_WANTED)
-    return user_of(token.strip())
+    return User(user_of(token.strip()), token.strip())
 
 
-def check_hook_secret(headers: Mapping[str, str], secret: str) -> None:
-    """`Unauthorized` without the webhook's shared secret; where none is set nobody is let in."""
-    given = headers.get("x-sakuin-secret", "")
-    if not hmac.compare_digest(given.encode(), secret.encode()) or not secret:
+def check_hook_secret(headers: Mapping[str, str], secrets: Iterable[str]) -> None:
+    """`Unauthorized` without one of the webhook's shared secrets; where none is set nobody is let in."""
+    given = headers.get("x-sakuin-secret", "").encode()
+    if not sum(hmac.compare_digest(given, secret.encode()) for secret in secrets if secret):
         raise Unauthorized("Send the webhook's shared secret in the header x-sakuin-secret")

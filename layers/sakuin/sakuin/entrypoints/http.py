@@ -1,6 +1,6 @@
 """The REST API: what is indexed, what became of uploads, whether links hold."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -9,8 +9,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from sakuin.entrypoints.authorization import CHALLENGE, KeyRing, opening_hash
+from sakuin.domain.limits import Limits
+from sakuin.entrypoints.authorization import KeyRing, challenge, opening_hash
 from sakuin.entrypoints.http_errors import answer_to
+from sakuin.entrypoints.http_size import AtMost
+from sakuin.entrypoints.http_work import WorkView
 from sakuin.entrypoints.key_use import Note
 from sakuin.errors import SakuinError
 from sakuin.services.library import Library
@@ -28,6 +31,7 @@ class MaterialView(BaseModel):
     chunks_count: int
     indexed_version_id: str | None
     indexed_at: str | None
+    work: list[WorkView] = Field(default=[], description="Messages about it that are not done.")
 
 
 class MaterialsView(BaseModel):
@@ -130,16 +134,20 @@ def rest_api(
     *routers: APIRouter,
     used: Note = lambda _key_hash: None,
     days: Callable[[], Mapping[str, str]] = dict,
+    work_of: Callable[[Sequence[str]], Mapping[str, Sequence[Any]]] = lambda _materials: {},
+    longest_body: int = Limits().api_request_bytes,
 ) -> FastAPI:
     """The FastAPI application; its own part of /v1 needs an admin key, `routers` are guarded by themselves.
 
-    `used` hears of each admin key that opened something, `days` says when the deployment's keys were last used.
+    `used` hears of each admin key that opened something, `days` says when the deployment's keys were last used,
+    `work_of` what of materials is not done.
     """
     app = FastAPI(title="Sakuin", version=version, docs_url="/docs", openapi_url="/openapi.json", redoc_url=None)
+    app.add_middleware(AtMost, size=longest_body)
 
     def admin(request: Request) -> None:
         if not noted(request):
-            raise HTTPException(401, "Send the header Authorization: Bearer <admin key>", CHALLENGE)
+            raise HTTPException(401, "Send the header Authorization: Bearer <admin key>", challenge(request.headers))
 
     def noted(request: Request) -> bool:
         key_hash = opening_hash(request.headers, keys)
@@ -148,8 +156,8 @@ def rest_api(
         return key_hash is not None
 
     @app.exception_handler(SakuinError)
-    async def failed(_request: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"detail": str(error)}, *answer_to(error))
+    async def failed(request: Request, error: Exception) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, *answer_to(error, request.headers))
 
     @app.exception_handler(RequestValidationError)
     async def refused(_request: Request, error: RequestValidationError) -> JSONResponse:
@@ -176,7 +184,9 @@ def rest_api(
         prefix: str = "", after: str | None = None, limit: Annotated[int, Query(ge=1, le=500)] = 200
     ) -> MaterialsView:
         page = library.records.materials(prefix=prefix, after=after, limit=limit)
-        return MaterialsView(materials=[_material(item) for item in page.items], next_cursor=page.next_cursor)
+        work = work_of([item.material for item in page.items])
+        views = [_material(item, work.get(item.material, ())) for item in page.items]
+        return MaterialsView(materials=views, next_cursor=page.next_cursor)
 
     @app.post("/v1/receipts", **guarded)
     def receipts(asked: VersionsView) -> ReceiptsView:
@@ -220,7 +230,7 @@ def rest_api(
     return app
 
 
-def _material(state: Any) -> MaterialView:
+def _material(state: Any, work: Sequence[Any]) -> MaterialView:
     source = state.source
     return MaterialView(
         material=state.material,
@@ -232,4 +242,5 @@ def _material(state: Any) -> MaterialView:
         chunks_count=state.chunks_count,
         indexed_version_id=state.indexed_version_id,
         indexed_at=state.indexed_at,
+        work=[WorkView.model_validate(row) for row in work],
     )

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse
 
 from sakuin.domain.evaluation.explanation import Explanation, Legs, Rule
 from sakuin.domain.knowledge import Filters
-from sakuin.entrypoints.authorization import CHALLENGE, KeyRing, opening_hash
+from sakuin.entrypoints.authorization import KeyRing, challenge, opening_hash
 from sakuin.entrypoints.http_errors import answer_to
 from sakuin.entrypoints.key_use import Note
 from sakuin.entrypoints.mcp_arguments import Name, Query, TopK, Type
@@ -63,6 +63,8 @@ class ExplanationAsked(BaseModel):
     without: Annotated[frozenset[Rule], Field(max_length=20)] = frozenset()
     tool: Name | None = None
     mcp_id: Name | None = None
+    # A fingerprint, how it begins, or "next"; left out: the index that answers.
+    index: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class ExplainApp:
             return _refused(405, "Only POST", {"Allow": "POST"})
         key_hash = await anyio.to_thread.run_sync(opening_hash, dict(request.headers), self.keys)
         if key_hash is None:
-            return _refused(401, "Send the header Authorization: Bearer <admin key>", CHALLENGE)
+            return _refused(401, "Send the header Authorization: Bearer <admin key>", challenge(request.headers))
         await anyio.to_thread.run_sync(self.used, key_hash)
         body = await request.body()
         if len(body) > _MAX_BODY:
@@ -103,7 +105,7 @@ class ExplainApp:
                 422, [{"type": one["type"], "loc": ["body", *one["loc"]], "msg": one["msg"]} for one in error.errors()]
             )
         except SakuinError as error:
-            status, headers = answer_to(error)
+            status, headers = answer_to(error, request.headers)
             return _refused(status, str(error), headers)
         return JSONResponse(explanation.as_json())
 
@@ -115,6 +117,8 @@ class ExplainApp:
             "legs": asked.legs,
             "without": asked.without,
         }
+        if asked.index is not None:
+            how["index"] = asked.index
         if asked.tool is None:
             filters = Filters(**asked.filters.model_dump())
             return self.knowledge(asked.query, filters=filters, **how)
@@ -128,7 +132,7 @@ class ExplainApp:
 def _json(body: bytes) -> Any:
     try:
         return json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Invalid("The body is no JSON") from error
 
 

@@ -1,7 +1,7 @@
 """The REST API of projects: Tables, Search Tools, MCP endpoints, and the webhook of platforms."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 from uuid import UUID
@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
+from sakuin.domain.project_records import User
 from sakuin.domain.table_document import parsed_table, written_table
 from sakuin.entrypoints import table_bodies
 from sakuin.entrypoints.authorization import KeyRing
@@ -53,7 +54,7 @@ _MAX_ANSWER = 4_500_000
 
 @dataclass(frozen=True, slots=True)
 class ProjectServices:
-    """The use cases behind the API. `user_of` gives a token's user, `hook_secret` the webhook's shared secret."""
+    """The use cases behind the API. `user_of` gives a token's user, `hook_secrets` what a webhook may send."""
 
     projects: KeepProjects
     tables: KeepTables
@@ -62,13 +63,13 @@ class ProjectServices:
     hear: HearOfChanges
     send: SendEvents
     user_of: UserOf
-    hook_secret: Callable[[], str] = field(repr=False)
+    hook_secrets: Callable[[], Iterable[str]] = field(repr=False)
 
 
 def project_routers(services: ProjectServices, keys: KeyRing) -> tuple[APIRouter, ...]:
     """Every route of projects; a caller is an admin, or a member, for whom all other projects do not exist."""
 
-    def caller(request: Request) -> str | None:
+    def caller(request: Request) -> User | None:
         return caller_of(request.headers, keys, services.user_of)
 
     def published() -> Iterator[None]:
@@ -79,7 +80,7 @@ def project_routers(services: ProjectServices, keys: KeyRing) -> tuple[APIRouter
         except SakuinError:
             logger.exception("events stay in the outbox")
 
-    user = Annotated[str | None, Depends(caller)]
+    user = Annotated[User | None, Depends(caller)]
     routes = APIRouter(prefix="/v1")
     changing = [Depends(caller), Depends(published)]
     _projects(routes, services, user, changing)
@@ -285,7 +286,7 @@ def _hooks(services: ProjectServices, publishing: Any) -> APIRouter:
     routes = APIRouter(prefix="/hooks")
 
     def from_platform(request: Request) -> None:
-        check_hook_secret(request.headers, services.hook_secret())
+        check_hook_secret(request.headers, services.hook_secrets())
 
     @routes.post("/supabase", status_code=202, dependencies=[Depends(from_platform), *publishing])
     def supabase_hook(body: Raw) -> HeardView:

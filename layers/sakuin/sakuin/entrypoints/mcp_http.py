@@ -1,6 +1,7 @@
 """MCP over HTTP: one POST, one JSON answer, no sessions."""
 
 import logging
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,13 +12,16 @@ from mcp.server.streamable_http_manager import RequestBodyLimitMiddleware, Strea
 from mcp.server.transport_security import TransportSecuritySettings
 
 from sakuin.domain.bound_tools import Endpoint
-from sakuin.entrypoints.authorization import KeyRing, challenge, opening_hash
-from sakuin.entrypoints.http_errors import TRY_AGAIN
+from sakuin.domain.keys import hash_of_key, known_hash
+from sakuin.entrypoints.authorization import KeyRing, borne_key, challenge, opening_hash
+from sakuin.entrypoints.http_errors import try_again
 from sakuin.entrypoints.key_use import Note
+from sakuin.entrypoints.mcp_allowance import KEY_HASH, Allow, within_allowance
 from sakuin.entrypoints.mcp_messages import messages_taken
 from sakuin.entrypoints.mcp_origins import is_foreign, is_preflight, preflight_headers, readable
 from sakuin.entrypoints.mcp_servers import ENDPOINT, knowledge_server, search_tools_server
-from sakuin.errors import Unavailable
+from sakuin.entrypoints.wrong_keys import WrongKeys
+from sakuin.errors import SakuinError, Unavailable
 
 __all__ = ["McpApp", "knowledge_server", "search_tools_server"]
 
@@ -27,6 +31,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 # Gives the enabled endpoint of an id, if there is one.
 EndpointOf = Callable[[str], Endpoint | None]
+# Gives the key of an endpoint with one hash another one.
+Rehash = Callable[[str, str, str], None]
 
 PATH = "/mcp"
 # A question is a kilobyte or two; Lambda itself would take six megabytes.
@@ -47,15 +53,21 @@ class McpApp:
         tools_server: Server[Any] | None = None,
         endpoint: EndpointOf = lambda _mcp_id: None,
         used: Note = lambda _key_hash: None,
+        allow: Allow = lambda _key_hash, _searches: None,
+        rehash: Rehash = lambda _mcp_id, _old, _new: None,
+        wrong: WrongKeys | None = None,
+        longest_body: int = LONGEST_BODY,
     ) -> None:
         self._keys = keys
         self._allowed_origins = allowed_origins
         self._endpoint = endpoint
         self._used = used
+        self._rehash = rehash
+        self._wrong = wrong
         self.sessions = _sessions(server)
         self._tool_sessions = _sessions(tools_server or Server("sakuin-search-tools"))
-        self._answer_knowledge = _limited(self.sessions)
-        self._answer_tools = _limited(self._tool_sessions)
+        self._answer_knowledge = _limited(self.sessions, allow, longest_body)
+        self._answer_tools = _limited(self._tool_sessions, allow, longest_body)
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
@@ -81,10 +93,10 @@ class McpApp:
         asked = self._knowledge if scope["path"].rstrip("/") == PATH else self._tools
         try:
             await asked(headers, scope, receive, send)
-        except Unavailable:
+        except Unavailable as error:
             # Who may call could not be found out, and nothing was sent yet: a tool's own failure is its answer.
             logger.warning("nobody could be let in", exc_info=True)
-            await _answer(send, 503, "What knows the keys does not answer. Try again in a moment.", TRY_AGAIN)
+            await _answer(send, 503, "What knows the keys does not answer. Try again in a moment.", try_again(error))
 
     async def _knowledge(self, headers: dict[str, str], scope: Scope, receive: Receive, send: Send) -> None:
         key_hash = opening_hash(headers, self._keys)
@@ -92,19 +104,44 @@ class McpApp:
             await _refuse(send, headers)
             return
         await anyio.to_thread.run_sync(self._used, key_hash)
-        await self._answer_knowledge(scope, receive, send)
+        await self._answer_knowledge({**scope, KEY_HASH: key_hash}, receive, send)
 
     async def _tools(self, headers: dict[str, str], scope: Scope, receive: Receive, send: Send) -> None:
         """An endpoint of Search Tools; one that is not there is refused like a wrong key, so that nobody can guess."""
-        mcp_id = scope["path"].removeprefix(f"{PATH}/").rstrip("/")
-        endpoint = await anyio.to_thread.run_sync(self._endpoint, mcp_id)
-        _, pepper = self._keys()
-        key_hash = opening_hash(headers, lambda: (endpoint.key_hashes, pepper)) if endpoint else None
+        mcp_id, key = scope["path"].removeprefix(f"{PATH}/").rstrip("/"), borne_key(headers)
+        if key is None or (self._wrong and self._wrong.is_wrong(mcp_id, key)):
+            await _refuse(send, headers)
+            return
+        if self._wrong and (seconds := self._wrong.seconds_to_wait(mcp_id, key)):
+            await _answer(send, 429, "Too many wrong keys.", {"Retry-After": str(math.ceil(seconds))})
+            return
+        endpoint, key_hash = await anyio.to_thread.run_sync(self._opened, mcp_id, key)
+        if self._wrong:
+            self._wrong.note(mcp_id, key, opened=key_hash is not None)
         if key_hash is None:
             await _refuse(send, headers)
             return
         await anyio.to_thread.run_sync(self._used, key_hash)
-        await self._answer_tools({**scope, ENDPOINT: endpoint}, receive, send)
+        await self._answer_tools({**scope, ENDPOINT: endpoint, KEY_HASH: key_hash}, receive, send)
+
+    def _opened(self, mcp_id: str, key: str) -> tuple[Endpoint | None, str | None]:
+        """The endpoint, and the hash of the key if the key opens it."""
+        endpoint = self._endpoint(mcp_id)
+        _, peppers = self._keys()
+        known = known_hash(key, endpoint.key_hashes, peppers) if endpoint else None
+        if known is None:
+            return endpoint, None
+        present = hash_of_key(key, peppers[0])
+        return endpoint, known if known == present else self._rehashed(mcp_id, known, present)
+
+    def _rehashed(self, mcp_id: str, known: str, present: str) -> str:
+        """The hash that the key has from now on: the pepper that it was made with is to be forgotten one day."""
+        try:
+            self._rehash(mcp_id, known, present)
+        except SakuinError:
+            logger.warning("a key keeps the hash of an old pepper", exc_info=True)
+            return known
+        return present
 
 
 def _sessions(server: Server[Any]) -> StreamableHTTPSessionManager:
@@ -113,8 +150,9 @@ def _sessions(server: Server[Any]) -> StreamableHTTPSessionManager:
     return StreamableHTTPSessionManager(server, json_response=True, stateless=True, security_settings=security)
 
 
-def _limited(sessions: StreamableHTTPSessionManager) -> RequestBodyLimitMiddleware:
-    return RequestBodyLimitMiddleware(messages_taken(sessions.handle_request), LONGEST_BODY)
+def _limited(sessions: StreamableHTTPSessionManager, allow: Allow, longest_body: int) -> RequestBodyLimitMiddleware:
+    answered = within_allowance(messages_taken(sessions.handle_request), allow)
+    return RequestBodyLimitMiddleware(answered, longest_body)
 
 
 async def _refuse(send: Send, headers: dict[str, str]) -> None:

@@ -47,16 +47,24 @@ class Counting(Protocol):
     def count(self, name: str, value: float = 1) -> None: ...
 
 
-def counted(search: Callable[P, T], meter: Counting, *, empty: Callable[[T], bool], name: str) -> Callable[P, T]:
+def counted(
+    search: Callable[P, T],
+    meter: Counting,
+    *,
+    empty: Callable[[T], bool],
+    degraded: Callable[[T], bool] = lambda _answer: False,
+    name: str,
+) -> Callable[P, T]:
     """The same search, counted as `name`, and as `{name}WithoutAnswer` where nothing was good enough.
 
-    Zeros are counted too: their average is the share.
+    `{name}ByWordsAlone` are those that had to do without vectors. Zeros are counted too: their average is the share.
     """
 
     def searched(*args: P.args, **kwargs: P.kwargs) -> T:
         answer = search(*args, **kwargs)
         meter.count(name)
         meter.count(f"{name}WithoutAnswer", float(empty(answer)))
+        meter.count(f"{name}ByWordsAlone", float(degraded(answer)))
         return answer
 
     return searched

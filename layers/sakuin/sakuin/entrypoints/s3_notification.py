@@ -1,6 +1,20 @@
 """What S3 sends to a queue."""
 
-from pydantic import BaseModel, ConfigDict, Field
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Annotated, Any
+from urllib.parse import unquote_plus
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
+def _nameable(key: str) -> str:
+    if _NO_TEXT.search(unquote_plus(key)):
+        raise ValueError("no database keeps U+0000 or half a character: give the object another key")
+    return key
 
 
 class QueueMessage(BaseModel):
@@ -19,7 +33,9 @@ class S3Bucket(QueueMessage):
 class S3Object(QueueMessage):
     """The object that an S3 record speaks of."""
 
-    key: str = Field(description="URL-encoded as in a form: every Japanese key is.")
+    key: Annotated[str, AfterValidator(_nameable)] = Field(
+        description="URL-encoded as in a form: every Japanese key is."
+    )
     sequencer: str = Field(pattern="^[0-9A-Fa-f]{1,64}$", description="Orders the events of one key.")
     version_id: str | None = Field(default=None, alias="versionId", description="Absent without versions.")
 
@@ -44,3 +60,12 @@ class S3Notification(QueueMessage):
     """What S3 sends to the queue."""
 
     records: list[S3Record] = Field(alias="Records")
+
+
+def records_in_turn(message: dict[str, Any]) -> Iterator[S3Record]:
+    """Those of a notification's records that can be read, then the `ValidationError` about those that cannot."""
+    listed = message.get("Records")
+    for record in listed if isinstance(listed, list) else ():
+        with suppress(ValidationError):
+            yield S3Record.model_validate(record)
+    S3Notification.model_validate(message)

@@ -7,9 +7,14 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
 
+from sakuin.domain.work import WorkCounts
 from sakuin.entrypoints.observing import CurrentWork, Handler
 from sakuin.services.canary import CanarySeen
 from sakuin.services.maintain import Maintained
+from sakuin.services.reconcile import Reconciled
+
+# The rest is in the count.
+_MOST_LOGGED = 50
 
 
 def schedule_handler(
@@ -19,8 +24,23 @@ def schedule_handler(
     metrics: Metrics,
     tracer: Tracer,
     current: CurrentWork,
+    *,
+    counts: Callable[[], WorkCounts] = lambda: WorkCounts({}),
+    reconcile: Callable[[bool], Reconciled] = lambda _whole: Reconciled(),
 ) -> Handler:
-    """A Lambda handler for the schedule; `{"canary": true}` asks for the canary."""
+    """A Lambda handler for the schedule; `{"canary": true}` asks for the canary. `counts` says what is not done.
+
+    `reconcile` looks at a little each minute, and at everything for `{"reconcile": true}`.
+    """
+
+    def reconciled(*, whole: bool) -> dict[str, Any]:
+        run = reconcile(whole)
+        for one in run.differences[:_MOST_LOGGED]:
+            logger.warning(
+                "difference found", rule=one.rule, where=one.where, difference=one.message, repair=one.repair
+            )
+        metrics.add_metric("ReconcileFindings", MetricUnit.Count, len(run.differences))
+        return {"differences": len(run.differences), "goes_on": run.goes_on}
 
     @metrics.log_metrics
     @tracer.capture_lambda_handler(capture_response=False)
@@ -34,9 +54,21 @@ def schedule_handler(
             metrics.add_metric("CanaryMilliseconds", MetricUnit.Milliseconds, seen.milliseconds)
             metrics.add_metric("CanaryArrived", MetricUnit.Count, float(seen.arrived))
             return asdict(seen)
-        done = asdict(maintain())
+        if event.get("reconcile"):
+            return reconciled(whole=True)
+        try:
+            done = asdict(maintain())
+        finally:
+            # Also when a vendor is away: that is when work is parked.
+            _count(counts(), metrics)
         logger.info("maintained", **done)
         metrics.add_metric("TablesRestarted", MetricUnit.Count, done["restarted"])
-        return done
+        metrics.add_metric("WorkResent", MetricUnit.Count, done["resent"])
+        return done | reconciled(whole=False)
 
     return handler
+
+
+def _count(counts: WorkCounts, metrics: Metrics) -> None:
+    metrics.add_metric("ParkedMessages", MetricUnit.Count, counts.states.get("parked", 0))
+    metrics.add_metric("OldestParkedSeconds", MetricUnit.Seconds, counts.oldest_parked_seconds)

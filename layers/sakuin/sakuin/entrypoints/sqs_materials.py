@@ -1,15 +1,17 @@
 """Messages from the material queue."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from aws_lambda_powertools import Logger, Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
 
-from sakuin.entrypoints.material_messages import changes
+from sakuin.domain.material import material_of_key
+from sakuin.domain.work import About, Taken
+from sakuin.entrypoints.material_messages import changes_in_turn
 from sakuin.entrypoints.observing import CurrentWork
-from sakuin.entrypoints.sqs import Handler, Postpone, SendAgain, queue_handler
-from sakuin.services.follow_bucket import Change, Followed
+from sakuin.entrypoints.sqs import GaveUp, Handler, Held, Postpone, SendAgain, Unheld, queue_handler
+from sakuin.services.follow_bucket import AskedAgain, Change, Followed, LookedAt
 
 
 def material_handler(
@@ -19,16 +21,44 @@ def material_handler(
     metrics: Metrics,
     tracer: Tracer,
     *,
-    send_again: SendAgain = lambda _body, _seconds: None,
+    prefix: str = "",
+    hold: Callable[[Sequence[Taken]], Held] = lambda _taken: Unheld(),
+    gave_up: GaveUp = lambda _about, _reason: None,
+    send_again: SendAgain | None = None,
     current: CurrentWork | None = None,
 ) -> Handler:
-    """A Lambda handler for the material queue."""
+    """A Lambda handler for the material queue. `prefix` is the part of the keys that is not in a material's name."""
 
     def work(body: str) -> None:
-        for change in changes(body):
+        for change in changes_in_turn(body):
             _report(follow, change, logger, metrics)
 
-    return queue_handler(work, postpone, logger, metrics, tracer, send_again=send_again, current=current)
+    return queue_handler(
+        work,
+        postpone,
+        logger,
+        metrics,
+        tracer,
+        queue="material",
+        about=lambda body: about_material(body, prefix),
+        hold=hold,
+        gave_up=gave_up,
+        send_again=send_again,
+        current=current,
+    )
+
+
+def about_material(body: str, prefix: str) -> About:
+    """The material that a message is about, or the key of what is no page. S3 puts one change into a message."""
+    change = next(changes_in_turn(body), None)
+    if change is None:
+        return About()
+    if isinstance(change, AskedAgain):
+        return About(change.material)
+    if isinstance(change, LookedAt):
+        return About(material_of_key(change.key, prefix=prefix) or change.key)
+    key = change.source.key
+    return About(material_of_key(key, prefix=prefix) or key, change.source)
 
 
 def _report(follow: Callable[[Change], Followed], change: Change, logger: Logger, metrics: Metrics) -> None:

@@ -1,29 +1,28 @@
 """Messages from the queues of Tables."""
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from aws_lambda_powertools import Logger, Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
 
+from sakuin.domain.work import About, Taken
 from sakuin.entrypoints.observing import CurrentWork
-from sakuin.entrypoints.sqs import Handler, Postpone, SendAgain, queue_handler
-from sakuin.entrypoints.tool_messages import BodyArrived, IndexAsked, embed_work, tool_work
-from sakuin.errors import Invalid, SakuinError
+from sakuin.entrypoints.sqs import Handler, Held, Postpone, SendAgain, Unheld, queue_handler
+from sakuin.entrypoints.tool_messages import BodyArrived, IndexAsked, embed_work, tool_work_in_turn
 
 if TYPE_CHECKING:
     # One of the two functions has no Japanese layer, which the other's service needs.
-    from sakuin.services.embed_chunks import EmbedChunks
+    from sakuin.services.every_index import EmbedEverywhere, IndexEverywhere
     from sakuin.services.import_body import ImportBody
-    from sakuin.services.index_table import IndexTable
 
-# Says on a Table's tools why its index is not ready, or not getting on.
-Fail = Callable[[str, str], None]
+# Says of a Table why its index (of one fingerprint, or of all) is not ready, or not getting on.
+Fail = Callable[[str, str, str | None], None]
 
 
 def tool_handler(
-    index: "IndexTable",
+    index: "IndexEverywhere",
     take: "ImportBody",
     fail: Fail,
     postpone: Postpone,
@@ -31,12 +30,14 @@ def tool_handler(
     metrics: Metrics,
     tracer: Tracer,
     *,
+    hold: Callable[[Sequence[Taken]], Held] = lambda _taken: Unheld(),
+    send_again: SendAgain | None = None,
     current: CurrentWork | None = None,
 ) -> Handler:
     """A Lambda handler for the tool queue."""
 
     def work(body: str) -> None:
-        for asked in tool_work(body):
+        for asked in tool_work_in_turn(body):
             started = time.perf_counter()
             if isinstance(asked, BodyArrived):
                 taken = take(asked.table_id, asked.upload, asked.key)
@@ -45,7 +46,13 @@ def tool_handler(
                     # Its event is in the outbox too; the walk does not wait for it.
                     index(asked.project_id, asked.table_id)
             else:
-                walked = index(asked.project_id, asked.table_id, generation=asked.generation, skip=asked.skip)
+                walked = index(
+                    asked.project_id,
+                    asked.table_id,
+                    generation=asked.generation,
+                    skip=asked.skip,
+                    fingerprint=asked.fingerprint,
+                )
                 logger.info(
                     "table walked",
                     table_id=asked.table_id,
@@ -56,31 +63,38 @@ def tool_handler(
                 )
                 metrics.add_metric("TablesWalked", MetricUnit.Count, 1)
 
-    def gave_up(body: str, error: Exception) -> None:
-        for asked in _readable(tool_work, body, ()):
-            if isinstance(asked, IndexAsked):
-                fail(asked.table_id, _reason(error))
-
-    return queue_handler(work, postpone, logger, metrics, tracer, gave_up=gave_up, current=current)
+    return queue_handler(
+        work,
+        postpone,
+        logger,
+        metrics,
+        tracer,
+        queue="tool",
+        about=about_walk,
+        hold=hold,
+        gave_up=_given_up(fail),
+        send_again=send_again,
+        current=current,
+    )
 
 
 def embed_handler(
-    embed: "EmbedChunks",
+    embed: "EmbedEverywhere",
     fail: Fail,
     postpone: Postpone,
     logger: Logger,
     metrics: Metrics,
     tracer: Tracer,
     *,
-    say_waits: Fail = lambda _table_id, _reason: None,
-    send_again: SendAgain = lambda _body, _seconds: None,
+    hold: Callable[[Sequence[Taken]], Held] = lambda _taken: Unheld(),
+    send_again: SendAgain | None = None,
     current: CurrentWork | None = None,
 ) -> Handler:
     """A Lambda handler for the embed queue."""
 
     def work(body: str) -> None:
         asked, started = embed_work(body), time.perf_counter()
-        done = embed(asked.project_id, asked.table_id, asked.chunks)
+        done = embed(asked.project_id, asked.table_id, asked.chunks, fingerprint=asked.fingerprint)
         logger.info(
             "chunks embedded",
             table_id=asked.table_id,
@@ -92,38 +106,41 @@ def embed_handler(
         metrics.add_metric("ChunksStored", MetricUnit.Count, done.stored)
         metrics.add_metric("ChunkTextsEmbedded", MetricUnit.Count, done.embedded)
 
-    def gave_up(body: str, error: Exception) -> None:
-        asked = _readable(embed_work, body, None)
-        if asked is not None:
-            fail(asked.table_id, _reason(error))
-
-    def waits(body: str, error: Exception) -> None:
-        say_waits(embed_work(body).table_id, str(error))
-
     return queue_handler(
         work,
         postpone,
         logger,
         metrics,
         tracer,
-        gave_up=gave_up,
-        waits=waits,
+        queue="embed",
+        about=about_chunks,
+        hold=hold,
+        gave_up=_given_up(fail),
         send_again=send_again,
         current=current,
     )
 
 
-def _readable(read: Callable[[str], Any], body: str, otherwise: Any) -> Any:
-    try:
-        return read(body)
-    except Invalid:
-        return otherwise
+def about_walk(body: str) -> About:
+    """The Table that a message of the tool queue is about."""
+    asked = next(tool_work_in_turn(body), None)
+    if isinstance(asked, IndexAsked):
+        return About(asked.table_id, fingerprint=asked.fingerprint)
+    return About(asked.table_id if asked else None)
 
 
-def _reason(error: Exception) -> str:
-    # Only our own sentences are shown: another's message may hold what nobody should see.
-    said = str(error) if isinstance(error, SakuinError) else "Something unexpected went wrong; the log has it."
-    return f"{said} Ask for it again with `sakuin tool reindex`."
+def about_chunks(body: str) -> About:
+    """The Table that a message of the embed queue is about."""
+    asked = embed_work(body)
+    return About(asked.table_id, fingerprint=asked.fingerprint)
+
+
+def _given_up(fail: Fail) -> Callable[[About, str], None]:
+    def gave_up(about: About, reason: str) -> None:
+        if about.subject is not None:
+            fail(about.subject, reason, about.fingerprint)
+
+    return gave_up
 
 
 def _since(started: float) -> int:

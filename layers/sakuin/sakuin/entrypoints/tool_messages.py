@@ -2,13 +2,14 @@
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_plus
 
 from pydantic import Field, ValidationError
 
-from sakuin.entrypoints.s3_notification import QueueMessage, S3Notification
+from sakuin.entrypoints.s3_notification import QueueMessage, records_in_turn
 from sakuin.errors import Invalid
 
 EVENTS = ("ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted")
@@ -39,6 +40,7 @@ class IndexAsked(QueueMessage):
     table_id: str = Field(pattern=_UUID)
     generation: int | None = None
     skip: int = Field(default=0, ge=0)
+    fingerprint: str | None = Field(default=None, description="The index over Tables that asks; null: all.")
 
 
 class EmbedAsked(QueueMessage):
@@ -47,6 +49,7 @@ class EmbedAsked(QueueMessage):
     project_id: str = Field(pattern=_UUID)
     table_id: str = Field(pattern=_UUID)
     chunks: list[str] = Field(max_length=1000)
+    fingerprint: str | None = Field(default=None, description="The index over Tables that the chunks belong to.")
 
 
 class IndexMessage(QueueMessage):
@@ -73,18 +76,21 @@ class BodyArrived:
 
 def tool_work(body: str) -> list[IndexAsked | BodyArrived]:
     """What a message of the tool queue asks for; none for S3's test event and for objects that are no body."""
+    return list(tool_work_in_turn(body))
+
+
+def tool_work_in_turn(body: str) -> Iterator[IndexAsked | BodyArrived]:
+    """The same one by one: a record of S3's that cannot be read raises `Invalid` after those beside it."""
     message = _object(body)
     try:
         if "Records" in message:
-            records = S3Notification.model_validate(message).records
-            arrived = [_arrived(unquote_plus(record.s3.object.key)) for record in records]
-            return [each for each in arrived if each is not None]
-        if message.get("Event") == "s3:TestEvent":
-            return []
-        if "index" in message:
-            return [IndexMessage.model_validate(message).index]
-        subject = ToolEvent.model_validate(message).detail
-        return [IndexAsked(project_id=subject.project_id, table_id=subject.table_id)]
+            arrived = (_arrived(unquote_plus(record.s3.object.key)) for record in records_in_turn(message))
+            yield from (each for each in arrived if each is not None)
+        elif "index" in message:
+            yield IndexMessage.model_validate(message).index
+        elif message.get("Event") != "s3:TestEvent":
+            subject = ToolEvent.model_validate(message).detail
+            yield IndexAsked(project_id=subject.project_id, table_id=subject.table_id)
     except ValidationError as error:
         raise _not_taken(error) from error
 

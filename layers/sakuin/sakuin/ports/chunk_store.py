@@ -60,25 +60,19 @@ class ChunkStore(Protocol):
         nothing is nearest. A namespace that is not there holds nothing.
         """
 
-    def renew(self, namespace: str, doc_ids: Collection[str], *, generation: int) -> set[str]:
-        """Gives rows a later generation without sending them again, and says which of `doc_ids` now have it.
-
-        Rows that are gone, or have a greater one, are not among them.
-        """
-
     def sweep_node(
         self, namespace: str, *, json_pointer_hash: str, keep_content_hash: str | None, generation: int
     ) -> int:
         """Deletes the rows of one node whose content is not the kept one, up to `generation`; says how many."""
-
-    def sweep_scope(self, namespace: str, *, scope: str, generation: int) -> int:
-        """Deletes all rows below a pointer (its 16-digit hash), up to `generation`; says how many."""
 
     def delete(self, namespace: str, doc_ids: Collection[str], *, generation: int | None = None) -> None:
         """Deletes rows by id, with `generation` only those up to it. What is not there is not an error."""
 
     def delete_namespace(self, namespace: str) -> None:
         """Deletes a namespace with its rows; one that is not there is not an error."""
+
+    def count(self, namespace: str) -> int:
+        """How many rows there are, in one cheap question; none in a namespace that is not there."""
 
     def ids(self, namespace: str) -> Mapping[str, int]:
         """The id and generation of every row, however many."""

@@ -6,12 +6,14 @@ from typing import Any, Protocol
 
 from sakuin.domain.material_version import Receipt
 from sakuin.domain.project_records import Switch, UploadTarget
+from sakuin.domain.reconciliation import Difference
 from sakuin.domain.validation import Finding, IndexedMaterial
+from sakuin.domain.work import WorkRow, WorkState
 
 
 @dataclass(frozen=True, slots=True)
 class MaterialRecord:
-    """What a deployment says of one material."""
+    """What a deployment says of one material; `work` are the messages about it that are not done."""
 
     material: str
     key: str
@@ -22,6 +24,7 @@ class MaterialRecord:
     chunks_count: int
     indexed_version_id: str | None
     indexed_at: str | None
+    work: Sequence[WorkRow] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,21 @@ class LibraryCounts:
     materials: Mapping[str, int]
     chunks: int
     waiting: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkList:
+    """Some work that is not done, and how much there is in all."""
+
+    counts: Mapping[str, int]
+    rows: Sequence[WorkRow]
+
+
+class DeployedWork(Protocol):
+    """A deployment's rows of work, as its keeper reads them from afar. A key that does not fit is `Misconfigured`."""
+
+    def work(self, *, state: WorkState | None = None, subject: str | None = None, ids: Sequence[str] = ()) -> WorkList:
+        """The work that fits, at most 500 rows; `ids` may be any number, none stands for all."""
 
 
 class DeployedLibrary(Protocol):
@@ -81,10 +99,12 @@ class DeployedExplanations(Protocol):
         filters: Mapping[str, str] | None = None,
         legs: str = "both",
         without: Sequence[str] = (),
+        index: str | None = None,
     ) -> Mapping[str, Any]:
         """The explanation as `POST /v1/explain` gives it, with `depth` results.
 
-        `tool` names a Search Tool, None is `search_knowledge`. A question that cannot be asked is `Invalid`.
+        `tool` names a Search Tool, None is `search_knowledge`. `index` names one that is kept, None is the one that
+        answers. A question that cannot be asked is `Invalid`.
         """
 
 
@@ -175,6 +195,13 @@ class SecretVersion:
 
     members: Mapping[str, object] = field(repr=False)
     id: str
+
+
+class DeployedReconciliation(Protocol):
+    """A deployment that holds its index against its sources. A key that does not fit is `Misconfigured`."""
+
+    def page(self, kind: str, after: str | None, *, dry_run: bool) -> tuple[Sequence[Difference], str | None]:
+        """What one page of one part found and, unless `dry_run`, has repaired; and the next one's `after`."""
 
 
 class DeployedKeyUse(Protocol):

@@ -8,6 +8,7 @@ from sakuin.domain.knowledge import KnowledgeChunk
 from sakuin.domain.material_version import Applied, MaterialState, Outcome, Receipt, Source
 from sakuin.domain.page import Page
 from sakuin.domain.recipe import Fingerprint
+from sakuin.domain.reconciliation import HeldObject
 from sakuin.domain.validation import IndexedMaterial
 from sakuin.ports.embedding import Vector
 
@@ -20,8 +21,20 @@ class StoredObject:
     version_id: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class HeldPage:
+    """Part of a bucket's keys, in the order of their bytes; `upto` is where the next page begins (None at the end)."""
+
+    items: Sequence[HeldObject]
+    upto: str | None
+
+
 class MaterialBucket(Protocol):
     """The uploaded files, in versions; reads see every write that was acknowledged before."""
+
+    @property
+    def name(self) -> str:
+        """What the bucket is called in its own events."""
 
     def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
         """The current version, or the one named.
@@ -38,6 +51,9 @@ class MaterialBucket(Protocol):
 
     def keys(self, prefix: str) -> Sequence[str]:
         """All keys below `prefix`, in order. None there is not an error."""
+
+    def held(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> HeldPage:
+        """What the keys below `prefix` hold now, by key, from after `after` on; removed ones are among them."""
 
     def write(self, key: str, body: bytes, *, content_type: str) -> str:
         """Stores a new current version and gives its version id."""
@@ -62,6 +78,9 @@ class WorkQueue(Protocol):
 
     def reapply(self, materials: Collection[str], *, reason: str, attempt: int = 1, delay_seconds: int = 0) -> None:
         """Asks for each material to be read and applied again. At least once; none is not an error."""
+
+    def look(self, keys: Collection[str], *, reason: str) -> None:
+        """Asks for each key to be looked at as it is now in the bucket. At least once; none is not an error."""
 
     def postpone(self, receipt_handle: str, *, seconds: int) -> None:
         """Lets a message that failed come back after `seconds` instead of after the queue's own time."""
@@ -90,28 +109,59 @@ class KnowledgeIndex(Protocol):
         *,
         fingerprint: str,
         expected_generation: int | None,
+        current: bool = False,
     ) -> Applied:
         """Makes the index say of `material` what `chunks` say: new in, gone out, unchanged untouched.
 
         A version older than what is indexed is `superseded`. The same version again, or `source` None (a change
         that no upload caused), applies only if the row still has `expected_generation`, else `conflict`.
         All vectors must have been kept before.
+
+        With `current` the bucket was seen to hold `source` now: it applies whatever its sequencer says (empty: none
+        is known), if the row still has `expected_generation` (None: there was no row), else `conflict`. From then on
+        every event of the key is `superseded` and needs the same; no receipt is left for those.
         """
 
-    def fail(self, material: str, source: Source, reason: str) -> Applied:
-        """Keeps why a version cannot be read; what was searchable stays so."""
+    def fail(
+        self,
+        material: str,
+        source: Source,
+        reason: str,
+        *,
+        expected_generation: int | None = None,
+        current: bool = False,
+    ) -> Applied:
+        """Keeps why a version cannot be read; what was searchable stays so. `current` as in `apply`."""
 
-    def delete(self, material: str, source: Source) -> Applied:
-        """Takes a material out of the index and remembers when, so that a late version does not revive it."""
+    def delete(
+        self, material: str, source: Source, *, expected_generation: int | None = None, current: bool = False
+    ) -> Applied:
+        """Takes a material out of the index and remembers when, so that a late version does not revive it.
+
+        `current` as in `apply`: the bucket was seen to hold nothing under the key.
+        """
 
     def leave_receipt(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
         """Says what became of a version that changed no material by itself."""
 
-    def keep_synonyms(self, source: Source, groups: Sequence[Sequence[str]]) -> Outcome:
+    def keep_synonyms(
+        self,
+        source: Source,
+        groups: Sequence[Sequence[str]],
+        *,
+        expected_generation: int | None = None,
+        current: bool = False,
+    ) -> Outcome:
         """Makes the site's list of synonyms say what this version of its file says; a removed file says nothing.
 
-        A version older than the one that was kept is `superseded`, else it is `applied`.
+        A version older than the one that was kept is `superseded`, else it is `applied`; `current` as in `apply`.
         """
+
+    def synonyms_generation(self, key: str) -> int | None:
+        """How often the list of this file was kept; None for a file never heard of."""
+
+    def followed(self, key: str, version_id: str | None) -> None:
+        """Remembers that the pages were asked again for this version of a `learns.yml`; None: for its removal."""
 
     def cached_learns(self, cache_key: str) -> Mapping[str, tuple[str, ...]] | None:
         """What a model answered before to the same question; None if it was never asked."""

@@ -14,47 +14,48 @@ from sakuin.domain.project_records import (
     Table,
     Tool,
     UploadTarget,
+    User,
 )
 
 
 class ProjectRecords(Protocol):
     """Projects, Tables, Tools and endpoints. Each change is one transaction and writes its own events.
 
-    `user` is the member on whose behalf, by the UUID of Supabase Auth; None is an admin. What is not there, or not
+    `user` is the member on whose behalf, who proves it by his own token; None is an admin. What is not there, or not
     the user's, raises `NotFound`, and nothing is written.
     """
 
-    def create_project(self, user: str | None, name: str) -> Project:
+    def create_project(self, user: User | None, name: str) -> Project:
         """A new project, of which `user` is a member."""
 
-    def projects(self, user: str | None) -> Sequence[Project]:
+    def projects(self, user: User | None) -> Sequence[Project]:
         """The user's projects, oldest first; an admin's are all."""
 
-    def delete_project(self, user: str | None, project_id: str) -> None:
+    def delete_project(self, user: User | None, project_id: str) -> None:
         """Deletes a project with all that it holds."""
 
-    def add_member(self, user: str | None, project_id: str, member: str) -> None:
+    def add_member(self, user: User | None, project_id: str, member: str) -> None:
         """Makes a user a member. Twice is once."""
 
-    def create_table(self, user: str | None, project_id: str, *, name: str, data: str | None) -> Table:
+    def create_table(self, user: User | None, project_id: str, *, name: str, data: str | None) -> Table:
         """A new Table of version 1, or of version 0 if `data` (JSON text) is None: its body is uploaded later."""
 
-    def table(self, user: str | None, table_id: str) -> StoredTable:
+    def table(self, user: User | None, table_id: str) -> StoredTable:
         """A Table with its body."""
 
-    def tables(self, user: str | None, project_id: str) -> Sequence[Table]:
+    def tables(self, user: User | None, project_id: str) -> Sequence[Table]:
         """A project's Tables by name."""
 
-    def replace_table(self, user: str | None, table_id: str, *, data: str, expected_version: int | None) -> Table:
+    def replace_table(self, user: User | None, table_id: str, *, data: str, expected_version: int | None) -> Table:
         """The next version. `Conflict` if the Table no longer has the expected one; None expects nothing."""
 
-    def rename_table(self, user: str | None, table_id: str, name: str) -> Table:
+    def rename_table(self, user: User | None, table_id: str, name: str) -> Table:
         """Another name. It re-indexes nothing."""
 
-    def delete_table(self, user: str | None, table_id: str) -> None:
+    def delete_table(self, user: User | None, table_id: str) -> None:
         """Deletes a Table with its Tools."""
 
-    def begin_upload(self, user: str | None, table_id: str) -> PendingUpload:
+    def begin_upload(self, user: User | None, table_id: str) -> PendingUpload:
         """Announces a body. A later announcement, or a replaced body, makes this one obsolete."""
 
     def finish_upload(self, table_id: str, upload: int, key: str | None, error: str | None) -> bool:
@@ -62,7 +63,7 @@ class ProjectRecords(Protocol):
 
     def create_tool(
         self,
-        user: str | None,
+        user: User | None,
         table_id: str,
         *,
         json_path: str,
@@ -72,15 +73,15 @@ class ProjectRecords(Protocol):
     ) -> Tool:
         """A new Search Tool, pending."""
 
-    def tool(self, user: str | None, tool_id: str) -> Tool:
+    def tool(self, user: User | None, tool_id: str) -> Tool:
         """A Tool with its status."""
 
-    def tools(self, user: str | None, project_id: str) -> Sequence[Tool]:
+    def tools(self, user: User | None, project_id: str) -> Sequence[Tool]:
         """A project's Tools by name."""
 
     def change_tool(
         self,
-        user: str | None,
+        user: User | None,
         tool_id: str,
         *,
         name: str | None = None,
@@ -89,41 +90,41 @@ class ProjectRecords(Protocol):
     ) -> Tool:
         """Changes what is not None. `Conflict` if an endpoint of the Tool has another one of this name."""
 
-    def reindex_tool(self, user: str | None, tool_id: str) -> Tool:
+    def reindex_tool(self, user: User | None, tool_id: str) -> Tool:
         """Makes a Tool pending again; what the store has lost is stored again."""
 
-    def delete_tool(self, user: str | None, tool_id: str) -> None:
+    def delete_tool(self, user: User | None, tool_id: str) -> None:
         """Deletes a Tool with its bindings."""
 
     def create_endpoint(
-        self, user: str | None, project_id: str, *, name: str, key_hash: str, tools: Sequence[str]
+        self, user: User | None, project_id: str, *, name: str, key_hash: str, tools: Sequence[str]
     ) -> Endpoint:
         """A new MCP endpoint with these Tools bound to it: all of them, or no endpoint.
 
         `Conflict` if two of them have one name.
         """
 
-    def endpoint(self, user: str | None, mcp_id: str) -> Endpoint:
+    def endpoint(self, user: User | None, mcp_id: str) -> Endpoint:
         """An endpoint with its bindings, by the Tools' names."""
 
-    def endpoints(self, user: str | None, project_id: str) -> Sequence[Endpoint]:
+    def endpoints(self, user: User | None, project_id: str) -> Sequence[Endpoint]:
         """A project's endpoints by name."""
 
-    def bind(self, user: str | None, mcp_id: str, tool_id: str, *, status: Switch) -> Endpoint:
+    def bind(self, user: User | None, mcp_id: str, tool_id: str, *, status: Switch) -> Endpoint:
         """Binds a Tool of the endpoint's own project, or changes the binding's status. A name taken: `Conflict`."""
 
-    def unbind(self, user: str | None, mcp_id: str, tool_id: str) -> Endpoint:
+    def unbind(self, user: User | None, mcp_id: str, tool_id: str) -> Endpoint:
         """Removes a binding; one that is not there is `NotFound`."""
 
-    def rotate(self, user: str | None, mcp_id: str, *, key_hash: str, overlap_seconds: int) -> Endpoint:
+    def rotate(self, user: User | None, mcp_id: str, *, key_hash: str, overlap_seconds: int) -> Endpoint:
         """Another key; the old one opens for `overlap_seconds` more."""
 
     def change_endpoint(
-        self, user: str | None, mcp_id: str, *, name: str | None = None, status: Switch | None = None
+        self, user: User | None, mcp_id: str, *, name: str | None = None, status: Switch | None = None
     ) -> Endpoint:
         """Changes what is not None."""
 
-    def delete_endpoint(self, user: str | None, mcp_id: str) -> None:
+    def delete_endpoint(self, user: User | None, mcp_id: str) -> None:
         """Deletes an endpoint with its bindings."""
 
     def changed_elsewhere(self, event: EventName, *, project_id: str, table_id: str, tool_id: str | None) -> None:

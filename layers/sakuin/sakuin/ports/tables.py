@@ -81,7 +81,7 @@ class StoredResult:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """The index of a Table for a fingerprint that nobody asks any more."""
+    """The index of a Table for a fingerprint that is no longer kept."""
 
     project_id: str
     table_id: str
@@ -90,13 +90,16 @@ class Leftover:
 
 
 class TableIndex(Protocol):
-    """The index over Tables, as its workers change it. Each call is one transaction."""
+    """One index over Tables, as its workers change it. Each call is one transaction.
+
+    Before the deployment has recorded an index, each is taken for the one that answers.
+    """
 
     def work(self, table_id: str) -> TableWork | None:
         """The Table and what is wanted of it; None when it is gone."""
 
     def started(self, table_id: str, generation: int) -> bool:
-        """Says that a worker walks this generation; False if a newer one has come."""
+        """Says that a worker walks this generation, on the tools if this index answers; False if a newer one came."""
 
     def want(self, table_id: str, generation: int, nodes: Sequence[NodeVersion]) -> Sequence[str] | None:
         """Records the versions that shall answer, with their chunks; twice is once.
@@ -134,6 +137,12 @@ class TableIndex(Protocol):
         The Table knows the words of what is stored, and no longer those of what is forgotten.
         """
 
+    def refused(self, table_id: str, reasons: Mapping[str, str]) -> None:
+        """Records, by the ids of chunks, why they cannot be embedded.
+
+        Their nodes are finished with nothing to show until their text changes, and their tools say so (`SkippedNode`).
+        """
+
     def recorded(self, table_id: str) -> Mapping[str, str]:
         """Of all chunks that are recorded as stored, the id by doc id."""
 
@@ -149,11 +158,20 @@ class TableIndex(Protocol):
     def swept(self, table_id: str, nodes: Sequence[FlippedNode]) -> None:
         """Records that the older rows of these nodes are gone from the store."""
 
+    def unswept(self, table_id: str) -> Sequence[FlippedNode]:
+        """The nodes that answer with what is wanted, while rows of older versions may still be in the store."""
+
     def settle(self, table_id: str) -> bool:
-        """Sets each tool's counts, and `ready` once all of the present generation is stored; says whether it is."""
+        """Says whether all of the present generation is stored.
+
+        Of the index that answers it sets each tool's counts, and `ready` once it is.
+        """
 
     def failed(self, table_id: str, generation: int, message: str) -> None:
-        """Sets the tools of this generation to `error`. The message is a sentence for people, never a secret."""
+        """Notes why this generation is not indexed; if this index answers, on the tools, which are set to `error`.
+
+        The message is a sentence for people, never a secret.
+        """
 
     def stuck(self, seconds: int) -> Sequence[tuple[str, str]]:
         """`(project, table)` whose work gave no sign of life for so long."""
@@ -161,11 +179,8 @@ class TableIndex(Protocol):
     def suffix(self) -> str:
         """What this fingerprint's namespaces end in: nothing for the first of a deployment."""
 
-    def want_outdated(self) -> int:
-        """Wants every Table anew that is whole for another fingerprint; says how many. Events are in the outbox."""
-
     def leftovers(self) -> Sequence[Leftover]:
-        """What Tables that are whole for this fingerprint still hold for others."""
+        """What Tables still hold for indexes that are no longer kept."""
 
     def forget(self, leftover: Leftover) -> None:
         """Deletes the records of it."""
@@ -173,7 +188,7 @@ class TableIndex(Protocol):
     def abandoned(self, table_id: str | None = None) -> Sequence[str]:
         """The namespaces, of one Table or of all, that `to_store` remembered and nobody needs any more, in order.
 
-        Their Table is gone; or it is whole for this fingerprint, they are another's, and its records are forgotten.
+        Their Table is gone; or their index is no longer kept, and its records are forgotten.
         They may be in the store or not.
         """
 

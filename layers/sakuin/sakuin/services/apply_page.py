@@ -1,5 +1,6 @@
 """One version of one page becomes what the index says of its material."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sakuin.domain.knowledge import KnowledgeChunk, Learns
@@ -7,11 +8,13 @@ from sakuin.domain.language.indexing import index_words
 from sakuin.domain.material import chunk_id
 from sakuin.domain.material_version import Applied, Source
 from sakuin.domain.page import Explanation, Page
-from sakuin.domain.reading import read_page
+from sakuin.domain.reading import MOST_EXPLANATIONS, read_page
 from sakuin.domain.recipe import Fingerprint, body_text, embedded_text, text_hash, whole_text
-from sakuin.errors import Conflict, UnreadablePage
+from sakuin.errors import Conflict, SakuinError, UnreadablePage
 from sakuin.ports.embedding import Embedder
 from sakuin.ports.materials import KnowledgeIndex, MaterialBucket
+from sakuin.services.embed_texts import texts_embedded
+from sakuin.services.held_now import HeldNow
 from sakuin.services.learns_sources import LearnsOfPage, LearnsSources
 
 # Two workers on one material: the second sees what the first did and tries again.
@@ -33,8 +36,20 @@ class PageResult:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexOfPages:
+    """An index that pages are written to. One that is not `live` may be late: `maintain` asks for the page again."""
+
+    fingerprint: Fingerprint
+    embedder: Embedder
+    live: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ApplyPage:
-    """Reads a version, cuts it into chunks, embeds what has no vector yet, and applies it in one transaction."""
+    """Reads a version, cuts it into chunks, embeds what has no vector yet, and applies it in one transaction.
+
+    `fingerprint` is what this code and its settings make. `kept` are the indexes to embed for; none: its own alone.
+    """
 
     bucket: MaterialBucket
     index: KnowledgeIndex
@@ -42,9 +57,14 @@ class ApplyPage:
     learns: LearnsSources
     fingerprint: Fingerprint
     max_page_bytes: int
+    most_explanations: int = MOST_EXPLANATIONS
+    kept: Callable[[], Sequence[IndexOfPages]] = tuple
 
     def uploaded(self, material: str, source: Source) -> PageResult:
-        """Applies an uploaded version. One that is gone raises `NotFound`: it was superseded."""
+        """Applies an uploaded version. One that is gone raises `NotFound`: it was superseded.
+
+        What its sequencer forbids is applied all the same if it is what the bucket holds now (`HeldNow`).
+        """
         return self._apply(material, source, key=source.key, version_id=source.version_id)
 
     def again(self, material: str, key: str, version_id: str | None) -> PageResult:
@@ -56,11 +76,11 @@ class ApplyPage:
         generation = state.generation if state else None
         try:
             stored = self.bucket.read(key, version_id=version_id, max_bytes=self.max_page_bytes)
-            page = read_page(stored.body)
+            page = read_page(stored.body, most_explanations=self.most_explanations)
         except UnreadablePage as error:
             if source is None:
                 raise
-            return PageResult(self.index.fail(material, source, str(error)), reason=str(error))
+            return PageResult(self._fail(material, source, str(error)), reason=str(error))
 
         if state is None or state.fingerprint != self.fingerprint.id:
             self.index.remember(self.fingerprint)
@@ -68,10 +88,14 @@ class ApplyPage:
         for _ in range(_ATTEMPTS):
             learns = self.learns(key, material, page)
             chunks, texts = _chunks(material, page, learns)
-            embedded += self._embed(texts)
-            applied = self.index.apply(
-                material, source, chunks, fingerprint=self.fingerprint.id, expected_generation=generation
-            )
+            try:
+                spent, late = self._embed(chunks, texts)
+            except UnreadablePage as error:
+                if source is None:
+                    raise
+                return PageResult(self._fail(material, source, str(error)), embedded=embedded, reason=str(error))
+            embedded += spent
+            applied = self._store(material, source, chunks, generation)
             if applied.outcome == "conflict":
                 state = self.index.state(material)
                 if source is None and (state is None or state.indexed_version_id != version_id):
@@ -83,17 +107,54 @@ class ApplyPage:
                 # A learns.yml came between reading and applying; its own event may have come too early.
                 source, generation = None, applied.generation
                 continue
-            return PageResult(applied, len(chunks), embedded, provisional=learns.provisional)
+            return PageResult(applied, len(chunks), embedded, provisional=learns.provisional, reason=late)
         raise Conflict(f"{material} was changed by others {_ATTEMPTS} times while it was read")
 
-    def _embed(self, texts: dict[str, str]) -> int:
-        missing = self.index.missing_vectors(texts.keys(), self.fingerprint)
+    def _store(
+        self, material: str, source: Source | None, chunks: Sequence[KnowledgeChunk], generation: int | None
+    ) -> Applied:
+        def change(expected: int | None, current: bool) -> Applied:
+            fingerprint = self.fingerprint.id
+            return self.index.apply(
+                material, source, chunks, fingerprint=fingerprint, expected_generation=expected, current=current
+            )
+
+        if source is None:
+            return change(generation, False)
+        return HeldNow(self.index, self.bucket)(material, source, change, since=generation)
+
+    def _fail(self, material: str, source: Source, reason: str) -> Applied:
+        def change(expected: int | None, current: bool) -> Applied:
+            return self.index.fail(material, source, reason, expected_generation=expected, current=current)
+
+        return HeldNow(self.index, self.bucket)(material, source, change)
+
+    def _embed(self, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> tuple[int, str | None]:
+        """How many texts were embedded, and why an index that does not answer has to wait for its own."""
+        embedded, late = 0, None
+        for each in self.kept() or (IndexOfPages(self.fingerprint, self.embedder, live=True),):
+            try:
+                embedded += self._embed_for(each, chunks, texts)
+            except SakuinError as error:
+                # What answers must not wait for what is built beside it.
+                if each.live:
+                    raise
+                late = f"The index {each.fingerprint.id} waits for its vectors: {error}"
+        return embedded, late
+
+    def _embed_for(self, kept: IndexOfPages, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> int:
+        missing = self.index.missing_vectors(texts.keys(), kept.fingerprint)
         if not missing:
             return 0
-        hashes = sorted(missing)
-        vectors = self.embedder.passages([texts[text_hash] for text_hash in hashes])
-        self.index.keep_vectors(dict(zip(hashes, vectors, strict=True)), self.fingerprint)
-        return len(hashes)
+        done = texts_embedded(
+            kept.embedder,
+            {text_hash: texts[text_hash] for text_hash in sorted(missing)},
+            lambda vectors: self.index.keep_vectors(vectors, kept.fingerprint),
+        )
+        for chunk in chunks:
+            if reason := done.refused.get(chunk.text_hash):
+                raise UnreadablePage(f"#{chunk.anchor} cannot be embedded: {reason}. Correct its text")
+        return len(missing)
 
 
 def _chunks(material: str, page: Page, learns: LearnsOfPage) -> tuple[list[KnowledgeChunk], dict[str, str]]:

@@ -1,6 +1,6 @@
 """Chunks are embedded, stored, and recorded once the store has acknowledged them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sakuin.domain.json_pointer import ancestors, pointer_hash
@@ -12,36 +12,69 @@ from sakuin.domain.table_index import repeated_terms
 from sakuin.ports.chunk_store import ChunkStore, StoredChunkRow
 from sakuin.ports.embedding import Embedder, Vector
 from sakuin.ports.tables import StoredChunkRef, TableIndex, WantedChunk
+from sakuin.services.embed_texts import texts_embedded
 from sakuin.services.sweep_nodes import swept
 
 
 @dataclass(frozen=True, slots=True)
 class ChunksEmbedded:
-    """What became of a batch: how many were stored, and how many texts had to be embedded for it."""
+    """What became of a batch: how many were stored, and how many texts had to be embedded for it.
+
+    `refused` are the texts that cannot be embedded.
+    """
 
     stored: int
     embedded: int
     ready: bool
+    refused: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedChunks:
-    """Stores what is wanted and not stored yet; the rest of the batch costs nothing."""
+    """Stores what is wanted and not stored yet; the rest of the batch costs nothing. `count`s what is ready."""
 
     index: TableIndex
     store: ChunkStore
     embedder: Embedder
     suffix: str = ""
+    count: Callable[[str, str], object] | None = None
 
     def __call__(self, project_id: str, table_id: str, ids: Collection[str]) -> ChunksEmbedded:
         """Works on one batch. Any number of times, by any number of workers."""
         name = namespace(project_id, table_id, self.suffix)
         wanted = self.index.to_store(table_id, ids, namespace=name)
-        embedded = self._store(project_id, table_id, name, wanted) if wanted else 0
-        return ChunksEmbedded(len(wanted), embedded, self.index.settle(table_id))
+        if len(wanted) < len(ids):
+            # Another had this message before: he may have died between the flip and the sweep.
+            swept(self.store, self.index, name, table_id, self.index.unswept(table_id))
+        vectors, refused, embedded = self._vectors(project_id, wanted)
+        if refused:
+            wanted = self._without_refused(table_id, name, wanted, refused)
+        if wanted:
+            self._store(table_id, name, wanted, vectors)
+        ready = self.index.settle(table_id)
+        if ready and self.count is not None:
+            self.count(project_id, table_id)
+        return ChunksEmbedded(len(wanted), embedded, ready, len(refused))
 
-    def _store(self, project_id: str, table_id: str, name: str, wanted: Sequence[WantedChunk]) -> int:
-        vectors, embedded = self._vectors(project_id, wanted)
+    def _without_refused(
+        self, table_id: str, name: str, wanted: Sequence[WantedChunk], refused: Mapping[str, str]
+    ) -> Sequence[WantedChunk]:
+        """The chunks of the nodes that can be indexed. The others leave the store, and say why on the tools."""
+        why = {chunk.id: reason for chunk in wanted if (reason := refused.get(text_hash(chunk.chunk_text)))}
+        gone = {chunk.json_pointer: chunk.generation for chunk in wanted if chunk.id in why}
+
+        def sweep() -> None:
+            for pointer, generation in gone.items():
+                hashed = pointer_hash(pointer)
+                self.store.sweep_node(name, json_pointer_hash=hashed, keep_content_hash=None, generation=generation)
+
+        # Before, so that who dies in between begins again; after, for what another worker stored meanwhile.
+        sweep()
+        self.index.refused(table_id, why)
+        sweep()
+        return [chunk for chunk in wanted if chunk.json_pointer not in gone]
+
+    def _store(self, table_id: str, name: str, wanted: Sequence[WantedChunk], vectors: Mapping[str, Vector]) -> None:
         words = [index_words(title="", learns=(), body=chunk.chunk_text) for chunk in wanted]
         rows = [
             _row(table_id, chunk, said, vectors[text_hash(chunk.chunk_text)])
@@ -60,18 +93,22 @@ class EmbedChunks:
             newest = max(chunk.generation for chunk in wanted)
             self.store.delete(name, result.unwanted, generation=newest)
         swept(self.store, self.index, name, table_id, result.flipped)
-        return embedded
 
-    def _vectors(self, project_id: str, wanted: Sequence[WantedChunk]) -> tuple[Mapping[str, Vector], int]:
+    def _vectors(
+        self, project_id: str, wanted: Sequence[WantedChunk]
+    ) -> tuple[Mapping[str, Vector], Mapping[str, str], int]:
+        """By the hashes of the texts their vectors, why some have none, and how many had to be embedded."""
+        if not wanted:
+            return {}, {}, 0
         texts = {text_hash(chunk.chunk_text): chunk.chunk_text for chunk in wanted}
         known = dict(self.index.known_vectors(project_id, texts.keys()))
         missing = sorted(texts.keys() - known.keys())
-        if missing:
-            vectors = self.embedder.passages([texts[name] for name in missing])
-            new = dict(zip(missing, vectors, strict=True))
-            self.index.keep_vectors(project_id, new)
-            known |= new
-        return known, len(missing)
+        new = texts_embedded(
+            self.embedder,
+            {name: texts[name] for name in missing},
+            lambda vectors: self.index.keep_vectors(project_id, vectors),
+        )
+        return known | dict(new.vectors), new.refused, len(missing)
 
 
 def _row(table_id: str, chunk: WantedChunk, words: IndexedWords, vector: Vector) -> StoredChunkRow:

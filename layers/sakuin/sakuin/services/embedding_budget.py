@@ -1,13 +1,36 @@
 """Indexing stops asking paid models when the day's tokens are used up; searching never does."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sakuin.domain.page import Page
-from sakuin.errors import OverBudget
+from sakuin.errors import OverBudget, SakuinError
 from sakuin.ports.costs import EmbeddingLedger
 from sakuin.ports.embedding import Embedder, Vector
 from sakuin.ports.materials import LearnsModel
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class TokensOwed:
+    """Adds tokens to the ledger; those that it could not take are added with the next.
+
+    They are paid for whether they are counted or not: the vectors that they bought must not be lost with the count.
+    """
+
+    ledger: EmbeddingLedger
+    owed: int = 0
+
+    def __call__(self, tokens: int) -> None:
+        self.owed += tokens
+        try:
+            self.ledger.add(self.owed)
+        except SakuinError:
+            logger.warning("the day's tokens were not counted yet", exc_info=True)
+            return
+        self.owed = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,12 +41,14 @@ class Evaluate:
         k: int,
         variants: Sequence[Variant] = (),
         told: Told = lambda done, total: None,
+        index: str | None = None,
     ) -> Run:
         """The run with the whole pipeline and `variants`. A question that is refused as unfit becomes a bad line.
 
-        `told` hears how many of how many questions have been asked, in all variants together.
+        `told` hears how many of how many questions have been asked, in all variants together. `index` names one that
+        is kept; None is the one that answers.
         """
-        ask = _Ask(self.deployed, self.sleep, tool, k)
+        ask = _Ask(self.deployed, self.sleep, tool, k, index)
         count = _counting(told, len(questions) * (1 + len(variants)))
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             first = list(count(pool.map(lambda one: ask(one, expected=next(iter(one.gold), None)), questions)))
@@ -75,6 +77,7 @@ class _Ask:
     sleep: Callable[[float], None]
     tool: str | None
     k: int
+    index: str | None = None
 
     def __call__(
         self, question: LabelledQuestion, variant: Variant = WHOLE_PIPELINE, *, expected: str | None = None
@@ -96,7 +99,7 @@ class _Ask:
 
     def _once(self, question: LabelledQuestion, variant: Variant, expected: str | None) -> Said | BadLine:
         try:
-            return self.deployed.explain(
+            said = self.deployed.explain(
                 question.query,
                 tool=self.tool,
                 expected=expected,
@@ -104,9 +107,14 @@ class _Ask:
                 depth=max(self.k, DEPTH),
                 legs=variant.legs,
                 without=() if variant.without is None else (variant.without,),
+                index=self.index,
             )
         except Invalid as error:
             return BadLine(question.line, str(error))
+        if degraded := said.get("degraded"):
+            # Half a search measures nothing.
+            raise Unavailable(degraded)
+        return said
 
 
 def _counting(told: Told, total: int) -> Callable[[Iterable[Item]], Iterator[Item]]:

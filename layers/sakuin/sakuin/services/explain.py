@@ -45,16 +45,16 @@ class ExplainKnowledge:
         """
         wanted = chunk_id(*split_chunk_id(expected)) if expected is not None else None
         judge = partial(self.search.judged, query, filters=filters, legs=legs, without=without, expected=wanted)
-        understood, matches = judge(limit=depth)
-        judged = self._hits(matches, wanted, depth)
+        found = judge(limit=depth)
+        judged = self._hits(found.matches, wanted, depth)
         shown = tuple(hit for hit in judged[:depth] if hit.rank is not None)
         refused = not shown or (shown[0].similarity or 0.0) < GOOD_MATCH
-        explanation = Explanation(understood, shown, refused, GOOD_MATCH)
+        explanation = Explanation(found.understood, shown, refused, GOOD_MATCH, degraded=found.degraded)
         if wanted is None:
             return explanation
         hit = next((one for one in judged if one.id == wanted), None)
         if hit is not None and hit.rank is None:
-            hit = next(one for one in self._hits(judge(limit=_DEEPEST)[1], wanted, _DEEPEST) if one.id == wanted)
+            hit = next(one for one in self._hits(judge(limit=_DEEPEST).matches, wanted, _DEEPEST) if one.id == wanted)
         why = self._absent(wanted, filters) if hit is None else found_or_not(explanation, hit, top_k=top_k)
         return replace(explanation, expected=Expected(wanted, hit, why))
 
@@ -121,6 +121,7 @@ class ExplainTool:
             refused=False,
             threshold=None,
             index_state=said.index["state"],
+            degraded=said.degraded,
         )
         if expected is None:
             return explanation

@@ -23,6 +23,7 @@ class ExplainFromAfar:
         filters: Mapping[str, str | None],
         legs: str,
         without: Sequence[str],
+        index: str | None = None,
     ) -> Mapping[str, Any]:
         """The explanation of the answer's `top_k` results; filters that are None are not sent."""
         return self.deployed.explain(
@@ -34,4 +35,5 @@ class ExplainFromAfar:
             filters={name: value for name, value in filters.items() if value is not None},
             legs=legs,
             without=without,
+            index=index,
         )

@@ -13,11 +13,12 @@ class ImportBody:
 
     records: ProjectRecords
     bodies: TableBodies
+    max_bytes: int = MAX_BYTES
 
     def __call__(self, table_id: str, upload: int, key: str) -> bool:
         """Whether the body is the Table's now."""
         try:
-            parsed_table(self.bodies.read(key, max_bytes=MAX_BYTES))
+            parsed_table(self.bodies.read(key, max_bytes=self.max_bytes))
         except NotFound:
             return False
         except Invalid as error:

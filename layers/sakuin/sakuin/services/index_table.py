@@ -1,15 +1,16 @@
 """A Table's large strings become chunks, and their embedding is planned: one page of the walk at a time."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from sakuin.domain.chunking import chunks
 from sakuin.domain.json_pointer import is_within, pointer_hash
+from sakuin.domain.limits import Limits, check_room
 from sakuin.domain.search_index_names import namespace
 from sakuin.domain.search_tool import SkippedNode
 from sakuin.domain.table_cut import TableCut
-from sakuin.domain.table_document import MAX_BYTES, parsed_table
-from sakuin.domain.table_walk import LargeString, content_hash, large_strings, problem_of
+from sakuin.domain.table_document import parsed_table
+from sakuin.domain.table_walk import LargeString, OutOfReach, content_hash, large_strings, problem_of
 from sakuin.errors import Invalid, NotFound
 from sakuin.ports.chunk_store import ChunkStore
 from sakuin.ports.projects import TableBodies
@@ -19,6 +20,8 @@ from sakuin.services.sweep_nodes import swept
 
 NODES_A_PAGE = 2000
 _CHUNKS_A_REQUEST = 200
+# They stand in the status of every tool: enough to see what is wrong with all of them.
+_SKIPPED_SHOWN = 100
 CHUNKS_A_MESSAGE = 32
 
 
@@ -33,7 +36,7 @@ class TableWalked:
 
 @dataclass(frozen=True, slots=True)
 class IndexTable:
-    """Reads the Table as it is now, never as a message says it was."""
+    """Reads the Table as it is now, never as a message says it was. `count`s what is ready."""
 
     index: TableIndex
     bodies: TableBodies
@@ -42,6 +45,8 @@ class IndexTable:
     cut: TableCut
     suffix: str = ""
     nodes_a_page: int = NODES_A_PAGE
+    limits: Limits = field(default_factory=Limits)
+    count: Callable[[str, str], object] | None = None
 
     def __call__(self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0) -> TableWalked:
         """Walks one page; the next one is a message. Any number of times, by any number of workers."""
@@ -64,22 +69,23 @@ class IndexTable:
             return TableWalked("superseded")
         try:
             document = self._document(work)
+            strings, skipped = _strings(document, work.scopes, self.cut.threshold, self.limits.string_chars)
+            _check(strings, self.cut, self.limits)
         except Invalid as error:
-            self.index.failed(table_id, work.generation, f"The table cannot be read: {error}")
+            self.index.failed(table_id, work.generation, f"The table cannot be indexed: {error}")
             return TableWalked("unreadable")
-        strings, skipped = _strings(document, work.scopes, self.cut.threshold)
         page = strings[skip : skip + self.nodes_a_page]
         planned = self._plan(work, table_id, page)
         if planned is None:
             return TableWalked("superseded")
         if skip + self.nodes_a_page < len(strings):
-            self.queues.index(project_id, table_id, generation=work.generation, skip=skip + self.nodes_a_page)
+            self.queues.index(work.project_id, table_id, generation=work.generation, skip=skip + self.nodes_a_page)
             return TableWalked("page", len(page), planned)
         return self._end(work, table_id, strings, skipped, planned)
 
     def _document(self, work: TableWork) -> object:
         if work.data_key is not None:
-            return parsed_table(self.bodies.read(work.data_key, max_bytes=MAX_BYTES))
+            return parsed_table(self.bodies.read(work.data_key, max_bytes=self.limits.table_bytes))
         return parsed_table(work.data) if work.data is not None else None
 
     def _plan(self, work: TableWork, table_id: str, page: Sequence[LargeString]) -> int | None:
@@ -113,25 +119,52 @@ class IndexTable:
         for generation, doc_ids in gone.items():
             self.store.delete(name, doc_ids, generation=generation)
             self.index.removed(table_id, generation)
-        self.index.settle(table_id)
+        if self.index.settle(table_id) and self.count is not None:
+            self.count(work.project_id, table_id)
         return TableWalked("walked", len(strings), planned)
 
 
-def _strings(document: object, scopes: Sequence[str], threshold: int) -> tuple[list[LargeString], list[SkippedNode]]:
+def _check(strings: Sequence[LargeString], cut: TableCut, limits: Limits) -> None:
+    """`Invalid` if there are more than an index takes; what is indexed already goes on answering."""
+    check_room(0, limits.table_strings, what="large strings", setting="MaxTableStrings", more=len(strings))
+    pieces = sum(-(-len(string.text) // (cut.chunk_size - cut.overlap)) for string in strings)
+    check_room(0, limits.table_chunks, what="chunks", setting="MaxTableChunks", more=pieces)
+
+
+def _strings(
+    document: object, scopes: Sequence[str], threshold: int, longest: int
+) -> tuple[list[LargeString], list[SkippedNode]]:
     """The large strings of all scopes, each once, in document order a scope; and what cannot be indexed, and why."""
     found: dict[str, LargeString] = {}
     skipped: dict[str, SkippedNode] = {}
     for scope in _outermost(scopes):
         try:
             for string in large_strings(document, scope, threshold=threshold):
-                problem = problem_of(string.json_pointer) or problem_of(string.text)
+                if isinstance(string, OutOfReach):
+                    skipped[string.json_pointer] = SkippedNode(string.json_pointer, string.problem)
+                    continue
+                problem = problem_of(string.json_pointer) or problem_of(string.text) or _length_problem(string, longest)
                 if problem is None:
                     found[string.json_pointer] = string
                 else:
                     skipped[string.json_pointer] = SkippedNode(string.json_pointer, problem)
         except NotFound:
             skipped[scope] = SkippedNode(scope, "The table has nothing at this place.")
-    return list(found.values()), list(skipped.values())
+    return list(found.values()), _shown(list(skipped.values()))
+
+
+def _shown(skipped: list[SkippedNode]) -> list[SkippedNode]:
+    more = len(skipped) - _SKIPPED_SHOWN
+    if more <= 0:
+        return skipped
+    rest = SkippedNode(skipped[_SKIPPED_SHOWN].json_pointer, f"This and {more - 1:,} more cannot be indexed either.")
+    return [*skipped[:_SKIPPED_SHOWN], rest]
+
+
+def _length_problem(string: LargeString, longest: int) -> str | None:
+    if len(string.text) <= longest:
+        return None
+    return f"It has {len(string.text):,} characters, more than {longest:,} (MaxStringChars). Split it."
 
 
 def _outermost(scopes: Sequence[str]) -> list[str]:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sakuin.domain.keys import hash_of_key, new_key
-from sakuin.domain.project_records import Endpoint, Switch
+from sakuin.domain.limits import Limits, check_room
+from sakuin.domain.project_records import Endpoint, Switch, User
 from sakuin.ports.projects import ProjectRecords
 from sakuin.services.names_of_records import checked_name
 
@@ -18,42 +19,51 @@ class KeepEndpoints:
 
     records: ProjectRecords
     pepper: Callable[[], str] = field(repr=False)
+    limits: Limits = field(default_factory=Limits)
 
-    def create(self, user: str | None, project_id: str, *, name: str, tools: Sequence[str]) -> tuple[Endpoint, str]:
+    def create(self, user: User | None, project_id: str, *, name: str, tools: Sequence[str]) -> tuple[Endpoint, str]:
         """A new endpoint with these Tools, and its key: only its hash is kept."""
         key = new_key()
         key_hash = hash_of_key(key, self.pepper())
         wanted = list(dict.fromkeys(tools))
+        there = len(self.records.endpoints(user, project_id))
+        check_room(there, self.limits.endpoints, what="endpoints", setting="MaxEndpoints")
+        self._check_tools(len(wanted))
         made = self.records.create_endpoint(user, project_id, name=checked_name(name), key_hash=key_hash, tools=wanted)
         return made, key
 
-    def all(self, user: str | None, project_id: str) -> Sequence[Endpoint]:
+    def all(self, user: User | None, project_id: str) -> Sequence[Endpoint]:
         """A project's endpoints."""
         return self.records.endpoints(user, project_id)
 
-    def read(self, user: str | None, mcp_id: str) -> Endpoint:
+    def read(self, user: User | None, mcp_id: str) -> Endpoint:
         """An endpoint with its bindings."""
         return self.records.endpoint(user, mcp_id)
 
-    def change(self, user: str | None, mcp_id: str, *, name: str | None, status: Switch | None) -> Endpoint:
+    def change(self, user: User | None, mcp_id: str, *, name: str | None, status: Switch | None) -> Endpoint:
         """Changes what is not None."""
         named = None if name is None else checked_name(name)
         return self.records.change_endpoint(user, mcp_id, name=named, status=status)
 
-    def rotate(self, user: str | None, mcp_id: str, *, overlap_seconds: int = OVERLAP_SECONDS) -> tuple[Endpoint, str]:
+    def rotate(self, user: User | None, mcp_id: str, *, overlap_seconds: int = OVERLAP_SECONDS) -> tuple[Endpoint, str]:
         """Another key; the old one opens for a while longer."""
         key = new_key()
         key_hash = hash_of_key(key, self.pepper())
         return self.records.rotate(user, mcp_id, key_hash=key_hash, overlap_seconds=overlap_seconds), key
 
-    def bind(self, user: str | None, mcp_id: str, tool_id: str, *, status: Switch = "enabled") -> Endpoint:
+    def bind(self, user: User | None, mcp_id: str, tool_id: str, *, status: Switch = "enabled") -> Endpoint:
         """Binds a Tool, or switches its binding."""
+        self._check_tools(len({each.tool_id for each in self.records.endpoint(user, mcp_id).tools} | {tool_id}))
         return self.records.bind(user, mcp_id, tool_id, status=status)
 
-    def unbind(self, user: str | None, mcp_id: str, tool_id: str) -> Endpoint:
+    def unbind(self, user: User | None, mcp_id: str, tool_id: str) -> Endpoint:
         """Removes a binding."""
         return self.records.unbind(user, mcp_id, tool_id)
 
-    def delete(self, user: str | None, mcp_id: str) -> None:
+    def delete(self, user: User | None, mcp_id: str) -> None:
         """Deletes an endpoint."""
         self.records.delete_endpoint(user, mcp_id)
+
+    def _check_tools(self, bound: int) -> None:
+        most = self.limits.endpoint_tools
+        check_room(0, most, what="tools of one endpoint", setting="MaxEndpointTools", more=bound)

@@ -11,6 +11,9 @@ from sakuin.ports.desk import DeployedKeyUse, StoredSecret
 
 Purpose = Literal["knowledge", "admin"]
 _MEMBERS: Mapping[Purpose, str] = {"knowledge": "knowledge_key_hashes", "admin": "admin_key_hashes"}
+_PEPPER, _PREVIOUS_PEPPERS = "key_pepper", "previous_key_peppers"
+# Which keys there were when the pepper was replaced: a hash does not tell what it was made with.
+_OUTDATED = "hashes_of_previous_peppers"
 _SHORTEST = 8
 
 
@@ -36,7 +39,7 @@ class KeepKeys:
         """
         version = self.secret.read()
         hashes = _hashes(version.members)
-        pepper = version.members.get("key_pepper") or secrets.token_urlsafe(32)
+        pepper = version.members.get(_PEPPER) or secrets.token_urlsafe(32)
         key = new_key()
         made = KeptKey(purpose, hash_of_key(key, str(pepper)))
         hashes[purpose].append(made.hash)
@@ -71,6 +74,36 @@ class KeepKeys:
         hashes[found[0].purpose].remove(found[0].hash)
         self.secret.replace(_with(version.members, hashes), seen=version.id)
         return found[0]
+
+    def new_pepper(self) -> Sequence[KeptKey]:
+        """Another pepper for all keys to come; those that there are go on opening, and are the answer."""
+        version = self.secret.read()
+        hashes = _hashes(version.members)
+        old = version.members.get(_PEPPER)
+        if not isinstance(old, str) or not old:
+            raise Misconfigured(f"The secret has no {_PEPPER} yet: the first `sakuin keys new` makes one")
+        changed: dict[str, object] = {
+            _PEPPER: secrets.token_urlsafe(32),
+            _PREVIOUS_PEPPERS: [old, *_list(version.members.get(_PREVIOUS_PEPPERS, []), _PREVIOUS_PEPPERS)],
+            _OUTDATED: [each for purpose in _MEMBERS for each in hashes[purpose]],
+        }
+        self.secret.replace({**version.members, **changed}, seen=version.id)
+        return self.all()
+
+    def forget_peppers(self) -> None:
+        """Takes away the peppers of before; `Invalid` names the keys that would be locked out."""
+        version = self.secret.read()
+        hashes = _hashes(version.members)
+        outdated = set(_list(version.members.get(_OUTDATED, []), _OUTDATED))
+        left = [each[:12] for purpose in _MEMBERS for each in hashes[purpose] if each in outdated]
+        if left:
+            raise Invalid(
+                f"Keys of the old pepper still open something: {', '.join(left)}. Replace each: "
+                "`sakuin keys new`, hand it out, `sakuin keys rm`"
+            )
+        gone = {_PREVIOUS_PEPPERS, _OUTDATED}
+        members = {name: value for name, value in version.members.items() if name not in gone}
+        self.secret.replace(members, seen=version.id)
 
 
 def _hashes(members: Mapping[str, object]) -> dict[Purpose, list[str]]:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sakuin.domain.project_records import Project
+from sakuin.domain.limits import Limits, check_room
+from sakuin.domain.project_records import Project, User
 from sakuin.ports.projects import ProjectRecords
 from sakuin.services.names_of_records import checked_name
 
@@ -13,19 +14,22 @@ class KeepProjects:
     """What members and admins do with projects."""
 
     records: ProjectRecords
+    most: int = Limits().projects
 
-    def create(self, user: str | None, name: str) -> Project:
+    def create(self, user: User | None, name: str) -> Project:
         """A new project; the user becomes its member."""
+        if user is not None:
+            check_room(len(self.records.projects(user)), self.most, what="projects of yours", setting="MaxProjects")
         return self.records.create_project(user, checked_name(name))
 
-    def all(self, user: str | None) -> Sequence[Project]:
+    def all(self, user: User | None) -> Sequence[Project]:
         """The user's projects."""
         return self.records.projects(user)
 
-    def delete(self, user: str | None, project_id: str) -> None:
+    def delete(self, user: User | None, project_id: str) -> None:
         """Deletes a project with all that it holds."""
         self.records.delete_project(user, project_id)
 
-    def add_member(self, user: str | None, project_id: str, member: str) -> None:
+    def add_member(self, user: User | None, project_id: str, member: str) -> None:
         """Makes another user a member."""
         self.records.add_member(user, project_id, member)

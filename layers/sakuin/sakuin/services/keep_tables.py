@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sakuin.domain.json_pointer import resolve
-from sakuin.domain.project_records import StoredTable, Table, UploadTarget
+from sakuin.domain.limits import Limits, check_room
+from sakuin.domain.project_records import StoredTable, Table, UploadTarget, User
 from sakuin.domain.table_document import MAX_BYTES, parsed_table, patched, written_table
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.ports.projects import ProjectRecords, TableBodies
@@ -23,35 +24,37 @@ class KeepTables:
     records: ProjectRecords
     bodies: TableBodies
     max_bytes: int = MAX_BYTES
+    most: int = Limits().tables
 
-    def create(self, user: str | None, project_id: str, *, name: str, document: object) -> Table:
+    def create(self, user: User | None, project_id: str, *, name: str, document: object) -> Table:
         """A new Table that holds `document`."""
+        self._check_room(user, project_id)
         return self.records.create_table(user, project_id, name=checked_name(name), data=written_table(document))
 
-    def all(self, user: str | None, project_id: str) -> Sequence[Table]:
+    def all(self, user: User | None, project_id: str) -> Sequence[Table]:
         """A project's Tables."""
         return self.records.tables(user, project_id)
 
-    def read(self, user: str | None, table_id: str) -> Table:
+    def read(self, user: User | None, table_id: str) -> Table:
         """A Table without its body."""
         return self.records.table(user, table_id).table
 
-    def node(self, user: str | None, table_id: str, pointer: str) -> object:
+    def node(self, user: User | None, table_id: str, pointer: str) -> object:
         """What stands at a pointer."""
         return resolve(self._document(self.records.table(user, table_id)), pointer)
 
-    def replace(self, user: str | None, table_id: str, *, document: object, expected_version: int | None) -> Table:
+    def replace(self, user: User | None, table_id: str, *, document: object, expected_version: int | None) -> Table:
         """The next version."""
         data = written_table(document)
         return self.records.replace_table(user, table_id, data=data, expected_version=expected_version)
 
-    def rename(self, user: str | None, table_id: str, name: str) -> Table:
+    def rename(self, user: User | None, table_id: str, name: str) -> Table:
         """Another name."""
         return self.records.rename_table(user, table_id, checked_name(name))
 
     def patch(
         self,
-        user: str | None,
+        user: User | None,
         table_id: str,
         operations: Iterable[Mapping[str, object]],
         *,
@@ -67,17 +70,18 @@ class KeepTables:
                     raise
         raise AssertionError
 
-    def delete(self, user: str | None, table_id: str) -> None:
+    def delete(self, user: User | None, table_id: str) -> None:
         """Deletes a Table with its Tools."""
         self.records.delete_table(user, table_id)
 
-    def announce(self, user: str | None, project_id: str, *, name: str, size: int) -> tuple[Table, UploadTarget]:
+    def announce(self, user: User | None, project_id: str, *, name: str, size: int) -> tuple[Table, UploadTarget]:
         """A new Table whose body comes by upload, and where to put it."""
         self._check(size)
+        self._check_room(user, project_id)
         table = self.records.create_table(user, project_id, name=checked_name(name), data=None)
         return self.announce_body(user, table.id, size=size)
 
-    def announce_body(self, user: str | None, table_id: str, *, size: int) -> tuple[Table, UploadTarget]:
+    def announce_body(self, user: User | None, table_id: str, *, size: int) -> tuple[Table, UploadTarget]:
         """Where to put a Table's next body of `size` bytes."""
         self._check(size)
         upload = self.records.begin_upload(user, table_id)
@@ -86,7 +90,7 @@ class KeepTables:
 
     def _patched(
         self,
-        user: str | None,
+        user: User | None,
         table_id: str,
         operations: Sequence[Mapping[str, object]],
         expected_version: int | None,
@@ -95,11 +99,12 @@ class KeepTables:
         if expected_version not in (None, stored.table.version):
             raise Conflict(f"The table has version {stored.table.version}, not {expected_version}")
         data = written_table(patched(self._document(stored), operations))
+        self._check(len(data))
         if len(data) <= _LARGE:
             return self.records.replace_table(user, table_id, data=data, expected_version=stored.table.version)
         return self._replaced_by_upload(user, stored.table, data)
 
-    def _replaced_by_upload(self, user: str | None, read: Table, data: str) -> Table:
+    def _replaced_by_upload(self, user: User | None, read: Table, data: str) -> Table:
         # The number comes first: a body that arrives after this has a higher one and makes ours obsolete.
         upload = self.records.begin_upload(user, read.id)
         if self.read(user, read.id).version != read.version:
@@ -118,4 +123,7 @@ class KeepTables:
 
     def _check(self, size: int) -> None:
         if not 0 < size <= self.max_bytes:
-            raise Invalid(f"A table has 1 to {self.max_bytes:,} bytes, not {size:,}.")
+            raise Invalid(f"A table has 1 to {self.max_bytes:,} bytes (MaxTableBytes), not {size:,}.")
+
+    def _check_room(self, user: User | None, project_id: str) -> None:
+        check_room(len(self.records.tables(user, project_id)), self.most, what="tables", setting="MaxTables")

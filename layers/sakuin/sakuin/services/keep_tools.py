@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sakuin.domain.json_pointer import tokens
-from sakuin.domain.project_records import Tool
+from sakuin.domain.limits import Limits, check_room
+from sakuin.domain.project_records import Tool, User
 from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA, tool_name_problem
 from sakuin.errors import Invalid, NotFound
 from sakuin.ports.projects import ProjectRecords
@@ -19,10 +20,11 @@ class KeepTools:
     """What members and admins do with Tools."""
 
     records: ProjectRecords
+    most: int = Limits().tools
 
     def create(
         self,
-        user: str | None,
+        user: User | None,
         project_id: str,
         *,
         table_id: str,
@@ -40,6 +42,7 @@ class KeepTools:
         table = next((table for table in self.records.tables(user, project_id) if table.id == table_id), None)
         if table is None:
             raise NotFound(f"There is no table {table_id}")
+        check_room(len(self.records.tools(user, project_id)), self.most, what="tools", setting="MaxTools")
         where = f"{table.name}{json_path}" if json_path else table.name
         return self.records.create_tool(
             user,
@@ -50,16 +53,16 @@ class KeepTools:
             input_schema=SEARCH_INPUT_SCHEMA,
         )
 
-    def all(self, user: str | None, project_id: str) -> Sequence[Tool]:
+    def all(self, user: User | None, project_id: str) -> Sequence[Tool]:
         """A project's Tools."""
         return self.records.tools(user, project_id)
 
-    def read(self, user: str | None, tool_id: str) -> Tool:
+    def read(self, user: User | None, tool_id: str) -> Tool:
         """A Tool with its status."""
         return self.records.tool(user, tool_id)
 
     def change(
-        self, user: str | None, tool_id: str, *, name: str | None, description: str | None, enabled: bool | None
+        self, user: User | None, tool_id: str, *, name: str | None, description: str | None, enabled: bool | None
     ) -> Tool:
         """Changes what is not None; a description that is blank is none."""
         if name is not None:
@@ -67,11 +70,11 @@ class KeepTools:
         described = _described(description)
         return self.records.change_tool(user, tool_id, name=name, description=described, enabled=enabled)
 
-    def reindex(self, user: str | None, tool_id: str) -> Tool:
+    def reindex(self, user: User | None, tool_id: str) -> Tool:
         """Makes a Tool pending again."""
         return self.records.reindex_tool(user, tool_id)
 
-    def delete(self, user: str | None, tool_id: str) -> None:
+    def delete(self, user: User | None, tool_id: str) -> None:
         """Deletes a Tool."""
         self.records.delete_tool(user, tool_id)
 

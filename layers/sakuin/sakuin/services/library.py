@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sakuin.domain.material import material_of_key
 from sakuin.domain.page import DEFAULT_BOX_SELECTORS, Page
-from sakuin.domain.reading import read_page
+from sakuin.domain.reading import MOST_EXPLANATIONS, read_page
 from sakuin.domain.validation import (
     Finding,
     IndexedMaterial,
@@ -31,6 +31,7 @@ class Library:
     fingerprint: str
     max_page_bytes: int
     box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS
+    most_explanations: int = MOST_EXPLANATIONS
 
     def validated(
         self, *, prefix: str = "", after: str | None = None, strict: bool = False, limit: int = 50
@@ -69,7 +70,7 @@ class Library:
     def _judged(self, material: str, key: str, indexed: IndexedMaterial | None, *, strict: bool) -> Sequence[Finding]:
         try:
             body = self.bucket.read(key, max_bytes=self.max_page_bytes).body
-            page: Page = read_page(body, box_selectors=self.box_selectors)
+            page: Page = read_page(body, box_selectors=self.box_selectors, most_explanations=self.most_explanations)
         except NotFound:
             return [missing_page(material, indexed)] if indexed else []
         except UnreadablePage as error:

@@ -1,4 +1,4 @@
-"""What must be true in the end, whatever died on the way: events sent, work not stuck, no namespace without a Table."""
+"""What must be true in the end, whatever died: events and work sent, none stuck, no namespace without a Table."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,9 +7,10 @@ from sakuin.domain.search_index_names import namespace
 from sakuin.errors import SakuinError
 from sakuin.ports.chunk_store import ChunkStore
 from sakuin.ports.tables import TableIndex, TableQueues
+from sakuin.services.restart_tables import SECONDS_WITH_A_LINE
+from sakuin.services.send_due_work import SentWork
 from sakuin.services.send_events import SendEvents
 
-_STUCK_SECONDS = 900
 # A worker lives for minutes; its late write must still be found.
 _REMEMBERED_SECONDS = 86_400
 
@@ -21,17 +22,23 @@ class Maintained:
     sent: int
     restarted: int
     removed: int
-    outdated: int
+    resent: int = 0
+    buried: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Maintain:
-    """Runs on a schedule; any number of times, beside anything."""
+    """Runs on a schedule; any number of times, beside anything.
+
+    `restart` and `send_due` know the rows of work; without them a Table that stands still is walked anew each time.
+    """
 
     send_events: SendEvents
     index: TableIndex
     queues: TableQueues
     store: ChunkStore
+    restart: Callable[[], int] | None = None
+    send_due: Callable[[], SentWork] = SentWork
 
     def __call__(self) -> Maintained:
         """Does all it can; a part that fails is raised after the others had their turn."""
@@ -44,21 +51,25 @@ class Maintain:
                 failures.append(error)
                 return 0
 
-        outdated = done(self.index.want_outdated)
-        sent, restarted = done(self.send_events), done(self._restart)
+        resent = SentWork()
+        try:
+            resent = self.send_due()
+        except SakuinError as error:
+            failures.append(error)
+        sent, restarted = done(self.send_events), done(self.restart or self._restart)
         removed = done(self._remove_abandoned) + done(self._remove_leftovers)
         if failures:
             raise failures[0]
-        return Maintained(sent, restarted, removed, outdated)
+        return Maintained(sent, restarted, removed, resent.sent, resent.buried)
 
     def _restart(self) -> int:
-        stuck = self.index.stuck(_STUCK_SECONDS)
+        stuck = self.index.stuck(SECONDS_WITH_A_LINE)
         for project_id, table_id in stuck:
             self.queues.index(project_id, table_id)
         return len(stuck)
 
     def _remove_leftovers(self) -> int:
-        """Indexes for other fingerprints, once the present one is whole: first what is searched, then its records."""
+        """Of indexes that are no longer kept: first what is searched, then its records."""
         leftovers = self.index.leftovers()
         for leftover in leftovers:
             self.store.delete_namespace(namespace(leftover.project_id, leftover.table_id, leftover.suffix))

@@ -14,8 +14,21 @@ from sakuin.domain.recipe import Fingerprint
 from sakuin.domain.similarity import GOOD_MATCH, NEAR_MATCH
 from sakuin.ports.embedding import QuestionEmbedder
 from sakuin.ports.knowledge import KnowledgeSearch, Lexicon, Question
+from sakuin.services.question_vectors import question_vector
 
 _SUGGESTIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """How a question was understood, and what `KnowledgeSearch` finds for it, good enough or not.
+
+    `degraded` says in a sentence what the search had to do without.
+    """
+
+    understood: Understood
+    matches: Sequence[Match]
+    degraded: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +43,13 @@ class SearchKnowledge:
 
     def __call__(self, query: str, *, top_k: int = 5, filters: Filters = EVERYTHING) -> KnowledgeAnswer:
         """The best `top_k` of what the filters leave, by falling similarity; all of them, or none at all."""
-        question, matches = self.judged(query, limit=top_k, filters=filters)
+        judged = self.judged(query, limit=top_k, filters=filters)
+        question, matches, degraded = judged.understood, judged.matches, judged.degraded
         best = matches[0].similarity if matches else 0.0
         if best < GOOD_MATCH:
             near = [match.title for match in matches if match.similarity >= NEAR_MATCH]
-            return KnowledgeAnswer(question, (), True, tuple(dict.fromkeys(near))[:_SUGGESTIONS])
-        return KnowledgeAnswer(question, tuple(self._hit(match) for match in matches), False)
+            return KnowledgeAnswer(question, (), True, tuple(dict.fromkeys(near))[:_SUGGESTIONS], degraded)
+        return KnowledgeAnswer(question, tuple(self._hit(match) for match in matches), False, degraded=degraded)
 
     def judged(
         self,
@@ -46,15 +60,16 @@ class SearchKnowledge:
         legs: Legs = "both",
         without: Set[str] = frozenset(),
         expected: str | None = None,
-    ) -> tuple[Understood, Sequence[Match]]:
-        """How the question was understood, and what `KnowledgeSearch` finds for it, good enough or not.
+    ) -> Judged:
+        """What is found, by words alone where the question cannot be embedded.
 
         `legs` may leave one out, `without` rules of understanding; `expected` is judged wherever it ranks.
         """
         question = understood(query, self.lexicon.look_up(query, sought(query)), without=without)
+        vector, degraded = question_vector(self.embedder, question.text, legs=legs)
         matches = self.index.matches(
             Question(
-                vector=self.embedder.query(question.text) if legs != "words" else None,
+                vector=vector,
                 slots=question.slots if legs != "vectors" else (),
                 fingerprint=self.fingerprint,
                 filters=filters,
@@ -63,7 +78,7 @@ class SearchKnowledge:
                 wants_example=question.wants_example,
             )
         )
-        return question, matches
+        return Judged(question, matches, degraded)
 
     def _hit(self, match: Match) -> Hit:
         body = _body(match)

@@ -16,6 +16,7 @@ from sakuin.domain.table_index import asked_slots
 from sakuin.ports.chunk_store import ChunkStore, FoundChunk
 from sakuin.ports.embedding import QuestionEmbedder, Vector
 from sakuin.ports.tables import ToolSearch
+from sakuin.services.question_vectors import question_vector
 
 _SHALLOWEST = 50
 # As far as an explanation looks for what was expected.
@@ -35,15 +36,19 @@ class TableHit:
 
 @dataclass(frozen=True, slots=True)
 class TableAnswer:
-    """The best hits, and how far the tool's index is."""
+    """The best hits, and how far the tool's index is. `degraded` says what the search had to do without."""
 
     query: str
     index: Mapping[str, Any]
     results: tuple[TableHit, ...]
+    degraded: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The answer as agents read it."""
-        return asdict(self)
+        said = asdict(self)
+        if self.degraded is None:
+            del said["degraded"]
+        return said
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,7 @@ class TableExplanation:
     index: Mapping[str, Any]
     candidates: tuple[TableCandidate, ...]
     expected: tuple[TableCandidate, ...] = ()
+    degraded: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,7 @@ class _Asked:
     vector: Vector | None
     slots: tuple[Slot, ...]
     text: str
+    degraded: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +106,15 @@ class SearchTable:
 
     def __call__(self, mcp_id: str, tool: BoundTool, query: str, *, top_k: int) -> TableAnswer:
         """The best `top_k`; none where nothing is indexed yet."""
-        ranking = _ranking(self._found(tool, self._asked(mcp_id, tool, query), depth=_depth(top_k)))
+        asked = self._asked(mcp_id, tool, query)
+        ranking = _ranking(self._found(tool, asked, depth=_depth(top_k)))
         current = self.records.current(mcp_id, tool.id, list(ranking))
         hits = [
             TableHit(round(score, 6), relative(current[name].json_pointer, tool.json_path), current[name])
             for name, score in ranking.items()
             if name in current
         ]
-        return TableAnswer(query, _index(tool), tuple(hits[:top_k]))
+        return TableAnswer(query, _index(tool), tuple(hits[:top_k]), asked.degraded)
 
     def explained(
         self,
@@ -127,7 +135,7 @@ class SearchTable:
         question = asked.understood
         candidates = self._candidates(mcp_id, tool, question, self._found(tool, asked, depth=_depth(top_k)))
         if expected is None or not is_within(expected, tool.json_path):
-            return TableExplanation(question, _index(tool), candidates)
+            return TableExplanation(question, _index(tool), candidates, degraded=asked.degraded)
         chunks = _of(expected, candidates)
         if not chunks:
             deep = self._found(tool, asked, depth=_DEEPEST)
@@ -136,18 +144,20 @@ class SearchTable:
             # Asked about alone it has scores, but no rank.
             alone = self._found(tool, asked, depth=_DEEPEST, scope=expected)
             chunks = _of(expected, self._candidates(mcp_id, tool, question, alone, are_ranked=False))
-        return TableExplanation(question, _index(tool), candidates, chunks)
+        return TableExplanation(question, _index(tool), candidates, chunks, asked.degraded)
 
     def _asked(
         self, mcp_id: str, tool: BoundTool, query: str, *, legs: Legs = "both", without: Set[str] = frozenset()
     ) -> _Asked:
         known = self.records.known_words(mcp_id, tool.id, sought(query))
         question = understood(query, known, without=without)
+        vector, degraded = question_vector(self.embedder, question.text, legs=legs)
         return _Asked(
             question,
-            vector=None if legs == "words" else self.embedder.query(question.text),
+            vector=vector,
             slots=() if legs == "vectors" else asked_slots(question.slots),
             text="" if legs == "vectors" else query,
+            degraded=degraded,
         )
 
     def _found(self, tool: BoundTool, asked: _Asked, *, depth: int, scope: str | None = None) -> Found:

@@ -53,7 +53,8 @@ class Explanation:
     """A question as it was understood, the best chunks as they were judged, and what became of the expected one.
 
     `results` come in the order of the index, also where `refused` keeps them from agents: the best is below
-    `threshold` then. Search Tools refuse nothing; `index_state` says how far a tool's index is.
+    `threshold` then. Search Tools refuse nothing; `index_state` says how far a tool's index is. `degraded` says what
+    the search had to do without.
     """
 
     understood: Understood
@@ -62,10 +63,13 @@ class Explanation:
     threshold: float | None
     expected: Expected | None = None
     index_state: str | None = None
+    degraded: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """As it travels."""
         said = asdict(self)
+        if self.degraded is None:
+            del said["degraded"]
         understood = said.pop("understood")
         return {"query": understood.pop("query"), "understood": understood, **said}
 

@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from sakuin.domain.normal_form import nfkc
+
 # Controls but tab and newlines, soft hyphen, zero-width and bidirectional marks, lone surrogates, noncharacters.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f"
@@ -41,9 +43,9 @@ def folded(text: str) -> str:
     text = _UNSEEN.sub("", text)
     text = _RAISED.sub(_power, text)
     text = _LOWERED.sub(_index, text)
-    text = unicodedata.normalize("NFKC", text.translate(_SIGNS)).lower().translate(_SIGNS)
+    text = nfkc(text.translate(_SIGNS)).lower().translate(_SIGNS)
     # Lower case and NFKC undo each other for a few letters (İ, ſ): the second time settles them.
-    text = _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+    text = _UNSEEN.sub("", nfkc(text))
     return _settled_kana(text)
 
 

@@ -1,12 +1,12 @@
 """`synonyms.yml`: what a site's author says means the same, group by group."""
 
-import unicodedata
 from dataclasses import dataclass
 
 from yaml.nodes import Node, SequenceNode
 
 from sakuin.domain.authored_yaml import AuthoredYaml, is_text, line_of
 from sakuin.domain.language.notation import canonical
+from sakuin.domain.normal_form import nfc
 from sakuin.errors import Invalid
 
 SYNONYMS_FILE = "synonyms.yml"
@@ -82,8 +82,8 @@ def _phrase(node: Node, problems: list[str]) -> str | None:
     if not is_text(node):
         problems.append(f"{line_of(node)}: a phrase is no text. Put it in quotes.")
         return None
-    phrase = " ".join(unicodedata.normalize("NFC", node.value).split())
-    if len(canonical(phrase).strip()) < 2 or len(phrase) > LONGEST_PHRASE:
+    phrase = " ".join(nfc(node.value).split())
+    if len(phrase) > LONGEST_PHRASE or "\0" in phrase or len(canonical(phrase).strip()) < 2:
         problems.append(f"{line_of(node)}: a phrase has 2 to {LONGEST_PHRASE} characters.")
         return None
     return phrase

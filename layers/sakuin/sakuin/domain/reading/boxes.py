@@ -75,4 +75,6 @@ def _title(tag: Tag) -> str:
     for step in islice(steps(tag), 40):
         if step.kind == "open" and is_title(step.tag) and (name := concept_name(words_of(step.tag))):
             return name
-    return concept_name(shortened(plain_tex(one_line(tag.get_text(" ", strip=True)[:400]))))
+    # A bounded look: boxes may stand in boxes without end.
+    words = " ".join(step.text.strip() for step in islice(steps(tag), 200) if step.kind == "text" and step.text.strip())
+    return concept_name(shortened(plain_tex(one_line(words[:400]))))

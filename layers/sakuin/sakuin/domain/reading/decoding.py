@@ -38,7 +38,10 @@ HTML_TAG = re.compile(
     r"|b|i|em|strong|figure|img|header|footer|aside|nav|math|br|title|meta)\b[^<>]*>",
     re.IGNORECASE,
 )
-FOREIGN_ROOT = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(svg|rss|feed|urlset|plist)\b", re.DOTALL)
+# Nothing is given back once it is read: a comment may end in only one place, however many stand there.
+FOREIGN_ROOT = re.compile(
+    r"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:(?><!--.*?-->)\s*+)*+<(?:svg|rss|feed|urlset|plist)\b", re.DOTALL
+)
 CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 

@@ -21,6 +21,7 @@ SECTIONS = frozenset(
 )
 
 BADGE = re.compile(r"badge|number|label|(?:^|[-_ ])(?:no|num|step)(?:$|[-_ ])", re.IGNORECASE)
+LONGEST_CLASS = 500  # looked at for every text in the element
 
 
 @dataclass(slots=True)
@@ -147,7 +148,7 @@ class Outline:
                 current.region.prose.add(line)
                 current.region.prose.add_break()
             return
-        if BADGE.search(attribute(step.tag, "class")) and is_label(text):
+        if BADGE.search(attribute(step.tag, "class")[:LONGEST_CLASS]) and is_label(text):
             text += " "  # "例1" stands in a bubble of its own
         current.region.prose.add(text)
 

@@ -21,18 +21,30 @@ from sakuin.errors import UnreadablePage
 # Real pages have a dozen; one with thousands would hold its worker longer than a message may take.
 MOST_EXPLANATIONS = 2000
 SITE_SUFFIX = re.compile(r"\s+[-–—|｜:：·»]\s+[^-–—|｜:：·»]+$|\s*[|｜]\s*[^|｜]+$")
+# More than that no worker cuts, reads and writes in the time that a message has.
+MOST_CHARACTERS = 2_000_000
+# Every chunk of a page carries what its head says.
+LONGEST_LABEL = 500  # characters, as long as a filter may ask for
+MOST_PREREQUISITES = 100
 LIST_SEPARATOR = re.compile(r"[,、，;；\n]")
 
 
-def read_page(html: bytes, *, box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS) -> Page:
+def read_page(
+    html: bytes,
+    *,
+    box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS,
+    most_explanations: int = MOST_EXPLANATIONS,
+) -> Page:
     """What an HTML page explains. Raises `UnreadablePage` with the reason if it cannot be read.
 
     `category`, `level` and `prerequisites` (separated by "," or "、") are `<meta name="…" content="…">`,
     each also as `sakuin:category` and so on, which wins.
     """
     root, ids = parsed(html_text(html))
-    if (many := sum(type_of_anchor(id) is not None for id in ids)) > MOST_EXPLANATIONS:
-        raise UnreadablePage(f"It has {many:,} semantic ids; {MOST_EXPLANATIONS:,} are allowed. Split the page.")
+    if (many := sum(type_of_anchor(id) is not None for id in ids)) > most_explanations:
+        raise UnreadablePage(
+            f"It has {many:,} semantic ids; {most_explanations:,} are allowed (MaxPageExplanations). Split the page."
+        )
     walk = list(steps(root))
     found = places(walk)
     outline = Outline(found).read(walk)
@@ -40,8 +52,8 @@ def read_page(html: bytes, *, box_selectors: Sequence[str] = DEFAULT_BOX_SELECTO
     return Page(
         title=_title(root, outline),
         explanations=_explanations(found, outline),
-        category=meta.get("category"),
-        level=meta.get("level"),
+        category=_label(meta.get("category")),
+        level=_label(meta.get("level")),
         prerequisites=_listed(meta.get("prerequisites", "")),
         ids=ids,
         links=_links(root),
@@ -53,6 +65,10 @@ def _explanations(found: Sequence[Place], outline: Outline) -> tuple[Explanation
     regions = {place.anchor: outline.regions[id(place.element)] for place in found}
     concepts_of = illustrated(found, regions)
     texts = {key: region.prose.text() for key, region in outline.regions.items()}
+    if (length := sum(map(len, texts.values()))) > MOST_CHARACTERS:
+        raise UnreadablePage(
+            f"Its explanations have {length:,} characters; {MOST_CHARACTERS:,} are allowed. Split the page."
+        )
     explanations = []
     for position, place in enumerate(found):
         content = texts[id(place.element)]
@@ -92,8 +108,13 @@ def _meta(root: Tag) -> dict[str, str]:
     return general | own
 
 
+def _label(text: str | None) -> str | None:
+    return text[:LONGEST_LABEL].rstrip() if text else None
+
+
 def _listed(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(item.strip() for item in LIST_SEPARATOR.split(text) if item.strip()))
+    items = dict.fromkeys(item.strip()[:LONGEST_LABEL] for item in LIST_SEPARATOR.split(text) if item.strip())
+    return tuple(items)[:MOST_PREREQUISITES]
 
 
 def _links(root: Tag) -> tuple[str, ...]:

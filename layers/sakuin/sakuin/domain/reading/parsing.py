@@ -1,12 +1,12 @@
 """One parse of a page: its tree without what nobody reads, and every id in it."""
 
-import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
 from bs4 import BeautifulSoup, Tag
 from bs4.builder._lxml import LXMLTreeBuilder
 
+from sakuin.domain.normal_form import nfc
 from sakuin.errors import UnreadablePage
 
 # Their insides are never text of the page.
@@ -14,6 +14,8 @@ OPAQUE = frozenset(
     {"svg", "style", "script", "template", "noscript", "iframe", "object", "canvas", "video", "audio"}
     | {"textarea", "select", "datalist", "noframes", "noembed"}
 )
+# Real pages have some thousands; each costs about a kilobyte and a tenth of a millisecond.
+MOST_ELEMENTS = 200_000
 # Browsers do not take the insides of these for elements of the page.
 INERT = frozenset({"template", "noscript", "iframe", "noframes", "noembed"})
 
@@ -27,13 +29,17 @@ class LeanTreeBuilder(LXMLTreeBuilder):
     def __init__(self) -> None:
         super().__init__(multi_valued_attributes=None)
         self.ids: list[str] = []
+        self._elements = 0
         self._opaque: list[str] = []
 
     def start(self, tag: str | bytes, attrs: Mapping[Any, Any], nsmap: Mapping[Any, Any] | None = None) -> None:
         """lxml opens an element."""
         name = str(tag)
+        self._elements += 1
+        if self._elements > MOST_ELEMENTS:
+            raise UnreadablePage(f"It has more than {MOST_ELEMENTS:,} elements. Split the page.")
         if attrs.get("id") and not any(outer in INERT for outer in self._opaque[:1]):
-            self.ids.append(unicodedata.normalize("NFC", str(attrs["id"])))
+            self.ids.append(nfc(str(attrs["id"])))
         if self._opaque:
             self._opaque.append(name)
             return

@@ -22,7 +22,9 @@ INLINE_TEXT = frozenset(
 BREAK, CELL = "\x1e", "\x1f"
 SPACES = re.compile("[ \t\r\n\f\v\u00a0\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\U00020000-\U0003ffff]")
-DECORATION = re.compile(rf"^(?:{PICTOGRAPH.pattern}\s*)+(?=[\w「『（(\\])", re.MULTILINE)
+# Nothing is given back: a page of nothing but pictographs is read once, not once a line.
+DECORATION = re.compile(rf"^(?:{PICTOGRAPH.pattern}\s*+)++", re.MULTILINE)
+AFTER_DECORATION = re.compile(r"[\w「『（(\\]")
 ORDINAL = re.compile(r"^(?:st|nd|rd|th|er|e)$")
 
 
@@ -58,7 +60,8 @@ class Prose:
         joined = "".join(self._pieces)
         flowing = SPACES.sub(lambda run: _space(run, joined), joined)
         lines = [_row(line) for line in flowing.split(BREAK)]
-        return DECORATION.sub("", readable_tex(visible("\n".join(line for line in lines if line))))
+        plain = readable_tex(visible("\n".join(line for line in lines if line)))
+        return DECORATION.sub(lambda found: _decoration(found, plain), plain)
 
 
 def raised(tag: Tag) -> str:
@@ -75,6 +78,15 @@ def _space(run: re.Match[str], text: str) -> str:
     before, after = text[run.start() - 1 : run.start()], text[run.end() : run.end() + 1]
     wraps = "\n" in run[0] and WIDE.match(before) and WIDE.match(after)
     return "" if wraps else " "
+
+
+def _decoration(found: re.Match[str], text: str) -> str:
+    """What stays of pictographs that begin a line: nothing before words, all of them elsewhere."""
+    if AFTER_DECORATION.match(text, found.end()):
+        return ""
+    # ❶ is a pictograph and a number: what stands before it decorates it.
+    numbered = max((place for place, sign in enumerate(found[0]) if sign.isalnum()), default=0)
+    return found[0][numbered:]
 
 
 def _row(line: str) -> str:

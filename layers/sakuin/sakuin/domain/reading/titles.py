@@ -19,6 +19,7 @@ TITLE_TAGS |= {"summary", "legend", "caption", "figcaption"}
 FIRST_STEPS = 40  # a title stands at the beginning
 TITLE_STEPS = 60  # and is short
 LONGEST_TITLE = 120
+LONGEST_TITLE_TEXT = 2000  # as it stands in the source, white space included
 
 
 def title_of(place: Place, content: str) -> str:
@@ -44,7 +45,8 @@ def words_of(tag: Tag) -> str:
         if step.kind == "open":
             kept.append(raised(step.tag))
         elif step.kind == "text" and not _is_furniture(step, tag, first=not "".join(kept).strip()):
-            kept.append(step.text)
+            # A title is short; its text may stand in headings within headings, each of which reads it.
+            kept.append(step.text[:LONGEST_TITLE_TEXT])
     return one_line("".join(kept))
 
 

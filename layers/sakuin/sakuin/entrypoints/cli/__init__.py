@@ -5,7 +5,23 @@ from pathlib import Path
 
 import typer
 
-from sakuin.entrypoints.cli import chunk, eval, explain, keys, mcp, push, rm, search, status, table, tool, validate
+from sakuin.entrypoints.cli import (
+    chunk,
+    eval,
+    explain,
+    index,
+    keys,
+    mcp,
+    push,
+    reconcile,
+    redrive,
+    rm,
+    search,
+    status,
+    table,
+    tool,
+    validate,
+)
 from sakuin.entrypoints.cli.desk import Desk
 from sakuin.entrypoints.cli.environment import settings_of
 
@@ -28,6 +44,9 @@ def commands(desk: Callable[[Mapping[str, str]], Desk], environ: Mapping[str, st
     def _group() -> None:
         """Keeps each command under its own name, however few there are."""
 
-    for command in (push, rm, search, chunk, explain, eval, status, validate, table, tool, mcp, keys):
+    for command in (
+        *(push, rm, search, chunk, explain, eval, status, validate, table, tool, mcp, keys),
+        *(reconcile, redrive, index),
+    ):
         command.register(app, desk_of)
     return app

@@ -9,10 +9,13 @@ if TYPE_CHECKING:  # `sakuin --help` loads none of them
     from sakuin.services.check_pages import CheckPages
     from sakuin.services.evaluate import Evaluate
     from sakuin.services.explain_from_afar import ExplainFromAfar
+    from sakuin.services.indexes_from_afar import IndexesFromAfar
     from sakuin.services.keep_keys import KeepKeys
     from sakuin.services.look_at_library import LookAtLibrary
     from sakuin.services.projects_from_afar import ProjectsFromAfar
     from sakuin.services.push_pages import PushPages
+    from sakuin.services.reconcile_from_afar import ReconcileFromAfar
+    from sakuin.services.redrive import Redrive
     from sakuin.services.remove_pages import RemovePages
 
 
@@ -30,3 +33,6 @@ class Desk:
     explain: Callable[[], "ExplainFromAfar"]
     evaluate: Callable[[], "Evaluate"]
     keys: Callable[[], "KeepKeys"]
+    indexes: Callable[[], "IndexesFromAfar"]
+    redrive: Callable[[], "Redrive"]
+    reconcile: Callable[[], "ReconcileFromAfar"]

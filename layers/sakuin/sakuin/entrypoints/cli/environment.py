@@ -8,13 +8,13 @@ from sakuin.errors import Misconfigured
 DATA_FOLDER = ".sakuin"
 _FILE = "env"
 # What is asked of AWS by name: each only means something in its own account.
-_NAMES_IN_AWS = ("SAKUIN_BUCKET", "SAKUIN_SECRET")
+_NAMES_IN_AWS = ("SAKUIN_BUCKET", "SAKUIN_SECRET", "SAKUIN_STACK")
 
 
 def settings_of(environ: Mapping[str, str], data: Path | None, *, here: Path) -> dict[str, str]:
     """The environment, completed from `<data>/env`; without `data`, from `.sakuin/env` of `here` or a parent.
 
-    The environment wins, except that bucket, secret and the `AWS_` variables come from one place: a person's own
+    The environment wins, except that bucket, secret, stack and the `AWS_` variables come from one place: a person's own
     account must not be asked for the bucket of a local stack, nor the local stack for a real bucket.
     """
     file = data / _FILE if data else _nearest(here)

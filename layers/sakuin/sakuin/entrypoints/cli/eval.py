@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sakuin.entrypoints.cli.desk import Desk
-from sakuin.entrypoints.cli.options import DataOption, JsonOption
+from sakuin.entrypoints.cli.options import DataOption, IndexOption, JsonOption
 from sakuin.entrypoints.cli.terminal import Terminal
 from sakuin.errors import Invalid, NotFound
 
@@ -34,6 +34,7 @@ def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
         tool: Annotated[
             str | None, typer.Option("--tool", metavar="NAME", help="A Search Tool; gold holds json_pointers then.")
         ] = None,
+        index: IndexOption = None,
         k: Annotated[int, typer.Option("--k", min=1, max=50, help="How many results count.")] = 5,
         half: Annotated[HalfName | None, typer.Option("--half", help="Only the questions of this half.")] = None,
         ablations: Annotated[
@@ -71,7 +72,7 @@ def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
             questions, bad = _questions(queries, half)
             floors = _floors(gate, at_least or (), at_most or ())
             before = run_in(_text(compare)) if compare else None
-            run = _run(terminal, desk_of(data), questions, bad, tool, k, _variants(ablations=ablations))
+            run = _run(terminal, desk_of(data), questions, bad, tool, k, _variants(ablations=ablations), index)
             if save is not None:
                 _write(save, _saved(run))
             report = report_of(run, before=before, floors=floors)
@@ -96,6 +97,7 @@ def _run(
     tool: str | None,
     k: int,
     variants: "tuple[Variant, ...]",
+    index: str | None,
 ) -> "Run":
     from dataclasses import replace
 
@@ -106,7 +108,7 @@ def _run(
         def told(done: int, total: int) -> None:
             progress.update(bar, completed=done, total=total)
 
-        run = evaluate(questions, tool=tool, k=k, variants=variants, told=told)
+        run = evaluate(questions, tool=tool, k=k, variants=variants, told=told, index=index)
     lines = sorted((*bad, *run.bad_lines), key=lambda one: one.line)
     return replace(run, bad_lines=tuple(lines))
 

@@ -8,7 +8,7 @@ import typer
 
 from sakuin.domain.evaluation.variants import RULES
 from sakuin.entrypoints.cli.desk import Desk
-from sakuin.entrypoints.cli.options import DataOption, JsonOption
+from sakuin.entrypoints.cli.options import DataOption, IndexOption, JsonOption
 from sakuin.entrypoints.cli.search import ChunkTypeName
 from sakuin.entrypoints.cli.terminal import Terminal
 
@@ -35,6 +35,7 @@ def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
             typer.Option("--without", metavar="RULE", help=f"Leave out a rule: {', '.join(RULES)}; may be repeated."),
         ] = None,
         tool: Annotated[str | None, typer.Option("--tool", metavar="NAME", help="A Search Tool.")] = None,
+        index: IndexOption = None,
         as_json: JsonOption = False,
         data: DataOption = None,
     ) -> None:
@@ -46,7 +47,14 @@ def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
         with terminal.reported():
             explained = desk_of(data).explain()
             said = explained(
-                query, tool=tool, expected=expected, top_k=top_k, filters=filters, legs=legs, without=without or ()
+                query,
+                tool=tool,
+                expected=expected,
+                top_k=top_k,
+                filters=filters,
+                legs=legs,
+                without=without or (),
+                index=index,
             )
         if as_json:
             terminal.document(said)

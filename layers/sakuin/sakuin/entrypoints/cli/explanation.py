@@ -52,6 +52,8 @@ def show_results(out: Console, said: Mapping[str, Any]) -> None:
     results = said["results"]
     if said["index_state"] not in (None, "ready"):
         out.print(Text(f"The tool's index is not ready ({said['index_state']})", "bold yellow"))
+    if degraded := said.get("degraded"):
+        out.print(Text(degraded, "bold yellow"), soft_wrap=True)
     if said["refused"]:
         best = f": the best similarity is below {said['threshold']:.2f}" if results else ""
         out.print(Text.assemble(("An agent gets no answer", "bold yellow"), best), soft_wrap=True)

@@ -62,6 +62,28 @@ def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
             gone = desk_of(data).keys().remove(hash)
         terminal.fields({**_shown(gone), "removed": True})
 
+    @keys.command()
+    def pepper(
+        forget: Annotated[
+            bool, typer.Option("--forget", help="Take the old pepper away, once no key needs it any more.")
+        ] = False,
+        as_json: JsonOption = False,
+        data: DataOption = None,
+    ) -> None:
+        """Replace what keys are hashed with. Every key goes on opening, until the old pepper is forgotten."""
+        terminal = Terminal(as_json)
+        with terminal.reported():
+            keys = desk_of(data).keys()
+            outdated = [] if forget else [_shown(each) for each in keys.new_pepper()]
+            if forget:
+                keys.forget_peppers()
+        if as_json:
+            terminal.document({"forgotten": forget, "outdated": outdated})
+        elif forget:
+            terminal.out.print("The old pepper is gone.")
+        else:
+            terminal.out.print(f"The pepper is replaced. Replace {len(outdated)} keys too, then: keys pepper --forget")
+
 
 def _show(terminal: Terminal, kept: Sequence["KeptKey"], days: Mapping[str, str]) -> None:
     rows = [("hash", "for", "last used")]

@@ -25,3 +25,9 @@ ProjectOption = Annotated[
     str | None,
     typer.Option("--project", metavar="ID", help="The project.", show_default="SAKUIN_PROJECT, the one that `up` made"),
 ]
+IndexOption = Annotated[
+    str | None,
+    typer.Option(
+        "--index", metavar="FINGERPRINT", help='"next", or a fingerprint.', show_default="the one that answers"
+    ),
+]

@@ -35,7 +35,9 @@ def show_result(out: Console, number: int, result: Mapping[str, Any]) -> None:
 
 
 def show_understood(out: Console, answer: Mapping[str, Any]) -> None:
-    """What was searched for, where that is not what was asked."""
+    """What was searched for, where that is not what was asked, and what the search had to do without."""
+    if degraded := answer.get("degraded"):
+        out.print(Text(degraded, "bold yellow"), soft_wrap=True)
     if said := answer.get("understood_as"):
         out.print(Text.assemble(("Searched for ", "dim"), f"「{said}」"), soft_wrap=True)
         out.print()

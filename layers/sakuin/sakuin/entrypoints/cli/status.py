@@ -1,6 +1,6 @@
 """`sakuin status`: what is indexed, and what failed and why."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -44,7 +44,10 @@ def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
         elif material is None:
             _show(terminal, found)
         else:
+            work = found.pop("work")
             terminal.fields(found)
+            for row in work:
+                terminal.out.print(_said(row), soft_wrap=True)
 
 
 def _overview(overview: "Overview") -> dict[str, Any]:
@@ -56,6 +59,8 @@ def _overview(overview: "Overview") -> dict[str, Any]:
             {"material": record.material, "key": record.key, "error": record.error} for record in overview.failed
         ],
         "last_indexed": overview.last_indexed,
+        "work": {"in_hand": 0, "waiting": 0, "parked": 0, "dead": 0, **overview.work},
+        "parked": [asdict(row) for row in overview.parked],
     }
 
 
@@ -63,10 +68,36 @@ def _show(terminal: Terminal, found: dict[str, Any]) -> None:
     from rich.text import Text
 
     counts = {**found["materials"], "chunks": found["chunks"]}
-    terminal.fields({**counts, "last indexed": found["last_indexed"]})
+    work = {name.replace("_", " "): number for name, number in found["work"].items() if number}
+    terminal.fields({**counts, "last indexed": found["last_indexed"], **work})
     out = terminal.out
     for item in found["failed"]:
         out.print(Text.assemble(("✗ ", "red"), (item["material"], "bold"), f"  {item['error']}"), soft_wrap=True)
     for item in found["waiting"]:
         waits = f"  {item['key']!r} waits: another key has this material. Delete one of the two"
         out.print(Text.assemble(("… ", "yellow"), (item["material"], "bold"), waits), soft_wrap=True)
+    for reason, rows in _by_reason(found["parked"]).items():
+        since, until = (min(row[name] for row in rows) for name in ("since", "until"))
+        waits = f"  {reason} (since {since}; goes on by itself, next {until})"
+        out.print(Text.assemble(("… ", "yellow"), (f"{len(rows)} parked", "bold"), waits), soft_wrap=True)
+    if found["work"]["dead"]:
+        out.print(Text.assemble(("✗ ", "red"), "There are dead letters: sakuin redrive"), soft_wrap=True)
+
+
+def _by_reason(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(str(row["reason"]), []).append(row)
+    return found
+
+
+def _said(row: dict[str, Any]) -> str:
+    """A message that is not done, in one line."""
+    ends = {
+        "in_hand": f"a worker has it, last heard of {row['heartbeat_at']}",
+        "waiting": f"tried {row['attempt']} times, comes again",
+        "parked": f"parked since {row['since']}, goes on by itself at {row['until']}",
+        "dead": f"a dead letter since {row['since']}, tried {row['attempt']} times: sakuin redrive",
+    }
+    reason = f" ({row['reason']})" if row["reason"] else ""
+    return f"… {ends[row['state']]}{reason}"

@@ -1,0 +1,50 @@
+"""What the answers of an embedding service mean, whichever client brought them."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from sakuin.adapters.retry_after import retry_after
+from sakuin.errors import Invalid, Misconfigured, SakuinError, Unavailable
+from sakuin.ports.embedding import Vector
+
+VENDOR = "openai"
+NO_ANSWER = "The embedding service did not answer"
+NOT_UNDERSTOOD = "The embedding service's answer was not understood"
+
+_BUSY = {408, 409, 429}
+# The key, what the account may do, the address or the model: no text is to blame.
+_MISCONFIGURED = {401, 403, 404}
+
+
+def refusal(status: int, headers: Mapping[str, str]) -> SakuinError:
+    """The error that a status is."""
+    if status in _BUSY or status >= 500:
+        return Unavailable(f"The embedding service answered {status}", vendor=VENDOR, retry_after=retry_after(headers))
+    if status in _MISCONFIGURED:
+        return Misconfigured(
+            f"The embedding service refused with {status}: check openai_api_key in the secret, OPENAI_BASE_URL and "
+            "EMBEDDING_MODEL"
+        )
+    return Invalid(f"The embedding service refused the request with {status}")
+
+
+def in_order(items: Sequence[tuple[int, Vector]], *, texts: int, dimensions: int) -> list[Vector]:
+    """The vectors of `(index, vector)` in the order of the texts; `Unavailable` unless each text has one to use.
+
+    OpenAI promises an index, not an order.
+    """
+    vectors = dict(items)
+    if len(items) != texts or vectors.keys() != set(range(texts)):
+        raise _useless(f"did not give {texts} vectors, one for each text")
+    for vector in vectors.values():
+        if len(vector) != dimensions:
+            raise _useless(f"gave a vector of {len(vector)} numbers instead of {dimensions}")
+        if not all(map(math.isfinite, vector)):
+            raise _useless("gave a vector with a number that is none")
+        if not any(vector):
+            raise _useless("gave a vector of zeros, which has no direction")
+    return [vectors[place] for place in range(texts)]
+
+
+def _useless(what: str) -> Unavailable:
+    return Unavailable(f"The embedding service {what}", vendor=VENDOR)

@@ -1,0 +1,83 @@
+"""What is held against bucket and store, in Supabase."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from postgrest import SyncPostgrestClient as Client
+
+from sakuin.adapters.supabase_client import call
+from sakuin.domain.recipe import ANALYZER
+from sakuin.domain.reconciliation import RecordedObject
+from sakuin.ports.reconciliation import ClaimedTable, RecordedRows, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class SupabaseWalks:
+    """`Walks`."""
+
+    client: Client
+
+    def take(self, name: str, *, seconds: int, begin: bool = False) -> Turn | None:
+        row = call(self.client, "take_walk", {"p_walk": name, "p_seconds": seconds, "p_begin": begin})
+        return Turn(row["after"]) if row else None
+
+    def leave(self, name: str, after: str | None) -> None:
+        call(self.client, "leave_walk", {"p_walk": name, "p_after": after})
+
+
+@dataclass(frozen=True, slots=True)
+class SupabaseLibraryRecords:
+    """`LibraryRecords`."""
+
+    client: Client
+
+    def objects(self, after: str, *, limit: int, settling: float = 0) -> Sequence[RecordedObject]:
+        arguments = {"p_after": after, "p_limit": limit, "p_analyzer": ANALYZER, "p_settling": settling}
+        rows = call(self.client, "recorded_objects", arguments)
+        return [RecordedObject(**row) for row in rows]
+
+    def broken(self, after: str, *, limit: int) -> tuple[Sequence[tuple[str, str]], str | None]:
+        said = call(self.client, "broken_materials", {"p_after": after, "p_limit": limit})
+        return [(row["material"], row["why"]) for row in said["broken"]], said["next"]
+
+    def mend(self, material: str) -> None:
+        call(self.client, "mend_material", {"p_material": material})
+
+    def sweep_words(self, after: str, *, limit: int, dry_run: bool) -> tuple[int, str | None]:
+        said = call(self.client, "sweep_readings", {"p_after": after, "p_limit": limit, "p_dry_run": dry_run})
+        return said["unused"], said["next"]
+
+
+@dataclass(frozen=True, slots=True)
+class SupabaseTableClaims:
+    """`TableClaims` of one fingerprint."""
+
+    client: Client
+    fingerprint: str
+
+    def to_check(self, *, limit: int, after: str | None = None, whole: bool = False) -> Sequence[ClaimedTable]:
+        rows = self._call(
+            "tables_to_check", p_fingerprint=self.fingerprint, p_after=after, p_whole=whole, p_limit=limit
+        )
+        return [ClaimedTable(**row) for row in rows]
+
+    def checked(self, table_ids: Collection[str]) -> None:
+        self._call("tables_checked", p_tables=sorted(table_ids))
+
+    def doubt(self, table_id: str) -> None:
+        self._call("doubt_table", p_table=table_id)
+
+    def stored(self, table_id: str) -> int | None:
+        count = self._call("stored_rows", p_table=table_id, p_fingerprint=self.fingerprint)
+        return None if count is None else int(count)
+
+    def rows(self, table_id: str) -> RecordedRows | None:
+        row = self._call("recorded_rows", p_table=table_id, p_fingerprint=self.fingerprint)
+        return RecordedRows(row["generation"], row["planned"], row["stored"], row["coming"]) if row else None
+
+    def catch_up(self, table_id: str, generation: int) -> None:
+        self._call("catch_up_table", p_table=table_id, p_generation=generation)
+
+    def _call(self, function: str, **arguments: Any) -> Any:
+        return call(self.client, function, arguments)

@@ -1,0 +1,99 @@
+"""Which indexes a function works on: those that the deployment keeps, or its own while none is recorded."""
+
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
+
+from sakuin.adapters.supabase_indexes import SupabaseIndexes
+from sakuin.domain.index_settings import IndexSettings, KeptIndex, live_index
+from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel
+from sakuin.settings import Settings
+
+if TYPE_CHECKING:
+    from postgrest import SyncPostgrestClient as Client
+
+    from sakuin.ports.embedding import Embedder
+    from sakuin.services.apply_page import IndexOfPages
+
+T = TypeVar("T")
+Kept = Callable[[], Sequence[KeptIndex]]
+
+# So long after a flip a worker may still ask, or write to, what it knew.
+_SECONDS = 5.0
+
+
+def recent(
+    read: Callable[[], T], *, seconds: float = _SECONDS, clock: Callable[[], float] = time.monotonic
+) -> Callable[[], T]:
+    """The same, asked again only when what it said is older than `seconds`."""
+    said: list[tuple[float, T]] = []
+
+    def latest() -> T:
+        now = clock()
+        if not said or now - said[0][0] > seconds:
+            said[:] = [(now, read())]
+        return said[0][1]
+
+    return latest
+
+
+def recorded(client: "Client") -> Kept:
+    """What the deployment keeps; none before the first is recorded."""
+    return recent(SupabaseIndexes(client).kept)
+
+
+def kept_or_own(client: "Client", settings: Settings) -> Kept:
+    """What the deployment keeps; before the first is recorded, what this function's settings make."""
+    own = own_index(settings)
+
+    def kept() -> Sequence[KeptIndex]:
+        from sakuin.adapters.supabase_tables import SupabaseTableIndex
+        from sakuin.domain.table_index import tables_of
+
+        found = SupabaseIndexes(client).kept()
+        if found:
+            return found
+        tables = tables_of(own)
+        suffix = SupabaseTableIndex(client, tables).suffix()
+        return [KeptIndex(own, live=True, answered=True, tables=tables.id, suffix=suffix)]
+
+    return recent(kept)
+
+
+def own_index(settings: Settings) -> IndexSettings:
+    """What a deployment's settings, and this code, make an index of."""
+    from sakuin.domain.chunking import CHUNKER
+
+    return IndexSettings(settings.embedding_model, RECIPE, ANALYZER, settings.table_cut, CHUNKER)
+
+
+def is_deployed(settings: Settings) -> Callable[[IndexSettings], bool]:
+    """Whether an index is what the settings make. Without its chunker, which needs a layer that not all have."""
+    own = (settings.embedding_model, RECIPE, ANALYZER, settings.table_cut)
+    return lambda index: (index.model, index.recipe, index.analyzer, index.cut) == own
+
+
+def pages_of(kept: Kept, embedder_of: "Callable[[EmbeddingModel], Embedder]") -> "Callable[[], Sequence[IndexOfPages]]":
+    """What pages are embedded for: a model once, and only what this code's recipe makes."""
+    from sakuin.services.apply_page import IndexOfPages
+
+    embedders = cache(embedder_of)
+
+    def pages() -> "Sequence[IndexOfPages]":
+        spaces: dict[str, IndexOfPages] = {}
+        for each in sorted(kept(), key=lambda one: one.live):
+            fingerprint = each.settings.knowledge
+            if fingerprint.recipe == RECIPE:
+                spaces[fingerprint.space] = IndexOfPages(fingerprint, embedders(fingerprint.model), each.live)
+        return list(spaces.values())
+
+    return pages
+
+
+def live_last(kept: Kept) -> list[KeptIndex]:
+    """One index for each way to build Tables; what answers stands at the end."""
+    found = kept()
+    live = live_index(found)
+    others = {each.tables: each for each in found if live is None or each.tables != live.tables}
+    return [*others.values(), *([live] if live else [])]

@@ -1,0 +1,85 @@
+"""The function that keepers of the library and of projects call."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from sakuin import __version__
+from sakuin.adapters.secrets_manager import secrets_named
+from sakuin.bootstrap.aws import bucket_of_pages, work_queue
+from sakuin.bootstrap.fingerprints import page_fingerprint
+from sakuin.bootstrap.indexes import is_deployed
+from sakuin.bootstrap.keys import key_ring
+from sakuin.bootstrap.projects import project_services
+from sakuin.bootstrap.starting import unswept
+from sakuin.bootstrap.watching import supabase, watch
+from sakuin.entrypoints.observing import correlated
+from sakuin.entrypoints.redacting import Handler, hiding
+from sakuin.settings import Settings
+
+
+@unswept
+def rest_endpoint(environ: Mapping[str, str]) -> Handler:
+    """The handler of the function that keepers of the library and of projects call."""
+    from mangum import Mangum
+
+    from sakuin.adapters.supabase_index import SupabaseIndex
+    from sakuin.adapters.supabase_indexes import SupabaseIndexes
+    from sakuin.adapters.supabase_key_use import SupabaseKeyUse
+    from sakuin.adapters.supabase_records import SupabaseRecords
+    from sakuin.adapters.supabase_work import SupabaseWork
+    from sakuin.bootstrap.reconciling import reconciling
+    from sakuin.entrypoints.http import rest_api
+    from sakuin.entrypoints.http_indexes import index_router
+    from sakuin.entrypoints.http_projects import project_routers
+    from sakuin.entrypoints.http_reconcile import reconcile_router
+    from sakuin.entrypoints.http_work import work_router
+    from sakuin.entrypoints.key_use import noted_once_a_day
+    from sakuin.entrypoints.lambda_http import observed
+    from sakuin.services.keep_indexes import KeepIndexes
+    from sakuin.services.library import Library
+    from sakuin.services.look_at_work import LookAtWork
+
+    settings, watched = Settings.read(environ), watch("Api")
+    client = supabase(settings, secrets_named(settings.secret_name), watched)
+    library = Library(
+        records=SupabaseRecords(client),
+        index=SupabaseIndex(client),
+        bucket=bucket_of_pages(settings),
+        queue=work_queue(settings.queue_url, watched),
+        prefix=settings.material_prefix,
+        fingerprint=page_fingerprint(settings).id,
+        max_page_bytes=settings.max_page_bytes,
+        box_selectors=settings.box_selectors,
+        most_explanations=settings.limits.page_explanations,
+    )
+    ring = key_ring(settings.secret_name, lambda now: now.admin_key_hashes)
+    work = LookAtWork(SupabaseWork(client))
+    reconcile = reconciling(settings, secrets_named(settings.secret_name), watched, client)
+    routers = (
+        *project_routers(project_services(settings, client), ring),
+        work_router(work, ring),
+        reconcile_router(reconcile, ring),
+        index_router(KeepIndexes(SupabaseIndexes(client), is_deployed(settings)), ring),
+    )
+    key_use = SupabaseKeyUse(client)
+
+    def days() -> Mapping[str, str]:
+        now = secrets_named(settings.secret_name)
+        return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes])
+
+    used = noted_once_a_day(key_use.note, lambda: datetime.now(UTC).date())
+    longest = settings.limits.api_request_bytes
+    rest = rest_api(
+        library,
+        ring,
+        __version__,
+        *routers,
+        used=used,
+        days=days,
+        work_of=work.of_materials,
+        longest_body=longest,
+    )
+    mangum = Mangum(rest, lifespan="off")
+    parts = watched.logger, watched.metrics, watched.tracer
+    answered = hiding(observed(mangum, *parts), watched.redaction, watched.logger)
+    return correlated(answered, watched.work, watched.logger)

@@ -1,0 +1,88 @@
+"""Calls of tools are counted before they are answered: each one of a batch."""
+
+import json
+import math
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import anyio.to_thread
+from mcp_types import ErrorData, JSONRPCError
+
+from sakuin.errors import OverLimit
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+# Takes so many searches of the key with this hash; `OverLimit` where it has not so many left.
+Allow = Callable[[str, int], None]
+
+# Where a request's scope says by which key it was let in.
+KEY_HASH = "sakuin.key_hash"
+# Of the codes that JSON-RPC leaves to implementations.
+_TOO_MANY = -32029
+_METHOD = "tools/call"
+
+
+def within_allowance(application: Application, allow: Allow) -> Application:
+    """`application`, asked only while the key that came with the request has calls left; 429 says when it has again."""
+
+    async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+        body = await _whole(receive)
+        read = _read(body)
+        try:
+            if calls := _calls(read):
+                await anyio.to_thread.run_sync(allow, scope[KEY_HASH], calls)
+        except OverLimit as error:
+            await _refuse(send, read, error)
+        else:
+            await application(scope, _replayed(body, receive), send)
+
+    return counted
+
+
+def _read(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        # What cannot be read calls nothing; who answers it is behind.
+        return None
+
+
+def _calls(read: Any) -> int:
+    messages = read if isinstance(read, list) else [read]
+    return sum(isinstance(message, dict) and message.get("method") == _METHOD for message in messages)
+
+
+async def _refuse(send: Send, read: Any, error: OverLimit) -> None:
+    seconds = math.ceil(error.retry_after)
+    id = read.get("id") if isinstance(read, dict) else None
+    said = JSONRPCError(
+        jsonrpc="2.0",
+        id=id if isinstance(id, str | int) and not isinstance(id, bool) else None,
+        error=ErrorData(code=_TOO_MANY, message=f"{error}. Try again in {seconds} s.", data={"retry_after": seconds}),
+    )
+    headers = [(b"content-type", b"application/json"), (b"retry-after", str(seconds).encode())]
+    await send({"type": "http.response.start", "status": 429, "headers": headers})
+    await send({"type": "http.response.body", "body": said.model_dump_json(by_alias=True, exclude_unset=True).encode()})
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """The body again; what comes after it comes from whoever asks."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return again
+
+
+async def _whole(receive: Receive) -> bytes:
+    parts: list[bytes] = []
+    while (message := await receive())["type"] == "http.request":
+        parts.append(message.get("body", b""))
+        if not message.get("more_body"):
+            break
+    return b"".join(parts)

@@ -1,0 +1,95 @@
+"""What the records claim, as it is held against bucket and store, and where each such walk stands."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sakuin.domain.reconciliation import RecordedObject
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Where a walk goes on; None at its beginning."""
+
+    after: str | None
+
+
+class Walks(Protocol):
+    """Who walks, and how far he came. Walks have names."""
+
+    def take(self, name: str, *, seconds: int, begin: bool = False) -> Turn | None:
+        """Takes a walk for so long; None while somebody else has it, or when none is under way.
+
+        `begin`: where none is under way, one begins.
+        """
+
+    def leave(self, name: str, after: str | None) -> None:
+        """Gives it back where it stands; None: it came to its end."""
+
+
+class LibraryRecords(Protocol):
+    """What is known of keys and pages."""
+
+    def objects(self, after: str, *, limit: int, settling: float = 0) -> Sequence[RecordedObject]:
+        """What is known of the keys after `after`, in the order of their bytes, deleted ones among them.
+
+        Young is what changed in the last `settling` seconds.
+        """
+
+    def broken(self, after: str, *, limit: int) -> tuple[Sequence[tuple[str, str]], str | None]:
+        """`(material, why)` of those, among `limit` after `after`, whose chunks and words do not fit; and the next."""
+
+    def mend(self, material: str) -> None:
+        """Finds a page by all its words again, as far as they are recorded; the rest is done by applying it again."""
+
+    def sweep_words(self, after: str, *, limit: int, dry_run: bool) -> tuple[int, str | None]:
+        """Forgets those of `limit` readings after `after` that no page has any more; how many, and the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedTable:
+    """What the records claim of a Table, at a glance: `stored` rows in the store.
+
+    `settled`: nobody has anything to do for it. `unbuilt`: a tool says ready, and what it says is not there.
+    """
+
+    project_id: str
+    table_id: str
+    stored: int
+    settled: bool
+    unbuilt: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRows:
+    """All of a Table's chunks in one look: the id by doc id of those `stored`, and doc ids of those `coming`.
+
+    `planned`: the walk of the present `generation` is over.
+    """
+
+    generation: int
+    planned: bool
+    stored: Mapping[str, str]
+    coming: Collection[str]
+
+
+class TableClaims(Protocol):
+    """What the records say that the store holds."""
+
+    def to_check(self, *, limit: int, after: str | None = None, whole: bool = False) -> Sequence[ClaimedTable]:
+        """Tables by id after `after` if `whole`; else those that were checked least recently, doubted ones first."""
+
+    def checked(self, table_ids: Collection[str]) -> None:
+        """Remembers that these were checked now."""
+
+    def doubt(self, table_id: str) -> None:
+        """Has a Table checked before all others."""
+
+    def stored(self, table_id: str) -> int | None:
+        """How many rows are recorded as stored; None while a newer generation is not walked yet."""
+
+    def rows(self, table_id: str) -> RecordedRows | None:
+        """What is recorded of a Table's rows; None when it is gone."""
+
+    def catch_up(self, table_id: str, generation: int) -> None:
+        """Wants a Table anew after this generation; if it is there already, nothing happens."""

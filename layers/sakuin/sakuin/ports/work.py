@@ -1,0 +1,99 @@
+"""Work in hand, parked and dead: rows that outlive the workers, and the queues that it goes back to."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sakuin.domain.work import Begun, DueWork, Ended, Taken, WorkCounts, WorkQueueName, WorkRow, WorkState
+
+
+class WorkRows(Protocol):
+    """A row for each message, from the moment a worker takes it until it is done. `Unavailable` if there is no way."""
+
+    def begin(self, taken: Sequence[Taken]) -> Mapping[str, Begun]:
+        """Says that a worker has these messages, by their ids. A message and its copy are one row."""
+
+    def beat(self, ids: Collection[str]) -> None:
+        """A sign of life; also on the tools of a Table that is worked on. A row that is gone is not an error."""
+
+    def end(self, ended: Sequence[Ended]) -> None:
+        """Says what became of messages: done ones have no row any more, the others one even if `begin` failed.
+
+        Work that had been parked for a vendor and is done lets go what else waits for that vendor.
+        """
+
+    def due(self, *, limit: int) -> Sequence[DueWork]:
+        """Claims what is to be sent again, the oldest trouble first; nobody else gets it for a minute.
+
+        That is work whose worker gave no sign of life, parked work whose time has come, and what was sent and never
+        taken. Of what waits for a vendor that has not answered since, one goes at a time.
+        """
+
+    def sent(self, ids: Collection[str]) -> None:
+        """Records that claimed work is in its queue again."""
+
+    def bury(self, work_id: str, reason: str) -> None:
+        """Records that work is a dead letter."""
+
+    def restarted(self, table_id: str, *, seconds: int) -> int | None:
+        """Counts that a Table's indexing is started again, and says how often that was; None if somebody did so
+        within `seconds`, or the Table is gone. A new generation, or a day, begins at one."""
+
+    def rows(
+        self,
+        *,
+        state: WorkState | None = None,
+        queue: WorkQueueName | None = None,
+        subjects: Collection[str] | None = None,
+        ids: Collection[str] | None = None,
+        limit: int = 500,
+    ) -> Sequence[WorkRow]:
+        """The rows that fit all that is given, in the order in which they were first taken."""
+
+    def counts(self) -> WorkCounts:
+        """How much there is of each state."""
+
+
+class WorkQueues(Protocol):
+    """The queues as `maintain` writes to them. At least once."""
+
+    def send(self, work: DueWork) -> None:
+        """Sends work to its queue again, under its old name."""
+
+    def bury(self, work: DueWork) -> None:
+        """Puts work among its queue's dead letters."""
+
+    def lines_are_empty(self, *queues: WorkQueueName) -> bool:
+        """Whether none of the queues has a message that waits for a worker. About now, not exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A message among the dead letters.
+
+    `work_id` is the name of its row. `since` is when it was sent first, in seconds since 1970. `said` is why it was
+    not delivered, where a bus says so. `handle` names it to its queue, for this listing only.
+    """
+
+    id: str
+    work_id: str
+    queue: WorkQueueName
+    body: str
+    tries: int
+    since: float
+    said: str | None
+    correlation_id: str
+    handle: str
+
+
+class DeadLetters(Protocol):
+    """The dead letter queues, as a keeper reaches them from afar."""
+
+    def look(self, queue: WorkQueueName) -> Sequence[DeadLetter]:
+        """All that lie there, the oldest first. For half a minute nobody else sees them."""
+
+    def leave(self, letters: Sequence[DeadLetter]) -> None:
+        """Lets others see them again at once. What is gone meanwhile is not an error."""
+
+    def send_again(self, letter: DeadLetter) -> None:
+        """Sends it to the queue that it came from, and only then takes it out of the dead letters."""

@@ -1,0 +1,30 @@
+"""A question's vector, or in a sentence why its words must do."""
+
+import logging
+
+from sakuin.domain.evaluation.explanation import Legs
+from sakuin.errors import Invalid, Misconfigured, Unavailable
+from sakuin.ports.embedding import QuestionEmbedder, Vector
+
+logger = logging.getLogger(__name__)
+
+BY_WORDS_ALONE = (
+    "The embedding service does not answer, so only words were compared, not meaning: what is not among the results "
+    "may be there all the same. Ask again in a minute."
+)
+
+
+def question_vector(embedder: QuestionEmbedder, text: str, *, legs: Legs) -> tuple[Vector | None, str | None]:
+    """The vector, None where only words are asked; with it the sentence for who asked, where it could not be had.
+
+    Who asks by meaning alone gets the error.
+    """
+    if legs == "words":
+        return None, None
+    try:
+        return embedder.query(text), None
+    except (Unavailable, Invalid, Misconfigured) as error:
+        if legs == "vectors":
+            raise
+        logger.warning("searched by words alone: %s", error)
+        return None, BY_WORDS_ALONE

@@ -1,0 +1,177 @@
+"""What every `Walks` and every `LibraryRecords` promises."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords, SupabaseWalks
+from sakuin.domain.language.indexing import index_words
+from sakuin.domain.reconciliation import RecordedObject
+from sakuin.ports.reconciliation import LibraryRecords, Turn, Walks
+from supabase import Client
+
+from tests.builders import a_chunk, a_source
+from tests.contracts.conftest import Knowledge, emptied
+from tests.in_memory.index import MemoryIndex
+from tests.in_memory.reconciliation import MemoryLibraryRecords, MemoryWalks
+
+
+@dataclass
+class Clock:
+    """Seconds that a test lets pass."""
+
+    seconds: float = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Walks, and how time passes for them."""
+
+    walks: Walks
+    passes: Callable[[float], None]
+
+
+@pytest.fixture(params=["memory", "supabase"])
+def timed(request: pytest.FixtureRequest) -> Timed:
+    """Each adapter in turn."""
+    if request.param == "memory":
+        clock = Clock()
+        return Timed(MemoryWalks(clock), lambda seconds: setattr(clock, "seconds", clock.seconds + seconds))
+    service: Client = request.getfixturevalue("service")
+    sql: psycopg.Connection = request.getfixturevalue("sql")
+    emptied(sql)
+    later = "update public.reconciliation set busy_until = busy_until - make_interval(secs => %s)"
+    return Timed(SupabaseWalks(service), lambda seconds: sql.execute(later, (seconds,)) and None)
+
+
+def test_a_walk_begins_when_it_is_asked_to_and_goes_on_until_its_end(timed: Timed) -> None:
+    walks = timed.walks
+    assert walks.take("whole", seconds=60) is None
+    assert walks.take("whole", seconds=60, begin=True) == Turn(None)
+    walks.leave("whole", "b")
+    assert walks.take("whole", seconds=60) == Turn("b")
+    walks.leave("whole", "c")
+    assert walks.take("whole", seconds=60, begin=True) == Turn("c")
+    walks.leave("whole", None)
+    assert walks.take("whole", seconds=60) is None
+    assert walks.take("whole", seconds=60, begin=True) == Turn(None)
+
+
+def test_one_at_a_time_walks_and_who_dies_loses_his_turn(timed: Timed) -> None:
+    walks = timed.walks
+    walks.take("round", seconds=60, begin=True)
+    assert walks.take("round", seconds=60, begin=True) is None
+    assert walks.take("another", seconds=60, begin=True) == Turn(None)
+    timed.passes(61)
+    assert walks.take("round", seconds=60) == Turn(None)
+
+
+@pytest.fixture
+def records(knowledge: Knowledge, request: pytest.FixtureRequest) -> LibraryRecords:
+    """Over the same store as `knowledge`."""
+    if isinstance(knowledge.index, MemoryIndex):
+        return MemoryLibraryRecords(knowledge.index)
+    return SupabaseLibraryRecords(request.getfixturevalue("service"))
+
+
+def test_the_keys_that_are_known_come_in_the_order_of_their_bytes(
+    knowledge: Knowledge, records: LibraryRecords
+) -> None:
+    for key, material in (("b-1.html", "b-1"), ("b.html", "b"), ("あ.html", "あ"), ("B/x.html", "B/x")):
+        knowledge.apply(a_source(key, 16), [a_chunk(material, "rule-a", "一")], material=material)
+    knowledge.apply(a_source("b2.html", 16), [a_chunk("b", "rule-a", "二")], material="b")
+    knowledge.index.delete("b-1", a_source("b-1.html", 32))
+    knowledge.index.followed("learns.yml", "v1")
+    knowledge.index.followed("a/learns.yml", None)
+    found = records.objects("", limit=10)
+    assert found == [
+        RecordedObject("B/x.html", "owner", "B/x.html@16", gone=False),
+        RecordedObject("a/learns.yml", "file", None, gone=True),
+        RecordedObject("b-1.html", "owner", "b-1.html@32", gone=True),
+        RecordedObject("b.html", "owner", "b.html@16", gone=False),
+        RecordedObject("b2.html", "waiting", "b2.html@16", gone=False),
+        RecordedObject("learns.yml", "file", "v1", gone=False),
+        RecordedObject("あ.html", "owner", "あ.html@16", gone=False),
+    ]
+    assert records.objects("b-1.html", limit=2) == found[3:5]
+    assert records.objects("あ.html", limit=2) == []
+
+
+def test_what_changed_just_now_is_young(supabase: Knowledge, service: Client) -> None:
+    supabase.apply(a_source("a.html", 16), [a_chunk("m", "rule-a", "一")])
+    records = SupabaseLibraryRecords(service)
+    assert [one.young for one in records.objects("", limit=9, settling=60)] == [True]
+    assert [one.young for one in records.objects("", limit=9)] == [False]
+
+
+def test_a_key_waits_freely_when_its_owner_is_gone(knowledge: Knowledge, records: LibraryRecords) -> None:
+    knowledge.apply(a_source("a.html", 16), [a_chunk("m", "rule-a", "一")])
+    knowledge.apply(a_source("b.html", 16), [a_chunk("m", "rule-a", "二")])
+    knowledge.index.delete("m", a_source("a.html", 32))
+    assert [(one.key, one.gone, one.free) for one in records.objects("", limit=9)] == [
+        ("a.html", True, False),
+        ("b.html", False, True),
+    ]
+
+
+def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge, records: LibraryRecords) -> None:
+    for material in ("a", "b", "c"):
+        knowledge.apply(a_source(material, 16), [a_chunk(material, "rule-a", "公式")], material=material)
+    knowledge.index.delete("b", a_source("b", 32))
+    assert records.broken("", limit=2) == ([], "b")
+    assert records.broken("b", limit=2) == ([], None)
+
+
+def test_readings_go_when_no_page_has_them_any_more(knowledge: Knowledge, records: LibraryRecords) -> None:
+    read = a_chunk("m", "rule-a", "公式", words=index_words(title="公式", learns=(), body="二次方程式を解く"))
+    knowledge.apply(a_source("m.html", 16), [read])
+    assert records.sweep_words("", limit=500, dry_run=False) == (0, None)
+    if isinstance(records, MemoryLibraryRecords):
+        records.readings = {"\t".join(pair) for pair in read.words.readings}
+    knowledge.apply(a_source("m.html", 32), [a_chunk("m", "rule-a", "x")])
+    unused, _ = records.sweep_words("", limit=500, dry_run=True)
+    assert unused > 0
+    assert records.sweep_words("", limit=500, dry_run=False) == (unused, None)
+    assert records.sweep_words("", limit=500, dry_run=False) == (0, None)
+    _, following = records.sweep_words("", limit=1, dry_run=False)
+    assert following is None or following > ""
+
+
+# ---------------------------------------------------------------- the database's own
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        ("delete from knowledge_chunks where id = 'm#rule-a'", "a wrong number of chunks"),
+        ("update material set chunks_count = 7", "a wrong number of chunks"),
+        ("delete from chunk_words where id = 'm#rule-a'", "chunks without words"),
+        (
+            "delete from posting where term = (select terms[1] from chunk_words order by id limit 1)",
+            "words without postings",
+        ),
+        ("update material set status = 'deleted'", "chunks of a deleted page"),
+    ],
+)
+def test_what_is_broken_is_found_and_whole_again_once_mended_and_applied(
+    supabase: Knowledge, service: Client, sql: psycopg.Connection, damage: str, why: str
+) -> None:
+    chunks = [a_chunk("m", "rule-a", "二次方程式"), a_chunk("m", "rule-b", "一次関数", position=1)]
+    supabase.apply(a_source("m.html", 16), chunks)
+    words = sorted(sql.execute("select term, n from public.posting where n > 0").fetchall())
+    sql.execute("set search_path = public")
+    sql.execute(damage.encode())
+    records = SupabaseLibraryRecords(service)
+    assert records.broken("", limit=9) == ([("m", why)], None)
+    records.mend("m")
+    state = supabase.index.state("m")
+    assert state is not None
+    if state.status == "ready":
+        supabase.apply(None, chunks, expected=state.generation)
+        assert sorted(sql.execute("select term, n from public.posting where n > 0").fetchall()) == words
+    assert records.broken("", limit=9) == ([], None)
+    assert supabase.contents() == ({} if state.status == "deleted" else {"rule-a": "二次方程式", "rule-b": "一次関数"})

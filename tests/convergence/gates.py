@@ -1,0 +1,86 @@
+"""Every way out of a worker has a gate, at which its call may fail, be lost, be doubled, or be the worker's last."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+from botocore.exceptions import EndpointConnectionError
+
+from tests.convergence.interleaving import Died, Fate, fate_of_call
+
+_FATE = "fate"
+
+
+def gated(session: Any, vendor: str) -> None:
+    """Puts the gate around each request of a client of httpx: the adapters above it are the product's own."""
+    plain = httpx.Client()
+
+    def leaves(request: httpx.Request) -> None:
+        fate = fate_of_call(f"{vendor} {_called(request)}")
+        request.extensions[_FATE] = fate
+        if fate is Fate.DIE_BEFORE:
+            raise Died
+        if fate is Fate.FAIL_BEFORE:
+            raise httpx.ConnectError("as the schedule has it", request=request)
+        if fate is Fate.TWICE:
+            # As a client that never saw the first answer does.
+            plain.send(request)
+
+    def answers(response: httpx.Response) -> None:
+        fate = response.request.extensions[_FATE]
+        if fate is Fate.DIE_AFTER:
+            raise Died
+        if fate is Fate.FAIL_AFTER:
+            raise httpx.ReadTimeout("as the schedule has it", request=response.request)
+
+    hooks = session.event_hooks
+    session.event_hooks = {
+        "request": [*hooks.get("request", ()), leaves],
+        "response": [*hooks.get("response", ()), answers],
+    }
+
+
+def _called(request: httpx.Request) -> str:
+    """`rpc/want_nodes`, `POST material`; for the store `POST`, `POST query`, `DELETE`."""
+    parts = request.url.path.strip("/").split("/")
+    if "rpc" in parts:
+        return f"rpc/{parts[-1]}"
+    last = "" if parts[-1].startswith("project_") else parts[-1]
+    return f"{request.method} {last}".strip()
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A part that is in memory, behind the same gate; `failure` makes what it raises when it does not answer."""
+
+    real: Any
+    vendor: str
+    failure: Callable[[], Exception]
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.real, name)
+        if not callable(method):
+            return method
+
+        def called(*arguments: Any, **named: Any) -> Any:
+            fate = fate_of_call(f"{self.vendor} {name}")
+            if fate is Fate.DIE_BEFORE:
+                raise Died
+            if fate is Fate.FAIL_BEFORE:
+                raise self.failure()
+            if fate is Fate.TWICE:
+                method(*arguments, **named)
+            result = method(*arguments, **named)
+            if fate is Fate.DIE_AFTER:
+                raise Died
+            if fate is Fate.FAIL_AFTER:
+                raise self.failure()
+            return result
+
+        return called
+
+
+def aws_failure() -> Exception:
+    """What boto3 raises when AWS does not answer."""
+    return EndpointConnectionError(endpoint_url="https://aws")

@@ -1,0 +1,92 @@
+"""Workers that run one at a time and stop before each call, until a schedule lets them go on."""
+
+import threading
+from collections.abc import Callable
+from enum import StrEnum
+from queue import SimpleQueue
+
+
+class Fate(StrEnum):
+    """What becomes of one call to a store, a vendor or a queue."""
+
+    GO = "goes well"
+    FAIL_BEFORE = "fails before"
+    FAIL_AFTER = "answer lost"
+    TWICE = "done twice"
+    DIE_BEFORE = "dies before"
+    DIE_AFTER = "dies after"
+
+
+class Died(BaseException):
+    """The worker's process is gone: nothing catches it, nothing is tidied up."""
+
+
+_here = threading.local()
+
+
+def fate_of_call(place: str) -> Fate:
+    """Stops the worker that is about to call `place`; who is no worker goes on at once, and all goes well."""
+    worker: Worker | None = getattr(_here, "worker", None)
+    return Fate.GO if worker is None else worker.stop_at(place)
+
+
+class Worker:
+    """One job in a thread of its own, that runs only while `advance` waits for it.
+
+    Where it stops does not depend on time: the same schedule gives the same interleaving.
+    """
+
+    def __init__(self, job: Callable[[], object]) -> None:
+        self._orders: SimpleQueue[Fate] = SimpleQueue()
+        self._stops: SimpleQueue[str | None] = SimpleQueue()
+        self._job = job
+        self.error: Exception | None = None
+        self.died = False
+        threading.Thread(target=self._run, daemon=True).start()
+        # The call that it is about to make; None once it has ended.
+        self.place = self._stops.get()
+
+    @property
+    def ended(self) -> bool:
+        return self.place is None
+
+    def advance(self, fate: Fate = Fate.GO) -> None:
+        """Makes the call that it stopped before, with this fate, and goes on to the next, or to its end."""
+        if self.place is not None:
+            self._orders.put(fate)
+            self.place = self._stops.get()
+
+    def until(self, place: str, *, passing: int = 0) -> None:
+        """Goes on until it is about to call `place`, having passed it so often before; a test fails if it never is."""
+        while self.place is not None:
+            if place in self.place:
+                if not passing:
+                    return
+                passing -= 1
+            self.advance()
+        raise AssertionError(f"The worker ended and has not called {place}")
+
+    def finish(self) -> None:
+        """Goes on to its end; all goes well."""
+        while not self.ended:
+            self.advance()
+
+    def kill(self) -> None:
+        """It is gone, whatever it does about it."""
+        while not self.ended:
+            self.advance(Fate.DIE_BEFORE)
+
+    def stop_at(self, place: str) -> Fate:
+        self._stops.put(place)
+        return self._orders.get()
+
+    def _run(self) -> None:
+        _here.worker = self
+        try:
+            self._job()
+        except Died:
+            self.died = True
+        except Exception as error:
+            self.error = error
+        finally:
+            self._stops.put(None)

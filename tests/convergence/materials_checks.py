@@ -1,0 +1,103 @@
+"""Whether the library is what its oracle says: at every step what may never be broken, in the end all."""
+
+from collections.abc import Mapping
+
+from sakuin.domain.knowledge import Filters
+from sakuin.ports.knowledge import Question
+
+from tests.convergence.materials_oracle import SYNONYMS, Boxes, MaterialsOracle, name_of
+from tests.convergence.materials_world import MaterialsWorld
+from tests.in_memory.embedder import FINGERPRINT, vector_of
+
+_NEVER = (
+    (
+        b"select u.term, w.number, u.impact from chunk_words w, unnest(w.terms, w.impacts) u(term, impact) except"
+        b" select p.term, u.number, u.impact from posting p, unnest(p.chunks, p.impacts) u(number, impact)",
+        "words without postings",
+    ),
+    (
+        b"select p.term, u.number from posting p, unnest(p.chunks) u(number)"
+        b" where u.number not in (select number from chunk_words)",
+        "postings without words",
+    ),
+    (
+        b"select id from chunk_words w full join knowledge_chunks k using (id)"
+        b" where w.number is null or k.anchor is null",
+        "chunks without words, or words without chunks",
+    ),
+)
+
+
+def searchable(world: MaterialsWorld) -> dict[str, dict[str, str]]:
+    """What is in the index: anchor to content by material."""
+    found: dict[str, dict[str, str]] = {}
+    for material, anchor, content in world.house.sql.execute(
+        "select material, anchor, content from knowledge_chunks"
+    ).fetchall():
+        found.setdefault(material, {})[anchor] = content
+    return found
+
+
+def check_always(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
+    """A page's chunks are those of one version that it had, never a mixture of two; its words are theirs."""
+    for material, contents in searchable(world).items():
+        assert any(_is(contents, version) for version in oracle.versions(material)), f"{material} is a mixture"
+    for statement, wrong in _NEVER:
+        found = world.house.sql.execute(statement).fetchall()
+        assert not found, f"{wrong}: {found[:3]}"
+
+
+def check_settled(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
+    """Everything is as the bucket says, and nothing else is there."""
+    found = searchable(world)
+    names = {name_of(key) for key in oracle.ever if key.endswith(".html")}
+    assert found.keys() <= names
+    for name in names:
+        _check_material(world, oracle, name, found.get(name, {}))
+    _check_synonyms(world, oracle)
+    ids = {f"{name}#{anchor}" for name, contents in found.items() for anchor in contents}
+    listed, _ = world.search.concepts(Filters(), after=None, limit=100)
+    assert {concept.id for concept in listed} == ids, "concepts"
+    asked = Question(tuple(vector_of("説明")), (), FINGERPRINT, Filters(), 50)
+    assert {match.id for match in world.search.matches(asked)} == ids, "matches"
+
+
+def _check_material(world: MaterialsWorld, oracle: MaterialsOracle, name: str, contents: Mapping[str, str]) -> None:
+    state, keys = world.index.state(name), oracle.keys(name)
+    if not keys:
+        assert not contents, f"{name} is deleted and still found"
+        assert state is None or state.status == "deleted", name
+        return
+    assert state is not None, f"{name} was never indexed"
+    owner = state.source.key
+    assert owner in keys, f"{name} belongs to {owner!r}, which holds nothing"
+    body = oracle.now(owner)
+    assert state.source.version_id == world.bucket.current_version(owner), f"{name} has not heard of the newest version"
+    if body in oracle.boxes:
+        assert _is(contents, oracle.boxes[body]), f"{name} does not say what its newest version says"
+        assert (state.status, state.error, state.chunks_count) == ("ready", None, len(contents)), name
+        _check_learns(world, oracle, name)
+    else:
+        assert state.status == "failed", f"{name} is {state.status}"
+        assert state.error, name
+    waiting = "select key from waiting_source where material = %s and not deleted"
+    waits = {key for (key,) in world.house.sql.execute(waiting, [name]).fetchall()}
+    assert waits == set(keys) - {owner}, f"{waits} wait for {name}"
+
+
+def _check_learns(world: MaterialsWorld, oracle: MaterialsOracle, name: str) -> None:
+    given = "select anchor, learns_given from knowledge_chunks where material = %s and learns_source = 'author'"
+    said = {anchor: tuple(items) for anchor, items in world.house.sql.execute(given, [name]).fetchall()}
+    anchors = searchable(world).get(name, {}).keys()
+    wanted = {anchor: items for anchor, items in oracle.learns(name).items() if anchor in anchors}
+    assert said == wanted, f"the author's lists of {name} are {said}, and should be {wanted}"
+
+
+def _check_synonyms(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
+    kept = world.house.sql.execute("select groups from site_synonyms where key = %s", [SYNONYMS]).fetchall()
+    groups = [group["phrases"] for (rows,) in kept for group in rows]
+    assert groups == oracle.synonyms(), "synonyms"
+
+
+def _is(contents: Mapping[str, str], boxes: Boxes) -> bool:
+    return contents.keys() == boxes.keys() and all(boxes[anchor] in text for anchor, text in contents.items())

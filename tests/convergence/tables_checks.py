@@ -1,0 +1,121 @@
+"""Whether the index over Tables is what its oracle says: at every step what may never be broken, in the end all."""
+
+from collections import Counter
+from typing import Any
+
+from sakuin.domain.language.indexing import index_words
+from sakuin.domain.search_index_names import namespace
+from sakuin.domain.table_walk import content_hash
+from sakuin_local.turbopuffer.refusals import Refused
+
+from tests.convergence.tables_oracle import Piece, TablesOracle, below, pieces
+from tests.convergence.tables_world import TablesWorld
+
+_ANSWERING = """
+  select n.table_id::text, t.project_id::text, n.json_pointer, n.content_hash, n.unswept,
+    n.content_hash is distinct from n.wanted_hash,
+    (select coalesce(jsonb_object_agg(c.turbopuffer_doc_id, c.chunk_text), '{}') from chunks c
+     where c.table_id = n.table_id and c.fingerprint = n.fingerprint and c.pointer_hash = n.pointer_hash
+       and c.content_hash = n.content_hash and c.turbopuffer_doc_id is not null)
+  from node n join context_table t on t.id = n.table_id where n.content_hash is not null"""
+
+
+def stored_texts(world: TablesWorld, name: str) -> dict[str, str] | None:
+    """What the store itself holds of a namespace: text by doc id; None if there is no such namespace."""
+    asked = {"rank_by": ["id", "asc"], "limit": 1000, "include_attributes": ["content"]}
+    try:
+        rows = world.house.stand_in.query(name, asked)["rows"]
+    except Refused:
+        return None
+    return {row["id"]: row["content"] for row in rows}
+
+
+def check_always(world: TablesWorld, oracle: TablesOracle) -> None:
+    """What answers for a place is one version that it had at some time, whole, here and in the store."""
+    held: dict[str, dict[str, str]] = {}
+    for table, project, pointer, version, _, _, chunks in world.house.sql.execute(_ANSWERING).fetchall():
+        texts = [text for text in oracle.ever.get((table, pointer), ()) if content_hash(text) == version]
+        assert texts, f"{pointer} answers with a text that it never had"
+        whole = {piece.doc_id: piece.text for piece in pieces(table, pointer, texts[0])}
+        assert chunks == whole, f"{pointer} answers with something else than one whole version"
+        name = namespace(project, table)
+        if name not in held:
+            held[name] = stored_texts(world, name) or {}
+        lost = {id for id, text in whole.items() if held[name].get(id) != text}
+        assert oracle.lost or not lost, f"{pointer} answers, and the store has not {sorted(lost)}"
+
+
+def check_settled(world: TablesWorld, oracle: TablesOracle, project: str, endpoint: str) -> None:
+    """Everything is as the documents say, and nothing else is anywhere."""
+    sql = world.house.sql
+    assert not world.sqs.waiting, "messages wait"
+    assert not sql.execute("select event from outbox where sent_at is null").fetchall(), "events wait"
+    alive = {namespace(project, table) for table in oracle.documents}
+    kept = {name["id"] for name in world.house.stand_in.listed("project_", "", 1000)["namespaces"]}
+    assert kept <= alive, f"namespaces without a Table: {kept - alive}"
+    of_gone = "select count(*) from chunks c where not c.table_id::text = any (%s)"
+    assert sql.execute(of_gone, [list(oracle.documents)]).fetchall() == [(0,)], "chunks without a Table"
+    for table in oracle.documents:
+        _check_table(world, oracle.of_table(table), project, table)
+    for tool, fact in oracle.tools.items():
+        if fact.enabled:
+            _check_tool(world, oracle, tool, endpoint)
+
+
+def _check_table(world: TablesWorld, wanted: dict[str, Piece], project: str, table: str) -> None:
+    texts = {id: piece.text for id, piece in wanted.items()}
+    rows = world.house.sql.execute(
+        "select turbopuffer_doc_id, chunk_text, indexed_at is not null from chunks where table_id = %s", [table]
+    ).fetchall()
+    assert sorted(rows) == sorted((id, text, True) for id, text in texts.items()), "records"
+    held = stored_texts(world, namespace(project, table)) or {}
+    assert held == texts, f"in the store too much {held.keys() - texts.keys()}, missing {texts.keys() - held.keys()}"
+    nodes = "select json_pointer, content_hash = wanted_hash, unswept from node where table_id = %s"
+    whole = {(piece.json_pointer, True, False) for piece in wanted.values()}
+    assert set(world.house.sql.execute(nodes, [table]).fetchall()) == whole, "nodes"
+    removed = "select turbopuffer_doc_id from removed_chunk where table_id = %s"
+    assert world.house.sql.execute(removed, [table]).fetchall() == [], "still to be removed"
+    said = Counter(word for text in texts.values() for word in index_words(title="", learns=(), body=text).readings)
+    words = "select reading, written, chunks from table_reading where table_id = %s"
+    counted = {(reading, form): count for reading, form, count in world.house.sql.execute(words, [table]).fetchall()}
+    assert counted == said, "words"
+
+
+def _check_tool(world: TablesWorld, oracle: TablesOracle, tool: str, endpoint: str) -> None:
+    status: dict[str, Any] = world.call("read_tool", tool=tool, user=None)["metadata"]["search_index"]
+    wanted = oracle.status(tool)
+    status["skipped_nodes"] = {node["json_pointer"] for node in status.get("skipped_nodes", ())}
+    said = {name: status.get(name) for name in wanted}
+    assert said == wanted, f"the status says {said}, and is {wanted}"
+    hits, texts = found(world, tool, endpoint), {id: piece.text for id, piece in oracle.of_tool(tool).items()}
+    assert hits == texts, f"finds too much {hits.keys() - texts.keys()}, misses {texts.keys() - hits.keys()}"
+
+
+def found(world: TablesWorld, tool: str, endpoint: str) -> dict[str, str]:
+    """What an agent finds with a Tool: text by doc id, of all results."""
+    asked = world.records.endpoint(endpoint)
+    assert asked is not None
+    bound = next(each for each in asked.tools if each.id == tool)
+    hits = world.search(endpoint, bound, "説明", top_k=50).results
+    assert len({hit.chunk.id for hit in hits}) == len(hits), "a chunk is found twice"
+    assert all(below(hit.chunk.json_pointer, bound.json_path) for hit in hits), "out of scope"
+    return {hit.chunk.turbopuffer_doc_id: hit.chunk.chunk_text for hit in hits}
+
+
+def check_look(world: TablesWorld, oracle: TablesOracle, tool: str, endpoint: str) -> None:
+    """What an agent finds at any time: of each place one version that it had, whole, and nothing out of scope."""
+    hits = found(world, tool, endpoint)
+    table = oracle.tools[tool].table
+    allowed = [
+        {piece.doc_id for piece in pieces(table, pointer, text)}
+        for (owner, pointer), texts in oracle.ever.items()
+        if owner == table
+        for text in texts
+    ]
+    places: Counter[str] = Counter()
+    for version in allowed:
+        if version & hits.keys():
+            assert oracle.lost or version <= hits.keys(), "a part of a version is found"
+            places[sorted(version)[0].split("_")[1]] += 1
+    assert hits.keys() <= set().union(*allowed)
+    assert max(places.values(), default=0) <= 1, "two versions of one place are found"

@@ -1,0 +1,175 @@
+"""Schedules over Tables: people change things, workers are interleaved, messages doubled, calls lost."""
+
+from collections.abc import Collection
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from sakuin.domain.search_index_names import namespace
+from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
+from sakuin.domain.table_document import written_table
+
+from tests.convergence.crew import Crew
+from tests.convergence.tables_actions import (
+    SCOPES,
+    Action,
+    Change,
+    GoOn,
+    Look,
+    Maintenance,
+    Send,
+    Work,
+    actions,
+    documents,
+)
+from tests.convergence.tables_checks import check_always, check_look, check_settled
+from tests.convergence.tables_oracle import TablesOracle, ToolFact
+from tests.convergence.tables_world import TablesHouse, TablesWorld
+from tests.convergence.tally import Tally
+
+_MOST_TABLES = 2
+_MOST_ROUNDS = 60
+
+
+class TablesMachine(RuleBasedStateMachine):
+    """One project; its house and its tally are shared with all other schedules."""
+
+    house: TablesHouse
+    tally: Tally
+    store: Any = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = TablesWorld(self.house, self.store)
+        self.oracle = TablesOracle()
+        self.crew = Crew(self.world.sqs, self.world.handle, self.tally)
+        self.project, self.endpoint = self._project()
+        self.names = iter(range(10_000))
+        self.tally.schedules += 1
+
+    @initialize(document=documents, scope=st.sampled_from(SCOPES), indexed=st.booleans())
+    def begin(self, document: Any, scope: str, indexed: bool) -> None:
+        self._create_table(document, scope)
+        self.world.send_events()
+        if indexed:
+            self.crew.finish_all()
+
+    @rule(action=actions)
+    def step(self, action: Action) -> None:
+        match action:
+            case Change():
+                self._change(action)
+            case Work(which, doubled, place, fate):
+                self.crew.take(which, doubled=doubled, place=place, fate=fate)
+            case GoOn(which, place, fate):
+                self.crew.go_on(which, place=place, fate=fate)
+            case Send(refused, place, fate):
+                self.world.bus.refused = refused
+                self.crew.begin(self.world.send_events, place=place, fate=fate)
+            case Maintenance(later, place, fate):
+                if later:
+                    self.world.time_passes()
+                self.crew.begin(self.world.each_minute, place=place, fate=fate)
+            case Look(which):
+                enabled = [id for id, tool in self.oracle.tools.items() if tool.enabled]
+                if enabled:
+                    check_look(self.world, self.oracle, _one_of(enabled, which), self.endpoint)
+        self.tally.steps[getattr(action, "what", type(action).__name__.lower())] += 1
+
+    @invariant()
+    def holds(self) -> None:
+        check_always(self.world, self.oracle)
+
+    def teardown(self) -> None:
+        try:
+            self._settle()
+            check_settled(self.world, self.oracle, self.project, self.endpoint)
+        finally:
+            self.crew.dismiss()
+            self.world.clear()
+
+    def _settle(self) -> None:
+        """Nothing fails any more, all that waits is delivered, and the schedule has its turns until it is quiet."""
+        self.world.bus.refused = frozenset()
+        for _ in range(_MOST_ROUNDS):
+            self.crew.finish_all()
+            self.world.time_passes()
+            busy = self.world.each_minute()
+            if not (busy or self.world.sqs.waiting or self.world.sqs.dead):
+                return
+        raise AssertionError("It never comes to rest")
+
+    def _project(self) -> tuple[str, str]:
+        """A new project with an endpoint."""
+        project = self.world.call("create_project", name="p", user=None)["id"]
+        made = self.world.call("create_mcp", project=project, user=None, name="e", key_hash="h", tools=[])
+        return project, made["id"]
+
+    def _change(self, action: Change) -> None:
+        tables, tools = self.oracle.documents, self.oracle.tools
+        if action.what == "create table":
+            if len(tables) < _MOST_TABLES:
+                self._create_table(action.document, action.scope)
+        elif action.what == "delete project":
+            for table in list(tables):
+                self.oracle.forgot(table)
+            self.world.call("delete_project", project=self.project, user=None)
+            self.project, self.endpoint = self._project()
+        elif "tool" in action.what and action.what != "create tool":
+            if tools:
+                self._change_tool(action.what, _one_of(tools, action.which))
+        elif tables:
+            self._change_table(action, _one_of(tables, action.which))
+        if action.sent:
+            self.world.send_events()
+
+    def _change_table(self, action: Change, table: str) -> None:
+        data = written_table(action.document)
+        if action.what == "create tool":
+            self._create_tool(table, action.scope)
+        elif action.what == "delete table":
+            self.oracle.forgot(table)
+            self.world.call("delete_table", table=table, user=None)
+        elif action.what == "lose rows":
+            self.oracle.lost = True
+            self.world.house.store.delete_namespace(namespace(self.project, table))
+        elif action.what == "write elsewhere":
+            self.oracle.wrote(table, action.document)
+            self.world.write_elsewhere(table, data, told=1 + action.which % 2)
+        else:
+            self.oracle.wrote(table, action.document)
+            self.world.call("replace_table", table=table, user=None, data=data, expected_version=None)
+
+    def _change_tool(self, what: str, tool: str) -> None:
+        fact = self.oracle.tools[tool]
+        if what == "switch tool":
+            fact.enabled = not fact.enabled
+            self.world.call("change_tool", tool=tool, user=None, name=None, description=None, enabled=fact.enabled)
+        elif what == "reindex tool":
+            self.world.call("reindex_tool", tool=tool, user=None)
+        else:
+            del self.oracle.tools[tool]
+            self.world.call("delete_tool", tool=tool, user=None)
+
+    def _create_table(self, document: Any, scope: str) -> None:
+        data = written_table(document)
+        table = self.world.call("create_table", project=self.project, user=None, name="t", data=data)["id"]
+        self.oracle.wrote(table, document)
+        self._create_tool(table, scope)
+
+    def _create_tool(self, table: str, scope: str) -> None:
+        made = self.world.call(
+            "create_tool",
+            table=table,
+            user=None,
+            json_path=scope,
+            name=f"tool{next(self.names)}",
+            description="d",
+            input_schema=SEARCH_INPUT_SCHEMA,
+        )
+        self.world.call("bind_tool", mcp=self.endpoint, tool=made["id"], user=None, status="enabled")
+        self.oracle.tools[made["id"]] = ToolFact(table, scope)
+
+
+def _one_of(many: Collection[str], which: int) -> str:
+    return list(many)[which % len(many)]

@@ -1,0 +1,108 @@
+"""What schedules have found, each as a short story of its own that ends as all of them must."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sakuin.domain.search_index_names import namespace
+
+from tests.convergence.interleaving import Fate
+from tests.convergence.tables_actions import END, Change, GoOn, Work
+from tests.convergence.tables_checks import stored_texts
+from tests.convergence.tables_machine import TablesMachine
+from tests.convergence.tables_world import TablesHouse
+from tests.convergence.tally import Tally
+
+A, B, C = (
+    "公式に代入する。係数を読みとる。",
+    "一次関数の傾きを求める。切片は別に読む。",
+    "三平方の定理は斜辺を先に見つける。",
+)
+
+
+@pytest.fixture
+def story(tables: TablesHouse) -> Iterator[TablesMachine]:
+    """A Table whose one string is indexed. In the end the dust settles, and everything is compared with the oracle."""
+    made: Any = type("Story", (TablesMachine,), {"house": tables, "tally": Tally()})
+    machine: TablesMachine = made()
+    machine.begin(document={"a": A}, scope="", indexed=True)
+    yield machine
+    machine.teardown()
+
+
+def written(story: TablesMachine, document: object) -> None:
+    """The Table is replaced, and walked."""
+    story.step(Change("replace", 0, document, "", sent=True))
+    story.step(Work(0, False, END, Fate.GO))
+
+
+def states(story: TablesMachine) -> set[str]:
+    """What the tools say of themselves."""
+    tools = [story.world.call("read_tool", tool=tool, user=None) for tool in story.oracle.tools]
+    return {tool["metadata"]["search_index"]["state"] for tool in tools}
+
+
+def test_who_dies_between_the_flip_and_the_sweep_leaves_no_old_rows(story: TablesMachine) -> None:
+    written(story, {"a": B})
+    story.step(Work(0, False, "rpc/chunks_stored", Fate.DIE_AFTER))
+
+
+def test_who_comes_next_sweeps_what_another_has_not_swept_yet(story: TablesMachine) -> None:
+    written(story, {"a": B})
+    story.step(Work(0, True, "rpc/chunks_stored", Fate.GO))
+    story.step(Work(0, False, END, Fate.GO))
+    assert states(story) == {"ready"}
+    (table,) = story.oracle.documents
+    held = stored_texts(story.world, namespace(story.project, table))
+    assert held == {id: piece.text for id, piece in story.oracle.of_table(table).items()}
+
+
+def test_a_table_is_not_ready_while_removed_rows_are_in_the_store(story: TablesMachine) -> None:
+    story.step(Change("replace", 0, {"list": [C]}, "", sent=True))
+    story.step(Work(0, False, "rpc/unwant_nodes", Fate.DIE_AFTER))
+    # The embedding that the walk asked for is done before the walk comes again.
+    story.step(Work(0, False, END, Fate.GO))
+    assert states(story) == {"indexing"}
+
+
+def test_rows_of_a_text_that_was_overtaken_go_though_their_worker_died(story: TablesMachine) -> None:
+    written(story, {"a": B})
+    story.step(Work(0, False, "turbopuffer POST", Fate.GO))
+    written(story, {"a": C})
+    story.step(Work(0, False, END, Fate.GO))
+    story.step(GoOn(0, "", Fate.DIE_BEFORE))
+
+
+def test_a_late_sweep_spares_the_text_that_came_back(story: TablesMachine) -> None:
+    written(story, {"a": B})
+    # Flipped, and not swept yet.
+    story.step(Work(0, False, "rpc/chunks_stored", Fate.GO))
+    written(story, {"a": A})
+    story.step(Work(0, False, END, Fate.GO))
+    story.step(GoOn(0, END, Fate.GO))
+
+
+def test_a_late_write_of_a_deleted_table_brings_no_namespace_back(story: TablesMachine) -> None:
+    written(story, {"a": B})
+    story.step(Work(0, False, "openai", Fate.GO))
+    story.step(Change("delete table", 0, {}, "", sent=True))
+    story.step(Work(0, False, END, Fate.GO))
+    story.step(GoOn(0, "turbopuffer POST", Fate.DIE_AFTER))
+
+
+def test_rows_that_the_store_has_lost_are_stored_again(story: TablesMachine) -> None:
+    story.step(Change("lose rows", 0, {}, "", sent=False))
+
+
+def test_rows_that_the_store_loses_while_they_are_replaced_are_stored_again(story: TablesMachine) -> None:
+    written(story, {"a": B, "list": [C]})
+    story.step(Work(0, False, "rpc/chunks_stored", Fate.GO))
+    story.step(Change("lose rows", 0, {}, "", sent=False))
+    story.step(GoOn(0, END, Fate.GO))
+
+
+def test_a_project_that_is_deleted_while_its_table_is_indexed_leaves_nothing(story: TablesMachine) -> None:
+    written(story, {"a": B})
+    story.step(Work(0, False, "openai", Fate.GO))
+    story.step(Change("delete project", 0, {}, "", sent=True))
+    story.step(Work(0, False, END, Fate.GO))

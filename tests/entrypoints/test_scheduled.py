@@ -1,0 +1,72 @@
+"""The schedule's handler: what there was to do, and how much is parked, also when a part of it fails."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from aws_lambda_powertools import Logger, Metrics, Tracer
+from sakuin.domain.reconciliation import Difference
+from sakuin.domain.work import WorkCounts
+from sakuin.entrypoints.observing import CurrentWork, Handler
+from sakuin.entrypoints.scheduled import schedule_handler
+from sakuin.errors import Unavailable
+from sakuin.services.canary import CanarySeen
+from sakuin.services.maintain import Maintained
+from sakuin.services.reconcile import Reconciled
+
+from tests.entrypoints.events import Context
+
+
+def handler(maintained: Maintained | Exception, *, whole: list[bool] | None = None) -> Handler:
+    def maintain() -> Maintained:
+        if isinstance(maintained, Exception):
+            raise maintained
+        return maintained
+
+    def canary() -> CanarySeen:
+        return pytest.fail("nobody asked for it")
+
+    def reconcile(asked: bool) -> Reconciled:
+        (whole if whole is not None else []).append(asked)
+        return Reconciled([Difference("lost", "a table", "2 of 4 chunks.", "they are stored again")], goes_on=asked)
+
+    return schedule_handler(
+        maintain,
+        canary,
+        Logger(service="test", stream=io.StringIO()),
+        Metrics(namespace="Sakuin", service="test"),
+        Tracer(disabled=True),
+        CurrentWork(),
+        counts=lambda: WorkCounts({"in_hand": 1, "waiting": 0, "parked": 7, "dead": 0}, 4000),
+        reconcile=reconcile,
+    )
+
+
+def metrics(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    written: dict[str, Any] = next(
+        json.loads(line) for line in capsys.readouterr().out.splitlines() if '"_aws"' in line
+    )
+    return written
+
+
+def test_what_was_sent_again_and_what_is_parked_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    done = handler(Maintained(sent=1, restarted=2, removed=0, resent=3, buried=0))({}, Context())
+    said = metrics(capsys)
+    assert (done["resent"], said["WorkResent"], said["TablesRestarted"]) == (3, [3], [2])
+    assert (said["ParkedMessages"], said["OldestParkedSeconds"]) == ([7], [4000])
+
+
+def test_what_is_parked_is_counted_while_a_vendor_is_away(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(Unavailable):
+        handler(Unavailable("turbopuffer did not answer", vendor="turbopuffer"))({}, Context())
+    assert metrics(capsys)["OldestParkedSeconds"] == [4000]
+
+
+def test_each_minute_reconciles_a_little_and_the_night_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[bool] = []
+    schedule = handler(Maintained(sent=0, restarted=0, removed=0), whole=asked)
+    minute = schedule({}, Context())
+    assert (minute["differences"], minute["goes_on"], metrics(capsys)["ReconcileFindings"]) == (1, False, [1])
+    assert schedule({"reconcile": True}, Context()) == {"differences": 1, "goes_on": True}
+    assert asked == [False, True]

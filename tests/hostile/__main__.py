@@ -1,0 +1,104 @@
+"""`python -m tests.hostile SECONDS [TARGET…]`: fuzzes in turns and tells inputs, speed and failures by target."""
+
+import logging
+import random
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from tests.hostile.targets import Target, targets
+
+INPUTS_A_TURN = 400
+# A turn takes some seconds; what takes this long hangs.
+HUNG_SECONDS = 300
+
+
+@dataclass
+class Tally:
+    """What became of a target so far; `failures` are its first few, each with the example that repeats it."""
+
+    inputs: int = 0
+    seconds: float = 0.0
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+def turn(target: Target, tally: Tally, number: int) -> None:
+    """Some hundred inputs that nobody has seen, and the smallest of those that fail."""
+
+    @seed(number)
+    @settings(
+        max_examples=INPUTS_A_TURN,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(target.inputs)
+    def holds(given_input: object) -> None:
+        tally.inputs += 1
+        target.holds(given_input)
+
+    started = time.process_time()
+    try:
+        with ended_when_it_hangs():
+            holds()
+    except Exception as error:
+        # One failing target does not end the run of the others.
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{type(error).__name__} at {last.filename.rpartition('/')[2]}:{last.lineno}"
+        example = "\n".join(getattr(error, "__notes__", ()))
+        tally.failures.setdefault(place, f"seed {number}: {error}\n{example}"[:3000])
+    tally.seconds += time.process_time() - started
+
+
+@contextmanager
+def ended_when_it_hangs() -> Iterator[None]:
+    """`TimeoutError` in what takes `HUNG_SECONDS`."""
+
+    def hung(_signal: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(f"still not done after {HUNG_SECONDS} seconds")
+
+    signal.signal(signal.SIGALRM, hung)
+    signal.alarm(HUNG_SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
+def main(seconds: float, names: list[str]) -> int:
+    """1 if anything failed."""
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    chosen = {name: target for name, target in targets().items() if not names or name in names}
+    tallies = {name: Tally() for name in chosen}
+    began = time.monotonic()
+    while time.monotonic() - began < seconds:
+        for name, target in chosen.items():
+            turn(target, tallies[name], random.randrange(2**32))  # noqa: S311
+    for name, tally in tallies.items():
+        speed = tally.inputs / max(tally.seconds, 0.001)
+        print(f"{name:18} {tally.inputs:>9,} inputs {speed:>8,.0f} a second of CPU  {len(tally.failures)} failures")
+    inputs, hours = sum(tally.inputs for tally in tallies.values()), (time.monotonic() - began) / 3600
+    failures = [*_failures(tallies)]
+    print(f"{'together':18} {inputs:>9,} inputs in {hours:.2f} hours, {len(failures)} failures")
+    print("\n".join(failures))
+    return bool(failures)
+
+
+def _failures(tallies: dict[str, Tally]) -> Iterator[str]:
+    for name, tally in tallies.items():
+        for place, example in tally.failures.items():
+            yield f"\n{name}: {place}\n{example}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(float(sys.argv[1]) if len(sys.argv) > 1 else 60, sys.argv[2:]))

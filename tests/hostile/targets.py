@@ -1,0 +1,217 @@
+"""What is fuzzed: where input comes in, what it is made of, and what holds whatever it is."""
+
+import contextlib
+import json
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from hypothesis import strategies as st
+from sakuin.domain.chunking import chunks
+from sakuin.domain.json_pointer import resolve
+from sakuin.domain.language.analysis import terms
+from sakuin.domain.language.morphemes import LONGEST_TERM
+from sakuin.domain.language.notation import canonical
+from sakuin.domain.language.question import KnownWords
+from sakuin.domain.language.site_synonyms import parse_synonyms
+from sakuin.domain.language.understanding import sought, understood
+from sakuin.domain.learns import written_learns
+from sakuin.domain.learns_file import parse_learns
+from sakuin.domain.material import chunk_id, link, material_of_key, split_chunk_id
+from sakuin.domain.normal_form import nfc, nfkc
+from sakuin.domain.plain import INVISIBLE
+from sakuin.domain.reading import read_page
+from sakuin.domain.record_change import record_change
+from sakuin.domain.table_document import parsed_table, patched, written_table
+from sakuin.domain.table_walk import LargeString, large_strings
+from sakuin.domain.validation import findings_of_page
+from sakuin.entrypoints.material_messages import changes
+from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.entrypoints.tool_messages import embed_work, tool_work
+from sakuin.errors import Invalid, NotFound, SakuinError, UnreadablePage
+
+from tests.builders import a_page
+from tests.hostile import strategies as made
+from tests.hostile.wire import ERAS, PATHS, asked, handler_of, is_told, routed
+from tests.in_memory.world import World
+
+SITE = "https://school.example/assets"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One place where input comes in. `holds` fails, by any exception, where it should not."""
+
+    inputs: st.SearchStrategy[Any]
+    holds: Callable[[Any], object]
+
+
+def page_is_read_or_refused(data: bytes) -> None:
+    try:
+        page = read_page(data)
+    except UnreadablePage as error:
+        _is_a_sentence(error)
+        return
+    anchors = [explanation.anchor for explanation in page.explanations]
+    assert len(set(anchors)) == len(anchors)
+    for explanation in page.explanations:
+        assert explanation.title
+        assert explanation.content
+        assert not INVISIBLE.search(explanation.title + explanation.content + explanation.anchor)
+        assert 3 <= len(written_learns(explanation, page)) <= 5
+    findings_of_page("m", page, None)
+
+
+def document_is_read_like_json_or_refused(text: str) -> None:
+    try:
+        document = parsed_table(text)
+    except Invalid as error:
+        _is_a_sentence(error)
+        return
+    assert parsed_table(written_table(document)) == document
+    with contextlib.suppress(RecursionError):
+        assert json.loads(text.removeprefix("\ufeff")) == document
+
+
+def pointer_leads_somewhere_or_nowhere(given: tuple[Any, str]) -> None:
+    document, pointer = given
+    try:
+        resolve(document, pointer)
+        found = list(large_strings(document, pointer, threshold=1))
+    except (Invalid, NotFound) as error:
+        _is_a_sentence(error)
+        return
+    for each in found:
+        assert isinstance(each, LargeString)
+        assert resolve(document, each.json_pointer) == each.text
+
+
+def changes_are_all_made_or_none(given: tuple[Any, Sequence[Mapping[str, object]]]) -> None:
+    document, operations = given
+    before = json.dumps(document)
+    try:
+        patched(document, operations)
+    except (Invalid, NotFound) as error:
+        _is_a_sentence(error)
+    assert json.dumps(document) == before
+
+
+def windows_hold_the_text(given: tuple[str, tuple[int, int]]) -> None:
+    text, (size, overlap) = given
+    at = 0
+    for chunk in chunks(text, size=size, overlap=min(overlap, size - 1)):
+        assert text[chunk.char_start : chunk.char_end] == chunk.text
+        assert not text[at : chunk.char_start].strip()
+        at = chunk.char_end
+    assert not text[at:].strip()
+
+
+def words_fit_every_store(text: str) -> None:
+    plain = canonical(text)
+    assert canonical(plain) == plain
+    assert all(term.strip() and len(term.encode()) <= LONGEST_TERM for term in terms(text))
+
+
+def question_is_understood(query: str) -> None:
+    asked_for = sought(query)
+    known = KnownWords(
+        written=dict.fromkeys(asked_for.readings, ("解",)), near=dict.fromkeys(asked_for.words, ("因数",))
+    )
+    assert understood(query, known) == understood(query, known)
+    assert understood(query, KnownWords()).query == query
+
+
+def normal_forms_are_unicodes(text: str) -> None:
+    assert nfc(text) == unicodedata.normalize("NFC", text)
+    assert nfkc(text) == unicodedata.normalize("NFKC", text)
+
+
+def key_stays_on_the_site(key: str) -> None:
+    material = material_of_key(key)
+    if material is not None:
+        address = urlsplit(urljoin("https://school.example/", link(material, "rule-a", SITE)))
+        assert (address.scheme, address.netloc, address.fragment) == ("https", "school.example", "rule-a")
+        assert split_chunk_id(chunk_id(material, "rule-a"))[1] == "rule-a"
+
+
+def refused_or(read: Callable[[Any], object]) -> Callable[[Any], None]:
+    """Holds if `read` gives something, or one of our errors with a sentence."""
+
+    def holds(given: Any) -> None:
+        try:
+            read(given)
+        except SakuinError as error:
+            _is_a_sentence(error)
+
+    return holds
+
+
+def requests_are_answered() -> Callable[[tuple[Any, str, str]], None]:
+    """Holds if a request is answered, at either endpoint and in any era, without a failure of ours."""
+    world = World()
+    world.put("a.html", a_page({"rule-a": "解の公式: 公式に代入する。"}))
+    handler = handler_of(KnowledgeTools(world.search, world.read))
+
+    def holds(given: tuple[Any, str, str]) -> None:
+        message, era, path = given
+        method = str(message.get("method")) if isinstance(message, dict) else ""
+        headers = routed(method.encode("ascii", "ignore").decode(), era)
+        answer = asked(handler, json.dumps(message), headers, path=path)
+        assert is_told(answer), answer
+
+    return holds
+
+
+def targets() -> dict[str, Target]:
+    """All of them by name."""
+    operation = st.fixed_dictionaries(
+        {"op": st.sampled_from(("add", "set", "replace", "remove", "x")), "path": made.pointers},
+        optional={"value": made.values},
+    )
+    finite = made.values.filter(lambda value: "NaN" not in json.dumps(value) and "Infinity" not in json.dumps(value))
+    rpc = st.one_of(
+        made.messages,
+        st.builds(
+            lambda method, params: {"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
+            st.sampled_from(("tools/call", "tools/list", "initialize", "ping", "server/discover", "x")),
+            st.one_of(
+                made.messages,
+                st.fixed_dictionaries(
+                    {"name": st.sampled_from(("search_knowledge", "search")), "arguments": made.messages}
+                ),
+            ),
+        ),
+    )
+    return {
+        "HTML pages": Target(made.pages, page_is_read_or_refused),
+        "JSON documents": Target(made.json_texts, document_is_read_like_json_or_refused),
+        "JSON pointers": Target(st.tuples(made.values, made.pointers), pointer_leads_somewhere_or_nowhere),
+        "JSON patches": Target(st.tuples(finite, st.lists(operation, max_size=5)), changes_are_all_made_or_none),
+        "chunks": Target(
+            st.tuples(made.any_text, st.tuples(st.integers(2, 50), st.integers(0, 20))), windows_hold_the_text
+        ),
+        "words": Target(made.any_text, words_fit_every_store),
+        "questions": Target(made.any_text, question_is_understood),
+        "normal forms": Target(made.any_text, normal_forms_are_unicodes),
+        "keys": Target(made.text.map(lambda name: f"{name}.html"), key_stays_on_the_site),
+        "learns.yml": Target(
+            st.one_of(made.json_texts, made.text).map(lambda text: text.encode("utf-8", "replace")),
+            refused_or(parse_learns),
+        ),
+        "synonyms.yml": Target(
+            made.json_texts.map(lambda text: text.encode("utf-8", "replace")), refused_or(parse_synonyms)
+        ),
+        "material queue": Target(made.messages.map(json.dumps), refused_or(changes)),
+        "tool queue": Target(made.messages.map(json.dumps), refused_or(tool_work)),
+        "embed queue": Target(made.messages.map(json.dumps), refused_or(embed_work)),
+        "webhook": Target(made.messages, refused_or(record_change)),
+        "MCP requests": Target(st.tuples(rpc, st.sampled_from(ERAS), st.sampled_from(PATHS)), requests_are_answered()),
+    }
+
+
+def _is_a_sentence(error: SakuinError) -> None:
+    said = str(error)
+    assert 10 < len(said) < 3000
+    assert "Traceback" not in said

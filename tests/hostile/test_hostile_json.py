@@ -1,0 +1,147 @@
+"""Documents that are JSON to the letter and nothing that people write."""
+
+import json
+
+import pytest
+from sakuin.domain.json_pointer import pointer_of, resolve
+from sakuin.domain.table_document import MAX_DEPTH, MOST_OPERATIONS, parsed_table, patched, written_table
+from sakuin.domain.table_walk import LONGEST_POINTER, LargeString, OutOfReach, large_strings, problem_of
+from sakuin.errors import Invalid, NotFound
+
+from tests.hostile.growth import grows_with_its_input, peak_bytes
+
+LARGE = "x" * 1000
+
+
+@pytest.mark.parametrize("shape", ["[", '{"a":'])
+def test_10_000_levels_are_refused_in_a_sentence(shape: str) -> None:
+    closing = {"[": "]", '{"a":': "}"}[shape]
+    with pytest.raises(Invalid, match=r"more than 2,000 levels deep\. Flatten it"):
+        parsed_table(shape * 10_000 + "1" + closing * 10_000)
+    with pytest.raises(Invalid, match=r"not JSON|levels deep"):
+        parsed_table(shape * 1_000_000)
+
+
+def test_as_many_levels_as_are_allowed_are_read_walked_and_written() -> None:
+    deep = "[" * MAX_DEPTH + json.dumps(LARGE) + "]" * MAX_DEPTH
+    document = parsed_table(deep)
+    assert written_table(document) == deep
+    assert list(large_strings(document, "")) == [LargeString("/0" * MAX_DEPTH, LARGE)]
+
+
+@pytest.mark.parametrize("number", ["9" * 10_000, "-" + "9" * 10_000])
+def test_a_number_of_10_000_digits_is_refused(number: str) -> None:
+    with pytest.raises(Invalid, match=r"more than 4,300 digits\. Write it as a string"):
+        parsed_table(f"[{number}]")
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "9" * 400 + ".0", "1E+400", "NaN", "Infinity", "-Infinity"])
+def test_a_number_that_is_none_or_too_large_is_refused(number: str) -> None:
+    with pytest.raises(Invalid, match=r"Write it as a string|Use null or a string"):
+        parsed_table(f'{{"a": {number}}}')
+
+
+@pytest.mark.parametrize(
+    ("number", "kept"), [("-0", "0"), ("-0.0", "-0.0"), ("1e-999", "0.0"), ("0." + "1" * 9000, "0.1")]
+)
+def test_a_number_that_a_double_rounds_is_rounded(number: str, kept: str) -> None:
+    assert written_table(parsed_table(number)).startswith(kept)
+
+
+def test_of_duplicate_keys_the_last_counts_at_every_depth() -> None:
+    assert parsed_table('{"a": 1, "a": {"b": 1, "b": 2}}') == {"a": {"b": 2}}
+    deep = '{"a": 1, "a":' * 1500 + "2" + "}" * 1500
+    assert resolve(parsed_table(deep), "/a" * 1500) == 2
+
+
+def test_a_string_with_nul_or_half_a_surrogate_pair_fails_alone() -> None:
+    document = parsed_table(json.dumps({"nul": "\0" + LARGE, "half": "\ud800" + LARGE, "good": LARGE}))
+    problems = {
+        each.json_pointer: problem_of(each.text)
+        for each in large_strings(document, "")
+        if isinstance(each, LargeString)
+    }
+    assert problems["/good"] is None
+    assert "NUL" in (problems["/nul"] or "")
+    assert "surrogate" in (problems["/half"] or "")
+
+
+def test_a_million_tiny_strings_are_walked_and_none_is_large() -> None:
+    document = parsed_table("[" + '"x",' * 999_999 + '"x"]')
+    assert list(large_strings(document, "")) == []
+
+
+def test_one_string_of_50_mb_is_read_and_given_once() -> None:
+    (found,) = large_strings(parsed_table('{"a": "' + "x" * 50_000_000 + '"}'), "/a")
+    assert isinstance(found, LargeString)
+    assert len(found.text) == 50_000_000
+
+
+@pytest.mark.parametrize(
+    "key", ["", "/", "~", "~1", "~0", "//", "a/b~c", " ", "0", "01", "-", "\u202e", "\n", "か\u3099", "😀"]
+)
+def test_any_key_has_one_pointer_that_leads_to_it(key: str) -> None:
+    document = {key: {key: LARGE}}
+    (found,) = large_strings(document, pointer_of((key,)))
+    assert found == LargeString(pointer_of((key, key)), LARGE)
+    assert resolve(document, found.json_pointer) == LARGE
+
+
+@pytest.mark.parametrize("step", ["01", "-", "-1", "+1", "1.0", "1e0", "１", "", " 1", "9" * 5000, "0x1"])
+def test_an_array_has_no_such_place(step: str) -> None:
+    with pytest.raises(NotFound, match="nothing at"):
+        resolve({"a": ["x", "y"]}, f"/a/{step}")
+
+
+def test_strings_below_a_key_of_a_megabyte_are_reported_once_and_their_neighbours_are_found() -> None:
+    document = {"k" * 1_000_000: [LARGE] * 1000, "good": LARGE}
+    found = list(large_strings(document, ""))
+    assert [each.json_pointer for each in found if isinstance(each, LargeString)] == ["/good"]
+    (reported,) = (each for each in found if isinstance(each, OutOfReach))
+    assert f"1,000,001 characters, more than {LONGEST_POINTER:,}. Shorten the keys" in reported.problem
+    assert len(reported.json_pointer) == 200
+
+
+def test_pointers_take_no_more_memory_than_their_limit_allows() -> None:
+    document = {"k" * 100_000: {str(number): number for number in range(20_000)}}
+    assert peak_bytes(lambda: list(large_strings(document, ""))) < 2_000_000
+
+
+@pytest.mark.parametrize("piece", ["{}", "[]", '{"a":[]}'])
+def test_a_document_of_nothing_but_containers_is_refused_before_it_fills_a_worker(piece: str) -> None:
+    with pytest.raises(Invalid, match="too many objects, arrays and values"):
+        parsed_table(f"[{(piece + ',') * 12_000_000}1]"[:40_000_000])
+
+
+@pytest.mark.parametrize("place", ["/a/-", "/a/0", "/b"])
+def test_changes_cost_what_their_number_costs(place: str) -> None:
+    def changed(times: int) -> object:
+        operations = [{"op": "set", "path": place, "value": number} for number in range(times)]
+        return patched({"a": list(range(10_000)), "b": 0}, operations)
+
+    assert grows_with_its_input(changed, int, size=MOST_OPERATIONS // 4)
+
+
+def test_more_changes_than_may_come_together_are_refused_before_the_first() -> None:
+    operations = [{"op": "set", "path": "/a", "value": 1}] * (MOST_OPERATIONS + 1)
+    with pytest.raises(Invalid, match="5,001 operations; 5,000 may come together"):
+        patched({}, operations)
+
+
+def test_changes_of_one_request_never_reach_the_document_or_the_values_they_came_from() -> None:
+    before, value = {"a": {"b": [1]}}, {"c": [1]}
+    operations = [
+        {"op": "set", "path": "/a/b/0", "value": 2},
+        {"op": "add", "path": "/a/d", "value": value},
+        {"op": "add", "path": "/a/d/c/-", "value": 2},
+        {"op": "remove", "path": "/a/b/0"},
+    ]
+    assert patched(before, operations) == {"a": {"b": [], "d": {"c": [1, 2]}}}
+    assert (before, value) == ({"a": {"b": [1]}}, {"c": [1]})
+
+
+def test_a_refusal_repeats_a_line_of_what_it_refuses_and_no_more() -> None:
+    for operation in ({"op": "x" * 100_000}, {"op": "set", "path": "/" + "y" * 100_000 + "/z", "value": 1}):
+        with pytest.raises((Invalid, NotFound)) as refusal:
+            patched({}, [operation])
+        assert len(str(refusal.value)) < 700

@@ -1,0 +1,97 @@
+"""S3 keys that no file system would give: each is one material, or none."""
+
+from urllib.parse import unquote, urljoin, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sakuin.domain.learns_file import learns_keys
+from sakuin.domain.material import chunk_id, link, material_of_key, split_chunk_id
+
+from tests.builders import a_page
+from tests.in_memory.world import World
+
+SITE = "https://school.example/assets"
+KEYS = [
+    *("../../etc/passwd.html", "/a.html", "//evil.example/a.html", "a//b.html", "./a.html", "a/../b.html", "..html"),
+    *("%2e%2e/a.html", "%252e%252e%252fa.html", "a?b#c&d.html", "a b+c.html", "q\"uo'te.html", "<script>.html"),
+    *(
+        "か\u3099.html",
+        "\u202etxt.html",
+        "\u200b.html",
+        "😀.html",
+        "a\tb\nc.html",
+        "\x1b[31m.html",
+        "javascript:x.html",
+    ),
+    *("https://evil.example/x.html", "\\\\evil\\x.html", "a#rule-b.html", " .html", "x" * 1019 + ".html"),
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=ascii)
+def test_a_link_to_any_key_stays_on_the_site_and_leads_to_that_key(key: str) -> None:
+    material = material_of_key(key)
+    assert material is not None
+    address = link(material, "rule-a", SITE)
+    arrived = urlsplit(urljoin("https://school.example/", address))
+    assert (arrived.scheme, arrived.netloc, unquote(arrived.fragment)) == ("https", "school.example", "rule-a")
+    assert not any(sign.isspace() or sign in '<>"\\' for sign in address)
+
+
+@pytest.mark.parametrize("key", KEYS, ids=ascii)
+def test_a_page_under_any_key_is_found_under_its_own_name_and_no_other(key: str) -> None:
+    world = World()
+    world.put("good.html", a_page({"rule-good": "良い"}))
+    world.put(key, a_page({"rule-a": "題"}))
+    assert [stored.chunk.anchor for stored in world.index.chunks_of("good")] == ["rule-good"]
+    material = material_of_key(key)
+    assert material is not None
+    chunk, _ = world.read.chunk(chunk_id(material, "rule-a"))
+    assert chunk.material == material
+
+
+@pytest.mark.parametrize("key", [".html", "a/.html", "a.htm", "a.html/", "a.HTML", "", "/", "a.html.bak", ".html\x00"])
+def test_a_key_without_a_name_or_suffix_is_no_page(key: str) -> None:
+    assert material_of_key(key) is None
+
+
+@pytest.mark.parametrize("escape", ["../", "a/../", "./", "/", "materials/../"])
+def test_a_key_that_leaves_the_prefix_by_its_dots_is_no_page_of_it_or_stays_a_name(escape: str) -> None:
+    material = material_of_key(f"materials/{escape}secret.html", prefix="materials/")
+    assert material == f"{escape}secret"
+    assert material_of_key(f"{escape}other/x.html", prefix="materials/other/") is None
+
+
+def test_two_spellings_of_one_key_are_one_material_and_the_first_keeps_it() -> None:
+    world = World()
+    world.put("が.html", a_page({"rule-a": "甲: 先"}))
+    world.put("か\u3099.html", a_page({"rule-a": "乙: 後"}))
+    assert [stored.chunk.title for stored in world.index.chunks_of("が")] == ["甲"]
+
+
+@given(st.text(max_size=60).filter(lambda text: "#" not in text))
+def test_any_key_becomes_a_link_and_an_id_that_lead_back(name: str) -> None:
+    material = material_of_key(f"{name}.html")
+    if material is None:
+        return
+    assert link(material, "rule-a").isprintable()
+    assert split_chunk_id(chunk_id(material, "rule-a")) == (material, "rule-a")
+
+
+@given(st.text(alphabet="a/.%か\u3099", max_size=1000), st.text(alphabet="a/.", max_size=40))
+def test_a_learns_file_is_never_looked_for_above_the_prefix(key: str, prefix: str) -> None:
+    depth = len([part for part in prefix.split("/") if part])
+    for found in learns_keys(key, prefix):
+        assert key.startswith(found.removesuffix("learns.yml"))
+        assert found.count("/") >= min(depth, key.count("/"))
+
+
+def test_a_key_of_as_many_folders_as_it_may_have_asks_for_one_file_a_folder() -> None:
+    assert len(learns_keys("a/" * 510 + "x.html")) == 511
+
+
+@pytest.mark.parametrize("anchor", ["rule-\"'><b>", "rule-%23", "rule-😀", "rule-解 ", "tip-javascript:alert(1)"])
+def test_an_anchor_with_any_sign_is_encoded_in_its_link(anchor: str) -> None:
+    fragment = link("a", anchor).partition("#")[2]
+    assert unquote(fragment) == anchor
+    assert not set(fragment) & set(' <>"#')

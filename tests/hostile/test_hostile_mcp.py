@@ -1,0 +1,187 @@
+"""Requests to both MCP endpoints, of both eras, that no client sends."""
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+from sakuin.entrypoints.lambda_http import Handler
+from sakuin.entrypoints.mcp_http import LONGEST_BODY
+from sakuin.entrypoints.mcp_tools import KnowledgeTools
+
+from tests.hostile.wire import ERAS, PATHS, STATELESS, TOOL_OF, asked, handler_of, is_told, message, routed
+
+WRONG = (None, True, 1, 1.5, "x", "", [], [1], {}, {"a": 1}, -(10**400))
+
+
+@pytest.fixture
+def handler(tools: KnowledgeTools) -> Handler:
+    return handler_of(tools)
+
+
+def call(handler: Handler, arguments: Any, *, era: str, path: str, name: str = "") -> Any:
+    tool = name or TOOL_OF[path]
+    return asked(
+        handler,
+        message("tools/call", {"name": tool, "arguments": arguments}, era),
+        routed("tools/call", era, tool),
+        path=path,
+    )
+
+
+def good(handler: Handler) -> None:
+    """The function still answers."""
+    for path in PATHS:
+        assert call(handler, {"query": "公式"}, era=STATELESS, path=path).status == 200
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("path", PATHS)
+def test_arguments_of_any_type_are_answered_or_refused_in_a_sentence(handler: Handler, era: str, path: str) -> None:
+    for value in WRONG:
+        for arguments in (value, {"query": value}, {"query": "x", "top_k": value}, {"query": "x", "type": value}):
+            answer = call(handler, arguments, era=era, path=path)
+            assert is_told(answer), (arguments, answer)
+    good(handler)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_members_of_any_type_are_refused_and_the_next_caller_is_answered(handler: Handler, era: str) -> None:
+    for value in WRONG:
+        for body in (
+            message(value, {}, era),
+            message("tools/call", value, era),
+            message("tools/call", {"name": value, "arguments": {}}, era),
+            message("tools/list", {"cursor": value}, era, id=value),
+            json.dumps({"jsonrpc": value, "id": 1, "method": "tools/list"}),
+            json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": value}}),
+            json.dumps(value),
+        ):
+            answer = asked(handler, body, routed("tools/call", era, "search_knowledge"))
+            assert is_told(answer), (body, answer)
+    good(handler)
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("id", ["i" * 100_000, 10**400, -1, "\ud800", "\0", "\u202e"])
+def test_an_id_of_any_kind_comes_back_or_is_refused(handler: Handler, era: str, id: object) -> None:
+    answer = asked(handler, message("tools/list", {}, era, id=id), routed("tools/list", era))
+    assert is_told(answer)
+    assert answer.status != 200 or answer.json["id"] == id
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("depth", [100, 900, 5000, 100_000])
+def test_arguments_of_any_depth_are_refused(handler: Handler, era: str, depth: int) -> None:
+    nested = '{"a":' * depth + "1" + "}" * depth
+    body = message("tools/call", {"name": "search_knowledge", "arguments": "@"}, era).replace('"@"', nested)
+    assert is_told(asked(handler, body, routed("tools/call", era, "search_knowledge")))
+    good(handler)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_batch_of_a_thousand_is_refused_before_its_first_message(handler: Handler, path: str) -> None:
+    one = message("tools/list", {}, "2025-03-26")
+    answer = asked(handler, f"[{','.join([one] * 1000)}]", routed("", "2025-03-26"), path=path)
+    assert (answer.status, "at most 20 messages" in answer.body) == (400, True)
+    nested = asked(handler, "[" * 50 + one + "]" * 50, routed("", "2025-03-26"), path=path)
+    assert is_told(nested)
+
+
+def test_a_bad_message_of_a_batch_costs_its_neighbours_nothing(handler: Handler) -> None:
+    one = json.loads(message("tools/list", {}, "2025-03-26"))
+    batch = [one, None, {"jsonrpc": "2.0"}, {**one, "method": 1}, {**one, "id": {}}, {**one, "params": []}, one]
+    answers = asked(handler, json.dumps(batch), routed("", "2025-03-26")).json
+    assert ["result" in each for each in answers] == [True, False, False, False, False, False, True]
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"", b"\x00", b"\xff\xfe", b"{", b"[" * 500_000, b'{"a":' * 100_000, b"nul", b"1e999", b"NaN", b"9" * 10_000),
+        *(gzip.compress(b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'), b"\x1f\x8b", b"\xef\xbb\xbf{}"),
+        *('{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'.encode("utf-16"), b'{"id": 1, "id": 2}', b'"\\ud800"'),
+    ],
+    ids=lambda body: ascii(body[:20]),
+)
+def test_a_body_that_is_no_json_text_is_refused(handler: Handler, era: str, body: bytes) -> None:
+    answer = asked(handler, body, routed("tools/list", era))
+    assert is_told(answer)
+    assert answer.status not in (200, 202) or b"utf-16" in body or body.startswith((b"\xff\xfe", b"\xef\xbb\xbf"))
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        *({"content-length": "1"}, {"content-length": "-1"}, {"content-length": "x"}, {"content-length": "9" * 30}),
+        *(
+            {"content-encoding": "gzip"},
+            {"transfer-encoding": "chunked"},
+            {"content-type": "application/json; charset=utf-16"},
+        ),
+        *(
+            {"accept": "*/*;q=0"},
+            {"accept": "x" * 8000},
+            {"host": "evil.example"},
+            {"host": ""},
+            {"x-forwarded-for": "\x00"},
+        ),
+        *({"mcp-protocol-version": "\xff"}, {"mcp-protocol-version": "x" * 8000}, {"mcp-session-id": "../../etc"}),
+        *({"mcp-method": "tools/list\r\nx: y"}, {"mcp-name": "=?base64?!!?="}, {"last-event-id": "1"}),
+    ],
+    ids=lambda headers: ascii(headers)[:50],
+)
+def test_headers_that_lie_are_refused_or_not_looked_at(handler: Handler, headers: dict[str, str]) -> None:
+    for era in (ERAS[1], STATELESS):
+        answer = asked(handler, message("tools/list", {}, era), {**routed("tools/list", era), **headers})
+        assert is_told(answer), answer
+    good(handler)
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [
+        *("", "Bearer", "Bearer ", "Bearer x,Bearer y", "Basic eDp5", "Bearer\tx", "bearer " + "x" * 9000, "Bearer é"),
+        *("Bearer x\r\n Bearer y", "Bearer 😀", "Token x", "Bearer null", "Bearer [object Object]"),
+    ],
+    ids=lambda given: ascii(given)[:30],
+)
+@pytest.mark.parametrize("path", [*PATHS, "/mcp/none", "/mcp/../mcp", "/mcp/%00", "/mcp/" + "x" * 5000, "/mcp//"])
+def test_a_key_that_is_none_opens_nothing(handler: Handler, authorization: str, path: str) -> None:
+    answer = asked(handler, message("tools/list", {}, ERAS[1]), {"authorization": authorization}, path=path)
+    assert answer.status == 401
+
+
+def test_a_body_over_the_limit_is_refused_whatever_its_length_header_says(handler: Handler) -> None:
+    body = message("tools/list", {"x": "y" * LONGEST_BODY}, ERAS[1])
+    for length in (None, "1", str(len(body))):
+        assert asked(handler, body, {"content-length": length}).status in (400, 413)
+    good(handler)
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    "name", ["__class__", " ", "x" * 10_000, "../search", "search\n", "\u202e", "search_knowledge "]
+)
+@pytest.mark.parametrize("path", PATHS)
+def test_a_tool_that_is_not_there_is_refused_shortly(handler: Handler, era: str, name: str, path: str) -> None:
+    answer = call(handler, {}, era=era, path=path, name=name)
+    assert is_told(answer)
+    assert "error" in answer.json or answer.status == 400
+    assert len(answer.body) < 12_000
+
+
+@pytest.mark.parametrize(
+    "query", ["x" * 10_000, "\0", "\ud800", " ", "\u200b", "あ" * 1000, "a\u0323\u0301" * 333, "</result>", "😀" * 500]
+)
+@pytest.mark.parametrize("path", PATHS)
+def test_a_question_of_any_kind_is_answered_or_refused_in_a_sentence(handler: Handler, query: str, path: str) -> None:
+    answer = call(handler, {"query": query}, era=ERAS[1], path=path)
+    if query == "\ud800":
+        assert (answer.status, "Parse error" in answer.body) == (400, True)
+        return
+    assert answer.status == 200
+    result = answer.json["result"]
+    assert result.get("structuredContent", {}).get("query", query) == query
+    assert result.get("isError") or result["structuredContent"]["results"] is not None

@@ -1,0 +1,92 @@
+"""Questions that nobody asks: each is understood as something, in bounded time, or refused."""
+
+import pytest
+from sakuin.domain.excerpt import excerpt
+from sakuin.domain.language.analysis import terms
+from sakuin.domain.language.indexing import LONGEST_BODY, index_words
+from sakuin.domain.language.morphemes import LONGEST_TERM
+from sakuin.domain.language.notation import canonical
+from sakuin.domain.language.question import KnownWords
+from sakuin.domain.language.slots import MOST_SLOTS
+from sakuin.domain.language.synonyms_in_question import synonyms_in
+from sakuin.domain.language.understanding import MOST_READINGS, MOST_WORDS, sought, understood
+from sakuin.domain.matched_words import matched_words
+
+from tests.hostile.growth import grows_with_its_input
+
+PIECES = {
+    "one kana": "あ",
+    "one katakana": "ア",
+    "long vowels": "ー",
+    "repeat marks": "かゝゞ",
+    "one kanji": "々",
+    "spaces": " ",
+    "lines": "\n",
+    "digits": "1",
+    "thousands": ",111",
+    "zalgo": "a\u0323\u0301",
+    "marks": "\u0323\u0301",
+    "half-width marks": "ﾞ\u0300",
+    "letters that grow": "\ufdfa",
+    "emoji": "👨\u200d👩\u200d👧",
+    "right to left": "\u202eאב",
+    "hangul": "한국",
+    "backslashes": "\\",
+    "fractions": r"\frac{a}{",
+    "roots": "√",
+    "said fractions": "二分の",
+    "said powers": "xの二乗",
+    "sums": "a+",
+    "brackets": "(",
+    "relations": "a=b,",
+    "asking": "の意味がよくわからないのですが教えてください",
+    "why": "なぜなんでどうして",
+    "english": "how to solve quadratic equation ",
+    "concepts": "二次方程式",
+    "tags": "</result>",
+    "nul": "\0",
+}
+
+
+@pytest.mark.parametrize("shape", PIECES)
+def test_the_words_of_a_text_take_the_time_that_its_length_takes(shape: str) -> None:
+    assert grows_with_its_input(terms, lambda times: (PIECES[shape] * times)[:times], size=2500)
+
+
+@pytest.mark.parametrize("shape", PIECES)
+def test_a_question_of_10_000_characters_is_understood_by_its_first_thousand(shape: str) -> None:
+    long = (PIECES[shape] * 10_000)[:10_000]
+    assert sought(long) == sought(long[:1000])
+    asked = sought(long)
+    assert (len(asked.readings) <= MOST_READINGS, len(asked.words) <= MOST_WORDS) == (True, True)
+    everything = KnownWords(
+        written=dict.fromkeys(asked.readings, ("解",)), near=dict.fromkeys(asked.words, ("因数分解",))
+    )
+    for known in (KnownWords(), everything):
+        found = understood(long, known)
+        assert len(found.slots) <= 2 * MOST_SLOTS
+        assert len(found.text) <= 20_000
+
+
+@pytest.mark.parametrize("shape", PIECES)
+def test_a_text_in_canonical_form_stays_as_it_is_and_its_terms_fit_every_store(shape: str) -> None:
+    text = PIECES[shape] * 50
+    assert canonical(canonical(text)) == canonical(text)
+    assert all(term.strip() and len(term.encode()) <= LONGEST_TERM for term in terms(text))
+
+
+def test_the_words_of_an_endless_explanation_are_those_of_its_beginning() -> None:
+    long = "解の公式。" * (LONGEST_BODY // 5)
+    assert index_words(title="", learns=(), body=long + "噴水") == index_words(title="", learns=(), body=long)
+
+
+@pytest.mark.parametrize("shape", PIECES)
+def test_an_excerpt_and_the_matched_words_of_any_text_are_short(shape: str) -> None:
+    text = PIECES[shape] * 500
+    assert len(excerpt(text, around=[PIECES[shape], "解"])) <= 102
+    assert len(matched_words(text, [PIECES[shape].strip() or "x"])) <= 8
+
+
+def test_a_question_that_names_every_synonym_carries_twenty() -> None:
+    groups = [(f"甲{number}", f"乙{number}") for number in range(500)]
+    assert len(synonyms_in(" ".join(first for first, _ in groups), groups)) <= 20

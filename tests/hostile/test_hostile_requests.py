@@ -1,0 +1,158 @@
+"""Bodies that no client of the REST API and no webhook sends."""
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from sakuin.domain.table_document import parsed_table
+from sakuin.entrypoints.http import rest_api
+from sakuin.entrypoints.http_explain import ExplainApp
+from sakuin.entrypoints.http_projects import project_routers
+from starlette.testclient import TestClient
+
+from tests.entrypoints.events import AUTHORIZATION, ring
+from tests.in_memory.projects import HOOK_SECRET, MemoryBodies, MemoryBus, MemoryProjects, services_of
+from tests.in_memory.world import World
+
+LARGE = "x" * 1000
+TOLD = {200, 201, 202, 204, 400, 404, 409, 413, 415, 422}
+NONSENSE = [
+    *(b"", b"\x00", b"\xff\xfe", b"{", b"null", b"true", b"[]", b'"x"', b"[" * 200_000, b'{"a":' * 100_000, b"NaN"),
+    *(b"9" * 10_000, b"1e999", b'{"name": "\\ud800"}', b'{"name": "\\u0000"}', b'{"name": 1}', b'{"name": {}}'),
+    *(
+        b"[" * 50_000,
+        "{}".encode("utf-16"),
+        b"\xef\xbb\xbf{}",
+        b"<xml/>",
+        b"a=b&c=d",
+        b'{"__proto__": {}}',
+        b"{}" * 10_000,
+    ),
+]
+
+
+class Platform:
+    """The API over records in memory, with one project and one Table."""
+
+    def __init__(self) -> None:
+        self.records = MemoryProjects()
+        routers = project_routers(services_of(self.records, MemoryBodies(), MemoryBus()), ring)
+        app = rest_api(World().library, ring, "1", *routers)
+        self.http = TestClient(app, headers=AUTHORIZATION, raise_server_exceptions=False)
+        self.project = self.sent("POST", "/v1/projects", b'{"name": "p"}').json()["id"]
+        made = self.sent(
+            "POST", f"/v1/projects/{self.project}/tables", json.dumps({"name": "t", "data": [LARGE]}).encode()
+        )
+        self.table = made.json()["id"]
+
+    def sent(self, method: str, path: str, body: bytes, **headers: str) -> Any:
+        return self.http.request(method, path, content=body, headers={"Content-Type": "application/json", **headers})
+
+    @property
+    def document(self) -> object:
+        return parsed_table(self.sent("GET", f"/v1/tables/{self.table}/data", b"").content)
+
+
+@pytest.fixture
+def platform() -> Platform:
+    return Platform()
+
+
+ROUTES = [
+    *(("POST", "/v1/projects"), ("POST", "/v1/projects/{p}/tables"), ("POST", "/v1/projects/{p}/tables/uploads")),
+    *(("PUT", "/v1/tables/{t}"), ("PATCH", "/v1/tables/{t}"), ("POST", "/v1/tables/{t}/uploads")),
+    *(("POST", "/v1/projects/{p}/tools"), ("POST", "/v1/projects/{p}/mcps"), ("POST", "/v1/projects/{p}/members")),
+    *(("POST", "/v1/receipts"), ("POST", "/v1/anchors"), ("POST", "/hooks/supabase")),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_a_body_that_makes_no_sense_is_refused_and_changes_nothing(platform: Platform, method: str, path: str) -> None:
+    address = path.format(p=platform.project, t=platform.table)
+    for body in NONSENSE:
+        answer = platform.sent(method, address, body, **{"x-sakuin-secret": HOOK_SECRET})
+        assert answer.status_code in TOLD, (body[:40], answer.status_code, answer.text[:200])
+        assert "Traceback" not in answer.text
+    assert platform.document == [LARGE]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        *(
+            {"op": "set"},
+            {"path": "/0"},
+            {"op": [], "path": "/0"},
+            {"op": "set", "path": 1, "value": 1},
+            {},
+            {"op": "test"},
+        ),
+        *(
+            {"op": "set", "path": "0", "value": 1},
+            {"op": "set", "path": "/~2", "value": 1},
+            {"op": "remove", "path": ""},
+        ),
+        *(
+            {"op": "set", "path": "/01", "value": 1},
+            {"op": "remove", "path": "/-"},
+            {"op": "add", "path": "/9", "value": 1},
+        ),
+        *({"op": "set", "path": "/0/x", "value": 1}, {"op": "move", "from": "/0", "path": "/1"}),
+    ],
+    ids=str,
+)
+def test_of_changes_with_a_bad_one_none_is_made(platform: Platform, changed: dict[str, object]) -> None:
+    good = {"op": "set", "path": "/-", "value": 1}
+    answer = platform.sent("PATCH", f"/v1/tables/{platform.table}", json.dumps([good, changed]).encode())
+    assert answer.status_code in (404, 422), answer.text
+    assert platform.document == [LARGE]
+
+
+@pytest.mark.parametrize("pointer", ["0", "/" * 5000, "/~", "/" + "9" * 5000, "/%00", "/\u202e", "/" + "x" * 5000])
+def test_a_pointer_that_leads_nowhere_is_named_in_a_line(platform: Platform, pointer: str) -> None:
+    answer = platform.http.get(f"/v1/tables/{platform.table}/data", params={"pointer": pointer})
+    assert answer.status_code in (404, 422)
+    assert len(answer.text) < 1500
+
+
+@pytest.mark.parametrize("id", ["x", "0", str(uuid4()) + "0", "../tables", "%00", "é" * 300, str(uuid4())])
+def test_an_id_that_is_none_is_not_found(platform: Platform, id: str) -> None:
+    for kind in ("tables", "tools", "mcps"):
+        assert platform.http.get(f"/v1/{kind}/{id}").status_code in (404, 405, 422)
+
+
+@pytest.mark.parametrize("member", ["type", "table", "record", "old_record"])
+@pytest.mark.parametrize("value", [None, 1, "x", [], {}, {"id": "x"}, {"id": None, "project_id": 1}, "\ud800", 10**400])
+def test_a_webhook_of_any_shape_is_refused_or_starts_nothing(platform: Platform, member: str, value: object) -> None:
+    ids = {"id": str(uuid4()), "project_id": str(uuid4()), "table_id": str(uuid4()), "generation": 10**400}
+    payload = {
+        "type": "UPDATE",
+        "table": "context_table",
+        "record": ids,
+        "old_record": {**ids, "version": 1},
+        member: value,
+    }
+    answer = platform.sent("POST", "/hooks/supabase", json.dumps(payload).encode(), **{"x-sakuin-secret": HOOK_SECRET})
+    assert answer.status_code in (202, 422), answer.text
+
+
+@pytest.mark.parametrize("secret", ["", "x", "é", HOOK_SECRET + " x", HOOK_SECRET[:-1]])
+def test_a_webhook_without_the_secret_is_not_read(platform: Platform, secret: str) -> None:
+    sent = secret.encode("latin-1").decode("latin-1")
+    answer = platform.http.post(
+        "/hooks/supabase", content=b"[" * 1000, headers=[(b"x-sakuin-secret", sent.encode("latin-1"))]
+    )
+    assert answer.status_code == 401
+
+
+@pytest.mark.parametrize("body", NONSENSE, ids=lambda body: ascii(body[:20]))
+def test_an_explanation_of_nonsense_is_refused(body: bytes) -> None:
+    async def nowhere(_scope: Any, _receive: Any, _send: Any) -> None:
+        raise AssertionError
+
+    def nothing(*_asked: Any, **_how: Any) -> Any:
+        raise AssertionError
+
+    app = TestClient(ExplainApp(nothing, nothing, ring, nowhere), headers=AUTHORIZATION, raise_server_exceptions=False)
+    assert app.post("/v1/explain", content=body).status_code in (413, 422)

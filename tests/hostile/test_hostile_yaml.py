@@ -1,0 +1,83 @@
+"""`learns.yml` and `synonyms.yml` from an author who means harm, or from a tool that is broken."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sakuin.domain.language.site_synonyms import parse_synonyms
+from sakuin.domain.learns_file import parse_learns
+from sakuin.errors import Invalid
+
+from tests.builders import a_page
+from tests.hostile.growth import grows_with_its_input
+from tests.in_memory.world import World
+
+READERS: tuple[Callable[[bytes], Any], ...] = (parse_learns, parse_synonyms)
+GOOD = "a: {rule-a: [公式に代入する方法, 係数の計算, 判別式の計算]}"
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        *(b"a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]", b"x: &x {}\nm: {<<: *x}", b"[" * 100_000, b"- " * 50_000),
+        *(b"{a: " * 20_000, b"\xff\xfe", "a: b".encode("utf-16"), b"a: \x01", b"a: {}\n---\nb: {}", b"*", b"&", b"'"),
+        *(b"%YAML 9.9\n---\na: b", b"x" * 5_000_000, b'"\\ud800"'),
+    ],
+)
+def test_a_bomb_is_refused_in_a_sentence(read: Callable[[bytes], Any], bomb: bytes) -> None:
+    with pytest.raises(Invalid, match=r"(?:learns|synonyms)\.yml") as refusal:
+        read(bomb)
+    assert len(str(refusal.value)) < 400
+
+
+@pytest.mark.parametrize("tag", ["!!python/object/apply:os.system [id]", "!!python/name:os.system x", "!!binary eA=="])
+def test_a_tag_makes_nothing_but_a_problem(tag: str) -> None:
+    read = parse_learns(f"m: {{rule-a: [{tag}]}}".encode())
+    assert (read.lists, len(read.problems)) == ({"m": {}}, 1)
+
+
+@pytest.mark.parametrize(
+    ("item", "why"),
+    [('"\\0 a"', "U+0000"), ("x" * 501, "more than 500 characters"), (".nan", "no text"), ("2026-01-01", "no text")],
+)
+def test_an_item_that_is_no_good_is_left_out_and_its_neighbours_stay(item: str, why: str) -> None:
+    read = parse_learns(f"m: {{rule-a: [前, {item}, 後]}}".encode())
+    assert read.lists == {"m": {"rule-a": ("前", "後")}}
+    assert why in read.problems[0]
+
+
+@pytest.mark.parametrize("key", ['"\\0"', '""', '" "', "[a, b]", f'"{"x" * 1025}"'])
+def test_a_key_that_is_no_good_is_left_out_and_its_neighbours_stay(key: str) -> None:
+    read = parse_learns(f"? {key}\n: {{rule-a: [x]}}\n? m\n: {{rule-a: [前]}}".encode())
+    assert read.lists == {"m": {"rule-a": ("前",)}}
+    assert "1 to 1,024 characters" in read.problems[0]
+
+
+def test_a_phrase_with_nul_is_left_out_and_its_neighbours_stay() -> None:
+    read = parse_synonyms('- [甲乙, 丙丁, "戊\\0己"]'.encode())
+    assert (read.groups, len(read.problems)) == ((("甲乙", "丙丁"),), 1)
+
+
+def test_a_list_of_thousands_of_items_is_cut_and_thousands_of_problems_are_counted() -> None:
+    read = parse_learns(b"m: {rule-a: [" + b"x," * 10_000 + b"x]}")
+    assert len(read.lists["m"]["rule-a"]) == 50
+    read = parse_learns("\n".join(f"m{number}: x" for number in range(5000)).encode())
+    assert (len(read.problems), read.problems[-1]) == (101, "and 4,900 more")
+
+
+@pytest.mark.parametrize("piece", ["\u0323\u0301", "(a)", "a ", "\\n", "😀"])
+def test_a_long_item_costs_what_its_length_costs(piece: str) -> None:
+    assert grows_with_its_input(
+        parse_learns, lambda times: f'm: {{rule-a: ["a{piece * times}"]}}'.encode(), size=20_000
+    )
+
+
+@pytest.mark.parametrize("broken", [b"[" * 1000, b'a: {rule-a: ["\\0"]}', b"a: &x [*x]"])
+def test_a_file_that_cannot_be_read_costs_no_page_its_answer(broken: bytes) -> None:
+    world = World()
+    world.put("a.html", a_page({"rule-a": "題: 文"}))
+    world.put("learns.yml", GOOD.encode())
+    world.put("learns.yml", broken)
+    world.put("b.html", a_page({"rule-b": "題: 文"}))
+    assert len(world.index.chunks_of("a")) == len(world.index.chunks_of("b")) == 1

@@ -1,0 +1,34 @@
+"""`docs/hostile-input.md` says the numbers that the code has."""
+
+from pathlib import Path
+
+import pytest
+from sakuin.domain import learns_file, table_document, table_walk
+from sakuin.domain.language import indexing
+from sakuin.domain.reading import page_reader, parsing, places
+from sakuin.entrypoints import mcp_arguments, mcp_messages
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "hostile-input.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("number", "of"),
+    [
+        (parsing.MOST_ELEMENTS, "elements"),
+        (page_reader.MOST_CHARACTERS, "characters in its explanations"),
+        (page_reader.LONGEST_LABEL, "characters"),
+        (page_reader.MOST_PREREQUISITES, "prerequisites"),
+        (places.LONGEST_ANCHOR, "characters"),
+        (indexing.LONGEST_BODY, "characters"),
+        (learns_file.LONGEST_ITEM, "characters"),
+        (learns_file.MOST_ITEMS, "items of one anchor"),
+        (learns_file.LONGEST_NAME, "characters"),
+        (table_document.MAX_DEPTH, "levels"),
+        (table_document.MOST_OPERATIONS, "operations"),
+        (table_walk.LONGEST_POINTER, "characters"),
+        (mcp_arguments.MAX_QUERY, "characters"),
+        (mcp_messages.LONGEST_BATCH, "messages"),
+    ],
+)
+def test_a_limit_is_told_as_it_is(number: int, of: str) -> None:
+    assert f"{number:,} {of}" in PAGE

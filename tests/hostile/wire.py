@@ -1,0 +1,92 @@
+"""Both MCP endpoints as API Gateway reaches them, over a library of one page and a Search Tool that finds nothing."""
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sakuin.domain.bound_tools import BoundTool, Endpoint
+from sakuin.domain.keys import hash_of_key
+from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
+from sakuin.entrypoints.lambda_http import Handler, held_open
+from sakuin.entrypoints.mcp_http import McpApp, knowledge_server, search_tools_server
+from sakuin.entrypoints.mcp_search_tools import SearchTools
+from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.services.search_table import TableAnswer
+
+from tests.entrypoints.events import KEY, PEPPER, Context, event, ring
+
+STATELESS = "2026-07-28"
+ERAS = ("2025-03-26", "2025-06-18", "2025-11-25", STATELESS)
+PATHS = ("/mcp", "/mcp/e")
+TOOL_OF = {"/mcp": "search_knowledge", "/mcp/e": "search"}
+# What a caller may be told; anything from 500 on would be our failure, not his.
+TOLD = {200, 202, 400, 401, 403, 404, 405, 406, 411, 413, 415, 422}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An HTTP answer as the function gives it."""
+
+    status: int
+    body: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def nothing_found(_mcp_id: str, _tool: BoundTool, query: str, **_how: Any) -> TableAnswer:
+    """A search that finds nothing."""
+    return TableAnswer(query, {"state": "ready", "indexed_at": None}, ())
+
+
+def handler_of(tools: KnowledgeTools) -> Handler:
+    """The function `mcp`, with one endpoint of Search Tools, `e`, that the same key opens."""
+    bound = BoundTool("t", "p", "table", "", "search", "d", SEARCH_INPUT_SCHEMA, {})
+    endpoint = Endpoint("e", "p", (hash_of_key(KEY, PEPPER),), (bound,))
+    search_tools = search_tools_server(SearchTools(nothing_found), "1")
+    app = McpApp(
+        knowledge_server(tools, "1"),
+        ring,
+        tools_server=search_tools,
+        endpoint=lambda mcp_id: endpoint if mcp_id == "e" else None,
+    )
+    return held_open(app, app.run)
+
+
+def asked(
+    handler: Handler, body: str | bytes, headers: Mapping[str, str | None] | None = None, *, path: str = "/mcp"
+) -> Answer:
+    """One POST; bytes come in base64, as API Gateway sends what is no text; a header that is None is left out."""
+    recorded = event("mcp.search")
+    kept = ("accept", "authorization", "content-type", "host", "x-forwarded-proto")
+    sent = {**{name: recorded["headers"][name] for name in kept}, **(headers or {})}
+    recorded["headers"] = {name: value for name, value in sent.items() if value is not None}
+    recorded["rawPath"] = recorded["requestContext"]["http"]["path"] = path
+    recorded["isBase64Encoded"] = isinstance(body, bytes)
+    recorded["body"] = base64.b64encode(body).decode() if isinstance(body, bytes) else body
+    answer = handler(recorded, Context())
+    return Answer(answer["statusCode"], answer.get("body") or "")
+
+
+def message(method: object, params: object, era: str, *, id: object = 7) -> str:
+    """A request of an era, with its envelope if it needs one."""
+    if era == STATELESS and isinstance(params, dict):
+        envelope = {"protocolVersion": STATELESS, "clientCapabilities": {}}
+        params = {**params, "_meta": {f"io.modelcontextprotocol/{name}": value for name, value in envelope.items()}}
+    return json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+
+
+def routed(method: str, era: str, name: str | None = None) -> dict[str, str | None]:
+    """The headers that go with a request of an era."""
+    if era != STATELESS:
+        return {"mcp-protocol-version": era}
+    return {"mcp-protocol-version": era, "mcp-method": method, "mcp-name": name}
+
+
+def is_told(answer: Answer) -> bool:
+    """Whether an answer is a caller's to understand: no failure of ours, nothing of our insides, not long."""
+    inside = ("Traceback", 'File "/', "site-packages", "0x7")
+    return answer.status in TOLD and not any(word in answer.body for word in inside)

@@ -1,0 +1,36 @@
+"""Killed for real: every part of the running stack, with -9, in the middle of work."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.kills import PROGRAMS, WORKERS, answers_again, kill, under_way
+from benchmarks.stack import Stack
+from benchmarks.traffic import Traffic
+from tests.integration.conftest import started
+
+pytestmark = pytest.mark.integration
+
+# A lease of 45 s, and a schedule of a minute that sees it, twice.
+REST_SECONDS = 400
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The data folder of a running stack that nothing else is tested on."""
+    folder = tmp_path_factory.mktemp("killed")
+    with started(folder, "--no-samples"):
+        yield folder / "data"
+
+
+def test_nothing_is_lost_and_nothing_is_stuck_when_every_part_is_killed_in_mid_work(data: Path) -> None:
+    traffic = Traffic(Stack(data), "killed")
+    traffic.make_table()
+    for part in (*WORKERS, *PROGRAMS):
+        under_way(traffic, uploads=4)
+        kill(data, part)
+        answers_again(traffic)
+    different: list[str] = []
+    assert traffic.rested(REST_SECONDS, different.append) is not None, different
+    assert [queue for queue in traffic.waiting() if "DeadLetters" in queue] == []

@@ -1,0 +1,85 @@
+"""The deployed index is held against its sources: what was changed behind its back is found, and put right."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from turbopuffer import Turbopuffer
+
+from tests.integration.conftest import Deployed, eventually
+from tests.integration.pages import page, rule
+from tests.integration.test_search_tools import OTHER, asked, texts, told, written
+
+pytestmark = pytest.mark.integration
+
+KEY = "照合/戻る_教材.html"
+
+
+def maintained(deployed: Deployed, **event: bool) -> dict[str, Any]:
+    """One call of `maintain`, as the schedule makes it."""
+    answer = deployed.client("lambda").invoke(
+        FunctionName=deployed.outputs["MaintainFunction"], Payload=json.dumps(event).encode()
+    )
+    assert "FunctionError" not in answer, answer["Payload"].read()
+    done: dict[str, Any] = json.loads(answer["Payload"].read())
+    return done
+
+
+def test_a_store_that_was_emptied_is_full_again_after_one_call(deployed: Deployed, tmp_path: Path) -> None:
+    table = told(deployed, "table", "put", written(tmp_path, {"a": OTHER}))["table_id"]
+    tool = told(deployed, "tool", "create", "--table", table, "--json-path", "", "--name", "kept", "--wait")["tool_id"]
+    endpoint = told(deployed, "mcp", "create", "--name", "kept", "--tool", tool)
+    hit = asked(deployed, endpoint, "kept", "一次関数の傾き")["structuredContent"]["results"][0]
+    store = Turbopuffer(base_url=deployed.environment["SAKUIN_TURBOPUFFER_BASE_URL"], api_key="local")
+    store.namespace(hit["chunk"]["turbopuffer_namespace"]).delete_all()
+    assert texts(asked(deployed, endpoint, "kept", "一次関数の傾き")) == []
+    maintained(deployed)
+    eventually(lambda: texts(asked(deployed, endpoint, "kept", "一次関数の傾き")))
+    assert told(deployed, "reconcile", "--tables", "--dry-run")["findings"] == []
+
+
+def test_a_page_whose_delete_marker_was_removed_is_back_after_the_command(deployed: Deployed) -> None:
+    body = page("照合", rule("rule-back", "戻る規則", "この規則は消えてまた現れる。"))
+    assert deployed.put(KEY, body) == "applied"
+    marker = deployed.client("s3").delete_object(Bucket=deployed.bucket, Key=KEY)["VersionId"]
+    assert deployed.outcome(KEY, marker) == "applied"
+    with nobody_told(deployed) as bucket:
+        bucket.delete_object(Bucket=deployed.bucket, Key=KEY, VersionId=marker)
+    found = [one for one in findings(deployed, "--dry-run") if one["where"] == KEY]
+    assert [one["rule"] for one in found] == ["missing"]
+    assert [one for one in findings(deployed) if one["where"] == KEY] == found
+    eventually(lambda: _answers(deployed, "照合/戻る_教材#rule-back"))
+    assert [one for one in findings(deployed, "--dry-run") if one["where"] == KEY] == []
+
+
+def test_a_night_walks_the_whole_deployment(deployed: Deployed) -> None:
+    done = maintained(deployed, reconcile=True)
+    assert done["goes_on"] is False, "what the samples need is less than a night"
+
+
+@contextmanager
+def nobody_told(deployed: Deployed) -> Iterator[Any]:
+    """S3 sends no event when a delete marker is removed; the emulator does."""
+    bucket = deployed.client("s3")
+    told = bucket.get_bucket_notification_configuration(Bucket=deployed.bucket)
+    told.pop("ResponseMetadata")
+    bucket.put_bucket_notification_configuration(Bucket=deployed.bucket, NotificationConfiguration={})
+    try:
+        yield bucket
+    finally:
+        bucket.put_bucket_notification_configuration(Bucket=deployed.bucket, NotificationConfiguration=told)
+
+
+def findings(deployed: Deployed, *options: str) -> list[dict[str, Any]]:
+    code, output = deployed.sakuin("reconcile", "--materials", *options, "--json")
+    found: list[dict[str, Any]] = json.loads(output)["findings"]
+    assert code == (1 if found else 0), output
+    return found
+
+
+def _answers(deployed: Deployed, chunk: str) -> bool:
+    code, _ = deployed.sakuin("chunk", chunk, "--json")
+    return code == 0

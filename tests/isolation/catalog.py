@@ -1,0 +1,47 @@
+"""The database's own lists of its tables and functions, and something to give each function."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from tests.isolation.house import House
+
+# Who may call a function whose name begins so, besides the functions of the deployment.
+MEMBERS_OWN = "member_"
+SCHEMA = "'public'::regnamespace"
+_VALUES = {"uuid": str(uuid4()), "uuid[]": [], "text": "x", "text[]": ["x"], "jsonb": {}, "bigint": 1, "integer": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A SQL function, and its arguments with their types."""
+
+    name: str
+    arguments: dict[str, str]
+
+    def given(self, ids: dict[str, str], **named: Any) -> dict[str, Any]:
+        """Something for each argument: the ids where the names ask for them."""
+        known = {f"p_{name.removesuffix('_id')}": value for name, value in ids.items()}
+        known |= {"p_status": "enabled", "p_json_path": "", "p_data": "{}", "p_tools": [], **named}
+        return {name: known.get(name, _VALUES.get(kind)) for name, kind in self.arguments.items()}
+
+
+def functions(house: House) -> list[Function]:
+    """All of them."""
+    query = (
+        "select p.proname, coalesce(p.proargnames[1:p.pronargs], '{}'), "
+        "array(select t::regtype::text from unnest(p.proargtypes) t) "
+        "from pg_proc p where p.pronamespace = SCHEMA order by 1, 2"
+    )
+    found = house.sql.execute(query.replace("SCHEMA", SCHEMA).encode()).fetchall()
+    return [Function(name, dict(zip(names, types, strict=False))) for name, names, types in found]
+
+
+def tables(house: House, *, readable_by: str | None = None) -> list[str]:
+    """Tables and views, all of them or those that a role may read."""
+    query = (
+        "select relname from pg_class where relnamespace = SCHEMA and relkind in ('r', 'p', 'v', 'm', 'f') "
+        "and (%(role)s::text is null or has_table_privilege(%(role)s, oid, 'select')) order by 1"
+    )
+    found = house.sql.execute(query.replace("SCHEMA", SCHEMA).encode(), {"role": readable_by})
+    return [name for (name,) in found]

@@ -1,0 +1,97 @@
+"""Two tenants in one house."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import uuid4
+
+import pytest
+from sakuin_local.database import Database
+
+from tests.isolation.house import House, house_of
+from tests.tables.conftest import long, stand_in
+
+__all__ = ["stand_in"]
+COVERED = pytest.StashKey[Counter[str]]()
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """A person with one project: its ids by the names that routes and functions have for them, and its secrets."""
+
+    user: str
+    token: str
+    ids: dict[str, str]
+    key: str
+    tool: str
+    words: str
+
+
+def moved_in(house: House, words: str) -> Tenant:
+    """A tenant with a Table about `words` that can be searched."""
+    user = str(uuid4())
+    token = house.token(user)
+
+    def made(path: str, body: object) -> dict[str, str]:
+        answer = house.ask("POST", path, body, bearer=token)
+        assert answer.status == 201, answer.body
+        created: dict[str, str] = answer.json
+        return created
+
+    project = made("/v1/projects", {"name": f"project of {words}"})["id"]
+    document = {
+        "public": {"a": long(words), "~1": {"..": long(f"点々{words}")}},
+        "publicsecret": {"b": long(f"秘密{words}")},
+        "secret": long(f"内緒{words}"),
+        "": {"public": long(f"空{words}")},
+    }
+    table = made(f"/v1/projects/{project}/tables", {"name": f"table of {words}", "data": document})["id"]
+    asked = {"table_id": table, "json_path": "/public", "type": "search", "name": f"search_{user[:8]}"}
+    tool = made(f"/v1/projects/{project}/tools", asked)["id"]
+    # Bound to no endpoint: the rest of the Table is in the index, too.
+    made(f"/v1/projects/{project}/tools", {**asked, "json_path": "", "name": "everything"})
+    bound = house.ask("POST", f"/v1/projects/{project}/mcps", {"name": words, "tool_ids": [tool]}, bearer=token).json
+    house.indexed(project, table)
+    ids = {"project_id": project, "table_id": table, "tool_id": tool, "mcp_id": bound["mcp"]["id"]}
+    return Tenant(user, token, ids, bound["key"], asked["name"], words)
+
+
+@pytest.fixture(scope="module")
+def house(database: Database, stand_in: str, request: pytest.FixtureRequest) -> Iterator[House]:
+    with house_of(database, stand_in) as open_house:
+        yield open_house
+        request.config.stash.setdefault(COVERED, Counter()).update(requests=len(open_house.answers))
+        request.config.stash[COVERED] |= covered(open_house)
+
+
+def covered(house: House) -> Counter[str]:
+    """How much there is to be tried, from the product's own lists."""
+    paths = house.ask("GET", "/openapi.json").json["paths"]
+    tools = house.rpc(None, "tools/list", house.knowledge_key).json["result"]["tools"]
+    catalog = {
+        "SQL functions": "select count(*) from pg_proc where pronamespace = 'public'::regnamespace",
+        "SQL tables and views": "select count(*) from pg_class where relnamespace = 'public'::regnamespace"
+        " and relkind in ('r', 'p', 'v', 'm', 'f')",
+    }
+    counts = {what: house.sql.execute(query).fetchall()[0][0] for what, query in catalog.items()}
+    # `/v1/explain` is answered by the other function.
+    return Counter({"routes": sum(map(len, paths.values())) + 1, "tools of knowledge": len(tools), **counts})
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Says what two tenants were tried on."""
+    if counts := config.stash.get(COVERED, None):
+        said = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+        terminalreporter.write_line(f"isolation: 2 tenants, {said}")
+
+
+@pytest.fixture(scope="module")
+def owner(house: House) -> Tenant:
+    """Whose things they are."""
+    return moved_in(house, "二次方程式の解の公式")
+
+
+@pytest.fixture(scope="module")
+def other(house: House) -> Tenant:
+    """Who wants them."""
+    return moved_in(house, "三平方の定理")

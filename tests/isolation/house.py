@@ -1,0 +1,171 @@
+"""The deployed functions in this process: the handlers of `bootstrap`, real stores behind them, AWS in memory."""
+
+import io
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import boto3
+import psycopg
+import pytest
+from aws_lambda_powertools.utilities import parameters
+from moto import mock_aws
+from sakuin.bootstrap.answering import mcp_endpoint
+from sakuin.bootstrap.rest import rest_endpoint
+from sakuin.domain.keys import hash_of_key, new_key
+from sakuin_local.database import Database
+from sakuin_local.tokens import Keys
+
+from tests.contracts.openai_server import openai_server
+from tests.entrypoints.events import Context
+from tests.in_memory.embedder import DIMENSIONS, MODEL
+from tests.isolation.gateway import PUBLISHABLE, SECRET, Gateway, gateway
+from tests.tables.conftest import TableWorld, world_of
+
+Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
+NAME = "sakuin/isolation"
+PEPPER = "pepper-of-this-test"
+HOOK_SECRET = "hook-secret-of-this-test"
+PREVIOUS_JWT_SECRET = "what tokens were signed with before, at least thirty-two bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as it travels, and how often the database was asked for it."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+    round_trips: int
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class House:
+    """One deployment."""
+
+    database: Database
+    gateway: Gateway
+    sql: psycopg.Connection
+    api: Handler
+    mcp: Handler
+    workers: TableWorld
+    log: io.StringIO
+    knowledge_key: str
+    admin_key: str
+    answers: list[Answer] = field(default_factory=list)
+
+    def token(self, user: str, **claims: Any) -> str:
+        """An access token as Supabase Auth signs it."""
+        told = {"sub": user, "aud": "authenticated", "exp": int(time.time()) + 600, **claims}
+        return Keys(self.database.jwt_secret).of_role(**{"role": "authenticated", **told})
+
+    def ask(self, method: str, path: str, body: object = None, *, bearer: str | None = None, **headers: str) -> Answer:
+        """One request to the function that API Gateway would give it to."""
+        handler = self.mcp if path.startswith(("/mcp", "/v1/explain")) else self.api
+        self.gateway.asked()
+        told = handler(_event(method, path, body, bearer, headers), Context())
+        answer = Answer(told["statusCode"], told.get("headers", {}), told.get("body", ""), len(self.gateway.passed))
+        self.answers.append(answer)
+        return answer
+
+    def rpc(self, mcp_id: str | None, method: str, bearer: str | None, **params: Any) -> Answer:
+        """One message to an MCP endpoint; None is the endpoint of knowledge."""
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        accepts = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}
+        return self.ask("POST", f"/mcp/{mcp_id}" if mcp_id else "/mcp", message, bearer=bearer, **accepts)
+
+    def indexed(self, project: str, table: str) -> None:
+        """Has the workers do what a change of a Table asks for, to the end."""
+        self.workers.queues.index(project, table)
+        self.workers.settle()
+
+    def rows(self) -> dict[str, str]:
+        """A digest of each table of the database, but of those that count requests."""
+        tables = [
+            name
+            for (name,) in self.sql.execute("select tablename from pg_tables where schemaname = 'public' order by 1")
+            if name not in ("key_use", "allowance")
+        ]
+        digest = "select md5(coalesce(string_agg(t::text, '' order by t::text), '')) from public.{} t"
+        return {name: str(self.sql.execute(digest.format(name).encode()).fetchone()) for name in tables}
+
+
+@contextmanager
+def house_of(database: Database, store: str) -> Iterator[House]:
+    """The house over a database and the search engine's stand-in."""
+    knowledge, admin = new_key(), new_key()
+    with (
+        mock_aws(),
+        gateway(database) as supabase,
+        openai_server() as openai,
+        psycopg.connect(database.dsn, autocommit=True) as sql,
+        pytest.MonkeyPatch.context() as patched,
+    ):
+        secret = {
+            "supabase_service_key": SECRET,
+            "supabase_publishable_key": PUBLISHABLE,
+            "supabase_jwt_secret": database.jwt_secret,
+            "previous_jwt_secrets": [PREVIOUS_JWT_SECRET],
+            "openai_api_key": "openai-key-of-this-test",
+            "turbopuffer_api_key": "turbopuffer-key-of-this-test",
+            "key_pepper": PEPPER,
+            "hook_secret": HOOK_SECRET,
+            "knowledge_key_hashes": [hash_of_key(knowledge, PEPPER)],
+            "admin_key_hashes": [hash_of_key(admin, PEPPER)],
+        }
+        environ = {
+            "AWS_DEFAULT_REGION": "us-east-1",
+            # Powertools keeps a logger, and where it writes to, by this name.
+            "POWERTOOLS_SERVICE_NAME": f"isolation-{uuid4()}",
+            "POWERTOOLS_TRACE_DISABLED": "true",
+            "SECRET_NAME": NAME,
+            "SUPABASE_URL": supabase.url,
+            "OPENAI_BASE_URL": openai.url,
+            "TURBOPUFFER_BASE_URL": store,
+            "EMBEDDING_MODEL": MODEL.name,
+            "EMBEDDING_DIMENSIONS": str(DIMENSIONS),
+            "MATERIALS_BUCKET": "materials",
+            "TABLES_BUCKET": "tables",
+            "EVENT_BUS_NAME": "bus",
+            **{name: _queue_url(name) for name in ("MATERIAL_QUEUE_URL", "TOOL_QUEUE_URL", "EMBED_QUEUE_URL")},
+        }
+        for name, value in environ.items():
+            patched.setenv(name, value)
+        boto3.client("secretsmanager", "us-east-1").create_secret(Name=NAME, SecretString=json.dumps(secret))
+        boto3.client("events", "us-east-1").create_event_bus(Name="bus")
+        for bucket in ("materials", "tables"):
+            boto3.client("s3", "us-east-1").create_bucket(Bucket=bucket)
+        with redirect_stdout(io.StringIO()) as log:
+            api, mcp = rest_endpoint(environ), mcp_endpoint(environ)
+            yield House(database, supabase, sql, api, mcp, world_of(database, store), log, knowledge, admin)
+        parameters.clear_caches()
+
+
+def _queue_url(name: str) -> str:
+    return str(boto3.client("sqs", "us-east-1").create_queue(QueueName=name)["QueueUrl"])
+
+
+def _event(method: str, path: str, body: object, bearer: str | None, headers: dict[str, str]) -> dict[str, Any]:
+    sent = {"content-type": "application/json", "host": "sakuin.test", **headers}
+    if bearer is not None:
+        sent["authorization"] = f"Bearer {bearer}"
+    where, _, query = path.partition("?")
+    http = {"method": method, "path": where, "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1", "userAgent": "test"}
+    return {
+        "version": "2.0",
+        "routeKey": "$default",
+        "rawPath": where,
+        "rawQueryString": query,
+        "headers": sent,
+        "requestContext": {"http": http, "requestId": str(uuid4()), "stage": "$default"},
+        "body": None if body is None else json.dumps(body),
+        "isBase64Encoded": False,
+    }

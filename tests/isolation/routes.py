@@ -1,0 +1,61 @@
+"""Which routes a member may call, and with what; every other one is for admins alone."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+# Open to everybody, for a reason of its own: the first answers monitors, the other asks for a secret of the webhook.
+OPEN = {"GET /healthz", "POST /hooks/supabase"}
+Ids = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A route of members. `body` makes what is sent from the ids that the caller names."""
+
+    name: str
+    body: Callable[[Ids], Any] = lambda _ids: None
+
+    @property
+    def method(self) -> str:
+        return self.name.partition(" ")[0]
+
+    def path(self, ids: Ids) -> str:
+        return self.name.partition(" ")[2].format_map(ids)
+
+
+def _tool(ids: Ids) -> dict[str, str]:
+    return {"table_id": ids["table_id"], "json_path": "", "type": "search", "name": f"t_{uuid4().hex[:8]}"}
+
+
+# In an order in which an owner can call them all, one after the other.
+MEMBERS = [
+    Route("POST /v1/projects", lambda _ids: {"name": "new"}),
+    Route("GET /v1/projects"),
+    Route("POST /v1/projects/{project_id}/members", lambda _ids: {"user_id": str(uuid4())}),
+    Route("POST /v1/projects/{project_id}/tables", lambda _ids: {"name": "new", "data": {}}),
+    Route("POST /v1/projects/{project_id}/tables/uploads", lambda _ids: {"name": "new", "size": 10}),
+    Route("GET /v1/projects/{project_id}/tables"),
+    Route("GET /v1/tables/{table_id}"),
+    Route("GET /v1/tables/{table_id}/data"),
+    Route("PUT /v1/tables/{table_id}", lambda _ids: {"data": {"public": {"a": "changed"}}}),
+    Route("PATCH /v1/tables/{table_id}", lambda _ids: {"name": "renamed"}),
+    Route("POST /v1/tables/{table_id}/uploads", lambda _ids: {"size": 10}),
+    Route("POST /v1/projects/{project_id}/tools", _tool),
+    Route("GET /v1/projects/{project_id}/tools"),
+    Route("GET /v1/tools/{tool_id}"),
+    Route("PATCH /v1/tools/{tool_id}", lambda _ids: {"description": "changed"}),
+    Route("POST /v1/tools/{tool_id}/reindex"),
+    Route("POST /v1/projects/{project_id}/mcps", lambda ids: {"name": "new", "tool_ids": [ids["tool_id"]]}),
+    Route("GET /v1/projects/{project_id}/mcps"),
+    Route("GET /v1/mcps/{mcp_id}"),
+    Route("PATCH /v1/mcps/{mcp_id}", lambda _ids: {"name": "renamed"}),
+    Route("POST /v1/mcps/{mcp_id}/rotate"),
+    Route("DELETE /v1/mcps/{mcp_id}/tools/{tool_id}"),
+    Route("PUT /v1/mcps/{mcp_id}/tools/{tool_id}"),
+    Route("DELETE /v1/mcps/{mcp_id}"),
+    Route("DELETE /v1/tools/{tool_id}"),
+    Route("DELETE /v1/tables/{table_id}"),
+    Route("DELETE /v1/projects/{project_id}"),
+]

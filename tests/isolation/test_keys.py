@@ -1,0 +1,66 @@
+"""The keys of a Supabase project, of either kind, and whom a request is for."""
+
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import pytest
+from sakuin.adapters.supabase_client import call, connected, credentials
+from sakuin.adapters.supabase_members import acting_with, call_as_member
+from sakuin.adapters.supabase_projects import SupabaseProjects
+from sakuin.domain.project_records import User
+from sakuin.errors import Misconfigured, Unauthorized, Unavailable
+
+from tests.isolation.gateway import PUBLISHABLE, SECRET
+from tests.isolation.house import House
+
+
+def test_a_key_that_is_no_token_is_sent_as_a_key_alone() -> None:
+    assert credentials(SECRET) == {"apikey": SECRET}
+    assert credentials("a.b.c") == {"apikey": "a.b.c", "Authorization": "Bearer a.b.c"}
+    assert credentials(PUBLISHABLE, "d.e.f") == {"apikey": PUBLISHABLE, "Authorization": "Bearer d.e.f"}
+
+
+def test_either_kind_of_service_key_reads_every_project(house: House) -> None:
+    user = str(uuid4())
+    house.ask("POST", "/v1/projects", {"name": "p"}, bearer=house.token(user))
+    known = {
+        project.id
+        for url, key in ((house.gateway.url, SECRET), (house.database.rest_url, house.database.service_key))
+        for project in SupabaseProjects(connected(url, key)).projects(None)
+    }
+    assert known == {str(id) for (id,) in house.sql.execute("select id from project")}
+
+
+def test_postgrest_takes_no_such_key_for_a_token(house: House) -> None:
+    client = connected(house.database.rest_url, house.database.anon_key)
+    acting = acting_with(client, lambda: PUBLISHABLE)
+    with pytest.raises(Unauthorized):
+        call_as_member(acting(SECRET), "list_projects", {})
+
+
+def test_without_a_publishable_key_no_token_is_acted_for(house: House) -> None:
+    acting = acting_with(connected(house.gateway.url, SECRET), lambda: "")
+    with pytest.raises(Misconfigured, match="supabase_publishable_key"):
+        SupabaseProjects(connected(house.gateway.url, SECRET), acting).projects(User(str(uuid4()), "a.b.c"))
+
+
+def test_a_publishable_key_alone_opens_nothing(house: House) -> None:
+    with pytest.raises(Unavailable, match="42501"):
+        call(connected(house.gateway.url, PUBLISHABLE), "member_list_projects", {})
+
+
+def test_people_who_ask_at_once_over_one_session_each_see_their_own(house: House) -> None:
+    service = connected(house.gateway.url, SECRET)
+    acting = acting_with(service, lambda: PUBLISHABLE)
+    records = SupabaseProjects(service, acting)
+    people = [User(user, house.token(user)) for user in (str(uuid4()) for _ in range(4))]
+    own = {user.id: records.create_project(user, user.id).id for user in people}
+    assert all(acting(user.token).session is service.session for user in people)
+
+    def seen(user: User) -> bool:
+        return [project.id for project in records.projects(user)] == [own[user.id]]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(seen, people * 15))
+    assert dict(service.headers)["apikey"] == SECRET
+    assert "authorization" not in service.headers

@@ -1,0 +1,182 @@
+"""Two tenants and every tool that an endpoint lists: a key opens its own endpoint, and that shows its own scope."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from sakuin.adapters.supabase_client import call
+from sakuin.services.search_table import SearchTable
+
+from tests.in_memory.embedder import MemoryEmbedder
+from tests.isolation.conftest import Tenant, moved_in
+from tests.isolation.house import Answer, House
+from tests.tables.conftest import FINGERPRINT
+
+
+def listed(house: House, mcp_id: str | None, key: str) -> set[str]:
+    return {tool["name"] for tool in house.rpc(mcp_id, "tools/list", key).json["result"]["tools"]}
+
+
+def called(house: House, mcp_id: str | None, key: str, tool: str, **arguments: Any) -> Answer:
+    return house.rpc(mcp_id, "tools/call", key, name=tool, arguments=arguments)
+
+
+def pointers(answer: Answer) -> set[str]:
+    return {hit["chunk"]["json_pointer"] for hit in answer.json["result"]["structuredContent"]["results"]}
+
+
+def traces(tenant: Tenant) -> list[str]:
+    return [tenant.words, tenant.tool, *tenant.ids.values()]
+
+
+def test_each_endpoint_opens_with_its_own_key_alone(house: House, owner: Tenant, other: Tenant) -> None:
+    nowhere = str(uuid4())
+    opened, refused = set(), {}
+    for mcp_id in (None, owner.ids["mcp_id"], other.ids["mcp_id"], nowhere):
+        for name, bearer in {
+            "owner": owner.key,
+            "other": other.key,
+            "knowledge": house.knowledge_key,
+            "admin": house.admin_key,
+            "user": owner.token,
+            "nothing": None,
+        }.items():
+            answer = house.rpc(mcp_id, "tools/list", bearer)
+            if answer.status == 200:
+                opened.add((mcp_id, name))
+            else:
+                refused[mcp_id, name] = (answer.status, answer.body, answer.headers, answer.round_trips)
+    assert opened == {(None, "knowledge"), (owner.ids["mcp_id"], "owner"), (other.ids["mcp_id"], "other")}
+    assert {status for status, *_ in refused.values()} == {401}
+    # Whether there is an endpoint cannot be told from how one is refused.
+    for name in ("other", "knowledge", "admin", "user", "nothing"):
+        assert refused[owner.ids["mcp_id"], name] == refused[nowhere, name]
+
+
+def test_each_tool_of_another_is_unknown_by_name(house: House, owner: Tenant, other: Tenant) -> None:
+    keys = {None: house.knowledge_key, owner.ids["mcp_id"]: owner.key, other.ids["mcp_id"]: other.key}
+    names = {mcp_id: listed(house, mcp_id, key) for mcp_id, key in keys.items()}
+    assert names[owner.ids["mcp_id"]] == {owner.tool}
+    assert names[other.ids["mcp_id"]] == {other.tool}
+    every = set().union(*names.values()) | {"everything"}
+    for mcp_id, key in keys.items():
+        unknown = called(house, mcp_id, key, "no_such_tool", query="公式")
+        for name in every - names[mcp_id]:
+            refused = called(house, mcp_id, key, name, query="公式")
+            assert refused.body.replace(name, "no_such_tool") == unknown.body
+            assert (refused.status, refused.round_trips) == (unknown.status, unknown.round_trips)
+
+
+def test_no_tool_of_another_endpoint_says_anything_of_a_tenant(house: House, owner: Tenant, other: Tenant) -> None:
+    chunks = house.sql.execute(
+        "select id::text, turbopuffer_doc_id from chunks where table_id = %s", (owner.ids["table_id"],)
+    ).fetchall()
+    assert len(chunks) > 5
+    guesses = [owner.words, *owner.ids.values(), *(name for chunk in chunks for name in chunk)]
+    for tool in listed(house, None, house.knowledge_key):
+        for guess in guesses[:12]:
+            argument = {"query": guess} if "search" in tool else {"id": guess} if "id" in tool else {"material": guess}
+            answer = called(house, None, house.knowledge_key, tool, **argument)
+            assert not [trace for trace in traces(owner) if trace in answer.body.replace(guess, "")]
+    for guess in guesses:
+        answer = called(house, other.ids["mcp_id"], other.key, other.tool, query=guess, top_k=50)
+        assert answer.json["result"]["structuredContent"]["results"]
+        assert not [trace for trace in traces(owner) if trace in answer.body.replace(guess, "")]
+
+
+@pytest.mark.parametrize("query", ["秘密", "内緒", "空", "点々", "公式"])
+def test_a_tool_shows_its_scope_and_no_neighbour_of_a_like_name(house: House, owner: Tenant, query: str) -> None:
+    answer = called(house, owner.ids["mcp_id"], owner.key, owner.tool, query=query, top_k=50)
+    assert pointers(answer) == {"/public/a", "/public/~01/.."}
+
+
+@pytest.mark.parametrize(
+    ("json_path", "shown"),
+    [
+        ("/public/~01", {"/public/~01/.."}),
+        ("/public/~1", set()),
+        ("/public/..", set()),
+        ("/public/../secret", set()),
+        ("/public/", set()),
+        ("/", {"//public"}),
+        ("/publi", set()),
+        ("/secret", {"/secret"}),
+        ("/PUBLIC", set()),
+    ],
+)
+def test_a_scope_is_a_pointer_and_nothing_like_a_path(
+    house: House, owner: Tenant, json_path: str, shown: set[str]
+) -> None:
+    asked = {"table_id": owner.ids["table_id"], "json_path": json_path, "type": "search", "name": "narrow"}
+    path = f"/v1/projects/{owner.ids['project_id']}"
+    tool = house.ask("POST", f"{path}/tools", asked, bearer=owner.token).json["id"]
+    made = house.ask("POST", f"{path}/mcps", {"name": "narrow", "tool_ids": [tool]}, bearer=owner.token).json
+    house.indexed(owner.ids["project_id"], owner.ids["table_id"])
+    answer = called(house, made["mcp"]["id"], made["key"], "narrow", query="公式", top_k=50)
+    assert pointers(answer) == shown
+
+
+def test_a_guessed_row_of_the_engine_answers_its_own_tool_alone(house: House, owner: Tenant, other: Tenant) -> None:
+    rows = house.sql.execute("select turbopuffer_doc_id, json_pointer, table_id::text from chunks").fetchall()
+    reachable = {
+        owner.ids["mcp_id"]: {
+            name for name, where, table in rows if table == owner.ids["table_id"] and where.startswith("/public/")
+        },
+        other.ids["mcp_id"]: {
+            name for name, where, table in rows if table == other.ids["table_id"] and where.startswith("/public/")
+        },
+    }
+    for endpoint in (owner, other):
+        for tool in (owner, other):
+            found = house.workers.records.current(
+                endpoint.ids["mcp_id"], tool.ids["tool_id"], [name for name, *_ in rows]
+            )
+            assert found.keys() == (reachable[endpoint.ids["mcp_id"]] if endpoint is tool else set())
+            words = {"p_readings": ["コウシキ"], "p_words": {}, "p_fingerprint": FINGERPRINT.id}
+            known = call(
+                house.workers.client,
+                "table_words",
+                {"p_mcp": endpoint.ids["mcp_id"], "p_tool": tool.ids["tool_id"], **words},
+            )
+            assert bool(known["written"]) is (endpoint is tool is owner)
+
+
+Change = Callable[[House, Tenant], Answer]
+
+
+def changes() -> Iterator[tuple[str, Change]]:
+    def asked(method: str, path: str, body: object = None) -> Change:
+        return lambda house, tenant: house.ask(method, path.format_map(tenant.ids), body, bearer=tenant.token)
+
+    yield "the endpoint is disabled", asked("PATCH", "/v1/mcps/{mcp_id}", {"status": "disabled"})
+    yield "the tool is disabled", asked("PATCH", "/v1/tools/{tool_id}", {"enabled": False})
+    yield "the binding is disabled", asked("PUT", "/v1/mcps/{mcp_id}/tools/{tool_id}", {"status": "disabled"})
+    yield "the tool is unbound", asked("DELETE", "/v1/mcps/{mcp_id}/tools/{tool_id}")
+    yield "the tool is deleted", asked("DELETE", "/v1/tools/{tool_id}")
+    yield "the table is deleted", asked("DELETE", "/v1/tables/{table_id}")
+    yield "the endpoint is deleted", asked("DELETE", "/v1/mcps/{mcp_id}")
+    yield "the project is deleted", asked("DELETE", "/v1/projects/{project_id}")
+
+
+@pytest.mark.parametrize("change", [change for _, change in changes()], ids=[name for name, _ in changes()])
+def test_what_may_be_seen_is_asked_again_with_each_call_and_in_its_middle(house: House, change: Change) -> None:
+    tenant = moved_in(house, "相似な図形")
+    mcp_id = tenant.ids["mcp_id"]
+    assert pointers(called(house, mcp_id, tenant.key, tenant.tool, query="図形"))
+    let_in = house.workers.records.endpoint(mcp_id)
+    assert let_in is not None
+    assert change(house, tenant).status in (200, 204)
+    search = SearchTable(house.workers.records, house.workers.store, MemoryEmbedder())
+    assert search(mcp_id, let_in.tools[0], "図形", top_k=50).results == ()
+    answer = called(house, mcp_id, tenant.key, tenant.tool, query="図形")
+    assert answer.status == 401 or "error" in answer.json
+    assert tenant.words not in answer.body
+
+
+def test_a_replaced_key_closes_when_its_time_is_over(house: House) -> None:
+    tenant = moved_in(house, "等差数列")
+    path = f"/v1/mcps/{tenant.ids['mcp_id']}/rotate"
+    new = house.ask("POST", path, {"overlap_seconds": 0}, bearer=tenant.token).json["key"]
+    assert house.rpc(tenant.ids["mcp_id"], "tools/list", tenant.key).status == 401
+    assert listed(house, tenant.ids["mcp_id"], new) == {tenant.tool}

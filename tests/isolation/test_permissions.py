@@ -1,0 +1,92 @@
+"""What each function's role may do in AWS: its own work, on things of this stack that are named."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.test_template import FUNCTIONS, TEMPLATE, resources, triggers
+
+# X-Ray's two actions know no resource (AWS's Service Authorization Reference).
+WITHOUT_RESOURCE = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
+# Whatever a role is for; more is a decision that belongs here.
+SERVICES = {"logs", "s3", "secretsmanager", "sqs", "events", "xray"}
+OURS = re.compile(r"AWS::StackName|SecretName")
+
+
+def rights(role: str) -> Iterator[tuple[str, str]]:
+    """Each action of a role with one resource, as the template writes it."""
+    for policy in resources("AWS::IAM::Role")[role]["Policies"]:
+        for statement in policy["PolicyDocument"]["Statement"]:
+            assert statement["Effect"] == "Allow"
+            for action in _listed(statement["Action"]):
+                for resource in _listed(statement["Resource"]):
+                    yield action, _written(resource)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _written(resource: Any) -> str:
+    if isinstance(resource, str):
+        return resource
+    ((kind, value),) = resource.items()
+    return f"{kind} {value if isinstance(value, str) else value[0]}"
+
+
+def role_of(function: str) -> str:
+    return str(FUNCTIONS[function]["Role"]["GetAtt"]).removesuffix(".Arn")
+
+
+ROLES = sorted(resources("AWS::IAM::Role"))
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_right_names_one_thing_of_this_stack(role: str) -> None:
+    for action, resource in rights(role):
+        assert action.partition(":")[0] in SERVICES, action
+        assert "*" not in action
+        if resource == "*":
+            assert action in WITHOUT_RESOURCE, action
+        elif resource.startswith("GetAtt "):
+            assert resource.removeprefix("GetAtt ").partition(".")[0] in TEMPLATE["Resources"], resource
+        else:
+            assert OURS.search(resource), (action, resource)
+
+
+def test_a_role_is_one_function_s_own() -> None:
+    assert sorted(role_of(function) for function in FUNCTIONS) == ROLES
+
+
+def test_a_queue_is_read_by_its_own_worker_alone() -> None:
+    readers = {(role_of(name), f"GetAtt {event['Queue']['GetAtt']}") for name, event in triggers()}
+    for role in ROLES:
+        for action, resource in rights(role):
+            if action in ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"):
+                assert (role, resource) in readers or "DeadLetters" in resource, (role, action, resource)
+
+
+def test_what_agents_reach_may_read_its_secret_and_write_its_log_and_nothing_else() -> None:
+    actions = {action for action, _ in rights(role_of("SakuinMcp"))}
+    assert actions == {"secretsmanager:GetSecretValue", "logs:CreateLogStream", "logs:PutLogEvents"} | WITHOUT_RESOURCE
+
+
+def test_what_keepers_reach_reads_no_queue_and_writes_no_page() -> None:
+    for action, resource in rights(role_of("SakuinApi")):
+        assert not action.startswith(("sqs:Receive", "sqs:Delete", "sqs:Purge")), (action, resource)
+        assert action not in ("s3:PutObject", "s3:DeleteObject") or "-tables-" in resource, (action, resource)
+
+
+def test_only_what_has_the_outbox_may_put_events() -> None:
+    for name in FUNCTIONS:
+        if any(action == "events:PutEvents" for action, _ in rights(role_of(name))):
+            assert name in ("SakuinApi", "SakuinMaintain")
+
+
+def test_nobody_changes_a_secret() -> None:
+    for role in ROLES:
+        assert {action for action, _ in rights(role) if action.startswith("secretsmanager:")} <= {
+            "secretsmanager:GetSecretValue"
+        }

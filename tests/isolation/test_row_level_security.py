@@ -1,0 +1,121 @@
+"""The policies alone, as members' functions meet them: even one that believes whatever it is told stays inside."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from tests.isolation.catalog import Function, functions, tables
+from tests.isolation.conftest import Tenant
+from tests.isolation.house import House
+
+ROLE = "sakuin_member"
+
+
+@contextmanager
+def as_member(house: House, user: str) -> Iterator[psycopg.Connection]:
+    """The database for a member's functions, with nothing kept."""
+    with psycopg.connect(house.database.dsn) as connection:
+        claims = Jsonb({"role": "authenticated", "sub": user})
+        connection.execute(sql.SQL("set local role {}").format(sql.Identifier(ROLE)))
+        connection.execute("select set_config('request.jwt.claims', %s::text, true)", (claims,))
+        yield connection
+        connection.rollback()
+
+
+def test_a_member_sees_the_rows_of_his_own_projects_alone(house: House, owner: Tenant, other: Tenant) -> None:
+    readable = tables(house, readable_by=ROLE)
+    assert {"project", "project_member", "context_table", "tool", "mcp", "mcp_binding"} <= set(readable)
+    foreign = [owner.user, *owner.ids.values()]
+    for table in readable:
+        rows = sql.SQL("select t::text from public.{} t").format(sql.Identifier(table))
+        everything = str(house.sql.execute(rows).fetchall())
+        with as_member(house, other.user) as connection:
+            seen = str(connection.execute(rows).fetchall())
+        assert not [value for value in foreign if value in seen], table
+        # The use of keys is by their hashes.
+        assert any(value in everything for value in foreign) or table == "key_use", table
+
+
+def test_a_member_sees_when_his_own_keys_were_used_and_no_others(house: House, owner: Tenant, other: Tenant) -> None:
+    for tenant in (owner, other):
+        assert house.rpc(tenant.ids["mcp_id"], "tools/list", tenant.key).status == 200
+    with as_member(house, other.user) as connection:
+        assert connection.execute("select count(*) from key_use").fetchone() == (1,)
+    assert house.sql.execute("select count(*) >= 2 from key_use").fetchone() == (True,)
+
+
+@pytest.mark.parametrize("statement", ["delete from public.{0} where {1}", "update public.{0} set {2} = {2} where {1}"])
+def test_a_member_changes_and_deletes_no_row_of_another(
+    house: House, owner: Tenant, other: Tenant, statement: str
+) -> None:
+    for table in tables(house, readable_by=ROLE):
+        first = house.sql.execute(
+            "select attname from pg_attribute where attrelid = %s::regclass and attnum = 1", (f"public.{table}",)
+        ).fetchall()[0][0]
+        column = sql.Identifier(first)
+        theirs = sql.SQL("{}::text = any (%s)").format(column)
+        written = sql.SQL(statement).format(sql.Identifier(table), theirs, column)
+        with as_member(house, other.user) as connection:
+            try:
+                assert connection.execute(written, (list(owner.ids.values()),)).rowcount == 0, table
+            except psycopg.errors.InsufficientPrivilege:
+                continue
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "insert into project (name) values ('x')",
+        "insert into project_member (project_id, user_id) values (%(project_id)s, %(user)s)",
+        "insert into context_table (project_id, name, version) values (%(project_id)s, 'x', 0)",
+        "insert into tool (project_id, table_id, json_path, type, name, description, input_schema)"
+        " values (%(project_id)s, %(table_id)s, '', 'search', 'x', 'x', '{}')",
+        "insert into tool (project_id, table_id, json_path, type, name, description, input_schema)"
+        " values (%(own_project_id)s, %(table_id)s, '', 'search', 'x', 'x', '{}')",
+        "insert into mcp (project_id, name, api_key_hash) values (%(project_id)s, 'x', 'x')",
+        "insert into mcp_binding (mcp_id, tool_id) values (%(own_mcp_id)s, %(tool_id)s)",
+        "insert into mcp_binding (mcp_id, tool_id) values (%(mcp_id)s, %(own_tool_id)s)",
+        "insert into outbox (event, project_id, table_id) values ('TableDeleted', %(project_id)s, %(table_id)s)",
+        "update context_table set project_id = %(project_id)s where id = %(own_table_id)s",
+        "update tool set table_id = %(table_id)s where id = %(own_tool_id)s",
+        "update mcp set project_id = %(project_id)s where id = %(own_mcp_id)s",
+        "update mcp_binding set mcp_id = %(mcp_id)s where mcp_id = %(own_mcp_id)s",
+    ],
+)
+def test_a_member_brings_no_row_into_another_s_project(
+    house: House, owner: Tenant, other: Tenant, statement: str
+) -> None:
+    values = {**owner.ids, **{f"own_{name}": value for name, value in other.ids.items()}, "user": other.user}
+    with as_member(house, other.user) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute(statement.encode(), values)
+
+
+def test_a_function_that_believes_its_caller_is_admin_or_owner_stays_inside(
+    house: House, owner: Tenant, other: Tenant
+) -> None:
+    believing = [each for each in functions(house) if "p_user" in each.arguments and each.name != "is_member"]
+    assert len(believing) > 20
+    for function in believing:
+        for user in (None, owner.user):
+            given = function.given(owner.ids, p_user=user, p_tools=[owner.ids["tool_id"]])
+            with as_member(house, other.user) as connection:
+                try:
+                    answer = str(connection.execute(_called(function, given)).fetchall())
+                except (psycopg.errors.NoDataFound, psycopg.errors.InsufficientPrivilege):
+                    continue
+            assert not [value for value in owner.ids.values() if value in answer], (function.name, answer)
+
+
+def _called(function: Function, given: dict[str, Any]) -> sql.Composed:
+    passed = [
+        sql.SQL("{} => {}::" + kind).format(
+            sql.Identifier(name), sql.Literal(Jsonb(given[name]) if kind == "jsonb" else given[name])
+        )
+        for name, kind in function.arguments.items()
+    ]
+    return sql.SQL("select {}({})::text").format(sql.Identifier(function.name), sql.SQL(", ").join(passed))

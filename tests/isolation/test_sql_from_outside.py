@@ -1,0 +1,126 @@
+"""Past the API, straight at PostgREST with what a browser may hold: every table and every function."""
+
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tests.isolation.catalog import MEMBERS_OWN, functions, tables
+from tests.isolation.conftest import Tenant
+from tests.isolation.gateway import PUBLISHABLE
+from tests.isolation.house import House
+
+
+def outside(house: House, token: str | None) -> httpx.Client:
+    signed = {"Authorization": f"Bearer {token}"} if token else {}
+    return httpx.Client(base_url=f"{house.gateway.url}/rest/v1", headers={"apikey": PUBLISHABLE, **signed})
+
+
+@pytest.fixture(params=["anon", "authenticated"])
+def stranger(request: pytest.FixtureRequest, house: House, other: Tenant) -> httpx.Client:
+    return outside(house, other.token if request.param == "authenticated" else None)
+
+
+def test_no_table_is_read_or_written(house: House, owner: Tenant, stranger: httpx.Client) -> None:
+    before = house.rows()
+    known = tables(house)
+    assert {"project", "tool", "chunks", "chunk_vector", "material", "key_use"} <= set(known)
+    for table in known:
+        for answer in (
+            stranger.get(f"/{table}", params={"limit": "1"}),
+            stranger.head(f"/{table}", headers={"Prefer": "count=exact"}),
+            stranger.post(f"/{table}", json={}),
+            stranger.patch(f"/{table}", json={}),
+            stranger.delete(f"/{table}"),
+        ):
+            assert answer.status_code in (401, 403), (table, answer.text)
+            assert "content-range" not in answer.headers
+    assert house.rows() == before
+
+
+def test_no_function_is_called_but_a_member_s_own(house: House, stranger: httpx.Client) -> None:
+    signed_in = "authorization" in stranger.headers
+    for function in functions(house):
+        if not (signed_in and function.name.startswith(MEMBERS_OWN)):
+            answer = stranger.post(f"/rpc/{function.name}", json=function.given({}))
+            # 404: PostgREST shows nobody a trigger's function, or one whose arguments are rows.
+            assert answer.status_code in (401, 403, 404), (function.name, answer.text)
+
+
+def test_a_member_s_own_functions_know_nothing_of_another_tenant(house: House, owner: Tenant, other: Tenant) -> None:
+    stranger = outside(house, other.token)
+    nowhere = {name: str(uuid4()) for name in owner.ids}
+    before = house.rows()
+    own = [function for function in functions(house) if function.name.startswith(MEMBERS_OWN)]
+    assert len(own) > 20
+    for function in own:
+        assert "p_user" not in function.arguments
+        for tool in (owner.ids["tool_id"], other.ids["tool_id"]):
+            foreign, missing = (
+                stranger.post(f"/rpc/{function.name}", json=function.given(ids, p_tools=[tool]))
+                for ids in (owner.ids, nowhere)
+            )
+            if "uuid" in function.arguments.values():
+                assert foreign.json()["code"] == "P0002", (function.name, foreign.text)
+                assert _unnamed(foreign.text, owner.ids) == _unnamed(missing.text, nowhere)
+            assert owner.words not in foreign.text
+    # Without an id of another's a stranger does what is his to do: he makes projects.
+    changed = {name for name, digest in house.rows().items() if digest != before[name]}
+    assert changed == {"project", "project_member"}
+
+
+def _unnamed(text: str, ids: dict[str, str]) -> str:
+    for name, value in ids.items():
+        text = text.replace(value, name)
+    return text
+
+
+def test_nobody_acts_for_nobody(house: House, owner: Tenant) -> None:
+    """A token without a person: to the functions behind, no user is an admin."""
+    token = house.token(owner.user, sub=None)
+    for function in functions(house):
+        if function.name.startswith(MEMBERS_OWN):
+            answer = outside(house, token).post(f"/rpc/{function.name}", json=function.given(owner.ids))
+            assert (answer.status_code, answer.json()["code"]) == (403, "42501"), (function.name, answer.text)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("member_create_project", {"p_name": "x" * 201}),
+        ("member_create_project", {"p_name": ""}),
+        ("member_rename_table", {"p_name": "x" * 201}),
+        ("member_create_tool", {"p_json_path": "articles"}),
+        ("member_create_tool", {"p_json_path": "/~2"}),
+        ("member_create_tool", {"p_name": "a b"}),
+        ("member_create_tool", {"p_description": "x" * 3000}),
+        ("member_create_tool", {"p_input_schema": {"x": "x" * 10_001}}),
+        ("member_create_mcp", {"p_key_hash": "x" * 65}),
+        ("member_create_mcp", {"p_tools": [str(uuid4()) for _ in range(1001)]}),
+        ("member_change_mcp", {"p_status": "open"}),
+        ("member_rotate_mcp", {"p_key_hash": ""}),
+    ],
+)
+def test_what_the_api_would_refuse_is_refused_past_it(
+    house: House, other: Tenant, name: str, given: dict[str, object]
+) -> None:
+    before = house.rows()
+    function = next(each for each in functions(house) if each.name == name)
+    answer = outside(house, other.token).post(f"/rpc/{name}", json={**function.given(other.ids), **given})
+    assert answer.json()["code"] in ("22023", "23514"), answer.text
+    assert house.rows() == before
+
+
+def test_past_the_api_a_member_has_room_for_a_thousand_projects(house: House) -> None:
+    user = str(uuid4())
+    house.sql.execute(
+        "with made as (insert into project (name) select 'p' from generate_series(1, 999) returning id) "
+        "insert into project_member (project_id, user_id) select id, %s from made",
+        (user,),
+    )
+    member = outside(house, house.token(user))
+    codes = [member.post("/rpc/member_create_project", json={"p_name": "p"}).status_code for _ in range(2)]
+    house.sql.execute(
+        "delete from project where id in (select project_id from project_member where user_id = %s)", (user,)
+    )
+    assert codes == [200, 400]

@@ -1,0 +1,186 @@
+"""Which tokens of Supabase Auth open the API, of a project that signs with a key pair and still knows its secret."""
+
+import base64
+import hmac
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import httpx
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from jwt.algorithms import ECAlgorithm
+from sakuin_local import postgrest
+from sakuin_local.addresses import free_port
+from sakuin_local.database import Database
+from sakuin_local.places import TOOLS
+from sakuin_local.postgres import Postgres
+from sakuin_local.processes import Programs
+from sakuin_local.proxy import Proxy, prefix_removed
+from sakuin_local.serving import served
+
+from tests.isolation.gateway import PUBLISHABLE, SECRET
+from tests.isolation.house import PREVIOUS_JWT_SECRET, House, house_of
+
+OWN, FOREIGN = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+USER = str(uuid4())
+ANOTHER = "the secret of another project, as long as Supabase's are"
+
+
+def public(key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
+    described: dict[str, Any] = ECAlgorithm.to_jwk(key.public_key(), as_dict=True)
+    return described | {"kid": "one", "alg": "ES256", "use": "sig"}
+
+
+@pytest.fixture(scope="module")
+def house(database: Database, stand_in: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """The house before a PostgREST that takes both kinds of signature, as the hosted one does."""
+    secret = base64.urlsafe_b64encode(database.jwt_secret.encode()).decode().rstrip("=")
+    jwks = {"keys": [public(OWN), {"kty": "oct", "k": secret, "alg": "HS256"}]}
+    where = urlsplit(database.dsn)
+    programs = Programs(tmp_path_factory.mktemp("postgrest"))
+    port = free_port()
+    try:
+        postgrest.start(
+            programs,
+            Postgres(where.port or 0, where.password or ""),
+            program=postgrest.postgrest_program(TOOLS),
+            port=port,
+            admin_port=free_port(),
+            jwt_secret=json.dumps(jwks),
+        )
+        with (
+            served(Proxy(prefix_removed(b"/rest/v1", port))) as rest,
+            house_of(replace(database, rest_url=f"http://127.0.0.1:{rest}"), stand_in) as open_house,
+        ):
+            open_house.gateway.jwks = {"keys": [public(OWN)]}
+            yield open_house
+    finally:
+        programs.stop()
+
+
+def claims(**other: object) -> dict[str, object]:
+    told = {"sub": USER, "aud": "authenticated", "role": "authenticated", "exp": int(time.time()) + 600}
+    return {name: value for name, value in {**told, **other}.items() if value is not None}
+
+
+def by_key(key: ec.EllipticCurvePrivateKey = OWN, headers: dict[str, Any] | None = None, **other: object) -> str:
+    return jwt.encode(claims(**other), key, "ES256", headers={"kid": "one", **(headers or {})})
+
+
+def by_secret(house: House, **other: object) -> str:
+    return jwt.encode(claims(**other), house.database.jwt_secret, "HS256")
+
+
+def unsigned(algorithm: str, signature: str = "", **other: object) -> str:
+    """A token that says of itself how it is to be verified."""
+    parts = ({"alg": algorithm, "typ": "JWT", "kid": "one"}, claims(**other))
+    written = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
+    return ".".join([*written, signature])
+
+
+def confused(_house: House) -> str:
+    """Signed with the published key as if it were a shared secret."""
+    pem = OWN.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    told = unsigned("HS256").removesuffix(".")
+    signature = hmac.digest(pem, told.encode(), "sha256")
+    return f"{told}.{base64.urlsafe_b64encode(signature).decode().rstrip('=')}"
+
+
+FORGED: dict[str, Callable[[House], str]] = {
+    "no token": lambda _: "",
+    "no JWT": lambda _: "a.b.c",
+    "three dots": lambda _: "...",
+    "the service key": lambda _: SECRET,
+    "the publishable key": lambda _: PUBLISHABLE,
+    "the service role's token": lambda house: house.database.service_key,
+    "the anonymous role's token": lambda house: house.database.anon_key,
+    "no signature": lambda _: unsigned("none"),
+    "no signature, in capitals": lambda _: unsigned("NONE"),
+    "any signature under none": lambda _: unsigned("none", by_key().rpartition(".")[2]),
+    "a key pair's signature under HS256": lambda _: unsigned("HS256", by_key().rpartition(".")[2]),
+    "the public key as a secret": confused,
+    "HS512": lambda house: jwt.encode(claims(), house.database.jwt_secret.ljust(64, "x"), "HS512"),
+    "another project's secret": lambda _: jwt.encode(claims(), ANOTHER, "HS256"),
+    "another project's key": lambda _: by_key(FOREIGN),
+    "a key that nobody published": lambda _: by_key(FOREIGN, {"kid": "two"}),
+    "a name of a key that leads elsewhere": lambda _: by_key(FOREIGN, {"kid": "../../../one"}),
+    "a name of a key that is SQL": lambda _: by_key(FOREIGN, {"kid": "one' or '1'='1"}),
+    "a key inside the token": lambda _: by_key(FOREIGN, {"jwk": public(FOREIGN)}),
+    "an address of keys inside the token": lambda _: by_key(FOREIGN, {"jku": "http://127.0.0.1:9/keys"}),
+    "changed after it was signed": lambda _: ".".join(
+        [by_key().split(".")[0], unsigned("ES256", sub=str(uuid4())).split(".")[1], by_key().split(".")[2]]
+    ),
+    "too old": lambda _: by_key(exp=int(time.time()) - 60),
+    "too old, by the secret": lambda house: by_secret(house, exp=int(time.time()) - 60),
+    "not valid yet": lambda _: by_key(nbf=int(time.time()) + 600),
+    "for ever": lambda _: by_key(exp=None),
+    "for others": lambda _: by_key(aud="anon"),
+    "for nobody": lambda _: by_key(aud=None),
+    "with the role of the service": lambda _: by_key(role="service_role"),
+    "with the role of the owner": lambda house: by_secret(house, role="postgres"),
+    "with the role of members' functions": lambda house: by_secret(house, role="sakuin_member"),
+    "with no role": lambda house: by_secret(house, role=None),
+    "of nobody": lambda _: by_key(sub=None),
+    "of no UUID": lambda _: by_key(sub="' or true --"),
+    "of a list": lambda house: unsigned("HS256", "x", sub=[USER]),
+}
+
+
+@pytest.mark.parametrize("kind", ["a key pair", "the secret"])
+def test_a_user_s_own_token_opens_his_projects(house: House, kind: str) -> None:
+    token = by_key() if kind == "a key pair" else by_secret(house)
+    made = house.ask("POST", "/v1/projects", {"name": kind}, bearer=token)
+    assert made.status == 201, made.body
+    assert kind in house.ask("GET", "/v1/projects", bearer=token).body
+
+
+@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
+def test_every_other_token_is_refused_and_asks_the_database_nothing(
+    house: House, forged: Callable[[House], str]
+) -> None:
+    for method, path in (("GET", "/v1/projects"), ("DELETE", f"/v1/projects/{uuid4()}"), ("GET", "/v1/materials")):
+        answer = house.ask(method, path, bearer=forged(house))
+        assert (answer.status, answer.round_trips) == (401, 0), answer.body
+        assert 'error="invalid_token"' in answer.headers["www-authenticate"]
+
+
+# Supabase's own business: who it says may call is a service's key, and for others it has no audience.
+TAKEN_BY_POSTGREST = {
+    "the service role's token",
+    "for others",
+    "for nobody",
+    "for ever",
+    "with the role of the service",
+    "HS512",
+}
+
+
+@pytest.mark.parametrize("name", [name for name in FORGED if name not in TAKEN_BY_POSTGREST])
+def test_past_the_api_they_open_nothing_either(house: House, name: str) -> None:
+    if not (token := FORGED[name](house)):
+        return
+    headers = {"apikey": PUBLISHABLE, "Authorization": f"Bearer {token}"}
+    answer = httpx.post(f"{house.gateway.url}/rest/v1/rpc/member_list_projects", headers=headers, json={})
+    assert answer.status_code in (400, 401, 403), answer.text
+
+
+def test_a_token_that_supabase_has_stopped_taking_is_refused_as_too_old(house: House) -> None:
+    """Its secret was replaced there; here it is still known as the previous one."""
+    answer = house.ask("GET", "/v1/projects", bearer=jwt.encode(claims(), PREVIOUS_JWT_SECRET, "HS256"))
+    assert (answer.status, answer.round_trips) == (401, 1)
+    assert 'error="invalid_token"' in answer.headers["www-authenticate"]
+
+
+def test_made_up_names_of_keys_do_not_have_the_keys_read_each_time(house: House) -> None:
+    house.ask("GET", "/v1/projects", bearer=by_key())
+    read = house.gateway.jwks_read
+    for number in range(20):
+        assert house.ask("GET", "/v1/projects", bearer=by_key(FOREIGN, {"kid": f"made up {number}"})).status == 401
+    assert house.gateway.jwks_read - read <= 1

@@ -1,0 +1,98 @@
+"""How many Tables, Tools and endpoints a project may have."""
+
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+from sakuin.domain.limits import Limits
+from sakuin.errors import Invalid
+from sakuin.services.keep_endpoints import KeepEndpoints
+from sakuin.services.keep_tables import KeepTables
+from sakuin.services.keep_tools import KeepTools
+
+from tests.in_memory.projects import MemoryBodies, MemoryProjects
+
+
+class Member:
+    """An admin of one project, in a deployment where two of everything are enough."""
+
+    def __init__(self) -> None:
+        self.records = MemoryProjects()
+        self.project = self.records.create_project(None, "p").id
+        self.tables = KeepTables(self.records, MemoryBodies(), max_bytes=1000, most=2)
+        self.tools = KeepTools(self.records, most=2)
+        self.endpoints = KeepEndpoints(self.records, lambda: "pepper", Limits(endpoints=2, endpoint_tools=2))
+
+    def table(self) -> str:
+        return self.tables.create(None, self.project, name="t", document={}).id
+
+    def upload(self) -> str:
+        return self.tables.announce(None, self.project, name="t", size=10)[0].id
+
+    def tool(self) -> str:
+        table = self.records.tables(None, self.project)[0].id
+        made = self.tools.create(
+            None, self.project, table_id=table, json_path="", type="search", name=f"t{uuid4().hex}", description=None
+        )
+        return made.id
+
+    def endpoint(self, *tools: str) -> str:
+        return self.endpoints.create(None, self.project, name="e", tools=tools)[0].id
+
+
+@pytest.fixture
+def member() -> Member:
+    return Member()
+
+
+@pytest.mark.parametrize(
+    ("make", "setting"),
+    [
+        (Member.table, "MaxTables"),
+        (Member.upload, "MaxTables"),
+        (Member.tool, "MaxTools"),
+        (Member.endpoint, "MaxEndpoints"),
+    ],
+)
+def test_the_third_of_two_is_refused_with_what_raises_the_limit(
+    member: Member, make: Callable[[Member], str], setting: str
+) -> None:
+    if setting == "MaxTools":
+        member.table()
+    made = [make(member), make(member)]
+    with pytest.raises(Invalid, match=rf"That would be 3 \w+, and there may be 2. Remove some, or raise {setting}"):
+        make(member)
+    assert len(set(made)) == 2
+
+
+def test_one_that_was_removed_makes_room(member: Member) -> None:
+    member.table()
+    member.tables.delete(None, member.table())
+    member.table()
+
+
+def test_an_endpoint_takes_so_many_tools_made_with_it_or_bound_later(member: Member) -> None:
+    member.table()
+    one, other = member.tool(), member.tool()
+    member.tools = KeepTools(member.records, most=9)
+    third = member.tool()
+    with pytest.raises(Invalid, match=r"3 tools of one endpoint, and there may be 2.*MaxEndpointTools"):
+        member.endpoint(one, other, third)
+    endpoint = member.endpoint(one, other)
+    with pytest.raises(Invalid, match=r"3 tools of one endpoint.*MaxEndpointTools"):
+        member.endpoints.bind(None, endpoint, third)
+    # One that is bound already is switched, however many there are.
+    member.endpoints.bind(None, endpoint, other, status="disabled")
+
+
+def test_a_patch_does_not_make_a_table_larger_than_an_upload_may_be(member: Member) -> None:
+    table = member.table()
+    grown = [{"op": "add", "path": "/a", "value": "x" * 1000}]
+    with pytest.raises(Invalid, match=r"1 to 1,000 bytes \(MaxTableBytes\), not 1,008"):
+        member.tables.patch(None, table, grown, expected_version=None)
+    assert member.tables.node(None, table, "") == {}
+
+
+def test_an_upload_over_the_size_says_how_much_it_was(member: Member) -> None:
+    with pytest.raises(Invalid, match=r"1 to 1,000 bytes \(MaxTableBytes\), not 1,001"):
+        member.tables.announce(None, member.project, name="t", size=1001)

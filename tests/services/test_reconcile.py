@@ -1,0 +1,235 @@
+"""The library is held against its bucket: what no event told is found, and repaired by whoever indexes."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+import pytest
+from sakuin.domain.reconciliation import HELD_BACK, Difference
+from sakuin.errors import Invalid, Unavailable
+from sakuin.services.reconcile import Reconcile
+
+from tests.builders import a_page
+from tests.in_memory.world import World
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+ONE, TWO = a_page({"rule-a": "解の公式: 一。"}), a_page({"rule-a": "解の公式: 二。"})
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def found(world: World, kind: str = "keys", *, dry_run: bool = False) -> list[tuple[str, str]]:
+    """What one part differs in, as rules and places."""
+    differences: list[Difference] = []
+    after = None
+    while True:
+        walked = world.reconcile.page(kind, after, dry_run=dry_run, seconds=10)
+        differences += walked.differences
+        after = walked.after
+        if after is None:
+            return [(one.rule, one.where) for one in differences]
+
+
+def texts(world: World) -> dict[str, str]:
+    return {stored.chunk.id: stored.chunk.content for stored in world.index.chunks.values()}
+
+
+def damaged(world: World) -> dict[str, str]:
+    """A library of which nearly every event was lost; what must answer in the end, by material."""
+    world.put("same.html", ONE)
+    world.put("stale.html", ONE)
+    world.put("gone.html", ONE)
+    marker_of = world.put("back.html", ONE) and world.bucket.remove("back.html")
+    world.put("bad.html", b"%PDF-1.7")
+    world.settle()
+    world.bucket.remove_version("back.html", marker_of)
+    world.bucket.write("stale.html", TWO)
+    world.bucket.write("missing.html", ONE)
+    world.bucket.remove("gone.html")
+    world.bucket.write("style.css", b"x")
+    world.bucket.write("_sakuin/canary.html", ONE)
+    world.bucket.forget_messages()
+    return {"same": "一", "stale": "二", "back": "一", "missing": "一"}
+
+
+DIFFERENT = [("missing", "back.html"), ("gone", "gone.html"), ("missing", "missing.html"), ("stale", "stale.html")]
+
+
+def test_what_no_event_told_is_found_and_then_nothing_any_more(world: World) -> None:
+    expected = damaged(world)
+    assert found(world) == DIFFERENT
+    world.settle()
+    assert {name.partition("#")[0]: text[-2] for name, text in texts(world).items()} == expected
+    assert found(world) == []
+
+
+def test_a_dry_run_changes_nothing_and_asks_for_nothing(world: World) -> None:
+    damaged(world)
+    before = texts(world)
+    assert found(world, dry_run=True) == DIFFERENT
+    assert (world.settle(), texts(world)) == ([], before)
+
+
+def test_a_bucket_that_lost_most_pages_at_once_empties_the_index_only_when_somebody_asks(world: World) -> None:
+    for number in range(30):
+        world.put(f"{number:02}.html", ONE)
+    for number in range(30):
+        world.bucket.remove(f"{number:02}.html")
+    world.bucket.forget_messages()
+    at_night = world.reconcile.page("keys", None, dry_run=False, seconds=10, settling=timedelta(microseconds=1))
+    assert {(one.rule, one.repair) for one in at_night.differences} == {("gone", HELD_BACK)}
+    assert (world.settle(), len(texts(world))) == ([], 30)
+
+    found(world)
+    world.settle()
+    assert texts(world) == {}
+
+
+def test_a_few_pages_that_went_unheard_are_taken_out_by_itself(world: World) -> None:
+    for number in range(30):
+        world.put(f"{number:02}.html", ONE)
+    for number in range(5):
+        world.bucket.remove(f"{number:02}.html")
+    world.bucket.forget_messages()
+    world.reconcile.page("keys", None, dry_run=False, seconds=10, settling=timedelta(microseconds=1))
+    world.settle()
+    assert len(texts(world)) == 25
+
+
+def test_an_emptied_index_is_built_again_from_the_bucket(world: World) -> None:
+    world.put("learns.yml", "a:\n  rule-a: [公式で解く方法]\n".encode())
+    world.put("synonyms.yml", "- [解の公式, かいのこうしき]\n".encode())
+    for key in ("a.html", "junior/b.html"):
+        world.put(key, ONE)
+    before, embedded = texts(world), len(world.embedder.embedded)
+    index = world.index
+    index.rows, index.chunks, index.waiting, index.files, index.synonyms = {}, {}, {}, {}, {}
+    assert [rule for rule, _ in found(world)] == ["missing", "missing", "unread", "unread"]
+    world.settle()
+    assert texts(world) == before
+    assert len(world.embedder.embedded) == embedded
+    assert index.synonyms["synonyms.yml"].groups
+    assert "公式で解く方法" in index.chunks["a#rule-a"].chunk.learns.items
+    assert found(world) == []
+
+
+def test_an_upload_of_just_now_is_missing_only_to_who_asks_by_hand(world: World) -> None:
+    world.bucket.now = NOW - timedelta(minutes=1)
+    world.bucket.write("a.html", ONE)
+    assert world.reconcile(whole=False).differences == []
+    assert found(world, dry_run=True) == [("missing", "a.html")]
+    world.bucket.now = NOW - timedelta(hours=1)
+    world.bucket.write("a.html", ONE)
+    assert [one.where for one in world.reconcile(whole=False).differences] == ["a.html"]
+
+
+def test_a_list_of_synonyms_that_another_analyzer_read_is_read_again(world: World) -> None:
+    world.put("synonyms.yml", "- [解の公式, かいのこうしき]\n".encode())
+    assert found(world) == []
+    world.library_records.outdated.add("synonyms.yml")
+    generation = world.index.synonyms_generation("synonyms.yml") or 0
+    assert found(world) == [("unread", "synonyms.yml")]
+    world.settle()
+    assert world.index.synonyms_generation("synonyms.yml") == generation + 1
+
+
+def test_a_file_that_cannot_be_read_is_asked_for_once(world: World) -> None:
+    world.put("learns.yml", b"- [")
+    world.put("synonyms.yml", b"a: b")
+    assert found(world) == []
+    world.bucket.remove("learns.yml")
+    world.bucket.forget_messages()
+    assert found(world) == [("unread", "learns.yml")]
+    world.settle()
+    assert found(world) == []
+
+
+def test_a_library_of_several_pages_of_keys_is_walked_whole(world: World) -> None:
+    for number in range(1500):
+        world.bucket.write(f"{number:04}.html", b"%PDF-1.7")
+    world.bucket.forget_messages()
+    assert len(found(world, dry_run=True)) == 1500
+
+
+def test_a_bucket_that_was_emptied_empties_the_index(world: World) -> None:
+    for key in ("a.html", "b.html"):
+        world.put(key, ONE)
+    world.bucket.begin_anew()
+    assert found(world) == [("gone", "a.html"), ("gone", "b.html")]
+    world.settle()
+    assert (texts(world), found(world)) == ({}, [])
+    world.put("a.html", TWO)
+    assert "二" in texts(world)["a#rule-a"]
+
+
+def test_a_broken_page_is_mended_and_applied_again(world: World) -> None:
+    world.put("a.html", ONE)
+    world.library_records.damaged["a"] = "words without postings"
+    assert found(world, "pages", dry_run=True) == found(world, "pages") == [("broken", "a")]
+    assert [asked.material for asked in world.queue.asked] == ["a"]
+    assert found(world, "pages") == []
+
+
+def test_readings_that_no_page_has_go_without_a_word(world: World) -> None:
+    world.library_records.readings = {"キカガク\t幾何学"}
+    assert (found(world, "words", dry_run=True), len(world.library_records.readings)) == ([], 1)
+    assert (found(world, "words"), world.library_records.readings) == ([], set())
+
+
+def test_there_are_four_kinds(world: World) -> None:
+    assert found(world, "tables") == []
+    with pytest.raises(Invalid, match="keys, pages, words, tables"):
+        found(world, "everything")
+
+
+# ---------------------------------------------------------------- on a schedule
+
+
+def test_each_minute_goes_one_page_of_keys_further_and_begins_anew_at_the_end(world: World) -> None:
+    for number in range(1500):
+        world.bucket.write(f"{number:04}.html", b"%PDF-1.7")
+    world.bucket.forget_messages()
+    run = world.reconcile
+    numbers = [len(run(whole=False).differences) for _ in range(3)]
+    assert numbers == [1000, 500, 1000]
+
+
+def test_a_night_walks_everything_and_what_it_does_not_reach_goes_on_with_the_minutes(world: World) -> None:
+    damaged(world)
+    world.library_records.readings = {"キカガク\t幾何学"}
+    slow = world.reconcile_with(ticks=80.0)
+    first = slow(whole=True)
+    assert (len(first.differences), first.goes_on) == (4, True)
+    rest = [slow(whole=False) for _ in range(3)]
+    assert [one.goes_on for one in rest] == [True, True, False]
+    assert world.library_records.readings == set()
+
+
+def test_two_never_walk_at_once(world: World) -> None:
+    damaged(world)
+    world.walks.take("whole", seconds=60, begin=True)
+    world.walks.take("round", seconds=60, begin=True)
+    assert world.reconcile(whole=True).differences == []
+    assert world.reconcile(whole=False).differences == []
+
+
+def test_a_walk_that_fails_is_given_back_where_it_stood(world: World) -> None:
+    damaged(world)
+    bucket = world.bucket
+    run: Reconcile = world.reconcile
+    cast(Any, world).bucket = None
+    broken = world.reconcile_with(bucket=_Down())
+    for whole in (True, False):
+        with pytest.raises(Unavailable):
+            broken(whole=whole)
+    world.bucket = bucket
+    assert len(run(whole=False).differences) == 4
+
+
+class _Down:
+    """A bucket that does not answer."""
+
+    def held(self, *_: object, **__: object) -> object:
+        raise Unavailable("S3 did not answer")

@@ -1,0 +1,200 @@
+"""Sequencers that begin anew, events that are lost: what the bucket holds now is what the index says."""
+
+import unicodedata
+from dataclasses import dataclass
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sakuin.entrypoints.material_messages import changes
+
+from tests.builders import a_page
+from tests.in_memory.world import World
+
+KEY, MATERIAL = "junior/a.html", "junior/a"
+NFC, NFD = "junior/が.html", unicodedata.normalize("NFD", "junior/が.html")
+
+
+def page(words: str) -> bytes:
+    return a_page({"rule-a": f"解の公式: {words}。"})
+
+
+def text(world: World, material: str = MATERIAL) -> str:
+    return "".join(stored.chunk.content for stored in world.index.chunks_of(material))
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def deliver(world: World, *bodies: str) -> None:
+    for body in bodies:
+        for change in changes(body):
+            world.follow(change)
+
+
+def look(world: World, key: str) -> None:
+    world.queue.look([key], reason="test")
+    world.settle()
+
+
+def killed(world: World) -> None:
+    """The emulator forgot everything after the page had been written often."""
+    for number in range(5):
+        world.put(KEY, page(f"前の{number}"))
+    world.bucket.begin_anew()
+
+
+def test_an_upload_after_sequencers_began_anew_is_applied_and_its_receipt_says_so(world: World) -> None:
+    killed(world)
+    version = world.put(KEY, page("新しい"))
+    assert "新しい" in text(world)
+    assert world.index.receipts[KEY, version].outcome == "applied"
+    assert "次" in (world.put(KEY, page("次")) and text(world))
+
+
+def test_a_late_duplicate_from_before_still_loses(world: World) -> None:
+    for number in range(5):
+        world.bucket.write(KEY, page(f"前の{number}"))
+    before = world.bucket.take_messages()
+    deliver(world, *before)
+    world.bucket.begin_anew()
+    world.put(KEY, page("新しい"))
+    deliver(world, *before)
+    assert "新しい" in text(world)
+
+
+def test_a_removal_after_sequencers_began_anew_is_one(world: World) -> None:
+    killed(world)
+    world.put(KEY, page("新しい"))
+    world.bucket.remove(KEY)
+    world.settle()
+    assert text(world) == ""
+    assert world.index.rows[MATERIAL].status == "deleted"
+
+
+def test_an_unreadable_page_after_sequencers_began_anew_is_reported(world: World) -> None:
+    killed(world)
+    world.put(KEY, b"")
+    assert world.index.rows[MATERIAL].status == "failed"
+    assert "前の4" in text(world)
+
+
+def test_the_site_s_synonyms_follow_too(world: World) -> None:
+    for _ in range(5):
+        world.put("synonyms.yml", "- [三平方, ピタゴラス]\n".encode())
+    world.bucket.begin_anew()
+    world.put("synonyms.yml", "- [平方根, ルート]\n".encode())
+    assert world.index.synonyms["synonyms.yml"].groups == (("平方根", "ルート"),)
+    world.bucket.remove("synonyms.yml")
+    world.settle()
+    assert world.index.synonyms["synonyms.yml"].groups == ()
+
+
+def test_a_look_applies_what_no_event_told(world: World) -> None:
+    world.put(KEY, page("一"))
+    world.bucket.write(KEY, page("二"))
+    world.bucket.forget_messages()
+    look(world, KEY)
+    assert "二" in text(world)
+
+
+def test_a_removed_delete_marker_brings_the_page_back_when_its_key_is_looked_at(world: World) -> None:
+    world.put(KEY, page("一"))
+    marker = world.bucket.remove(KEY)
+    world.settle()
+    assert text(world) == ""
+    world.bucket.remove_version(KEY, marker)
+    assert world.settle() == []
+    look(world, KEY)
+    assert "一" in text(world)
+
+
+def test_a_look_takes_out_what_is_gone_and_lets_the_other_spelling_have_it(world: World) -> None:
+    world.put(NFC, page("一"))
+    world.put(NFD, page("二"))
+    assert "一" in text(world, "junior/が")
+    world.bucket.remove(NFC)
+    world.bucket.forget_messages()
+    look(world, NFC)
+    assert "二" in text(world, "junior/が")
+    assert world.index.rows["junior/が"].source.key == NFD
+
+
+def test_a_look_at_what_is_right_changes_nothing(world: World) -> None:
+    world.put(KEY, page("一"))
+    before = world.index.rows[MATERIAL]
+    look(world, KEY)
+    look(world, "junior/never.html")
+    assert world.index.rows == {MATERIAL: before}
+
+
+def test_a_look_at_a_learns_file_asks_for_its_pages(world: World) -> None:
+    world.put(KEY, page("一"))
+    version = world.bucket.write("junior/learns.yml", "a:\n  rule-a: [公式で解く方法]\n".encode())
+    world.bucket.forget_messages()
+    look(world, "junior/learns.yml")
+    assert world.index.files == {"junior/learns.yml": version}
+    assert "公式で解く方法" in world.index.chunks_of(MATERIAL)[0].chunk.learns.items
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happens: `write` or `remove` of a key, `kill` (all is gone, sequencers begin anew), `lose` the events."""
+
+    kind: str
+    key: str = NFC
+
+
+steps = st.lists(
+    st.one_of(
+        st.builds(Step, st.sampled_from(["write", "write", "remove"]), st.sampled_from([NFC, NFD])),
+        st.builds(Step, st.sampled_from(["kill", "lose", "deliver"])),
+    ),
+    max_size=12,
+)
+
+
+@given(steps, st.randoms(use_true_random=False))
+@settings(max_examples=300, deadline=None)
+def test_any_history_with_losses_ends_at_what_the_bucket_holds_once_its_keys_are_looked_at(
+    history: list[Step], random: Random
+) -> None:
+    world, told = World(), list[str]()
+    for number, step in enumerate(history):
+        if step.kind == "write":
+            world.bucket.write(step.key, page(f"版{number}"))
+        elif step.kind == "remove":
+            world.bucket.remove(step.key)
+        elif step.kind == "kill":
+            told += world.bucket.take_messages()
+            world.bucket.begin_anew()
+        elif step.kind == "lose":
+            world.bucket.forget_messages()
+        else:
+            told += world.bucket.take_messages()
+            random.shuffle(told)
+            deliver(world, *told[: len(told) // 2 + 1])
+    told += world.bucket.take_messages()
+    random.shuffle(told)
+    deliver(world, *told, *told)
+    world.settle()
+    for _ in range(2):
+        for key in (NFC, NFD):
+            look(world, key)
+    assert_is_what_the_bucket_holds(world)
+
+
+def assert_is_what_the_bucket_holds(world: World) -> None:
+    """One of the keys that are there owns the material, and its present version answers; no key, no answer."""
+    bodies = {key: world.bucket.read(key, max_bytes=9999).body for key in world.bucket.keys("")}
+    answers = text(world, "junior/が")
+    if not bodies:
+        assert answers == ""
+        return
+    owner = world.index.rows["junior/が"].source.key
+    assert owner in bodies
+    assert answers.removeprefix("解の公式\n") in bodies[owner].decode()
+    assert answers

@@ -1,0 +1,293 @@
+"""What the records of a Table claim is held against the store: what is lost is stored again, what is left over goes."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from sakuin.adapters.supabase_reconciliation import SupabaseTableClaims
+from sakuin.domain.search_index_names import namespace
+from sakuin.services.compare_store import CountTable
+from sakuin.services.reconcile_tables import ReconcileTables
+
+from tests.tables.conftest import FINGERPRINT, TableWorld, WatchedStore, long
+
+A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
+ALL_TIME: Callable[[], bool] = lambda: False  # noqa: E731 - named for what it says
+
+
+def claims(world: TableWorld) -> SupabaseTableClaims:
+    return SupabaseTableClaims(world.client, FINGERPRINT.id)
+
+
+def reconcile(world: TableWorld) -> ReconcileTables:
+    return ReconcileTables(claims(world), world.index, world.store, world.queues, world.index.suffix)
+
+
+def minute(world: TableWorld, table: str) -> list[tuple[str, str]]:
+    """What the little look of each minute finds of a Table."""
+    found = reconcile(world).counted(limit=1000, is_over=ALL_TIME)
+    return [(one.rule, one.message) for one in found if one.where == table]
+
+
+def night(world: TableWorld, table: str, *, dry_run: bool = False) -> list[str]:
+    """What the whole walk finds of a Table."""
+    found, after = [], None
+    while True:
+        walked = reconcile(world).page(after, dry_run=dry_run, is_over=ALL_TIME)
+        found += [one.rule for one in walked.differences if one.where == table]
+        after = walked.after
+        if after is None:
+            return found
+
+
+def indexed(world: TableWorld, document: object) -> tuple[str, str, str]:
+    """A Table that is indexed whole, its tool and its endpoint."""
+    table = world.table(document)
+    tool = world.tool(table, "")
+    endpoint = world.endpoint(tool)
+    world.settle()
+    return table, tool, endpoint
+
+
+def doc_ids(world: TableWorld, table: str, pointer: str) -> list[str]:
+    rows = world.sql(
+        "select turbopuffer_doc_id from chunks where table_id = %s and json_pointer = %s order by 1", table, pointer
+    )
+    return [row[0] for row in rows]
+
+
+def stray(world: TableWorld, table: str, *, generation: int, name: str = "stray") -> None:
+    """A row that a worker wrote and nobody wants."""
+    vector = [1.0] + [0.0] * 1535
+    world.store.client.namespace(namespace(world.project, table)).write(
+        upsert_rows=[{"id": name, "vector": vector, "generation": generation}], distance_metric="cosine_distance"
+    )
+
+
+def test_an_index_that_is_whole_has_no_difference(world: TableWorld) -> None:
+    table, tool, _ = indexed(world, {"a": A, "b": B})
+    assert (minute(world, table), night(world, table)) == ([], [])
+    # Other tests have left Tables that are asked for.
+    assert [asked for asked in world.queues.asked if asked[2] == table] == []
+    assert world.status(tool)["state"] == "ready"
+
+
+def test_a_store_that_was_emptied_is_found_by_one_count_and_filled_from_kept_vectors(world: TableWorld) -> None:
+    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+    rows, embedded = world.rows(table).keys(), list(world.embedder.embedded)
+    world.store.delete_namespace(namespace(world.project, table))
+    assert minute(world, table) == [("lost", "The store does not have 4 of 4 recorded chunks.")]
+    world.settle()
+    assert (world.found(endpoint), world.rows(table).keys()) == ({"/a", "/b"}, rows)
+    assert world.embedder.embedded == embedded
+    assert world.status(tool)["state"] == "ready"
+    assert (minute(world, table), night(world, table)) == ([], [])
+
+
+def test_a_row_that_nobody_wants_is_found_by_one_count_and_removed(world: TableWorld) -> None:
+    table, _, endpoint = indexed(world, {"a": A})
+    rows = world.rows(table).keys()
+    stray(world, table, generation=1)
+    assert minute(world, table) == [("left over", "The store has 1 rows that nobody wants.")]
+    assert (world.rows(table).keys(), world.found(endpoint)) == (rows, {"/a"})
+
+
+def test_one_lost_and_one_left_over_count_the_same_and_are_found_at_night(world: TableWorld) -> None:
+    table, _, _ = indexed(world, {"a": A, "b": B})
+    rows = world.rows(table).keys()
+    world.store.delete(namespace(world.project, table), doc_ids(world, table, "/a")[:1])
+    stray(world, table, generation=1)
+    assert minute(world, table) == []
+    assert night(world, table, dry_run=True) == ["lost", "left over"]
+    assert world.queues.asked == []
+    assert night(world, table) == ["lost", "left over"]
+    world.settle()
+    assert world.rows(table).keys() == rows
+    assert night(world, table) == []
+
+
+def test_a_table_that_somebody_works_on_is_left_alone(world: TableWorld) -> None:
+    table, _, _ = indexed(world, {"a": A})
+    world.replace(table, {"a": B})
+    world.deliver(world.queues.asked.pop(0))
+    asked = list(world.queues.asked)
+    assert (minute(world, table), night(world, table)) == ([], [])
+    assert world.queues.asked == asked
+
+
+def test_a_row_that_is_stored_while_the_two_are_compared_is_neither_lost_nor_left_over(world: TableWorld) -> None:
+    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+    world.store.delete(namespace(world.project, table), doc_ids(world, table, "/b"))
+
+    def edited_and_stored() -> None:
+        watched, world.store = world.store, world.store.real
+        world.replace(table, {"a": A, "b": C})
+        world.settle()
+        world.store = watched
+
+    world.store = WatchedStore(world.store, before={"ids": edited_and_stored})
+    night(world, table)
+    world.store = world.store.real
+    world.settle()
+    assert world.found(endpoint) == {"/a", "/b"}
+    assert world.status(tool)["state"] == "ready"
+    assert night(world, table) == []
+
+
+def test_a_late_worker_s_wanted_row_is_never_taken_for_left_over(world: TableWorld) -> None:
+    table, _, endpoint = indexed(world, {"a": A, "b": B})
+    world.store.delete(namespace(world.project, table), doc_ids(world, table, "/b"))
+    found = night(world, table)
+    world.queues.index(world.project, table)
+    world.deliver(world.queues.asked.pop(0))
+    batch = next(message for message in world.queues.asked if message[0] == "embed")
+
+    def looked_at() -> None:
+        reconcile(world).page(None, dry_run=False, is_over=ALL_TIME)
+
+    world.store = WatchedStore(world.store, after={"upsert": looked_at})
+    world.deliver(batch)
+    world.store = world.store.real
+    world.settle()
+    assert (found, world.found(endpoint)) == (["lost"], {"/a", "/b"})
+    assert night(world, table) == []
+
+
+def test_records_that_are_gone_behind_a_status_that_says_ready_are_built_again(world: TableWorld) -> None:
+    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+    rows = world.rows(table).keys()
+    for derived in ("chunks", "node", "table_reading", "table_namespace"):
+        world.sql(f"delete from {derived} where table_id = %s", table)  # noqa: S608 - names from here
+    world.sql("delete from chunk_vector where project_id = %s", world.project)
+    world.store.delete_namespace(namespace(world.project, table))
+    assert [rule for rule, _ in minute(world, table)] == ["unbuilt"]
+    world.settle()
+    assert (world.found(endpoint), world.rows(table).keys()) == ({"/a", "/b"}, rows)
+    assert world.status(tool)["state"] == "ready"
+    assert night(world, table) == []
+
+
+def test_a_plan_that_is_gone_behind_a_status_that_says_ready_is_made_again(world: TableWorld) -> None:
+    table, tool, endpoint = indexed(world, {"a": A})
+    world.sql("update context_table set planned_generation = 0, planned_fingerprint = null where id = %s", table)
+    assert [rule for rule, _ in minute(world, table)] == ["unbuilt"]
+    world.settle()
+    assert (world.found(endpoint), world.status(tool)["state"]) == ({"/a"}, "ready")
+    assert night(world, table) == []
+
+
+def test_chunks_that_are_gone_below_a_node_that_answers_are_built_again(world: TableWorld) -> None:
+    table, _, endpoint = indexed(world, {"a": A, "b": B})
+    world.sql("delete from chunks where table_id = %s and json_pointer = '/b'", table)
+    assert night(world, table) == ["unbuilt"]
+    world.settle()
+    assert world.found(endpoint) == {"/a", "/b"}
+    assert night(world, table) == []
+
+
+def test_records_from_a_backup_count_on_from_what_the_store_has(world: TableWorld) -> None:
+    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+    stray(world, table, generation=77, name="of-the-future")
+    assert night(world, table) == ["behind"]
+    world.settle()
+    assert (world.found(endpoint), world.status(tool)["state"]) == ({"/a", "/b"}, "ready")
+    assert night(world, table) == ["left over"]
+    assert "of-the-future" not in world.rows(table)
+    world.replace(table, {"a": C, "b": B})
+    world.settle()
+    assert world.found(endpoint) == {"/a", "/b"}
+    assert night(world, table) == []
+
+
+def test_another_project_s_table_is_not_touched(world: TableWorld) -> None:
+    table, _, _ = indexed(world, {"a": A})
+    other = world.beside()
+    theirs, _, endpoint = indexed(other, {"a": A})
+    world.store.delete_namespace(namespace(world.project, table))
+    assert [rule for rule, _ in minute(world, table)] == ["lost"]
+    assert (other.found(endpoint), other.queues.asked, night(other, theirs)) == ({"/a"}, [], [])
+
+
+@dataclass
+class CountingStore:
+    """A store that says which of its methods were called."""
+
+    real: Any
+    calls: list[str] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:
+        self.calls.append(name)
+        return getattr(self.real, name)
+
+
+def test_a_look_costs_one_count_a_table_and_every_table_has_its_turn(world: TableWorld) -> None:
+    tables = {indexed(world, {"a": A})[0] for _ in range(3)}
+    world.sql("update context_table set checked_at = now() where project_id <> %s", world.project)
+    looked = []
+    for _ in range(3):
+        looked += [one.table_id for one in claims(world).to_check(limit=1)]
+        world.store = CountingStore(world.store)
+        reconcile(world).counted(limit=1, is_over=ALL_TIME)
+        assert world.store.calls == ["count"]
+        world.store = world.store.real
+    assert set(looked) == tables
+
+
+def test_a_look_ends_when_its_time_is_up(world: TableWorld) -> None:
+    table, _, _ = indexed(world, {"a": A})
+    world.sql("update context_table set checked_at = null where id = %s", table)
+    assert reconcile(world).counted(limit=10, is_over=lambda: True) == []
+    assert reconcile(world).page(None, dry_run=False, is_over=lambda: True).after is not None
+    assert world.sql("select checked_at from context_table where id = %s", table) == [(None,)]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_after_a_job_a_store_that_differs_is_looked_at_before_all_others(world: TableWorld, whole: bool) -> None:
+    table, _, _ = indexed(world, {"a": A})
+    claims(world).checked([table])
+    if not whole:
+        world.store.delete(namespace(world.project, table), doc_ids(world, table, "/a")[:1])
+    assert CountTable(world.store, claims(world))(world.project, table) is whole
+    (checked,) = world.sql("select checked_at is not null from context_table where id = %s", table)
+    assert checked == (whole,)
+
+
+def test_a_table_that_is_gone_or_not_walked_yet_is_not_counted(world: TableWorld) -> None:
+    table, _, _ = indexed(world, {"a": A})
+    world.call("delete_table", table=table, user=None)
+    assert CountTable(world.store, claims(world))(world.project, table)
+    assert claims(world).rows(table) is None
+    coming = world.table({"a": A})
+    world.tool(coming, "")
+    assert CountTable(world.store, claims(world))(world.project, coming)
+
+
+def test_recorded_rows_are_named_as_they_will_be_stored(world: TableWorld) -> None:
+    table = world.table({"a": A, "日本/語": B})
+    world.tool(table, "")
+    world.deliver(world.queues.asked.pop(0))
+    coming = claims(world).rows(table)
+    world.settle()
+    rows = claims(world).rows(table)
+    assert coming is not None
+    assert rows is not None
+    assert (named(coming.coming), named(coming.stored)) == (named(rows.stored), set())
+
+
+def named(ids: Collection[str] | Mapping[str, str]) -> set[str]:
+    return set(ids)
+
+
+def test_what_is_ready_is_counted_by_whoever_finished_it(world: TableWorld) -> None:
+    counted: list[tuple[str, str]] = []
+    table = world.table({"a": A})
+    world.tool(table, "")
+    world.deliver(world.queues.asked.pop(0))
+    _, project, _, ids = world.queues.asked.pop(0)
+    embed = replace(world.embed, count=lambda *of: counted.append(of))
+    embed(project, table, ids[:1])
+    assert counted == []
+    embed(project, table, ids)
+    replace(world.walk, count=lambda *of: counted.append(of))(project, table)
+    assert counted == [(project, table)] * 2

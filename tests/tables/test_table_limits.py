@@ -1,0 +1,70 @@
+"""A Table that is over a limit fails alone, and what was searchable of it stays."""
+
+from dataclasses import replace
+
+import pytest
+from sakuin.domain.limits import Limits
+from sakuin.services.index_table import IndexTable
+
+from tests.tables.conftest import TableWorld, long
+
+
+class Walked:
+    """A Table with one good version, and a walk with limits."""
+
+    def __init__(self, world: TableWorld) -> None:
+        self.world = world
+        self.table = world.table({"a": long("数列")})
+        self.tool = world.tool(self.table, "")
+        self.endpoint = world.endpoint(self.tool)
+        world.settle()
+
+    def replaced(self, document: object, limits: Limits) -> str:
+        """What became of the next version."""
+        self.world.replace(self.table, document)
+        _, project, table, *_ = self.world.queues.asked.pop()
+        walk: IndexTable = replace(self.world.walk, limits=limits)
+        outcome = walk(project, table).outcome
+        self.world.settle()
+        return outcome
+
+
+@pytest.fixture
+def walked(world: TableWorld) -> Walked:
+    return Walked(world)
+
+
+@pytest.mark.parametrize(
+    ("limits", "sentence"),
+    [
+        (
+            Limits(table_strings=2),
+            "That would be 3 large strings, and there may be 2. Remove some, or raise MaxTableStrings.",
+        ),
+        (Limits(table_chunks=5), "That would be 6 chunks, and there may be 5. Remove some, or raise MaxTableChunks."),
+    ],
+)
+def test_too_many_strings_or_chunks_are_an_error_and_the_last_version_answers(
+    walked: Walked, limits: Limits, sentence: str
+) -> None:
+    assert walked.replaced({key: long(f"行列{key}") for key in "abc"}, limits) == "unreadable"
+    status = walked.world.status(walked.tool)
+    assert (status["state"], sentence in status["last_error"]) == ("error", True), status
+    assert walked.world.found(walked.endpoint) == {"/a"}
+
+
+def test_a_string_that_is_too_long_is_skipped_alone_with_the_reason(walked: Walked) -> None:
+    document = {"a": long("数列"), "b": long("行列", 2000), "c": long("確率")}
+    assert walked.replaced(document, Limits(string_chars=1500)) == "walked"
+    status = walked.world.status(walked.tool)
+    assert status["state"] == "ready"
+    (skipped,) = status["skipped_nodes"]
+    assert skipped["json_pointer"] == "/b"
+    assert "2,000 characters, more than 1,500 (MaxStringChars)" in skipped["reason"]
+    assert walked.world.found(walked.endpoint) == {"/a", "/c"}
+
+
+def test_within_the_limits_nothing_is_said(walked: Walked) -> None:
+    limits = Limits(table_strings=3, table_chunks=6, string_chars=1200)
+    assert walked.replaced({key: long(f"行列{key}") for key in "abc"}, limits) == "walked"
+    assert walked.world.status(walked.tool)["last_error"] is None

@@ -1,0 +1,293 @@
+"""Secrets planted into everything that can go wrong: none comes out again, by log, answer, status or command."""
+
+import io
+import json
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+from aws_lambda_powertools import Logger, Metrics, Tracer
+from mangum import Mangum
+from sakuin.adapters.asking import patient
+from sakuin.adapters.openai_embeddings import OpenAIEmbedder
+from sakuin.adapters.openai_questions import OpenAIQuestions
+from sakuin.adapters.openai_questions import connected as questions
+from sakuin.adapters.supabase_client import call, connected
+from sakuin.adapters.turbopuffer import TurbopufferChunkStore
+from sakuin.adapters.turbopuffer_client import connected as store
+from sakuin.domain.redaction import HIDDEN, redacted
+from sakuin.entrypoints.http import rest_api
+from sakuin.entrypoints.lambda_http import held_open, observed
+from sakuin.entrypoints.mcp_http import McpApp, knowledge_server
+from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.entrypoints.observing import CurrentWork
+from sakuin.entrypoints.redacting import (
+    Failed,
+    RedactingFilter,
+    RedactingFormatter,
+    Redaction,
+    hiding,
+    sealed,
+    shielded,
+)
+from sakuin.entrypoints.scheduled import schedule_handler
+from sakuin.entrypoints.sqs import queue_handler
+from sakuin.errors import SakuinError, Unavailable
+from sakuin.settings import Secrets
+from sakuin_local.serving import served
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from tests.entrypoints.events import KEY, Context, event, ring
+from tests.in_memory.embedder import MODEL
+from tests.in_memory.world import World
+
+TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI1YzQzIn0.c2lnbmF0dXJlLW9mLWEtdXNlcg"
+PRESIGNED = (
+    "https://b.s3.amazonaws.com/k?X-Amz-Credential=ASIAABCDEFGHIJKLMNOP%2F20261122&X-Amz-Signature=0f1e2d3c4b5a69788796"
+)
+SECRET = {
+    "supabase_service_key": "eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoic2VydmljZV9yb2xlIn0.planted-service",
+    "openai_api_key": "sk-proj-planted-openai-0123456789",
+    "turbopuffer_api_key": "tpuf_plantedstore0123456789",
+    "key_pepper": 'planted pepper with "quotes" and ünicode',
+    "previous_key_peppers": ["planted-pepper-of-before"],
+    "supabase_jwt_secret": "planted jwt secret\\of thirty-two bytes and more",
+    "hook_secret": "planted-hook-secret",
+    "knowledge_key_hashes": [],
+    "admin_key_hashes": [],
+}
+SECRETS = Secrets.read(SECRET, "sakuin/prod")
+# What a log or an answer may never hold, and what of it is enough to be caught.
+PLANTED = {
+    **{value: value for value in SECRETS.confidential},
+    KEY: KEY,
+    TOKEN: "c2lnbmF0dXJlLW9mLWEtdXNlcg",
+    PRESIGNED: "0f1e2d3c4b5a69788796",
+    "ASIAABCDEFGHIJKLMNOP": "ASIAABCDEFGHIJKLMNOP",
+    "postgresql://sakuin:planted-password@db/x": "planted-password",
+}
+EVERYTHING = " and ".join(PLANTED)
+
+
+def leaked(text: str) -> list[str]:
+    """Which of the planted secrets the text holds, as it is or as JSON spells it."""
+    spelled = {part: {part, json.dumps(part)[1:-1]} for part in PLANTED.values()}
+    return [part for part, forms in spelled.items() if any(form in text for form in forms)]
+
+
+@dataclass
+class Lambda:
+    """A worker whose every line is kept: Powertools' and what the root logger prints."""
+
+    lines: io.StringIO = field(default_factory=io.StringIO)
+    redaction: Redaction = field(default_factory=Redaction)
+
+    def __post_init__(self) -> None:
+        self.redaction.know(SECRETS.confidential)
+        formatter = RedactingFormatter(self.redaction)
+        self.logger: Logger = Logger(service="planted", logger_formatter=formatter, stream=self.lines)
+        self.logger.registered_handler.setFormatter(formatter)
+        self.parts = self.logger, Metrics(namespace="Sakuin", service="planted"), Tracer(disabled=True)
+
+    def said(self, capsys: pytest.CaptureFixture[str]) -> str:
+        captured = capsys.readouterr()
+        return self.lines.getvalue() + captured.out + captured.err
+
+
+@pytest.fixture
+def worker() -> Iterator[Lambda]:
+    worker = Lambda()
+    handler = logging.StreamHandler(worker.lines)
+    handler.addFilter(RedactingFilter(worker.redaction))
+    handlers, worker.logger.registered_handler.stream = worker.logger.handlers, worker.lines  # type: ignore[attr-defined]
+    logging.getLogger().addHandler(handler)
+    yield worker
+    logging.getLogger().removeHandler(handler)
+    assert handlers
+
+
+def fails(*_: Any, **__: Any) -> Any:
+    """As libraries fail: with everything that they had in their hands, in the message and in what caused it."""
+    try:
+        raise httpx.ConnectError(f"cannot reach {EVERYTHING}")
+    except httpx.ConnectError as error:
+        raise RuntimeError(EVERYTHING) from error
+
+
+def fails_as_ours(*_: Any, **__: Any) -> Any:
+    try:
+        fails()
+    except RuntimeError as error:
+        raise Unavailable("The vendor did not answer", vendor="openai") from error
+
+
+FAILURES = [fails, fails_as_ours]
+
+
+def test_the_planted_would_be_found() -> None:
+    assert len(leaked(EVERYTHING)) == len(PLANTED) == 12
+    assert len(leaked(json.dumps({"m": EVERYTHING}))) == 12
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_queue_s_worker_logs_the_failure_without_a_secret(
+    worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    told: list[str] = []
+    handler = queue_handler(
+        failure, lambda _handle, _seconds: None, *worker.parts, gave_up=lambda _about, reason: told.append(reason)
+    )
+    record = event("index_material.put")["Records"][0]
+    record["attributes"]["ApproximateReceiveCount"] = "5"
+    answer = handler({"Records": [record]}, Context())
+    said = worker.said(capsys)
+    assert "RuntimeError" in said or failure is fails_as_ours
+    assert leaked(said + json.dumps(answer) + str(told)) == []
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_queue_s_worker_that_fails_as_a_whole_shows_the_runtime_no_secret(
+    worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    handler = queue_handler(failure, lambda _handle, _seconds: None, *worker.parts, hold=failure)
+    with pytest.raises(Failed) as raised:
+        sealed(handler, worker.redaction, worker.logger)(event("index_material.put"), Context())
+    assert raised.value.__suppress_context__
+    assert leaked(str(raised.value) + worker.said(capsys)) == []
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_the_schedule_s_worker_fails_without_a_secret(
+    worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    handler = schedule_handler(
+        shielded(failure, worker.redaction, worker.logger),
+        shielded(failure, worker.redaction, worker.logger),
+        *worker.parts,
+        CurrentWork(),
+    )
+    for asked in ({}, {"canary": True}):
+        with pytest.raises(Failed) as raised:
+            handler(asked, Context())
+        assert leaked(str(raised.value)) == []
+        # What the runtime and a trace would print: no cause comes along.
+        assert raised.value.__cause__ is None
+        assert raised.value.__suppress_context__
+    assert leaked(worker.said(capsys)) == []
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_the_rest_api_answers_and_logs_without_a_secret(
+    worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    api = rest_api(World().library, ring, "1", days=failure)
+    handler = hiding(observed(Mangum(api, lifespan="off"), *worker.parts), worker.redaction, worker.logger)
+    asked = event("api.status")
+    asked["rawPath"] = asked["requestContext"]["http"]["path"] = "/v1/keys"
+    answer = handler(asked, Context())
+    assert answer["statusCode"] in (500, 503)
+    assert leaked(worker.said(capsys) + json.dumps(answer)) == []
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize("where", ["search", "keys"])
+def test_an_agent_and_the_log_see_no_secret(
+    worker: Lambda, failure: Callable[..., Any], where: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World()
+    tools = KnowledgeTools(failure if where == "search" else world.search, world.read)
+    app = McpApp(knowledge_server(tools, "1"), failure if where == "keys" else ring)
+    handler = hiding(observed(held_open(app, app.run), *worker.parts), worker.redaction, worker.logger)
+    answer = handler(event("mcp.search"), Context())
+    assert leaked(worker.said(capsys) + json.dumps(answer)) == []
+
+
+def test_an_answer_that_holds_a_secret_after_all_is_cleaned_and_reported(worker: Lambda) -> None:
+    handler = hiding(lambda _event, _context: {"statusCode": 200, "body": EVERYTHING}, worker.redaction, worker.logger)
+    body = handler({"rawPath": "/mcp"}, Context())["body"]
+    # A key that was just made is in its own answer, a token may be in a Table: only what the worker knows is hidden.
+    assert set(leaked(body)) == set(leaked(EVERYTHING)) - set(SECRETS.confidential)
+    assert "an answer held a secret" in worker.lines.getvalue()
+
+
+def test_fields_and_arguments_of_a_log_line_hold_no_secret(worker: Lambda, capsys: pytest.CaptureFixture[str]) -> None:
+    worker.logger.info("said %s", EVERYTHING, extra={"url": PRESIGNED})
+    worker.logger.warning({"nested": [EVERYTHING]}, token=TOKEN)
+    logging.getLogger("a.library").warning("asked with %s", EVERYTHING)
+    said = worker.said(capsys)
+    assert said.count(HIDDEN) > 10
+    assert leaked(said) == []
+    assert all(json.loads(line) for line in said.splitlines() if line.startswith('{"'))
+
+
+@pytest.fixture(scope="module")
+def parrot() -> Iterator[str]:
+    """A vendor that refuses each request and says back what it was sent."""
+
+    async def repeat(request: Request) -> JSONResponse:
+        said = " ".join(request.headers.values()) + (await request.body()).decode() + EVERYTHING
+        status = int(request.query_params.get("status", request.url.path.strip("/").split("/")[0]))
+        body = {"error": said, "message": said, "code": "XX000", "details": said, "hint": said}
+        return JSONResponse(body, status)
+
+    with served(Starlette(routes=[Route("/{path:path}", repeat, methods=["GET", "POST", "DELETE"])])) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+def _embeds(url: str) -> Any:
+    from openai import OpenAI
+
+    client = OpenAI(api_key=SECRETS.openai_api_key, base_url=url, max_retries=0)
+    return OpenAIEmbedder(client, MODEL, ask=patient(tries=1)).passages(["x"])
+
+
+def _asks(url: str) -> Any:
+    return OpenAIQuestions(questions(url, SECRETS.openai_api_key), MODEL, ask=patient(tries=1)).query("x")
+
+
+def _stores(url: str) -> Any:
+    client = store(url, SECRETS.turbopuffer_api_key).with_options(max_retries=0)
+    return TurbopufferChunkStore(client, ask=patient(tries=1)).ids("project_a_table_b")
+
+
+def _calls(url: str) -> Any:
+    return call(connected(url, SECRETS.supabase_service_key), "f", {})
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 409, 422, 500])
+@pytest.mark.parametrize("ask", [_embeds, _asks, _stores, _calls])
+def test_a_vendor_that_says_back_what_it_was_sent_gets_no_secret_into_our_sentence(
+    parrot: str, ask: Callable[[str], Any], status: int
+) -> None:
+    with pytest.raises(SakuinError) as raised:
+        ask(f"{parrot}/{status}")
+    # These sentences become last_error, a receipt's reason, and the answer to a caller.
+    assert leaked(str(raised.value)) == []
+
+
+def test_a_key_in_a_header_that_opens_nothing_is_not_repeated(worker: Lambda) -> None:
+    handler = observed(Mangum(rest_api(World().library, ring, "1"), lifespan="off"), *worker.parts)
+    asked = event("api.status")
+    asked["headers"]["authorization"] = f"Bearer {SECRETS.openai_api_key}"
+    answer = handler(asked, Context())
+    assert answer["statusCode"] == 401
+    assert leaked(worker.lines.getvalue() + json.dumps(answer)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "二次方程式の解の公式は sk-1 の節にあります",
+        "ask-me-anything-about-quadratic-equations",
+        "https://example.org/a:b?x=1",
+        '{"url": "http://127.0.0.1:8787/mcp", "at": "2026-11-22T05:30:00Z"}',
+    ],
+)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert redacted(text, ["local", ""]) == text

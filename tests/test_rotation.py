@@ -1,0 +1,176 @@
+"""Each key and secret is replaced while the real function `mcp` answers: over Secrets Manager, PostgREST, Postgres."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+import jwt
+import psycopg
+import pytest
+from aws_lambda_powertools.utilities import parameters
+from moto import mock_aws
+from sakuin.adapters.stored_secret import SecretsManagerSecret
+from sakuin.adapters.supabase_client import call, connected
+from sakuin.adapters.supabase_tokens import tokens_of
+from sakuin.bootstrap.answering import mcp_endpoint
+from sakuin.domain.keys import hash_of_key, new_key
+from sakuin.entrypoints.callers import check_hook_secret
+from sakuin.errors import Unauthorized
+from sakuin.services.keep_keys import KeepKeys
+from sakuin.settings import Secrets
+from sakuin_local.database import Database
+
+from tests.entrypoints.events import Context, event
+from tests.test_settings import ENVIRONMENT
+from tests.test_settings import SECRET as MEMBERS
+
+NAME = "sakuin/prod"
+
+
+@dataclass
+class Deployment:
+    """The function `mcp` as it is deployed, and the keeper who replaces its keys."""
+
+    handler: Any
+    secret: SecretsManagerSecret
+    database: Database
+
+    @property
+    def keys(self) -> KeepKeys:
+        return KeepKeys(self.secret)
+
+    def five_minutes_pass(self) -> None:
+        parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
+
+    def pepper(self) -> str:
+        return Secrets.read(self.secret.read().members, NAME).key_pepper
+
+    def status(self, key: str, path: str = "/mcp") -> int:
+        """What a `tools/list` is answered with."""
+        asked = event("mcp.list_tools")
+        asked["headers"]["authorization"] = f"Bearer {key}"
+        asked["rawPath"] = asked["requestContext"]["http"]["path"] = path
+        return int(self.handler(asked, Context())["statusCode"])
+
+    def call(self, function: str, **arguments: Any) -> Any:
+        client = connected(self.database.rest_url, self.database.service_key)
+        return call(client, function, {f"p_{name}": value for name, value in arguments.items()})
+
+    def endpoint(self, key: str) -> str:
+        project = self.call("create_project", name="p", user=None)["id"]
+        key_hash = hash_of_key(key, self.pepper())
+        made = self.call("create_mcp", project=project, user=None, name="e", key_hash=key_hash, tools=[])
+        return str(made["id"])
+
+
+@pytest.fixture
+def deployment(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    with mock_aws():
+        client = boto3.client("secretsmanager")
+        members = {**MEMBERS, "supabase_service_key": database.service_key}
+        client.create_secret(
+            Name=NAME, SecretString=json.dumps({**members, "knowledge_key_hashes": [], "admin_key_hashes": []})
+        )
+        parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
+        environment = {**ENVIRONMENT, "SUPABASE_URL": database.rest_url}
+        yield Deployment(mcp_endpoint(environment), SecretsManagerSecret(client, NAME), database)
+        parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
+
+
+def test_an_api_key_is_replaced_without_a_moment_when_none_opens(deployment: Deployment) -> None:
+    old, key = deployment.keys.new("knowledge")
+    _, fresh = deployment.keys.new("knowledge")
+    deployment.five_minutes_pass()
+    assert (deployment.status(key), deployment.status(fresh)) == (200, 200)
+    deployment.keys.remove(old.hash)
+    deployment.five_minutes_pass()
+    assert (deployment.status(key), deployment.status(fresh)) == (401, 200)
+
+
+def test_the_pepper_is_replaced_and_nobody_is_locked_out(deployment: Deployment) -> None:
+    old, agent = deployment.keys.new("knowledge")
+    deployment.five_minutes_pass()
+    bound = new_key()
+    endpoint = deployment.endpoint(bound)
+    assert (deployment.status(agent), deployment.status(bound, f"/mcp/{endpoint}")) == (200, 200)
+
+    deployment.keys.new_pepper()
+    # Until workers read the secret again, and after.
+    for _ in range(2):
+        assert (deployment.status(agent), deployment.status(bound, f"/mcp/{endpoint}")) == (200, 200)
+        deployment.five_minutes_pass()
+    assert deployment.call("endpoint_of", mcp=endpoint)["key_hashes"] == [hash_of_key(bound, deployment.pepper())]
+
+    _, fresh = deployment.keys.new("knowledge")
+    deployment.keys.remove(old.hash)
+    deployment.keys.forget_peppers()
+    deployment.five_minutes_pass()
+    assert [deployment.status(agent), deployment.status(fresh)] == [401, 200]
+    assert deployment.status(bound, f"/mcp/{endpoint}") == 200
+
+
+def test_an_endpoint_s_key_is_replaced_with_an_overlap(deployment: Deployment, database: Database) -> None:
+    deployment.keys.new("knowledge")
+    deployment.five_minutes_pass()
+    key, fresh = new_key(), new_key()
+    endpoint = deployment.endpoint(key)
+    wanted = hash_of_key(fresh, deployment.pepper())
+    deployment.call("rotate_mcp", mcp=endpoint, user=None, key_hash=wanted, overlap_seconds=60)
+    path = f"/mcp/{endpoint}"
+    assert (deployment.status(key, path), deployment.status(fresh, path)) == (200, 200)
+    with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
+        sql.execute("update mcp set previous_key_until = now() where id = %s", (endpoint,))
+    assert (deployment.status(key, path), deployment.status(fresh, path)) == (401, 200)
+
+
+def secrets(**members: object) -> Secrets:
+    return Secrets.read({**MEMBERS, **members}, NAME)
+
+
+def test_tokens_signed_with_the_jwt_secret_of_before_are_taken_until_it_is_removed() -> None:
+    old, new = "the old secret, of thirty-two bytes or more", "the new secret, of thirty-two bytes or more"
+    claims = {
+        "sub": "5c43d2a6-6f3b-4c1e-9a55-0d1f4a1b2c3d",
+        "aud": "authenticated",
+        "role": "authenticated",
+        "exp": 4_000_000_000,
+    }
+    present = [secrets(supabase_jwt_secret=old)]
+    tokens = tokens_of("http://127.0.0.1:9", lambda: present[0].jwt_secrets)
+
+    def taken(secret: str) -> bool:
+        try:
+            return bool(tokens.user_of(jwt.encode(claims, secret, "HS256")))
+        except Unauthorized:
+            return False
+
+    assert (taken(old), taken(new)) == (True, False)
+    present[0] = secrets(supabase_jwt_secret=new, previous_jwt_secrets=[old])
+    assert (taken(old), taken(new)) == (True, True)
+    present[0] = secrets(supabase_jwt_secret=new)
+    assert (taken(old), taken(new)) == (False, True)
+
+
+def test_a_webhook_may_send_the_secret_of_before_until_it_is_removed() -> None:
+    def taken(secret: str, kept: Secrets) -> bool:
+        try:
+            check_hook_secret({"x-sakuin-secret": secret}, kept.hook_secrets)
+        except Unauthorized:
+            return False
+        return True
+
+    both = secrets(hook_secret="new", previous_hook_secrets=["old"])
+    assert (taken("old", both), taken("new", both), taken("", both)) == (True, True, False)
+    one = secrets(hook_secret="new")
+    assert (taken("old", one), taken("new", one)) == (False, True)
+    assert not taken("", secrets())
+
+
+@pytest.mark.parametrize("member", ["previous_key_peppers", "previous_jwt_secrets", "previous_hook_secrets"])
+@pytest.mark.parametrize("value", ["a string", [""], [5], None])
+def test_a_list_of_previous_ones_that_is_none_is_not_guessed_at(member: str, value: object) -> None:
+    with pytest.raises(Exception, match=f"a member '{member}' that is no list of strings"):
+        secrets(**{member: value})
