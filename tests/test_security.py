@@ -1,4 +1,4 @@
-"""SECURITY.md and docs/rotation.md name the tests that prove them, and no such test is left out."""
+"""SECURITY.md, docs/rotation.md and docs/reliability.md name the tests that prove them, and none is left out."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from tests.test_specs import all_proofs
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = [ROOT / "SECURITY.md", ROOT / "docs" / "rotation.md"]
+DOCUMENTS = [ROOT / "SECURITY.md", ROOT / "docs" / "rotation.md", ROOT / "docs" / "reliability.md"]
 NAMED = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 # Every module of these is about a promise.
 FOLDERS = ("tests/isolation", "tests/hostile")
@@ -31,8 +31,9 @@ def test_every_test_that_is_named_is_there(document: Path) -> None:
         assert not test or f"{module}::{test}" in nodes, test
 
 
-def test_every_promise_names_a_test() -> None:
-    text = DOCUMENTS[0].read_text(encoding="utf-8")
+@pytest.mark.parametrize("document", [DOCUMENTS[0], DOCUMENTS[2]], ids=lambda path: path.name)
+def test_every_promise_names_a_test(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
     promises = text.partition("## Promises")[2].partition("\n## ")[0]
     rows = [line for line in promises.splitlines() if line.startswith("| ")][1:]
     assert len(rows) > 10
