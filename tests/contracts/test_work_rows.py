@@ -111,7 +111,7 @@ def test_what_is_in_its_queue_again_is_left_alone_until_it_must_be_lost(work: Wo
     work.rows.begin([work.message()])
     work.passes(50)
     work.rows.sent(work.due())
-    work.passes(800)
+    work.passes(100)
     assert work.due() == []
     work.passes(101)
     assert work.due() == ["m1"]
@@ -135,7 +135,7 @@ def test_a_failure_says_why_and_since_when_and_is_the_queue_s_to_repeat(work: Wo
     (row,) = work.rows.rows()
     assert (row.state, row.attempt, row.reason, row.subject) == ("waiting", 1, "it failed", "junior/x")
     assert row.since is not None
-    work.passes(600)
+    work.passes(180)
     assert work.due() == []
     assert work.rows.begin([work.message(tries=2)]) == {"m1": Begun(2, 0)}
 
@@ -143,7 +143,7 @@ def test_a_failure_says_why_and_since_when_and_is_the_queue_s_to_repeat(work: Wo
 def test_a_failure_that_its_queue_has_forgotten_is_sent_again(work: Work) -> None:
     work.rows.begin([work.message()])
     work.end(Again(30, "it failed"), "m1")
-    work.passes(931)
+    work.passes(211)
     (due,) = work.rows.due(limit=10)
     assert (due.id, due.lost) == ("m1", False)
 

@@ -23,7 +23,7 @@ from sakuin.domain.work import (
 from sakuin.errors import Unavailable
 from sakuin.ports.work import DeadLetter
 
-LOST, CLAIMED, UNHEARD = 45, 60, 900
+LOST, CLAIMED, UNHEARD = 45, 60, 180
 CLOCKS_DIFFER = 30
 
 

@@ -12,8 +12,8 @@ from tests.integration.conftest import started
 
 pytestmark = pytest.mark.integration
 
-# A lease of 45 s, and a schedule of a minute that sees it, twice.
-REST_SECONDS = 400
+# What a queue forgot is sent again after three minutes, and a schedule of a minute sees it.
+REST_SECONDS = 600
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ _LOST_SECONDS = 45
 # A worker that died while it sent is followed by the next minute's.
 _CLAIMED_SECONDS = 60
 # What was sent and not taken for so long may not be in its queue any more; a copy does no harm.
-_UNHEARD_SECONDS = 900
+_UNHEARD_SECONDS = 180
 # The work waits for its row when it begins again and when it ends: not for long.
 _TIMEOUT_SECONDS = 2.0
 
