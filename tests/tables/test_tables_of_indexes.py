@@ -20,6 +20,7 @@ from sakuin.services.every_index import EmbedEverywhere, IndexEverywhere
 from sakuin.services.index_table import IndexTable
 from sakuin.services.maintain import Maintain
 from sakuin.services.search_table import SearchTable, TableAnswer
+from sakuin_local.database import Database, running_database
 
 from tests.in_memory.embedder import MODEL, MemoryEmbedder
 from tests.in_memory.queue import MemoryQueue
@@ -124,6 +125,13 @@ class Deployment:
 
     def pointers(self, endpoint: str, name: str | None = None) -> set[str]:
         return {hit.chunk.json_pointer for hit in self.search(endpoint, name=name).results}
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """One of its own: an index is whole when every Table of the database is built, whoever made it."""
+    with running_database(tmp_path_factory.mktemp("indexes")) as running:
+        yield running
 
 
 @pytest.fixture
