@@ -28,8 +28,8 @@ def lost() -> World:
 
 
 def api(world: World) -> TestClient:
-    router = reconcile_router(lambda: world.reconcile, ring)
-    return TestClient(rest_api(world.library, ring, "1", router), headers=AUTHORIZATION)
+    router = reconcile_router(lambda: world.reconcile)
+    return TestClient(rest_api(world.library, ring, "1", admin_routers=[router]), headers=AUTHORIZATION)
 
 
 @pytest.mark.parametrize("key", ["", "Bearer wrong"])

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from aws_lambda_powertools import Logger, Metrics, Tracer
-from sakuin.domain.work import WORK_ATTRIBUTE, About, DueWork
-from sakuin.entrypoints.sqs import MAX_RECEIVE_COUNT, Handler, queue_handler
+from sakuin.domain.work import MAX_TRIES, WORK_ATTRIBUTE, About, DueWork
+from sakuin.entrypoints.sqs import Handler, queue_handler
 from sakuin.errors import Unavailable
 from sakuin.services.send_due_work import SendDueWork
 from sakuin.services.work_in_hand import WorkInHand
@@ -71,7 +71,7 @@ class House:
             self.send(one.body, one.id)
 
     def _deliver(self, message: Message) -> None:
-        if message.tries == MAX_RECEIVE_COUNT:
+        if message.tries == MAX_TRIES:
             self.dead.append(self.queue.pop(message.id))
             return
         self.queue[message.id] = replace(message, tries=message.tries + 1, visible=self.rows.now + 720)

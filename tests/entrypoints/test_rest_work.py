@@ -21,7 +21,7 @@ def api(world: World) -> TestClient:
     world.work.begin([message, a_message("m2", queue="embed", subject="a table")])
     world.work.end([Ended(message, Parked(60, "openai is away", "openai"))])
     work = LookAtWork(world.work)
-    application = rest_api(world.library, ring, "1.2.3", work_router(work, ring), work_of=work.of_materials)
+    application = rest_api(world.library, ring, "1.2.3", admin_routers=[work_router(work)], work_of=work.of_materials)
     return TestClient(application, headers=AUTHORIZATION)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from aws_lambda_powertools import Logger, Metrics, Tracer
-from sakuin.domain.work import WORK_ATTRIBUTE, About
+from sakuin.domain.work import MAX_TRIES, WORK_ATTRIBUTE, About
 from sakuin.entrypoints.observing import CurrentWork
-from sakuin.entrypoints.sqs import MAX_RECEIVE_COUNT, queue_handler
+from sakuin.entrypoints.sqs import queue_handler
 from sakuin.errors import CircuitOpen, Invalid, OverBudget, Unavailable
 from sakuin.services.work_in_hand import WorkInHand
 
@@ -18,7 +18,7 @@ from tests.in_memory.work import MemoryWork
 
 BODY = event("embed_chunks.batch")["Records"][0]["body"]
 NAME = event("embed_chunks.batch")["Records"][0]["messageId"]
-ANY_TRY = range(1, MAX_RECEIVE_COUNT + 1)
+ANY_TRY = range(1, MAX_TRIES + 1)
 
 
 @dataclass
@@ -86,7 +86,7 @@ def test_over_the_budget_the_row_has_the_message_until_the_next_day_and_the_queu
     assert (queue.sent, queue.gave_up, queue.postponed) == ([], [], [])
 
 
-@pytest.mark.parametrize("tries", [MAX_RECEIVE_COUNT - 1, MAX_RECEIVE_COUNT])
+@pytest.mark.parametrize("tries", [MAX_TRIES - 1, MAX_TRIES])
 def test_a_vendor_that_is_away_on_the_last_tries_has_the_message_parked(queue: Queue, tries: int) -> None:
     queue.error = Unavailable("turbopuffer did not answer", vendor="turbopuffer")
     assert queue.deliver(tries=tries) == {"batchItemFailures": []}

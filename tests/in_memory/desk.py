@@ -17,9 +17,10 @@ from sakuin.adapters.rest_work import RestWork
 from sakuin.domain.evaluation.explanation import Explanation
 from sakuin.domain.keys import hash_of_key
 from sakuin.domain.project_records import UploadTarget
+from sakuin.entrypoints.asgi import Application
 from sakuin.entrypoints.cli.desk import Desk
 from sakuin.entrypoints.http import rest_api
-from sakuin.entrypoints.http_explain import App, ExplainApp
+from sakuin.entrypoints.http_explain import ExplainApp
 from sakuin.entrypoints.http_indexes import index_router
 from sakuin.entrypoints.http_projects import project_routers
 from sakuin.entrypoints.http_reconcile import reconcile_router
@@ -90,7 +91,7 @@ class MemoryEndpoint:
 class OverApplication(httpx.BaseTransport):
     """httpx straight into an ASGI application."""
 
-    def __init__(self, application: App | FastAPI) -> None:
+    def __init__(self, application: Application | FastAPI) -> None:
         self._client = TestClient(application, raise_server_exceptions=False)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -132,13 +133,19 @@ def ring() -> tuple[list[str], tuple[str, ...]]:
 
 def _client(world: World, key: str) -> httpx.Client:
     work = LookAtWork(world.work)
-    routers = (
+    api = rest_api(
+        world.library,
+        ring,
+        "test",
         *project_routers(services_of(world.projects, world.bodies, world.bus), ring),
-        work_router(work, ring),
-        reconcile_router(lambda: world.reconcile, ring),
-        index_router(KeepIndexes(world.indexes, world.settings.__eq__), ring),
+        admin_routers=(
+            work_router(work),
+            reconcile_router(lambda: world.reconcile),
+            index_router(KeepIndexes(world.indexes, world.settings.__eq__)),
+        ),
+        days=lambda: world.key_days,
+        work_of=work.of_materials,
     )
-    api = rest_api(world.library, ring, "test", *routers, days=lambda: world.key_days, work_of=work.of_materials)
 
     def explained(query: str, *, index: str | None = None, **how: Any) -> Explanation:
         return ExplainKnowledge(world.search_of(index))(query, **how)

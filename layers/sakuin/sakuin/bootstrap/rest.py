@@ -55,11 +55,10 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     ring = key_ring(settings.secret_name, lambda now: now.admin_key_hashes)
     work = LookAtWork(SupabaseWork(client))
     reconcile = reconciling(settings, secrets_named(settings.secret_name), watched, client)
-    routers = (
-        *project_routers(project_services(settings, client), ring),
-        work_router(work, ring),
-        reconcile_router(reconcile, ring),
-        index_router(KeepIndexes(SupabaseIndexes(client), is_deployed(settings)), ring),
+    admin_routers = (
+        work_router(work),
+        reconcile_router(reconcile),
+        index_router(KeepIndexes(SupabaseIndexes(client), is_deployed(settings))),
     )
     key_use = SupabaseKeyUse(client)
 
@@ -73,7 +72,8 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         library,
         ring,
         __version__,
-        *routers,
+        *project_routers(project_services(settings, client), ring),
+        admin_routers=admin_routers,
         used=used,
         days=days,
         work_of=work.of_materials,

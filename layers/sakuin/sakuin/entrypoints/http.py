@@ -132,12 +132,13 @@ def rest_api(
     keys: KeyRing,
     version: str,
     *routers: APIRouter,
+    admin_routers: Sequence[APIRouter] = (),
     used: Note = lambda _key_hash: None,
     days: Callable[[], Mapping[str, str]] = dict,
     work_of: Callable[[Sequence[str]], Mapping[str, Sequence[Any]]] = lambda _materials: {},
     longest_body: int = Limits().api_request_bytes,
 ) -> FastAPI:
-    """The FastAPI application; its own part of /v1 needs an admin key, `routers` are guarded by themselves.
+    """The FastAPI application; its own part of /v1 and `admin_routers` need an admin key, `routers` guard themselves.
 
     `used` hears of each admin key that opened something, `days` says when the deployment's keys were last used,
     `work_of` what of materials is not done.
@@ -227,6 +228,8 @@ def rest_api(
 
     for router in routers:
         app.include_router(router, dependencies=[Depends(noted)])
+    for router in admin_routers:
+        app.include_router(router, **guarded)
     return app
 
 

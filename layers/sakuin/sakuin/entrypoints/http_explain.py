@@ -6,7 +6,7 @@ which that function does not load.
 
 import json
 import unicodedata
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -17,16 +17,12 @@ from starlette.responses import JSONResponse
 
 from sakuin.domain.evaluation.explanation import Explanation, Legs, Rule
 from sakuin.domain.knowledge import Filters
+from sakuin.entrypoints.asgi import Application, Receive, Scope, Send
 from sakuin.entrypoints.authorization import KeyRing, challenge, opening_hash
 from sakuin.entrypoints.http_errors import answer_to
 from sakuin.entrypoints.key_use import Note
 from sakuin.entrypoints.mcp_arguments import Name, Query, TopK, Type
 from sakuin.errors import Invalid, SakuinError
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 # How each kind of search is explained: `ExplainKnowledge`, and `ExplainTool` with an endpoint's id and a tool's name.
 ExplainsKnowledge = Callable[..., Explanation]
@@ -77,7 +73,7 @@ class ExplainApp:
     knowledge: ExplainsKnowledge
     tool: ExplainsTool
     keys: KeyRing
-    otherwise: App
+    otherwise: Application
     used: Note = lambda _key_hash: None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

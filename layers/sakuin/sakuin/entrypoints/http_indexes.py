@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from sakuin.domain.index_state import BuiltPart, IndexState
-from sakuin.entrypoints.authorization import KeyRing, challenge, opening_hash
 from sakuin.services.keep_indexes import KeepIndexes
 
 
@@ -57,14 +56,10 @@ class DroppedView(BaseModel):
     fingerprint: str
 
 
-def index_router(keep: KeepIndexes, keys: KeyRing) -> APIRouter:
+def index_router(keep: KeepIndexes) -> APIRouter:
     """The routes of indexes, for admins."""
 
-    def admin(request: Request) -> None:
-        if opening_hash(request.headers, keys) is None:
-            raise HTTPException(401, "Send the header Authorization: Bearer <admin key>", challenge(request.headers))
-
-    routes = APIRouter(prefix="/v1", dependencies=[Depends(admin)])
+    routes = APIRouter(prefix="/v1")
 
     @routes.get("/index")
     def indexes() -> IndexesView:

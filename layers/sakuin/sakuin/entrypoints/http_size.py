@@ -1,15 +1,8 @@
 """Requests that are larger than the API takes are refused before anybody reads them."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
-
 from fastapi.responses import JSONResponse
 
-Message = MutableMapping[str, Any]
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+from sakuin.entrypoints.asgi import Application, Receive, Scope, Send, replayed
 
 
 class AtMost:
@@ -20,8 +13,11 @@ class AtMost:
         self._size = size
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
         parts: list[bytes] = []
-        more = scope["type"] == "http"
+        more = True
         while more and sum(map(len, parts)) <= self._size:
             message = await receive()
             parts.append(message.get("body", b""))
@@ -29,12 +25,7 @@ class AtMost:
         if (size := sum(map(len, parts))) > self._size:
             await self._refused(size)(scope, receive, send)
             return
-        messages: list[Message] = [{"type": "http.request", "body": b"".join(parts), "more_body": False}]
-
-        async def replayed() -> Message:
-            return messages.pop() if messages and scope["type"] == "http" else await receive()
-
-        await self._app(scope, replayed, send)
+        await self._app(scope, replayed(b"".join(parts), receive), send)
 
     def _refused(self, size: int) -> JSONResponse:
         said = f"The request has {size:,} bytes or more; {self._size:,} are taken (MaxApiRequestBytes)."

@@ -2,19 +2,14 @@
 
 import json
 import math
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from typing import Any
 
 import anyio.to_thread
 from mcp_types import ErrorData, JSONRPCError
 
+from sakuin.entrypoints.asgi import Application, Receive, Scope, Send, replayed, whole_body
 from sakuin.errors import OverLimit
-
-Message = MutableMapping[str, Any]
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 # Takes so many searches of the key with this hash; `OverLimit` where it has not so many left.
 Allow = Callable[[str, int], None]
@@ -30,7 +25,7 @@ def within_allowance(application: Application, allow: Allow) -> Application:
     """`application`, asked only while the key that came with the request has calls left; 429 says when it has again."""
 
     async def counted(scope: Scope, receive: Receive, send: Send) -> None:
-        body = await _whole(receive)
+        body = await whole_body(receive)
         read = _read(body)
         try:
             if calls := _calls(read):
@@ -38,7 +33,7 @@ def within_allowance(application: Application, allow: Allow) -> Application:
         except OverLimit as error:
             await _refuse(send, read, error)
         else:
-            await application(scope, _replayed(body, receive), send)
+            await application(scope, replayed(body, receive), send)
 
     return counted
 
@@ -67,22 +62,3 @@ async def _refuse(send: Send, read: Any, error: OverLimit) -> None:
     headers = [(b"content-type", b"application/json"), (b"retry-after", str(seconds).encode())]
     await send({"type": "http.response.start", "status": 429, "headers": headers})
     await send({"type": "http.response.body", "body": said.model_dump_json(by_alias=True, exclude_unset=True).encode()})
-
-
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """The body again; what comes after it comes from whoever asks."""
-    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def again() -> Message:
-        return messages.pop() if messages else await receive()
-
-    return again
-
-
-async def _whole(receive: Receive) -> bytes:
-    parts: list[bytes] = []
-    while (message := await receive())["type"] == "http.request":
-        parts.append(message.get("body", b""))
-        if not message.get("more_body"):
-            break
-    return b"".join(parts)

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from sakuin.domain.bound_tools import Endpoint
 from sakuin.domain.keys import hash_of_key, known_hash
+from sakuin.entrypoints.asgi import Receive, Scope, Send
 from sakuin.entrypoints.authorization import KeyRing, borne_key, challenge, opening_hash
 from sakuin.entrypoints.http_errors import try_again
 from sakuin.entrypoints.key_use import Note
@@ -24,10 +25,6 @@ from sakuin.entrypoints.wrong_keys import WrongKeys
 from sakuin.errors import SakuinError, Unavailable
 
 __all__ = ["McpApp", "knowledge_server", "search_tools_server"]
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 # Gives the enabled endpoint of an id, if there is one.
 EndpointOf = Callable[[str], Endpoint | None]

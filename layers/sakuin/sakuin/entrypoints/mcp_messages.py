@@ -1,17 +1,12 @@
 """Messages of the revisions with a handshake: what is none is refused, and a batch comes apart and together again."""
 
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+from sakuin.entrypoints.asgi import Application, Message, Receive, Scope, Send, replayed, whole_body
 
 # Together they have to answer within API Gateway's 30 seconds.
 LONGEST_BATCH = 20
@@ -31,16 +26,16 @@ def messages_taken(application: Application) -> Application:
         if version and version not in HANDSHAKE_PROTOCOL_VERSIONS:
             await application(scope, receive, send)
             return
-        body = await _whole(receive)
+        body = await whole_body(receive)
         read = _read(body)
         if read is _NO_JSON:
-            await application(scope, _replayed(body), send)
+            await application(scope, replayed(body, _gone), send)
         elif refusal := _refusal(read, version):
             await _json(send, 400, _error(refusal))
         elif isinstance(read, list):
             await _together(application, scope, read, send)
         else:
-            await application(scope, _replayed(body), send)
+            await application(scope, replayed(body, _gone), send)
 
     return taken
 
@@ -108,26 +103,12 @@ async def _asked(application: Application, scope: Scope, message: Any) -> tuple[
     async def keep(part: Message) -> None:
         sent.append(part)
 
-    await application({**scope, "headers": [*headers, length]}, _replayed(body), keep)
+    await application({**scope, "headers": [*headers, length]}, replayed(body, _gone), keep)
     return sent[0], b"".join(part.get("body", b"") for part in sent)
 
 
-def _replayed(body: bytes) -> Receive:
-    messages = iter([{"type": "http.request", "body": body, "more_body": False}])
-
-    async def receive() -> Message:
-        return next(messages, {"type": "http.disconnect"})
-
-    return receive
-
-
-async def _whole(receive: Receive) -> bytes:
-    parts: list[bytes] = []
-    while (message := await receive())["type"] == "http.request":
-        parts.append(message.get("body", b""))
-        if not message.get("more_body"):
-            break
-    return b"".join(parts)
+async def _gone() -> Message:
+    return {"type": "http.disconnect"}
 
 
 def _error(message: str) -> bytes:

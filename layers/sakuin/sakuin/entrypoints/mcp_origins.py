@@ -1,9 +1,8 @@
 """Which web pages may call: the origin of a request, and the answer to a browser that asks first."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+from sakuin.entrypoints.asgi import Message, Send
 
 # What clients of either era send. API Gateway is given no CORS of its own, so that this is the only place.
 _HEADERS = (
@@ -42,7 +41,7 @@ def readable(send: Send, origin: str | None) -> Send:
         (b"vary", b"Origin"),
     ]
 
-    async def sent(message: MutableMapping[str, Any]) -> None:
+    async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
             message = {**message, "headers": [*message.get("headers", []), *added]}
         await send(message)

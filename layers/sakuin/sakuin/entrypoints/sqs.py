@@ -12,7 +12,6 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from sakuin.domain.work import (
-    MAX_TRIES,
     WORK_ATTRIBUTE,
     About,
     Again,
@@ -36,8 +35,6 @@ SendAgain = Callable[[str, str, int], None]
 # Hears what a message was about that failed for the last time, and why.
 GaveUp = Callable[[About, str], None]
 
-# As every queue of the template says.
-MAX_RECEIVE_COUNT = MAX_TRIES
 # SQS delays a message by fifteen minutes; a shorter delay would be a loop.
 _SHORTEST_DELAY, _LONGEST_DELAY = 60, 900
 
