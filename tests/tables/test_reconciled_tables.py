@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from sakuin.adapters.supabase_reconciliation import SupabaseTableClaims
@@ -63,6 +64,11 @@ def stray(world: TableWorld, table: str, *, generation: int, name: str = "stray"
     world.store.client.namespace(namespace(world.project, table)).write(
         upsert_rows=[{"id": name, "vector": vector, "generation": generation}], distance_metric="cosine_distance"
     )
+
+
+def unchecked(world: TableWorld) -> list[str]:
+    asked = "select id from context_table where project_id = %s and checked_at is null order by id"
+    return [str(row[0]) for row in world.sql(asked, world.project)]
 
 
 def test_an_index_that_is_whole_has_no_difference(world: TableWorld) -> None:
@@ -235,11 +241,13 @@ def test_a_look_costs_one_count_a_table_and_every_table_has_its_turn(world: Tabl
 
 
 def test_a_look_ends_when_its_time_is_up(world: TableWorld) -> None:
-    table, _, _ = indexed(world, {"a": A})
-    world.sql("update context_table set checked_at = null where id = %s", table)
+    first, second = sorted(indexed(world, {"a": A})[0] for _ in range(2))
+    world.sql("update context_table set checked_at = null where project_id = %s", world.project)
     assert reconcile(world).counted(limit=10, is_over=lambda: True) == []
-    assert reconcile(world).page(None, dry_run=False, is_over=lambda: True).after is not None
-    assert world.sql("select checked_at from context_table where id = %s", table) == [(None,)]
+    assert unchecked(world) == [first, second]
+    before = str(UUID(int=UUID(first).int - 1))
+    assert reconcile(world).page(before, dry_run=False, is_over=lambda: True).after == first
+    assert unchecked(world) == [second]
 
 
 @pytest.mark.parametrize("whole", [True, False])
