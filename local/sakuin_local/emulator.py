@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sakuin_local import same_machine
 from sakuin_local.addresses import LOOPBACK
 from sakuin_local.errors import LocalError
 from sakuin_local.places import EMULATOR
 from sakuin_local.processes import Programs
 from sakuin_local.proxy import Proxy, Target
+from sakuin_local.same_machine import SameMachine
 from sakuin_local.serving import served
 from sakuin_local.waiting import answers, until_ready
 
@@ -44,14 +46,13 @@ def edge(emulator: Emulator) -> Iterator[None]:
     `aws:SecureTransport` statements let calls through as they do on AWS.
     """
     with_tls = Proxy(lambda path: Target(emulator.port, path), added=[(b"x-forwarded-proto", b"https")])
-    with served(with_tls, port=emulator.edge_port):
+    with served(SameMachine(with_tls), port=emulator.edge_port):
         yield
 
 
 def start(folder: Path, programs: Programs, emulator: Emulator) -> Emulator:
     """Start it with its state under `folder`; returns when it answers."""
-    program = EMULATOR / "ministack"
-    if not program.exists():
+    if not (EMULATOR / "ministack").exists():
         raise LocalError("the AWS emulator is not installed; run `make setup`")
     home = folder / "aws"
     wipe_temporary(folder)
@@ -82,7 +83,7 @@ def start(folder: Path, programs: Programs, emulator: Emulator) -> Emulator:
         "LAMBDA_WARM_TTL_SECONDS": "86400",
         "LOG_LEVEL": "INFO",
     }
-    running = programs.start("emulator", [program], environment)
+    running = programs.start("emulator", [EMULATOR / "python", "-I", same_machine.__file__], environment)
     until_ready(running, lambda: answers(emulator.port, "/_ministack/health"))
     return emulator
 

@@ -11,6 +11,7 @@ import uvicorn
 
 from sakuin_local.addresses import LOOPBACK
 from sakuin_local.errors import LocalError
+from sakuin_local.same_machine import SameMachine
 
 
 @contextmanager
@@ -31,9 +32,9 @@ def served(application: Any, *, port: int = 0) -> Iterator[int]:
 
 
 def configuration(application: Any) -> uvicorn.Config:
-    """A server that adds no header and says nothing."""
+    """A server that adds no header, says nothing, and goes by no other machine's name."""
     return uvicorn.Config(
-        application,
+        SameMachine(application, pages=True),
         lifespan="off",
         log_config=None,
         access_log=False,

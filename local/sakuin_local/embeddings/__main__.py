@@ -8,9 +8,10 @@ import uvicorn
 from sakuin_local.embeddings.cache import VectorCache
 from sakuin_local.embeddings.endpoint import application
 from sakuin_local.embeddings.model import Model
+from sakuin_local.same_machine import SameMachine
 from sakuin_local.serving import configuration, listen
 
 if __name__ == "__main__":
     port, file = int(sys.argv[1]), Path(sys.argv[2])
-    served = application(Model(), VectorCache(file))
+    served = SameMachine(application(Model(), VectorCache(file)))
     uvicorn.Server(configuration(served)).run(sockets=[listen(port)])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import uvicorn
 
+from sakuin_local.same_machine import SameMachine
 from sakuin_local.serving import configuration, listen
 from sakuin_local.turbopuffer.endpoint import application
 from sakuin_local.turbopuffer.store import Store
@@ -15,5 +16,5 @@ if __name__ == "__main__":
     folder.mkdir(parents=True, exist_ok=True)
     store = Store(folder / "turbopuffer.sqlite")
     threading.Thread(target=store.warm, daemon=True).start()
-    served = application(store)
+    served = SameMachine(application(store))
     uvicorn.Server(configuration(served)).run(sockets=[listen(port)])
