@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,7 @@ def proofs_in(body: list[ast.stmt], *, inside: str, inherited: frozenset[str] = 
             yield Proof(f"{inside}::{statement.name}", inherited | marked(statement.decorator_list))
 
 
+@cache
 def sources() -> dict[str, ast.Module]:
     """Test modules by their path below the repository."""
     return {
@@ -85,6 +87,7 @@ def sources() -> dict[str, ast.Module]:
     }
 
 
+@cache
 def all_proofs() -> list[Proof]:
     return [proof for path, module in sources().items() for proof in proofs_in(module.body, inside=path)]
 
