@@ -1,6 +1,8 @@
 """Projects and what they hold, and how their changes travel."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Protocol
 
 from sakuin.domain.project_records import (
@@ -145,6 +147,25 @@ class TableBodies(Protocol):
 
     def write(self, key: str, body: bytes) -> None:
         """Stores a body."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftFolder:
+    """A Table's folder of bodies; `keep` is the one that it has now, `gone` says that there is no Table any more."""
+
+    folder: str
+    keep: str | None
+    gone: bool
+
+
+class LeftBodies(Protocol):
+    """Which folders hold bodies that nobody may need any more."""
+
+    def due(self, *, of_the_gone: timedelta, left: timedelta, limit: int) -> Sequence[LeftFolder]:
+        """Those known for so long, the longest first: of Tables that are gone, and of Tables that have another body."""
+
+    def removed(self, folder: LeftFolder, *, again: bool) -> None:
+        """It was looked through. `again`: something in it is not old enough, so it is due again after the same time."""
 
 
 class EventBus(Protocol):
