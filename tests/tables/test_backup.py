@@ -14,7 +14,17 @@ from sakuin_local.places import REPOSITORY
 from tests.tables.conftest import TableWorld, long, world_of
 
 GUIDE = (REPOSITORY / "docs" / "backup.md").read_text()
-RECORDS = ("project", "project_member", "context_table", "tool", "mcp", "mcp_binding")
+RECORDS = (
+    "project",
+    "project_member",
+    "context_table",
+    "tool",
+    "mcp",
+    "mcp_binding",
+    "table_fingerprint",
+    "table_namespace",
+    "outbox",
+)
 QUESTION = "二次関数"
 DOCUMENT = {"articles": [long("二次関数"), long("三角比")]}
 
