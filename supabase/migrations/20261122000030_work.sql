@@ -13,6 +13,8 @@ create table public.work (
   correlation_id text not null default '',
   -- The material, or the Table by its id; null where nobody can read the message.
   subject text collate "C",
+  -- The index over Tables that it is for; null: all.
+  fingerprint text,
   -- The S3 object's version that the message speaks of.
   source jsonb,
   state text not null check (state in ('in_hand', 'waiting', 'parked', 'dead')),
@@ -32,12 +34,14 @@ create index work_until on public.work (until) where state <> 'dead';
 create index work_subject on public.work (subject);
 create index work_vendor on public.work (vendor) where vendor is not null;
 
--- How often a Table that stood still was started again, in its present generation.
+-- How often a Table that stood still was started again in an index, in its present generation.
 create table public.table_restart (
-  table_id uuid primary key references public.context_table on delete cascade,
+  table_id uuid not null references public.context_table on delete cascade,
+  fingerprint text not null,
   generation bigint not null,
   restarts integer not null,
-  at timestamptz not null default now()
+  at timestamptz not null default now(),
+  primary key (table_id, fingerprint)
 );
 
 alter table public.work enable row level security;
@@ -46,7 +50,8 @@ revoke all on public.work, public.table_restart from anon, authenticated;
 
 -- ---------------------------------------------------------------- a worker takes, holds and lets go
 
--- p_taken: [{id, queue, body, correlation_id, subject, source, tries, sent_at}], `sent_at` in seconds since 1970.
+-- p_taken: [{id, queue, body, correlation_id, subject, fingerprint, source, tries, sent_at}], `sent_at` in seconds since
+-- 1970.
 -- Gives {id: {attempt, parks, dead, waited}}. `dead`: the message is older than its own death, which the dead letters hold
 -- already; one that was sent later was redriven, and begins anew. (Half a minute for clocks that differ.)
 create function public.work_begun(p_taken jsonb, p_seconds integer) returns jsonb
@@ -54,13 +59,13 @@ language sql set search_path = public, extensions as $$
   with taken as (
     -- A message and its copy may come in one batch.
     select distinct on (t.id) t.* from jsonb_to_recordset(p_taken) as t(
-      id text, queue text, body text, correlation_id text, subject text, source jsonb, tries integer,
+      id text, queue text, body text, correlation_id text, subject text, fingerprint text, source jsonb, tries integer,
       sent_at double precision)
     order by t.id, t.sent_at desc
   ), begun as (
-    insert into work as w (id, queue, body, correlation_id, subject, source, state, attempt, sent_at, until)
-    select t.id, t.queue, t.body, t.correlation_id, t.subject, t.source, 'in_hand', t.tries, to_timestamp(t.sent_at),
-           now() + make_interval(secs => p_seconds)
+    insert into work as w (id, queue, body, correlation_id, subject, fingerprint, source, state, attempt, sent_at, until)
+    select t.id, t.queue, t.body, t.correlation_id, t.subject, t.fingerprint, t.source, 'in_hand', t.tries,
+           to_timestamp(t.sent_at), now() + make_interval(secs => p_seconds)
     from taken t order by t.id
     on conflict (id) do update set
       state = 'in_hand', attempt = case when w.state = 'dead' then 1 else w.attempt + 1 end,
@@ -77,21 +82,29 @@ language sql set search_path = public, extensions as $$
   from taken t left join begun b on b.id = t.id
 $$;
 
+-- What becomes of the work on a Table, for those of its tools that wait for it. (With indexes beside each other
+-- it depends on whose work it is.)
+create function public.note_work(p_table uuid, p_fingerprint text, p_status jsonb) returns void
+language sql set search_path = public, extensions as $$
+  select merge_status(o.id, p_status || jsonb_build_object('heartbeat_at', now()))
+  from tool o
+  where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' in ('pending', 'indexing')
+$$;
+
 -- A sign of life, also on the tools of a Table. Who holds the Table's lock gives one himself.
 create function public.work_beats(p_ids text[], p_seconds integer) returns void
 language plpgsql set search_path = public, extensions as $$
 declare
-  t uuid;
+  t record;
 begin
   update work w set heartbeat_at = now(), until = now() + make_interval(secs => p_seconds)
   where w.id = any (p_ids) and w.state = 'in_hand';
   for t in
-    select c.id from context_table c
-    where c.id in (select case when w.queue <> 'material' then w.subject::uuid end from work w where w.id = any (p_ids))
-    order by c.id for update skip locked
+    select distinct case when w.queue <> 'material' then w.subject::uuid end as id, w.fingerprint from work w
+    where w.id = any (p_ids) order by 1, 2
   loop
-    perform merge_status(o.id, jsonb_build_object('heartbeat_at', now()))
-    from tool o where o.table_id = t and o.enabled and o.metadata->'search_index'->>'state' in ('pending', 'indexing');
+    perform from context_table c where c.id = t.id for update skip locked;
+    if found then perform note_work(t.id, t.fingerprint, '{}'); end if;
   end loop;
 end $$;
 
@@ -116,14 +129,14 @@ begin
   update work w set released = true, until = now()
   where w.state = 'parked' and not w.released and w.vendor = any (answered);
 
-  insert into work as w (id, queue, body, correlation_id, subject, source, state, attempt, parks, vendor, reason, since,
-                         sent_at, until)
-  select distinct on (e.id) e.id, e.queue, e.body, e.correlation_id, e.subject, e.source,
+  insert into work as w (id, queue, body, correlation_id, subject, fingerprint, source, state, attempt, parks, vendor,
+                         reason, since, sent_at, until)
+  select distinct on (e.id) e.id, e.queue, e.body, e.correlation_id, e.subject, e.fingerprint, e.source,
          case e.outcome when 'again' then 'waiting' else e.outcome end, case e.outcome when 'parked' then 0 else e.tries end,
          case e.outcome when 'parked' then 1 else 0 end, e.vendor, e.reason, now(), to_timestamp(e.sent_at),
          now() + make_interval(secs => e.seconds)
   from jsonb_to_recordset(p_ended) as e(
-    id text, queue text, body text, correlation_id text, subject text, source jsonb, tries integer,
+    id text, queue text, body text, correlation_id text, subject text, fingerprint text, source jsonb, tries integer,
     sent_at double precision, outcome text, reason text, vendor text, seconds double precision)
   where e.outcome <> 'done'
   order by e.id
@@ -139,15 +152,13 @@ begin
   where w.vendor = p.vendor and w.state = 'parked';
 
   for t in
-    select distinct on (e->>'subject') c.id, e->>'reason' as reason
+    select distinct on (e->>'subject', e->>'fingerprint') c.id, e->>'fingerprint' as fingerprint, e->>'reason' as reason
     from jsonb_array_elements(p_ended) e
     join context_table c on c.id = case when e->>'queue' <> 'material' then (e->>'subject')::uuid end
-    where e->>'outcome' = 'parked' order by e->>'subject'
+    where e->>'outcome' = 'parked' order by e->>'subject', e->>'fingerprint'
   loop
     perform from context_table c where c.id = t.id for update;
-    perform merge_status(o.id, jsonb_build_object('last_error', t.reason, 'heartbeat_at', now()))
-    from tool o
-    where o.table_id = t.id and o.enabled and o.metadata->'search_index'->>'state' in ('pending', 'indexing');
+    perform note_work(t.id, t.fingerprint, jsonb_build_object('last_error', t.reason));
   end loop;
 end $$;
 
@@ -179,7 +190,7 @@ begin
   )
   select coalesce(jsonb_agg(jsonb_build_object(
     'id', c.id, 'queue', c.queue, 'body', c.body, 'correlation_id', c.correlation_id, 'subject', c.subject,
-    'source', c.source, 'attempt', c.attempt, 'lost', c.was = 'in_hand') order by c.since nulls first, c.id), '[]')
+    'fingerprint', c.fingerprint, 'source', c.source, 'attempt', c.attempt, 'lost', c.was = 'in_hand') order by c.since nulls first, c.id), '[]')
   into due from claimed c;
   return due;
 end $$;
@@ -195,13 +206,13 @@ language sql set search_path = public, extensions as $$
   update work w set state = 'dead', reason = p_reason, since = now(), vendor = null where w.id = p_id
 $$;
 
--- How often this Table was started again in its generation, this time among them; null if somebody did so within the
--- last p_seconds. What is a day old does not count.
-create function public.table_restarted(p_table uuid, p_seconds integer) returns integer
+-- How often this Table was started again in an index and generation, this time among them; null if somebody did so
+-- within the last p_seconds. What is a day old does not count.
+create function public.table_restarted(p_table uuid, p_fingerprint text, p_seconds integer) returns integer
 language sql set search_path = public, extensions as $$
-  insert into table_restart as r (table_id, generation, restarts)
-  select t.id, t.generation, 1 from context_table t where t.id = p_table
-  on conflict (table_id) do update set
+  insert into table_restart as r (table_id, fingerprint, generation, restarts)
+  select t.id, p_fingerprint, t.generation, 1 from context_table t where t.id = p_table
+  on conflict (table_id, fingerprint) do update set
     restarts = case when r.generation = excluded.generation and r.at > now() - interval '1 day'
                     then r.restarts + 1 else 1 end,
     generation = excluded.generation, at = now()
@@ -209,16 +220,24 @@ language sql set search_path = public, extensions as $$
   returning r.restarts
 $$;
 
+-- What speaks for a Table in this index: a message that is in hand, waiting or parked.
+create function public.has_work(p_table uuid, p_fingerprint text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select exists (select from work w where w.subject = p_table::text and w.state <> 'dead'
+                 and coalesce(w.fingerprint, p_fingerprint) = p_fingerprint)
+$$;
+
 -- Tables whose work stopped: pending or indexing without a sign of life, and no message of theirs is in hand, waiting
 -- or parked.
-create or replace function public.stuck_tables(p_seconds integer) returns jsonb
+drop function public.stuck_tables(integer);
+create function public.stuck_tables(p_fingerprint text, p_seconds integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(distinct jsonb_build_object('project_id', o.project_id, 'table_id', o.table_id)), '[]')
   from tool o
   where o.enabled and o.metadata->'search_index'->>'state' in ('pending', 'indexing')
     and coalesce((o.metadata->'search_index'->>'heartbeat_at')::timestamptz,
                  (o.metadata->'search_index'->>'configured_at')::timestamptz) < now() - make_interval(secs => p_seconds)
-    and not exists (select from work w where w.subject = o.table_id::text and w.state <> 'dead')
+    and not has_work(o.table_id, p_fingerprint)
 $$;
 
 drop function public.indexing_waits(uuid, text);

@@ -1,14 +1,15 @@
 -- A Table is walked for every index that is kept. Its tools speak of the one that answers; what is built beside it is
 -- noted here and nowhere else.
 
--- A row a Table and fingerprint: the generation that was walked to its end, when somebody last worked at it, what the
--- last walk failed with.
+-- A row a Table and fingerprint: the generation that was walked to its end, when somebody last worked at it, why it
+-- does not get on, and the generation that was given up, if it is.
 create table public.table_plan (
   table_id uuid not null references public.context_table on delete cascade,
   fingerprint text not null,
   generation bigint not null default -1,
   skipped_nodes jsonb not null default '[]',
   error text,
+  failed_generation bigint,
   heartbeat_at timestamptz not null default now(),
   primary key (table_id, fingerprint)
 );
@@ -18,12 +19,12 @@ insert into public.table_plan (table_id, fingerprint, generation, skipped_nodes)
 select t.id, t.planned_fingerprint, t.planned_generation, t.skipped_nodes
 from public.context_table t where t.planned_fingerprint is not null;
 
-create function public.note_plan(p_table uuid, p_fingerprint text, p_error text) returns void
+create function public.note_plan(p_table uuid, p_fingerprint text, p_error text, p_failed bigint) returns void
 language sql set search_path = public, extensions as $$
-  insert into table_plan as p (table_id, fingerprint, error) values (p_table, p_fingerprint, p_error)
-  on conflict (table_id, fingerprint) do update set heartbeat_at = now(), error = excluded.error
-  -- Every batch of a Table comes here.
-  where p.heartbeat_at < now() - interval '2 seconds' or p.error is distinct from excluded.error
+  insert into table_plan as p (table_id, fingerprint, error, failed_generation)
+  values (p_table, p_fingerprint, p_error, p_failed)
+  on conflict (table_id, fingerprint) do update set
+    heartbeat_at = now(), error = excluded.error, failed_generation = excluded.failed_generation
 $$;
 
 -- A walk of this generation begins; false if a newer one has come. Tools hear only of the index that answers.
@@ -36,7 +37,7 @@ begin
     perform from context_table t where t.id = p_table and t.generation = p_generation for share;
     if not found then return false; end if;
   end if;
-  perform note_plan(p_table, p_fingerprint, null);
+  perform note_plan(p_table, p_fingerprint, null, null);
   return true;
 end $$;
 
@@ -61,7 +62,8 @@ begin
   insert into table_plan (table_id, fingerprint, generation, skipped_nodes)
   values (p_table, p_fingerprint, p_generation, p_skipped)
   on conflict (table_id, fingerprint) do update set
-    generation = excluded.generation, skipped_nodes = excluded.skipped_nodes, error = null, heartbeat_at = now();
+    generation = excluded.generation, skipped_nodes = excluded.skipped_nodes, error = null, failed_generation = null,
+    heartbeat_at = now();
   if tables_answer(p_fingerprint) then
     update context_table set planned_generation = p_generation, planned_fingerprint = p_fingerprint,
       skipped_nodes = p_skipped
@@ -80,15 +82,24 @@ language sql stable set search_path = public, extensions as $$
     and not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
                     and n.content_hash is distinct from n.wanted_hash)
     and not exists (select from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint)
+    and not has_rows_to_sweep(p_table, p_fingerprint)
 $$;
 
+-- What was given up stays so until all of it is there: another batch of the same Table may still come.
 create function public.settle_index(p_table uuid, p_fingerprint text) returns boolean
 language plpgsql set search_path = public, extensions as $$
+declare
+  done boolean;
 begin
   if not exists (select from context_table t where t.id = p_table) then return false; end if;
-  perform note_plan(p_table, p_fingerprint, null);
-  return case when tables_answer(p_fingerprint) then settle_table(p_table, p_fingerprint)
-              else table_whole(p_table, p_fingerprint) end;
+  done := case when tables_answer(p_fingerprint) then settle_table(p_table, p_fingerprint)
+               else table_whole(p_table, p_fingerprint) end;
+  update table_plan p set heartbeat_at = now(), error = case when not done then p.error end,
+    failed_generation = case when not done then p.failed_generation end
+  where p.table_id = p_table and p.fingerprint = p_fingerprint
+    -- Every batch of a Table comes here.
+    and (p.heartbeat_at < now() - interval '2 seconds' or done and p.error is not null);
+  return done;
 end $$;
 
 create function public.walk_failed(p_table uuid, p_fingerprint text, p_generation bigint, p_error text) returns void
@@ -96,7 +107,7 @@ language plpgsql set search_path = public, extensions as $$
 begin
   perform from context_table t where t.id = p_table and t.generation = p_generation for share;
   if not found then return; end if;
-  perform note_plan(p_table, p_fingerprint, p_error);
+  perform note_plan(p_table, p_fingerprint, p_error, p_generation);
   if tables_answer(p_fingerprint) then
     perform indexing_failed(p_table, p_generation, p_error);
   end if;
@@ -108,20 +119,65 @@ language sql set search_path = public, extensions as $$
   select store_compared(p_table, p_generation) where tables_answer(p_fingerprint)
 $$;
 
--- Tables that this fingerprint is not whole for and nobody has worked at for so long, noted as asked for. Those of the
--- index that answers are restarted by what their tools say.
+-- As before; of an index that does not answer, its plan hears what becomes of its work, and no tool does.
+create or replace function public.note_work(p_table uuid, p_fingerprint text, p_status jsonb) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if p_fingerprint is null or tables_answer(p_fingerprint) then
+    perform merge_status(o.id, p_status || jsonb_build_object('heartbeat_at', now()))
+    from tool o
+    where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' in ('pending', 'indexing');
+  else
+    update table_plan p set heartbeat_at = now(), error = coalesce(p_status->>'last_error', p.error)
+    where p.table_id = p_table and p.fingerprint = p_fingerprint;
+  end if;
+end $$;
+
+-- Tables that have something to be indexed.
+create view public.indexed_table with (security_invoker = true) as
+  select t.id, t.project_id, t.generation, t.updated_at from context_table t
+  where (t.data is not null or t.data_key is not null)
+    and exists (select from tool o where o.table_id = t.id and o.enabled);
+revoke all on public.indexed_table from anon, authenticated;
+
+-- Tables whose work for this index stopped: no sign of life, and nothing speaks for them. Of the index that answers
+-- their tools wait; of another they were asked for, and neither whole nor given up.
+create or replace function public.stuck_tables(p_fingerprint text, p_seconds integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with still as (
+    select o.table_id from tool o
+    where tables_answer(p_fingerprint) and o.enabled
+      and o.metadata->'search_index'->>'state' in ('pending', 'indexing')
+      and coalesce((o.metadata->'search_index'->>'heartbeat_at')::timestamptz,
+                   (o.metadata->'search_index'->>'configured_at')::timestamptz) < now() - make_interval(secs => p_seconds)
+    union
+    select t.id from table_plan p join indexed_table t on t.id = p.table_id
+    where not tables_answer(p_fingerprint) and p.fingerprint = p_fingerprint
+      and p.failed_generation is distinct from t.generation
+      -- A change is asked for by its event.
+      and greatest(p.heartbeat_at, t.updated_at) < now() - make_interval(secs => p_seconds)
+      and not table_whole(t.id, p_fingerprint)
+  )
+  select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id) order by t.id), '[]')
+  from still s join context_table t on t.id = s.table_id
+  where not has_work(t.id, p_fingerprint)
+$$;
+
+-- Tables that an index which does not answer has never been asked for, noted as asked for: with those that are under
+-- way p_limit at most. Also those that were given up so long ago. What stands still in between is started again.
 create function public.tables_to_build(p_fingerprint text, p_seconds integer, p_limit integer) returns jsonb
 language sql set search_path = public, extensions as $$
-  with unbuilt as materialized (
-    select t.id, t.project_id from context_table t
-    left join table_plan p on p.table_id = t.id and p.fingerprint = p_fingerprint
-    where not tables_answer(p_fingerprint)
-      and (t.data is not null or t.data_key is not null)
-      and exists (select from tool o where o.table_id = t.id and o.enabled)
-      and coalesce(p.heartbeat_at, '-infinity') < now() - make_interval(secs => p_seconds)
-      and not exists (select from work w where w.subject = t.id::text and w.state <> 'dead')
+  with under_way as materialized (
+    select count(*) as n from table_plan p join indexed_table t on t.id = p.table_id
+    where p.fingerprint = p_fingerprint and p.failed_generation is distinct from t.generation
       and not table_whole(t.id, p_fingerprint)
-    order by t.id limit p_limit
+  ), unbuilt as materialized (
+    select t.id, t.project_id from indexed_table t
+    left join table_plan p on p.table_id = t.id and p.fingerprint = p_fingerprint
+    where not tables_answer(p_fingerprint) and not has_work(t.id, p_fingerprint)
+      and (p.table_id is null
+           or p.failed_generation = t.generation and p.heartbeat_at < now() - make_interval(secs => p_seconds))
+    order by t.id limit greatest(p_limit - (select n from under_way), 0)
   ), noted as (
     insert into table_plan (table_id, fingerprint) select u.id, p_fingerprint from unbuilt u
     on conflict (table_id, fingerprint) do update set heartbeat_at = now()
@@ -141,7 +197,8 @@ language sql stable set search_path = public, extensions as $$
     select t.project_id, t.id, jsonb_agg(jsonb_build_object('fingerprint', f.fingerprint, 'suffix', f.suffix)) as others
     from context_table t cross join table_fingerprint f
     where f.fingerprint <> p_fingerprint and not tables_kept(f.fingerprint)
-      and exists (select from node n where n.table_id = t.id and n.fingerprint = f.fingerprint)
+      and (exists (select from node n where n.table_id = t.id and n.fingerprint = f.fingerprint)
+           or exists (select from table_plan p where p.table_id = t.id and p.fingerprint = f.fingerprint))
     group by t.id
   ) l
 $$;

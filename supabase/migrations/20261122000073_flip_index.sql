@@ -33,13 +33,11 @@ $$;
 create function public.tables_behind(p_fingerprint text) returns table (table_id uuid, reason text)
 language sql stable set search_path = public, extensions as $$
   select t.id, coalesce(p.error, 'is not built yet')
-  from context_table t
+  from indexed_table t
   left join search_index l on l.live
   left join table_plan p on p.table_id = t.id and p.fingerprint = p_fingerprint
   left join table_plan now_live on now_live.table_id = t.id and now_live.fingerprint = l.tables
-  where (t.data is not null or t.data_key is not null)
-    and exists (select from tool o where o.table_id = t.id and o.enabled)
-    and not (p.error is not null and now_live.error is not null and not exists (
+  where not (p.error is not null and now_live.error is not null and not exists (
       select from node n where n.table_id = t.id and n.fingerprint = l.tables and n.content_hash is not null))
     and (coalesce(p.generation, -1) < case when p_fingerprint = l.tables then t.generation
                                            else coalesce(now_live.generation, -1) end
@@ -61,8 +59,7 @@ language sql stable set search_path = public, extensions as $$
       'total', (select count(*) from material m where m.indexed_version_id is not null),
       'missing', cardinality(pages.missing), 'named', to_jsonb(pages.missing[:10])),
     'tables', jsonb_build_object(
-      'total', (select count(*) from context_table t where (t.data is not null or t.data_key is not null)
-                and exists (select from tool o where o.table_id = t.id and o.enabled)),
+      'total', (select count(*) from indexed_table),
       'missing', jsonb_array_length(tables.missing),
       'named', (select coalesce(jsonb_agg(e.value order by e.place), '[]')
                 from jsonb_array_elements(tables.missing) with ordinality e(value, place) where e.place <= 10)))

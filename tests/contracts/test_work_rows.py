@@ -17,6 +17,8 @@ from sakuin_local.database import Database
 from tests.in_memory.work import MemoryWork
 
 A_DAY = 86_400
+A_TABLE = b"""with p as (insert into project (name) values ('p') returning id)
+  insert into context_table (project_id, name, version) select id, 't', 0 from p returning id"""
 PAGE = About("junior/x")
 # Lets as much time pass over every row as `t` says.
 PASSES = b"""update work set until = until - %(t)s::interval, since = since - %(t)s::interval,
@@ -31,6 +33,7 @@ class Work:
     rows: WorkRows
     passes: Callable[[float], None]
     now: Callable[[], float]
+    table: str = "a table"
 
     def message(self, name: str = "m1", *, about: About = PAGE, tries: int = 1, age: float = 0) -> Taken:
         return Taken(name, "material", f"body of {name}", "r1", about, tries, self.now() - age)
@@ -69,7 +72,10 @@ def work(request: pytest.FixtureRequest, database: Database, sql: psycopg.Connec
         sql.execute(PASSES, by)
         sql.execute(b"update table_restart set at = at - %(t)s::interval", by)
 
-    return Work(SupabaseWork(connected_beside(database.rest_url, database.service_key)), passes, time.time)
+    made = sql.execute(A_TABLE).fetchone()
+    assert made is not None
+    rows = SupabaseWork(connected_beside(database.rest_url, database.service_key))
+    return Work(rows, passes, time.time, str(made[0]))
 
 
 def test_what_is_done_leaves_nothing(work: Work) -> None:
@@ -96,6 +102,16 @@ def test_work_without_a_sign_of_life_is_sent_again_with_all_that_it_was(work: Wo
     (due,) = work.rows.due(limit=10)
     assert (due.id, due.body, due.correlation_id, due.queue) == ("m1", "body of m1", "r1", "material")
     assert (due.about, due.attempt, due.lost) == (About("x", source), 1, True)
+
+
+def test_work_of_one_index_over_tables_is_sent_again_as_that_index_s(work: Work) -> None:
+    about = About("11111111-2222-4333-8444-555555555555", fingerprint="one of two")
+    work.rows.begin([work.message(about=about)])
+    work.passes(46)
+    assert [due.about for due in work.rows.due(limit=10)] == [about]
+    work.rows.end([Ended(work.message("unbegun", about=about), Parked(5, "away", "openai"))])
+    work.passes(6)
+    assert [due.about for due in work.rows.due(limit=10)] == [about]
 
 
 def test_a_claim_is_one_s_own_for_a_minute_and_then_anybody_s(work: Work) -> None:
@@ -327,6 +343,17 @@ def test_two_that_park_for_one_vendor_at_once_do_not_wait_for_each_other(
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(parked, [taken[n::4] for n in range(4)]))
     assert sql.execute("select count(*), min(parks) from work where state = 'parked'").fetchone() == (60, 2)
+
+
+def test_how_often_a_table_was_started_again_is_counted_for_each_index(work: Work) -> None:
+    def restarted(index: str) -> int | None:
+        return work.rows.restarted(work.table, index, seconds=120)
+
+    assert (restarted("one"), restarted("one"), restarted("other")) == (1, None, 1)
+    work.passes(121)
+    assert (restarted("one"), restarted("other"), restarted("other")) == (2, 2, None)
+    work.passes(A_DAY)
+    assert restarted("one") == 1
 
 
 def test_a_database_that_does_not_answer_is_unavailable() -> None:

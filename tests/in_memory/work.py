@@ -52,7 +52,7 @@ class MemoryWork:
     down: bool = False
     beats: int = 0
     table: dict[str, Row] = field(default_factory=dict)
-    restarts: dict[str, tuple[int, float]] = field(default_factory=dict)
+    restarts: dict[tuple[str, str], tuple[int, float]] = field(default_factory=dict)
 
     def begin(self, taken: Sequence[Taken]) -> Mapping[str, Begun]:
         self._there()
@@ -143,12 +143,13 @@ class MemoryWork:
         row = self.table[work_id]
         self.table[work_id] = replace(row, state="dead", reason=reason, since=self.now, vendor=None)
 
-    def restarted(self, table_id: str, *, seconds: int) -> int | None:
-        count, at = self.restarts.get(table_id, (0, -1e9))
+    def restarted(self, table_id: str, fingerprint: str, *, seconds: int) -> int | None:
+        count, at = self.restarts.get((table_id, fingerprint), (0, -1e9))
         if at > self.now - seconds:
             return None
-        self.restarts[table_id] = (count + 1 if at > self.now - 86_400 else 1, self.now)
-        return self.restarts[table_id][0]
+        count = count + 1 if at > self.now - 86_400 else 1
+        self.restarts[table_id, fingerprint] = (count, self.now)
+        return count
 
     def rows(
         self,

@@ -32,6 +32,7 @@ class House:
     def maintained(self, *, minutes: int = 0) -> int:
         self.rows.now += minutes * 60
         restart = RestartTables(
+            "index",
             self.index,  # type: ignore[arg-type]  # all that it asks of it
             self.asks,
             self.rows,

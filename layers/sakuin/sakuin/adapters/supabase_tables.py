@@ -168,7 +168,8 @@ class SupabaseTableIndex:
         )
 
     def stuck(self, seconds: int) -> Sequence[tuple[str, str]]:
-        return [(row["project_id"], row["table_id"]) for row in self._call("stuck_tables", p_seconds=seconds)]
+        rows = self._call("stuck_tables", p_fingerprint=self.fingerprint, p_seconds=seconds)
+        return [(row["project_id"], row["table_id"]) for row in rows]
 
     def suffix(self) -> str:
         return str(self._call("namespace_suffix", p_fingerprint=self.fingerprint))

@@ -69,8 +69,9 @@ class SupabaseWork:
     def bury(self, work_id: str, reason: str) -> None:
         call(self.client, "work_buried", {"p_id": work_id, "p_reason": reason})
 
-    def restarted(self, table_id: str, *, seconds: int) -> int | None:
-        count: int | None = call(self.client, "table_restarted", {"p_table": table_id, "p_seconds": seconds})
+    def restarted(self, table_id: str, fingerprint: str, *, seconds: int) -> int | None:
+        asked = {"p_table": table_id, "p_fingerprint": fingerprint, "p_seconds": seconds}
+        count: int | None = call(self.client, "table_restarted", asked)
         return count
 
     def rows(
@@ -105,6 +106,7 @@ def _taken(taken: Taken) -> dict[str, Any]:
         "body": taken.body,
         "correlation_id": taken.correlation_id,
         "subject": taken.about.subject,
+        "fingerprint": taken.about.fingerprint,
         "source": asdict(source) if source else None,
         "tries": taken.tries,
         "sent_at": taken.sent_at,
@@ -126,7 +128,7 @@ def _ended(ended: Ended) -> dict[str, Any]:
 
 
 def _due(row: Mapping[str, Any]) -> DueWork:
-    about = About(row["subject"], Source(**row["source"]) if row["source"] else None)
+    about = About(row["subject"], Source(**row["source"]) if row["source"] else None, row["fingerprint"])
     return DueWork(
         row["id"], row["queue"], row["body"], row["correlation_id"], about, attempt=row["attempt"], lost=row["lost"]
     )

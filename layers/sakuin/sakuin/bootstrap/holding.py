@@ -1,9 +1,12 @@
 """How workers hold what they have in hand, and how `maintain` sends again what nobody holds."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sakuin.adapters.supabase_work import SupabaseWork, connected_beside
+from sakuin.bootstrap.giving_up import giving_up_tables
+from sakuin.bootstrap.indexes import Kept, live_last
 from sakuin.bootstrap.watching import Watch, renewing
 from sakuin.domain.work import About, Taken, WorkQueueName
 from sakuin.services.work_in_hand import WorkInHand
@@ -13,8 +16,9 @@ if TYPE_CHECKING:
     from postgrest import SyncPostgrestClient as Client
 
     from sakuin.adapters.sqs_work import SqsWorkQueues
-    from sakuin.adapters.supabase_tables import SupabaseTableIndex
     from sakuin.ports.tables import TableQueues
+    from sakuin.ports.work import WorkQueues
+    from sakuin.services.every_index import RestartEverywhere
     from sakuin.services.restart_tables import RestartTables
     from sakuin.services.send_due_work import SendDueWork
 
@@ -26,50 +30,60 @@ def holding(settings: Settings, secrets: Secrets, watch: Watch) -> Callable[[Seq
     return lambda taken: WorkInHand(rows, taken, watch.logger.warning)
 
 
-def sending_due(settings: Settings, client: "Client", index: "SupabaseTableIndex") -> "SendDueWork":
+def sending_due(client: "Client", kept: Kept, queues: "WorkQueues", material_prefix: str) -> "SendDueWork":
     """Sends again what stopped or waited long enough."""
     from sakuin.adapters.supabase_index import SupabaseIndex
     from sakuin.services.give_up_page import GiveUpPage
-    from sakuin.services.give_up_table import GiveUpTable
     from sakuin.services.send_due_work import SendDueWork
 
-    page, table = GiveUpPage(SupabaseIndex(client), settings.material_prefix), GiveUpTable(index)
+    page, table = GiveUpPage(SupabaseIndex(client), material_prefix), giving_up_tables(client, kept)
 
     def gave_up(queue: WorkQueueName, about: About, reason: str) -> None:
         if queue == "material":
             page(about, reason)
         elif about.subject is not None:
-            table(about.subject, reason)
+            table(about.subject, reason, about.fingerprint)
 
-    return SendDueWork(SupabaseWork(client), _work_queues(settings), gave_up)
+    return SendDueWork(SupabaseWork(client), queues, gave_up)
 
 
 def restarting(
-    settings: Settings, client: "Client", index: "SupabaseTableIndex", asks: "TableQueues"
-) -> "RestartTables":
-    """Walks Tables anew that stand still."""
+    client: "Client", kept: Kept, asks: "Callable[[str], TableQueues]", queues: "WorkQueues"
+) -> "RestartEverywhere":
+    """Walks Tables anew that stand still, each index its own. `asks` gives the queues of one index."""
+    from sakuin.adapters.supabase_tables import SupabaseTableIndex
+    from sakuin.domain.table_index import tables_of
+    from sakuin.services.every_index import RestartEverywhere
     from sakuin.services.give_up_table import GiveUpTable
     from sakuin.services.restart_tables import RestartTables
 
-    return RestartTables(index, asks, SupabaseWork(client), _work_queues(settings), GiveUpTable(index))
+    def restarts() -> "dict[str, RestartTables]":
+        indexes = {each.tables: SupabaseTableIndex(client, tables_of(each.settings)) for each in live_last(kept)}
+        return {
+            name: RestartTables(name, index, asks(name), SupabaseWork(client), queues, GiveUpTable(index))
+            for name, index in indexes.items()
+        }
+
+    return RestartEverywhere(restarts)
 
 
-def _work_queues(settings: Settings) -> "SqsWorkQueues":
+def work_queues(settings: Settings) -> "SqsWorkQueues":
+    """The queues that `maintain` sends work to again."""
     from sakuin.adapters.aws import client
     from sakuin.adapters.sqs_work import SqsWorkQueues
 
-    example = "https://sqs.…"
+    address = partial(configured, example="https://sqs.…")
     # Not the client of the other queues: a copy carries the id of the work that it is a copy of.
     return SqsWorkQueues(
         client("sqs"),
         {
             "material": settings.queue_url,
-            "tool": configured(settings.tool_queue_url, "TOOL_QUEUE_URL", example),
-            "embed": configured(settings.embed_queue_url, "EMBED_QUEUE_URL", example),
+            "tool": address(settings.tool_queue_url, "TOOL_QUEUE_URL"),
+            "embed": address(settings.embed_queue_url, "EMBED_QUEUE_URL"),
         },
         {
-            "material": configured(settings.material_dead_letters_url, "MATERIAL_DEAD_LETTERS_URL", example),
-            "tool": configured(settings.tool_dead_letters_url, "TOOL_DEAD_LETTERS_URL", example),
-            "embed": configured(settings.embed_dead_letters_url, "EMBED_DEAD_LETTERS_URL", example),
+            "material": address(settings.material_dead_letters_url, "MATERIAL_DEAD_LETTERS_URL"),
+            "tool": address(settings.tool_dead_letters_url, "TOOL_DEAD_LETTERS_URL"),
+            "embed": address(settings.embed_dead_letters_url, "EMBED_DEAD_LETTERS_URL"),
         },
     )

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from sakuin.adapters.secrets_manager import secrets_named
 from sakuin.bootstrap.aws import aws, bucket_of_pages, table_queues, work_queue
 from sakuin.bootstrap.fingerprints import table_fingerprint
-from sakuin.bootstrap.indexes import own_index
+from sakuin.bootstrap.indexes import kept_or_own, own_index
 from sakuin.bootstrap.watching import chunk_store, supabase, watch
 from sakuin.entrypoints.redacting import Handler, shielded
 from sakuin.settings import Settings
 
 if TYPE_CHECKING:
+    from sakuin.ports.tables import TableQueues
     from sakuin.services.maintain import Maintained
     from sakuin.services.reconcile import Reconciled
 
@@ -27,7 +28,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from sakuin.adapters.supabase_records import SupabaseRecords
     from sakuin.adapters.supabase_tables import SupabaseTableIndex
     from sakuin.adapters.supabase_work import SupabaseWork
-    from sakuin.bootstrap.holding import restarting, sending_due
+    from sakuin.bootstrap.holding import restarting, sending_due, work_queues
     from sakuin.bootstrap.reconciling import reconciling
     from sakuin.entrypoints.scheduled import schedule_handler
     from sakuin.services.build_indexes import BuildIndexes
@@ -42,13 +43,19 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     index = SupabaseTableIndex(client, table_fingerprint(settings))
     store = chunk_store(settings, secrets, observed)
     asks = table_queues(settings, observed)
-    restart, send_due = restarting(settings, client, index, asks), sending_due(settings, client, index)
+
+    def asks_of(fingerprint: str) -> "TableQueues":
+        return replace(asks, fingerprint=fingerprint)
+
+    kept, queues = kept_or_own(client, settings), work_queues(settings)
+    restart = restarting(client, kept, asks_of, queues)
+    send_due = sending_due(client, kept, queues, settings.material_prefix)
     maintain = Maintain(send, index, asks, store, restart, send_due)
     build = BuildIndexes(
         indexes=SupabaseIndexes(client),
         own=own_index(settings),
         pages=work_queue(settings.queue_url, observed),
-        queues=lambda fingerprint: replace(asks, fingerprint=fingerprint),
+        queues=asks_of,
         flips=settings.flip_when_built,
     )
     canary = Canary(

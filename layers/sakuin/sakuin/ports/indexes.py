@@ -32,7 +32,10 @@ class Indexes(Protocol):
         """Materials that an index with this recipe is not whole for, and that were not given out for so long."""
 
     def tables_to_build(self, tables: str, *, seconds: int, limit: int) -> Sequence[tuple[str, str]]:
-        """`(project, table)` that this part over Tables is not whole for and nobody works at; none of the live one."""
+        """`(project, table)` that this part over Tables was never asked for, or that were given up so long ago.
+
+        With those that are under way at most `limit`; none of the live one.
+        """
 
     def refresh(self, *, seconds: int) -> int:
         """Makes what tools say true of the live index, for so long at most; says of how many Tables."""

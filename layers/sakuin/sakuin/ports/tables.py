@@ -174,7 +174,10 @@ class TableIndex(Protocol):
         """
 
     def stuck(self, seconds: int) -> Sequence[tuple[str, str]]:
-        """`(project, table)` whose work gave no sign of life for so long."""
+        """`(project, table)` whose work in this index gave no sign of life for so long, and that no message speaks for.
+
+        Of an index that does not answer: none that was never asked for, and none that was given up.
+        """
 
     def suffix(self) -> str:
         """What this fingerprint's namespaces end in: nothing for the first of a deployment."""

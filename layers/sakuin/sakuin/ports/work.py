@@ -14,7 +14,10 @@ class WorkRows(Protocol):
         """Says that a worker has these messages, by their ids. A message and its copy are one row."""
 
     def beat(self, ids: Collection[str]) -> None:
-        """A sign of life; also on the tools of a Table that is worked on. A row that is gone is not an error."""
+        """A sign of life; also on the tools of a Table that is worked on in the index that answers.
+
+        A row that is gone is not an error.
+        """
 
     def end(self, ended: Sequence[Ended]) -> None:
         """Says what became of messages: done ones have no row any more, the others one even if `begin` failed.
@@ -35,9 +38,9 @@ class WorkRows(Protocol):
     def bury(self, work_id: str, reason: str) -> None:
         """Records that work is a dead letter."""
 
-    def restarted(self, table_id: str, *, seconds: int) -> int | None:
-        """Counts that a Table's indexing is started again, and says how often that was; None if somebody did so
-        within `seconds`, or the Table is gone. A new generation, or a day, begins at one."""
+    def restarted(self, table_id: str, fingerprint: str, *, seconds: int) -> int | None:
+        """Counts that a Table's indexing is started again in this index, and says how often that was; None if somebody
+        did so within `seconds`, or the Table is gone. A new generation, or a day, begins at one."""
 
     def rows(
         self,

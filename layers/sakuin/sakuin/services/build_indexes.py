@@ -9,10 +9,12 @@ from sakuin.ports.indexes import Indexes
 from sakuin.ports.materials import WorkQueue
 from sakuin.ports.tables import TableQueues
 
-# What was asked for and is not there after so long is asked for again.
+# A page that was asked for and is not there after so long is asked for again. Tables are started again.
 _PATIENCE_SECONDS = 900
+# What had to be given up may be possible by now.
+_A_DAY = 86_400
 _PAGES_A_RUN = 500
-_TABLES_A_RUN = 200
+_TABLES_UNDER_WAY = 200
 _VECTORS_A_RUN = 2_000
 _REFRESH_SECONDS = 4
 
@@ -51,7 +53,7 @@ class BuildIndexes:
         return IndexesBuilt(len(pages), tables, self.indexes.sweep(limit=_VECTORS_A_RUN), flipped)
 
     def _tables(self, tables: str) -> int:
-        asked = self.indexes.tables_to_build(tables, seconds=_PATIENCE_SECONDS, limit=_TABLES_A_RUN)
+        asked = self.indexes.tables_to_build(tables, seconds=_A_DAY, limit=_TABLES_UNDER_WAY)
         queues = self.queues(tables)
         for project_id, table_id in asked:
             queues.index(project_id, table_id)

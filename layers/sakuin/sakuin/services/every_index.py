@@ -1,13 +1,19 @@
 """Work on a Table is done in every index that is kept, in each by itself."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from sakuin.errors import SakuinError
 
 if TYPE_CHECKING:
     # One of the two functions has no Japanese layer, which the other's service needs.
     from sakuin.services.embed_chunks import ChunksEmbedded, EmbedChunks
     from sakuin.services.index_table import IndexTable, TableWalked
+    from sakuin.services.restart_tables import RestartTables
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +38,12 @@ class IndexEverywhere:
         if fingerprint is None and generation is not None:
             # A walk that goes on belongs to one index: to none but this, before messages named it.
             fingerprint = list(walks)[-1]
-        walked = TableWalked("dropped")
-        for name, walk in walks.items():
-            if fingerprint in (None, name):
-                walked = walk(project_id, table_id, generation=generation, skip=skip)
-        return walked
+        walked = _all_done(
+            partial(walk, project_id, table_id, generation=generation, skip=skip)
+            for name, walk in walks.items()
+            if fingerprint in (None, name)
+        )
+        return walked[-1] if walked else TableWalked("dropped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +58,38 @@ class EmbedEverywhere:
         """Works on a batch of `fingerprint`; where none is named, each index knows its own chunks."""
         from sakuin.services.embed_chunks import ChunksEmbedded
 
-        done = [
-            embed(project_id, table_id, ids) for name, embed in self.indexes().items() if fingerprint in (None, name)
-        ]
+        done = _all_done(
+            partial(embed, project_id, table_id, ids)
+            for name, embed in self.indexes().items()
+            if fingerprint in (None, name)
+        )
         return ChunksEmbedded(
             stored=sum(each.stored for each in done),
             embedded=sum(each.embedded for each in done),
             ready=any(each.ready for each in done),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class RestartEverywhere:
+    """Walks anew what stands still. `indexes` are those who do it in one index, by fingerprint."""
+
+    indexes: Callable[[], Mapping[str, "RestartTables"]]
+
+    def __call__(self) -> int:
+        """How many are walked anew, in all indexes together."""
+        return sum(_all_done(self.indexes().values()))
+
+
+def _all_done(parts: Iterable[Callable[[], T]]) -> list[T]:
+    """What each part gave; one that fails is raised after the others had their turn."""
+    done: list[T] = []
+    failures: list[SakuinError] = []
+    for part in parts:
+        try:
+            done.append(part())
+        except SakuinError as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
+    return done

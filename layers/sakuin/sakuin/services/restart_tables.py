@@ -15,8 +15,12 @@ SECONDS_WITH_A_LINE = 900
 
 @dataclass(frozen=True, slots=True)
 class RestartTables:
-    """Of Tables that no row of work speaks of: whatever should have been done for them is lost."""
+    """Of Tables that no row of work speaks of: whatever should have been done for them is lost.
 
+    All of it in one index: `asks` name it, and `gave_up` says it there.
+    """
+
+    fingerprint: str
     index: TableIndex
     asks: TableQueues
     rows: WorkRows
@@ -31,7 +35,7 @@ class RestartTables:
         seconds = SECONDS_WITHOUT_A_LINE if empty else SECONDS_WITH_A_LINE
         restarted = 0
         for project_id, table_id in self.index.stuck(seconds):
-            times = self.rows.restarted(table_id, seconds=seconds)
+            times = self.rows.restarted(table_id, self.fingerprint, seconds=seconds)
             if times is not None and times <= MAX_TRIES:
                 self.asks.index(project_id, table_id)
                 restarted += 1
