@@ -221,6 +221,9 @@ language sql set search_path = public, extensions as $$
   update context_table set checked_at = null where id = p_table
 $$;
 
+-- `recorded_rows` says the same and more.
+drop function public.recorded_chunks(uuid, text);
+
 -- In one look: {generation, planned, stored: {doc id: id}, coming: [doc id]}, null when the Table is gone. `coming`
 -- are recorded chunks that are not stored, by the doc id that they will have (see sakuin.domain.search_index_names).
 create function public.recorded_rows(p_table uuid, p_fingerprint text) returns jsonb

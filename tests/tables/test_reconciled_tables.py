@@ -265,7 +265,7 @@ def test_a_table_that_is_gone_or_not_walked_yet_is_not_counted(world: TableWorld
     table, _, _ = indexed(world, {"a": A})
     world.call("delete_table", table=table, user=None)
     assert CountTable(world.store, claims(world))(world.project, table)
-    assert claims(world).rows(table) is None
+    assert world.index.recorded(table) is None
     coming = world.table({"a": A})
     world.tool(coming, "")
     assert CountTable(world.store, claims(world))(world.project, coming)
@@ -275,9 +275,9 @@ def test_recorded_rows_are_named_as_they_will_be_stored(world: TableWorld) -> No
     table = world.table({"a": A, "日本/語": B})
     world.tool(table, "")
     world.deliver(world.queues.asked.pop(0))
-    coming = claims(world).rows(table)
+    coming = world.index.recorded(table)
     world.settle()
-    rows = claims(world).rows(table)
+    rows = world.index.recorded(table)
     assert coming is not None
     assert rows is not None
     assert (named(coming.coming), named(coming.stored)) == (named(rows.stored), set())

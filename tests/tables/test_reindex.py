@@ -146,7 +146,9 @@ def test_a_comparison_that_dies_half_way_is_finished_by_the_retry(world: TableWo
     table, tool, endpoint = indexed(world, {"a": A})
     world.store.delete_namespace(namespace(world.project, table))
     world.call("reindex_tool", tool=tool, user=None)
-    world.index.lost(table, sorted(world.index.recorded(table).values())[:1])
+    recorded = world.index.recorded(table)
+    assert recorded is not None
+    world.index.lost(table, sorted(recorded.stored.values())[:1])
     assert not world.index.settle(table)
     world.queues.index(world.project, table)
     world.settle()

@@ -9,7 +9,7 @@ from postgrest import SyncPostgrestClient as Client
 from sakuin.adapters.supabase_client import call
 from sakuin.domain.recipe import ANALYZER
 from sakuin.domain.reconciliation import RecordedObject
-from sakuin.ports.reconciliation import ClaimedTable, RecordedRows, Turn
+from sakuin.ports.reconciliation import ClaimedTable, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,6 @@ class SupabaseTableClaims:
     def stored(self, table_id: str) -> int | None:
         count = self._call("stored_rows", p_table=table_id, p_fingerprint=self.fingerprint)
         return None if count is None else int(count)
-
-    def rows(self, table_id: str) -> RecordedRows | None:
-        row = self._call("recorded_rows", p_table=table_id, p_fingerprint=self.fingerprint)
-        return RecordedRows(row["generation"], row["planned"], row["stored"], row["coming"]) if row else None
 
     def catch_up(self, table_id: str, generation: int) -> None:
         self._call("catch_up_table", p_table=table_id, p_generation=generation)

@@ -16,7 +16,16 @@ from sakuin.domain.search_tool import SkippedNode
 from sakuin.domain.table_index import TableFingerprint
 from sakuin.domain.table_walk import storable
 from sakuin.ports.embedding import Vector
-from sakuin.ports.tables import FlippedNode, Leftover, NodeVersion, StoredChunkRef, StoredResult, TableWork, WantedChunk
+from sakuin.ports.tables import (
+    FlippedNode,
+    Leftover,
+    NodeVersion,
+    RecordedRows,
+    StoredChunkRef,
+    StoredResult,
+    TableWork,
+    WantedChunk,
+)
 
 _VECTORS_A_REQUEST = 100
 
@@ -130,9 +139,9 @@ class SupabaseTableIndex:
         said = [{"id": id, "reason": storable(reason)} for id, reason in reasons.items()]
         self._call("refuse_nodes", p_table=table_id, p_fingerprint=self.fingerprint, p_refused=said)
 
-    def recorded(self, table_id: str) -> Mapping[str, str]:
-        ids: dict[str, str] = self._call("recorded_chunks", p_table=table_id, p_fingerprint=self.fingerprint)
-        return ids
+    def recorded(self, table_id: str) -> RecordedRows | None:
+        row = self._call("recorded_rows", p_table=table_id, p_fingerprint=self.fingerprint)
+        return RecordedRows(row["generation"], row["planned"], row["stored"], row["coming"]) if row else None
 
     def lost(self, table_id: str, ids: Collection[str]) -> None:
         self._call("chunks_lost", p_table=table_id, p_fingerprint=self.fingerprint, p_ids=sorted(ids))

@@ -1,6 +1,6 @@
 """What the records claim, as it is held against bucket and store, and where each such walk stands."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -60,19 +60,6 @@ class ClaimedTable:
     unbuilt: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedRows:
-    """All of a Table's chunks in one look: the id by doc id of those `stored`, and doc ids of those `coming`.
-
-    `planned`: the walk of the present `generation` is over.
-    """
-
-    generation: int
-    planned: bool
-    stored: Mapping[str, str]
-    coming: Collection[str]
-
-
 class TableClaims(Protocol):
     """What the records say that the store holds."""
 
@@ -87,9 +74,6 @@ class TableClaims(Protocol):
 
     def stored(self, table_id: str) -> int | None:
         """How many rows are recorded as stored; None while a newer generation is not walked yet."""
-
-    def rows(self, table_id: str) -> RecordedRows | None:
-        """What is recorded of a Table's rows; None when it is gone."""
 
     def catch_up(self, table_id: str, generation: int) -> None:
         """Wants a Table anew after this generation; if it is there already, nothing happens."""

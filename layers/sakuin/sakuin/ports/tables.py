@@ -80,6 +80,19 @@ class StoredResult:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedRows:
+    """All of a Table's chunks in one look: the id by doc id of those `stored`, and doc ids of those `coming`.
+
+    `planned`: the walk of the present `generation` is over.
+    """
+
+    generation: int
+    planned: bool
+    stored: Mapping[str, str]
+    coming: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Leftover:
     """The index of a Table for a fingerprint that is no longer kept."""
 
@@ -143,8 +156,8 @@ class TableIndex(Protocol):
         Their nodes are finished with nothing to show until their text changes, and their tools say so (`SkippedNode`).
         """
 
-    def recorded(self, table_id: str) -> Mapping[str, str]:
-        """Of all chunks that are recorded as stored, the id by doc id."""
+    def recorded(self, table_id: str) -> RecordedRows | None:
+        """What is recorded of a Table's rows in the store; None when it is gone."""
 
     def lost(self, table_id: str, ids: Collection[str]) -> None:
         """Records that the store does not have these: they are missing to the next `want`, and answer as before."""

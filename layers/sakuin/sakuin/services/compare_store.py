@@ -7,8 +7,8 @@ from sakuin.domain.reconciliation import RecordedTable, lost_and_left_over
 from sakuin.domain.search_index_names import namespace
 from sakuin.errors import Unavailable
 from sakuin.ports.chunk_store import ChunkStore
-from sakuin.ports.reconciliation import RecordedRows, TableClaims
-from sakuin.ports.tables import TableIndex
+from sakuin.ports.reconciliation import TableClaims
+from sakuin.ports.tables import RecordedRows, TableIndex
 
 _LOST_A_REQUEST = 1_000
 
@@ -28,10 +28,10 @@ class Compared:
         return self.recorded.planned and self.newest > self.recorded.generation
 
 
-def compared_rows(store: ChunkStore, claims: TableClaims, name: str, table_id: str) -> Compared | None:
+def compared(store: ChunkStore, index: TableIndex, name: str, table_id: str) -> Compared | None:
     """Compares row by row and changes nothing; None when the Table is gone."""
     # The records first: what is stored meanwhile is in the store, and not among them.
-    recorded = claims.rows(table_id)
+    recorded = index.recorded(table_id)
     if recorded is None:
         return None
     rows = store.ids(name)
@@ -40,7 +40,7 @@ def compared_rows(store: ChunkStore, claims: TableClaims, name: str, table_id: s
     newest = max(rows.values(), default=0)
     if newest > recorded.generation:
         # A change that came meanwhile is no backup.
-        now = claims.rows(table_id)
+        now = index.recorded(table_id)
         newest = newest if now is not None and now.generation < newest else recorded.generation
     return Compared(recorded, [recorded.stored[doc_id] for doc_id in lost], left_over, newest)
 
@@ -51,15 +51,6 @@ def repaired(rows: Compared, store: ChunkStore, index: TableIndex, name: str, ta
         index.lost(table_id, rows.lost[at : at + _LOST_A_REQUEST])
     if rows.left_over:
         store.delete(name, rows.left_over, generation=rows.recorded.generation)
-
-
-def compared(store: ChunkStore, index: TableIndex, name: str, table_id: str, generation: int) -> None:
-    """What a reindex asks for: wants again what was lost, and remembers that it is done."""
-    recorded = index.recorded(table_id)
-    lost = [recorded[doc_id] for doc_id in recorded.keys() - store.ids(name).keys()]
-    for at in range(0, len(lost), _LOST_A_REQUEST):
-        index.lost(table_id, lost[at : at + _LOST_A_REQUEST])
-    index.compared(table_id, generation)
 
 
 @dataclass(frozen=True, slots=True)

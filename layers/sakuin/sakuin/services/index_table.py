@@ -15,7 +15,7 @@ from sakuin.errors import Invalid, NotFound
 from sakuin.ports.chunk_store import ChunkStore
 from sakuin.ports.projects import TableBodies
 from sakuin.ports.tables import NodeVersion, TableIndex, TableQueues, TableWork
-from sakuin.services.compare_store import compared
+from sakuin.services.compare_store import compared, repaired
 from sakuin.services.sweep_nodes import swept
 
 NODES_A_PAGE = 2000
@@ -52,8 +52,7 @@ class IndexTable:
         """Walks one page; the next one is a message. Any number of times, by any number of workers."""
         work = self.index.work(table_id)
         if work is not None and work.check_store:
-            name = namespace(work.project_id, table_id, self.suffix)
-            compared(self.store, self.index, name, table_id, work.generation)
+            self._compare(work, table_id)
             work = self.index.work(table_id)
         if work is None:
             # Not by its name: only what this deployment wrote is its own to remove.
@@ -82,6 +81,13 @@ class IndexTable:
             self.queues.index(work.project_id, table_id, generation=work.generation, skip=skip + self.nodes_a_page)
             return TableWalked("page", len(page), planned)
         return self._end(work, table_id, strings, skipped, planned)
+
+    def _compare(self, work: TableWork, table_id: str) -> None:
+        name = namespace(work.project_id, table_id, self.suffix)
+        rows = compared(self.store, self.index, name, table_id)
+        if rows is not None:
+            repaired(rows, self.store, self.index, name, table_id)
+        self.index.compared(table_id, work.generation)
 
     def _document(self, work: TableWork) -> object:
         if work.data_key is not None:

@@ -8,7 +8,7 @@ from sakuin.domain.search_index_names import namespace
 from sakuin.ports.chunk_store import ChunkStore
 from sakuin.ports.reconciliation import ClaimedTable, TableClaims
 from sakuin.ports.tables import TableIndex, TableQueues
-from sakuin.services.compare_store import Compared, compared_rows, repaired
+from sakuin.services.compare_store import Compared, compared, repaired
 from sakuin.services.reconcile_materials import Walked
 
 _TABLES_A_PAGE = 20
@@ -63,7 +63,7 @@ class ReconcileTables:
         if not table.settled:
             return []
         name, table_id = self._name(table), table.table_id
-        rows = compared_rows(self.store, self.claims, name, table_id)
+        rows = compared(self.store, self.index, name, table_id)
         if rows is None:
             return []
         if not dry_run:
