@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from sakuin.domain.reconciliation import RecordedObject
-from sakuin.ports.reconciliation import ClaimedTable, RecordedRows, Turn
+from sakuin.ports.reconciliation import ClaimedTable, Turn
 
 from tests.in_memory.index import MemoryIndex
 
@@ -93,9 +93,6 @@ class NoTables:
         raise NotImplementedError
 
     def stored(self, table_id: str) -> int | None:
-        return None
-
-    def rows(self, table_id: str) -> RecordedRows | None:
         return None
 
     def catch_up(self, table_id: str, generation: int) -> None:
