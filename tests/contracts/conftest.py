@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import LiteralString, cast
 
 import psycopg
 import pytest
@@ -20,6 +19,7 @@ from sakuin_local.database import Database
 from supabase import Client
 
 from tests.builders import text_of
+from tests.emptied import emptied
 from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, vector_of
 from tests.in_memory.index import MemoryIndex
 from tests.in_memory.lexicon import MemoryLexicon
@@ -78,13 +78,6 @@ def sql(database: Database) -> Iterator[psycopg.Connection]:
     """The database itself, as the role that owns it."""
     with psycopg.connect(database.dsn_postgres, autocommit=True) as connection:
         yield connection
-
-
-def emptied(sql: psycopg.Connection) -> None:
-    """Takes every row out of the product's tables."""
-    tables = [name for (name,) in sql.execute("select tablename from pg_tables where schemaname = 'public'")]
-    owned = [f"public.{name}" for name in tables if not name.startswith("schema_migrations")]
-    sql.execute(cast(LiteralString, f"truncate {', '.join(owned)} cascade"))
 
 
 @pytest.fixture

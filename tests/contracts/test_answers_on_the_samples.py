@@ -20,7 +20,7 @@ from sakuin.services.search_knowledge import SearchKnowledge
 from sakuin_local.embeddings.model import NAME, Model, Text
 from supabase import Client
 
-from tests.contracts.conftest import emptied
+from tests.emptied import emptied
 from tests.in_memory.bucket import MemoryBucket
 from tests.in_memory.queue import MemoryQueue
 

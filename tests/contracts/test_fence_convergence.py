@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sakuin.domain.material_version import Applied, Source
 
 from tests.builders import a_chunk, a_source
-from tests.contracts.conftest import Knowledge, emptied, in_memory
+from tests.contracts.conftest import Knowledge, in_memory
+from tests.emptied import emptied
 from tests.in_memory.embedder import FINGERPRINT
 
 TOLD = ("put", "put", "fail", "delete")

@@ -16,7 +16,8 @@ from sakuin.ports.knowledge import Question
 from supabase import Client
 
 from tests.builders import a_chunk, a_source, text_of
-from tests.contracts.conftest import Knowledge, emptied
+from tests.contracts.conftest import Knowledge
+from tests.emptied import emptied
 from tests.in_memory.embedder import MODEL, vector_of
 from tests.in_memory.index import MemoryIndex
 from tests.in_memory.indexes import MemoryIndexes

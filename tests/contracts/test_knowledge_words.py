@@ -20,7 +20,8 @@ from sakuin.ports.knowledge import Question
 from supabase import Client
 
 from tests.builders import a_chunk, a_source
-from tests.contracts.conftest import Knowledge, emptied
+from tests.contracts.conftest import Knowledge
+from tests.emptied import emptied
 from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, vector_of
 
 TERMS = ("解", "式", "公式", "~カイ", "~シキ", "関数")
@@ -160,7 +161,7 @@ def test_beyond_the_budget_the_rarest_slot_still_finds_all_its_chunks(service: C
 
 def test_the_expected_chunk_is_judged_wherever_it_ranks_and_takes_no_one_s_place(knowledge: Knowledge) -> None:
     knowledge.apply(a_source("m", 1), [a_text(number, {"式": 1 / (number + 1)}) for number in range(80)])
-    question = Question(vector_of("7"), ASKED[:1], FINGERPRINT, EVERYTHING, 5, expected="m#rule-79")
+    question = Question(vector_of("rule-12"), ASKED[:1], FINGERPRINT, EVERYTHING, 5, expected="m#rule-79")
     *best, last = knowledge.search.matches(question)
     assert best == list(knowledge.search.matches(replace(question, expected=None)))
     assert last.anchor == "rule-79"

@@ -12,7 +12,8 @@ from sakuin.ports.reconciliation import LibraryRecords, Turn, Walks
 from supabase import Client
 
 from tests.builders import a_chunk, a_source
-from tests.contracts.conftest import Knowledge, emptied
+from tests.contracts.conftest import Knowledge
+from tests.emptied import emptied
 from tests.in_memory.index import MemoryIndex
 from tests.in_memory.reconciliation import MemoryLibraryRecords, MemoryWalks
 

@@ -16,7 +16,7 @@ from sakuin_local.database import Database
 from sakuin_local.tokens import Keys
 from supabase import Client
 
-from tests.contracts.conftest import emptied
+from tests.emptied import emptied
 from tests.in_memory.projects import MemoryProjects
 
 # Their tokens say who they are; for the real database they are signed first.

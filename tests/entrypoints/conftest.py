@@ -32,6 +32,6 @@ def tools(world: World) -> KnowledgeTools:
 
 
 @pytest.fixture
-def tables(database: Database, stand_in: str) -> TableWorld:
+def tables(empty_database: Database, stand_in: str) -> TableWorld:
     """A project with Tables, on the real database."""
-    return world_of(database, stand_in)
+    return world_of(empty_database, stand_in)

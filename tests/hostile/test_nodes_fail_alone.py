@@ -13,9 +13,9 @@ PROMISE = "x" * 1000
 
 
 @pytest.fixture
-def tables(database: Database, stand_in: str) -> TableWorld:
+def tables(empty_database: Database, stand_in: str) -> TableWorld:
     """A project with Tables."""
-    return world_of(database, stand_in)
+    return world_of(empty_database, stand_in)
 
 
 def test_strings_that_no_index_can_hold_are_named_and_their_neighbours_are_found(tables: TableWorld) -> None:

@@ -17,8 +17,8 @@ TEXT = long("判別式と解の個数")
 
 
 @pytest.fixture
-def first(database: Database, stand_in: str) -> TableWorld:
-    return world_of(database, stand_in)
+def first(empty_database: Database, stand_in: str) -> TableWorld:
+    return world_of(empty_database, stand_in)
 
 
 def searchable(world: TableWorld, text: str = TEXT) -> tuple[str, str]:

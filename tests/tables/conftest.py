@@ -244,9 +244,9 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def world(database: Database, stand_in: str) -> TableWorld:
-    """A project of its own."""
-    return world_of(database, stand_in)
+def world(empty_database: Database, stand_in: str) -> TableWorld:
+    """The one project of its database."""
+    return world_of(empty_database, stand_in)
 
 
 def world_of(database: Database, stand_in: str) -> TableWorld:

@@ -22,12 +22,11 @@ from sakuin.services.search_knowledge import SearchKnowledge
 from sakuin_local.database import Database
 
 from tests.builders import a_page
-from tests.contracts.conftest import emptied
 from tests.in_memory.bucket import MemoryBucket
 from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
 from tests.in_memory.queue import MemoryQueue
 from tests.tables.conftest import FINGERPRINT as OF_TABLES
-from tests.tables.conftest import TableWorld, long, world_of
+from tests.tables.conftest import TableWorld, long
 
 # What a backup of the records alone holds; the buckets are the other half.
 SOURCES = {"project", "project_member", "context_table", "tool", "mcp", "mcp_binding", "schema_migrations"}
@@ -104,10 +103,8 @@ class Deployment:
 
 
 @pytest.fixture
-def deployment(database: Database, stand_in: str) -> Deployment:
-    with psycopg.connect(database.dsn_postgres, autocommit=True) as connection:
-        emptied(connection)
-    return Deployment(world_of(database, stand_in))
+def deployment(world: TableWorld) -> Deployment:
+    return Deployment(world)
 
 
 def test_an_emptied_index_answers_as_before_once_nothing_differs_any_more(

@@ -31,10 +31,6 @@ class Days:
     world: TableWorld
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
 
-    def __post_init__(self) -> None:
-        # Rows that other tests have left would be taken up too.
-        self.world.sql("delete from work")
-
     @property
     def rows(self) -> SupabaseWork:
         return SupabaseWork(self.world.client)

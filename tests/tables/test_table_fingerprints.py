@@ -1,6 +1,5 @@
 """Another model or chunker builds its index beside the old one, and never searches the other's vectors."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -65,13 +64,11 @@ class Rereading(Other):
 
 
 @pytest.fixture
-def indexes(world: TableWorld) -> Iterator[SupabaseIndexes]:
-    """The deployment's indexes, the first of which answers; Tables of other tests are none of its own."""
-    world.sql("delete from project where id <> %s", world.project)
+def indexes(world: TableWorld) -> SupabaseIndexes:
+    """The deployment's indexes, the first of which answers."""
     indexes = SupabaseIndexes(world.client)
     indexes.keep(FIRST_INDEX)
-    yield indexes
-    world.sql("delete from search_index")
+    return indexes
 
 
 def taken_over(indexes: SupabaseIndexes) -> None:
@@ -179,6 +176,7 @@ def test_a_table_is_asked_for_once_only_to_be_built(world: TableWorld, indexes: 
 
 
 def test_another_analyzer_builds_its_index_beside_and_embeds_no_text_again(world: TableWorld) -> None:
+    assert world.index.suffix() == ""
     table = world.table({"a": long("二次方程式の解の公式"), "b": long("一次関数の傾き")})
     tool = world.tool(table, "")
     world.settle()
