@@ -154,15 +154,15 @@ def end_leftovers(folder: Path, *, patience_s: float = 5.0) -> list[str]:
     if not file.exists():
         return []
     records = [Record(**fields) for fields in json.loads(file.read_text())]
-    alive = [record for record in records if _is_ours(record)]
-    for record in alive:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(record.pid, record.stop_signal)
-    psutil.wait_procs([_process(record) for record in alive if _is_ours(record)], timeout=patience_s)
+    alive = [(record, process) for record in records if (process := _ours(record))]
+    for record, process in alive:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.send_signal(record.stop_signal)
+    psutil.wait_procs([process for _, process in alive], timeout=patience_s)
     for record in records:
         _kill_session(record)
     file.unlink()
-    return [record.name for record in alive]
+    return [record.name for record, _ in alive]
 
 
 def check_alive(running: Running) -> None:
@@ -189,20 +189,18 @@ def _start_time(pid: int) -> float:
         return time.time()
 
 
-def _process(record: Record) -> psutil.Process:
-    return psutil.Process(record.pid)
-
-
-def _is_ours(record: Record) -> bool:
-    try:
-        return _started_as(record) and _process(record).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+def _ours(record: Record) -> psutil.Process | None:
+    """Its process, while it runs. It may end at any moment, also between two questions about it."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process = psutil.Process(record.pid)
+        if _started_as(record) and process.status() != psutil.STATUS_ZOMBIE:
+            return process
+    return None
 
 
 def _started_as(record: Record) -> bool:
     try:
-        return abs(_process(record).create_time() - record.started) < CLOCK_TOLERANCE_S
+        return abs(psutil.Process(record.pid).create_time() - record.started) < CLOCK_TOLERANCE_S
     except psutil.NoSuchProcess:
         return False
 

@@ -1,32 +1,23 @@
 """What hostile input may cost at most: a test that hangs is ended, and fails."""
 
-import signal
-from collections.abc import Iterator
-from types import FrameType
+from collections.abc import Generator
 
 import pytest
 from sakuin.domain.language.analysis import analyzed
 from sakuin.entrypoints.mcp_tools import KnowledgeTools
 
 from tests.builders import a_page
+from tests.hanging import ended_when_it_hangs
 from tests.in_memory.world import World
 
 # A net under everything, not a measure: all tests together take less.
-HUNG_SECONDS = 120
+HUNG_SECONDS = 600
 
 
-@pytest.fixture(autouse=True)
-def ended_when_it_hangs() -> Iterator[None]:
-    """A hang is a failure of its own test."""
-
-    def hung(_signal: int, _frame: FrameType | None) -> None:
-        raise TimeoutError(f"still not done after {HUNG_SECONDS} seconds")
-
-    before = signal.signal(signal.SIGALRM, hung)
-    signal.alarm(HUNG_SECONDS)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    with ended_when_it_hangs(HUNG_SECONDS):
+        return (yield)
 
 
 @pytest.fixture(scope="session", autouse=True)

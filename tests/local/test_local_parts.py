@@ -12,9 +12,11 @@ from sakuin_local.errors import LocalError, ServiceDied
 from sakuin_local.parts import Parts
 from sakuin_local.processes import Programs, Running
 
-STAYS = [sys.executable, "-c", "import time; time.sleep(60)"]
+from tests.awaiting import awaited
+
+STAYS = [sys.executable, "-c", "import signal; signal.pause()"]
 ENDS = [sys.executable, "-c", "raise SystemExit('no model here')"]
-WAIT_S = 10
+WAIT_S = 60
 
 
 class Engine:
@@ -104,12 +106,7 @@ def test_why_a_part_could_not_be_started_again_is_said(programs: Programs, engin
     parts.revive(quiet)
     assert failed.wait(WAIT_S)
     with pytest.raises(LocalError, match="engine could not be started again: the port is taken"):
-        look_for_ever(parts)
-
-
-def look_for_ever(parts: Parts) -> None:
-    while True:
-        parts.revive(quiet)
+        awaited("why", lambda: parts.revive(quiet))
 
 
 def fails(failed: threading.Event) -> Callable[[], None]:

@@ -1,11 +1,9 @@
 """What was started is ended, whoever started it and however that one ended."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +12,9 @@ import pytest
 from sakuin_local.errors import LocalError, ServiceDied, Stopped
 from sakuin_local.processes import Programs, Running, end_leftovers
 
+from tests.awaiting import awaited
+
+WAIT_S = 60
 SLEEP = [sys.executable, "-c", "import signal; signal.pause()"]
 STUBBORN_PARENT = [
     sys.executable,
@@ -35,27 +36,21 @@ def programs(folder: Path) -> Iterator[Programs]:
 
 
 def child_of(running: Running) -> psutil.Process:
-    while True:
-        said = running.log.read_text()
-        if said.endswith("\n"):
-            return psutil.Process(int(said))
+    awaited("the number of the child", lambda: running.log.read_text().endswith("\n"))
+    return psutil.Process(int(running.log.read_text()))
 
 
-def ends(pid: int) -> bool:
-    """Whether it ends soon; a dead one that nobody has asked after yet counts."""
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        try:
-            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
-            return True
-    return False
+def ended(pid: int) -> bool:
+    """Whether it runs no more; a dead one that nobody has asked after yet counts."""
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 def test_a_program_that_ends_by_itself_is_an_error_with_its_last_words(programs: Programs) -> None:
     running = programs.start("postgrest", [sys.executable, "-c", "raise SystemExit('no such role')"], {})
-    running.process.wait()
+    running.process.wait(WAIT_S)
 
     with pytest.raises(ServiceDied, match=r"postgrest ended \(exit code 1\); see .*\n.*no such role"):
         programs.check()
@@ -78,8 +73,8 @@ def test_stopping_ends_what_a_program_started_even_if_neither_listens(programs: 
 
     programs.stop(patience_s=0.1)
 
-    assert ends(running.record.pid)
-    assert ends(child.pid)
+    for pid in (running.record.pid, child.pid):
+        awaited("its end", lambda pid=pid: ended(pid))
 
 
 def test_nothing_starts_any_more_once_it_is_stopping(programs: Programs) -> None:
@@ -95,8 +90,8 @@ def test_leftovers_of_a_killed_starter_end_with_their_children(programs: Program
 
     assert end_leftovers(folder, patience_s=0.1) == ["emulator"]
 
-    assert running.process.wait(5) == -signal.SIGKILL
-    assert ends(child.pid)
+    assert running.process.wait(WAIT_S) == -signal.SIGKILL
+    awaited("the child's end", lambda: ended(child.pid))
     assert end_leftovers(folder) == []
 
 
@@ -106,9 +101,10 @@ def test_a_strangers_process_that_has_the_number_now_is_left_alone(folder: Path)
         record = {"name": "postgres", "pid": stranger.pid, "started": 1.0, "stop_signal": int(signal.SIGINT)}
         (folder / "processes.json").write_text(json.dumps([record]))
 
-        assert end_leftovers(folder) == []
-
-        # Had it been killed, this would say so by now.
-        with pytest.raises(subprocess.TimeoutExpired):
-            stranger.wait(0.3)
-        os.kill(stranger.pid, signal.SIGKILL)
+        try:
+            assert end_leftovers(folder) == []
+            # Had it been killed, this would say so by now.
+            with pytest.raises(subprocess.TimeoutExpired):
+                stranger.wait(0.3)
+        finally:
+            stranger.kill()

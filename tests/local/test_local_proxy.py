@@ -3,11 +3,11 @@
 import asyncio
 import http.client
 import json
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sakuin_local.addresses import free_port
 from sakuin_local.proxy import NotYet, Proxy, Receive, Scope, Send, Target, prefix_removed
 from sakuin_local.serving import served
 from starlette.requests import Request
@@ -20,11 +20,17 @@ class Upstream:
     def __init__(self) -> None:
         self.here = 0
         self.most = 0
+        # Nobody is answered before so many are here.
+        self.together = 1
+        self.enough = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         self.here += 1
         self.most = max(self.most, self.here)
+        if self.here >= self.together:
+            self.enough.set()
+        await asyncio.wait_for(self.enough.wait(), 60)
         await asyncio.sleep(0.01)
         said = {
             "method": request.method,
@@ -55,7 +61,7 @@ def front(upstream: Upstream) -> Iterator[int]:
 def ask(
     port: int, method: str, path: str, body: object = None, headers: dict[str, str] | None = None
 ) -> tuple[http.client.HTTPResponse, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request(method, path, body, headers or {}, encode_chunked=isinstance(body, Iterator))  # type: ignore[arg-type]
     response = connection.getresponse()
     return response, response.read()
@@ -90,6 +96,7 @@ def test_a_chunked_body_arrives_whole(front: int) -> None:
 
 
 def test_no_more_than_three_are_let_through_at_once(front: int, upstream: Upstream) -> None:
+    upstream.together = 3
     with ThreadPoolExecutor(12) as threads:
         answers = list(threads.map(lambda _: ask(front, "GET", "/")[0].status, range(24)))
 
@@ -98,9 +105,12 @@ def test_no_more_than_three_are_let_through_at_once(front: int, upstream: Upstre
 
 
 def test_a_server_that_is_not_there_is_a_bad_gateway() -> None:
-    nobody = free_port()
-    with served(Proxy(lambda path: Target(nobody, path))) as port:
-        response, body = ask(port, "GET", "/")
+    # Bound, so that nobody else gets the port, and deaf.
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        taken.shutdown(socket.SHUT_RDWR)
+        nobody = taken.getsockname()[1]
+        with served(Proxy(lambda path: Target(nobody, path))) as port:
+            response, body = ask(port, "GET", "/")
 
     assert response.status == 502
     assert "does not answer" in json.loads(body)["message"]

@@ -5,18 +5,23 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 from sakuin_local.environment_file import read_environment
 
+from tests.awaiting import awaited
+
 pytestmark = pytest.mark.integration
+
+# All of them many times what it takes.
+PART_S, WORK_S, STOP_S, COMMAND_S = 300, 600, 120, 600
 
 
 def command(data: Path, port: int = 0) -> list[str]:
@@ -41,23 +46,24 @@ def up(data: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     finally:
         if running.poll() is None:
             running.send_signal(signal.SIGINT)
-        running.wait(20)
+        try:
+            running.wait(STOP_S)
+        finally:
+            running.kill()
 
 
 def programs_of(data: Path) -> list[psutil.Process]:
     """What the stack started, and what that started."""
     leaders = {record["pid"] for record in json.loads((data / "processes.json").read_text())}
-    return [process for process in psutil.process_iter() if os.getsid(process.pid) in leaders]
+    return [process for process in psutil.process_iter() if session_of(process) in leaders]
 
 
-def comes_true(look: Callable[[], bool], *, within_s: float = 60) -> bool:
-    """Whether it is so within a while."""
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        if look():
-            return True
-        time.sleep(0.1)
-    return False
+def session_of(process: psutil.Process) -> int | None:
+    """Who leads its session; None once it has ended, as any of the machine's may while they are listed."""
+    try:
+        return os.getsid(process.pid)
+    except ProcessLookupError:
+        return None
 
 
 def admin(url: str, path: str) -> bool:
@@ -75,7 +81,12 @@ def sakuin(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A command against this stack."""
     environment = {**os.environ, **read_environment(data / "env")}
     program = Path(sys.executable).with_name("sakuin")
-    return subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+    return run([str(program), *arguments], env=environment)
+
+
+def run(command: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
+    """A command to its end."""
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=COMMAND_S, **more)  # noqa: S603
 
 
 def page_in(folder: Path) -> Path:
@@ -91,13 +102,12 @@ def page_in(folder: Path) -> Path:
     return page.parent
 
 
-def alive(processes: list[psutil.Process], *, within_s: float = 3) -> list[str]:
-    """Those that still run after a while."""
-    deadline = time.monotonic() + within_s
-    while True:
-        running = [each for each in processes if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
-        if not running or time.monotonic() > deadline:
-            return [str(each) for each in running]
+def ended(process: psutil.Process) -> bool:
+    """Whether it runs no more; a dead one that nobody has asked after yet counts."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def test_it_is_ready_refuses_a_second_one_and_leaves_nothing_running(tmp_path: Path) -> None:
@@ -114,19 +124,18 @@ def test_it_is_ready_refuses_a_second_one_and_leaves_nothing_running(tmp_path: P
         with urllib.request.urlopen(f"{url}/healthz", timeout=30) as answer:  # noqa: S310
             assert answer.status == 200
 
-        second = subprocess.run(command(data), capture_output=True, text=True, check=False)  # noqa: S603
+        second = run(command(data))
         port = int(url.rsplit(":", 1)[1])
-        elsewhere = subprocess.run(  # noqa: S603
-            command(tmp_path / "other", port), capture_output=True, text=True, check=False
-        )
+        elsewhere = run(command(tmp_path / "other", port))
         running.send_signal(signal.SIGINT)
-        assert running.wait(10) == 0
+        assert running.wait(STOP_S) == 0
 
     assert (second.returncode, elsewhere.returncode) == (1, 1)
     assert "is running on" in second.stderr
     assert f"port {port} is taken" in elsewhere.stderr
     assert len(started) > 4
-    assert alive(started) == []
+    for process in started:
+        awaited(f"the end of {process}", lambda process=process: ended(process))
     assert not (data / "env").exists()
     assert not (data / "aws" / "tmp").exists()
 
@@ -142,11 +151,15 @@ def test_a_part_that_dies_is_started_again(tmp_path: Path) -> None:
         first, url = records(data), read_environment(data / "env")["SAKUIN_URL"]
         for name in ("postgrest", "postgres"):
             os.kill(first[name], signal.SIGKILL)
-            assert comes_true(lambda name=name: records(data).get(name, first[name]) != first[name])
+            awaited(
+                f"another {name}",
+                lambda name=name: records(data).get(name, first[name]) != first[name],
+                within_s=PART_S,
+            )
         assert "postgrest ended (killed by SIGKILL): starting it again" in log.read_text()
-        assert comes_true(lambda: admin(url, "/v1/status"))
+        awaited("an answer of the API", lambda: admin(url, "/v1/status"), within_s=PART_S)
         running.send_signal(signal.SIGINT)
-        assert running.wait(10) == 0
+        assert running.wait(STOP_S) == 0
 
 
 def test_what_a_killed_start_left_is_ended_by_the_next_which_has_all_that_was_uploaded(tmp_path: Path) -> None:
@@ -157,8 +170,8 @@ def test_what_a_killed_start_left_is_ended_by_the_next_which_has_all_that_was_up
         assert uploaded.returncode == 0, uploaded.stderr
         running.kill()
     with up(data):
-        assert alive(left) == []
+        assert [process for process in left if not ended(process)] == []
         assert "ended what an earlier start left running" in data.with_suffix(".log").read_text()
         # The emulator has forgotten its stack and its queues, and still has the page: here, and in the index.
-        assert comes_true(lambda: "円の面積" in sakuin(data, "search", "円の面積").stdout)
+        awaited("the page", lambda: "円の面積" in sakuin(data, "search", "円の面積").stdout, within_s=WORK_S)
         assert sakuin(data, "validate").returncode == 0

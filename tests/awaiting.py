@@ -1,0 +1,17 @@
+"""Waiting for what comes by itself, with an end that says what did not come."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def awaited(what: str, look: Callable[[], T], *, within_s: float = 120) -> T:
+    """The first thing that `look` gives which is not empty; what never comes is a failure that names it."""
+    until = time.monotonic() + within_s
+    while not (found := look()):
+        assert time.monotonic() < until, f"{what}: not within {within_s:.0f} seconds"
+        # The one place where a test waits: for a program or a queue, which tell nobody when they are done.
+        time.sleep(0.05)
+    return found
