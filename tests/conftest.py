@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterator
 
 import psycopg
 import pytest
+from aws_lambda_powertools import Metrics
 from hypothesis import HealthCheck, settings
 from sakuin_local.database import Database, running_database
 
@@ -23,6 +24,12 @@ settings.load_profile("sakuin")
 
 # A net under everything, not a measure: each wait has an end of its own, and says what it waited for.
 HUNG_SECONDS = 2700
+
+
+@pytest.fixture(autouse=True)
+def nothing_counted() -> None:
+    """Powertools counts for the whole process: what another test counted and never told is none of a test's own."""
+    Metrics(namespace="Sakuin", service="test").clear_metrics()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -106,7 +106,7 @@ def test_an_answer_without_a_vector_is_not_understood(server: OpenAIServer, ques
 def test_a_service_that_hangs_is_given_up_in_the_time_that_a_question_has(server: OpenAIServer) -> None:
     server.wrongs = [None]
     with connected(server.url, "sk-test") as session, pytest.raises(Unavailable, match="took longer than"):
-        OpenAIQuestions(session, MODEL, seconds=0.2).query("質問")
+        OpenAIQuestions(session, MODEL, seconds=1).query("質問")
     assert len(server.requests) == 1
 
 

@@ -128,8 +128,8 @@ def test_four_hundred_thousand_characters_are_cut_at_once(kind: str) -> None:
     text = LONG[kind][:400_000]
     began = time.process_time()
     found = chunks(text)
-    # 0.1 to 0.2 s on an idle machine; a quadratic step would take minutes.
-    assert time.process_time() - began < 2
+    # 0.1 to 0.4 s; a quadratic step would take minutes.
+    assert time.process_time() - began < 10
     assert_contract(text, found, 1000, 150)
     assert len(found) <= 1000
 

@@ -113,13 +113,13 @@ def test_both_ways_of_reading_refuse_the_same(text: str) -> None:
 
 
 def test_a_number_of_ten_thousand_digits_takes_no_time() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(Invalid, match="4,300 digits"):
         parsed_table(f"[{'9' * 10_000}]")
     with pytest.raises(Invalid, match="4,300 digits"):
         parsed_table("[" * 1500 + "9" * 10_000 + "]" * 1500)
     assert parsed_table("0." + "1" * 1_000_000) == pytest.approx(1 / 9)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_nan_is_not_written() -> None:

@@ -39,7 +39,7 @@ async def served(tools: KnowledgeTools) -> AsyncIterator[str]:
 async def connected(tools: KnowledgeTools, mode: str) -> AsyncIterator[Client]:
     async with (
         served(tools) as url,
-        httpx2.AsyncClient(headers=AUTHORIZATION) as http,
+        httpx2.AsyncClient(headers=AUTHORIZATION, timeout=60) as http,
         Client(streamable_http_client(url, http_client=http), mode=mode) as client,
     ):
         yield client
@@ -82,7 +82,7 @@ def test_without_a_key_nothing_is_answered(tools: KnowledgeTools, mode: str) -> 
     async def refused() -> None:
         async with (
             served(tools) as url,
-            httpx2.AsyncClient() as http,
+            httpx2.AsyncClient(timeout=60) as http,
             Client(streamable_http_client(url, http_client=http), mode=mode) as client,
         ):
             await client.list_tools()

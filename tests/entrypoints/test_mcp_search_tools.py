@@ -56,7 +56,7 @@ def status(tables: TableWorld, tools: KnowledgeTools) -> Callable[..., int]:
         headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
         if key is not None:
             headers["Authorization"] = f"Bearer {key}"
-        async with served(tables, tools) as url, httpx2.AsyncClient() as http:
+        async with served(tables, tools) as url, httpx2.AsyncClient(timeout=60) as http:
             return int((await http.request(method, url + path, json=LIST, headers=headers)).status_code)
 
     return lambda *asking, **named: asyncio.run(asked(*asking, **named))
@@ -69,7 +69,7 @@ def talk(tables: TableWorld, tools: KnowledgeTools) -> Callable[..., Any]:
     async def talked(endpoint: str, mode: str, conversation: Callable[[Client], Awaitable[T]]) -> T:
         async with (
             served(tables, tools) as url,
-            httpx2.AsyncClient(headers={"Authorization": f"Bearer {KEY}"}) as http,
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {KEY}"}, timeout=60) as http,
             Client(streamable_http_client(f"{url}/{endpoint}", http_client=http), mode=mode) as client,
         ):
             return await conversation(client)

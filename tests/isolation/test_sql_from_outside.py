@@ -13,7 +13,8 @@ from tests.isolation.house import House
 
 def outside(house: House, token: str | None) -> httpx.Client:
     signed = {"Authorization": f"Bearer {token}"} if token else {}
-    return httpx.Client(base_url=f"{house.gateway.url}/rest/v1", headers={"apikey": PUBLISHABLE, **signed})
+    address, headers = f"{house.gateway.url}/rest/v1", {"apikey": PUBLISHABLE, **signed}
+    return httpx.Client(base_url=address, headers=headers, timeout=60)
 
 
 @pytest.fixture(params=["anon", "authenticated"])

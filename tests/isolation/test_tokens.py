@@ -167,7 +167,8 @@ def test_past_the_api_they_open_nothing_either(house: House, name: str) -> None:
     if not (token := FORGED[name](house)):
         return
     headers = {"apikey": PUBLISHABLE, "Authorization": f"Bearer {token}"}
-    answer = httpx.post(f"{house.gateway.url}/rest/v1/rpc/member_list_projects", headers=headers, json={})
+    url = f"{house.gateway.url}/rest/v1/rpc/member_list_projects"
+    answer = httpx.post(url, headers=headers, json={}, timeout=60)
     assert answer.status_code in (400, 401, 403), answer.text
 
 

@@ -104,7 +104,7 @@ def test_an_upload_s_address_is_good_for_one_body_of_one_table(house: House, own
     assert "SignedHeaders=content-length%3Bcontent-type%3Bhost%3Bif-none-match" in first
     # Whoever keeps the address changes nothing by it that has come to be the Table's.
     body = {"Content-Type": "application/json", "Content-Length": "10", "If-None-Match": "*"}
-    sent = [requests.put(first, data=data, headers=body, timeout=5) for data in ('"12345678"', '"abcdefgh"')]
+    sent = [requests.put(first, data=data, headers=body, timeout=60) for data in ('"12345678"', '"abcdefgh"')]
     assert [answer.status_code for answer in sent] == [200, 412]
     assert boto3.client("s3", "us-east-1").get_object(Bucket="tables", Key=named[0])["Body"].read() == b'"12345678"'
 

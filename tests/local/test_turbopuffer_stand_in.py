@@ -68,7 +68,7 @@ def ids(namespace: Namespace, *filter: Any, **more: Any) -> list[Any]:
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer"}, {"Authorization": "Basic abc"}])
 def test_a_request_needs_a_key(address: str, headers: dict[str, str]) -> None:
-    assert httpx2.get(f"{address}/v1/namespaces", headers=headers).status_code == 401
+    assert httpx2.get(f"{address}/v1/namespaces", headers=headers, timeout=60).status_code == 401
 
 
 def test_a_namespace_that_is_not_there_is_404(namespace: Namespace) -> None:
@@ -335,7 +335,9 @@ def test_a_vector_may_come_as_base64_and_zeros_at_its_end_stay(address: str, nam
     packed = base64.b64encode(struct.pack("<3f", 1.0, 0.5, 0.0)).decode()
     body = {"upsert_rows": [{"id": 1, "vector": packed}], "distance_metric": "cosine_distance"}
     headers = {"Authorization": "Bearer any"}
-    httpx2.post(f"{address}/v2/namespaces/test", headers=headers, content=json.dumps(body)).raise_for_status()
+    httpx2.post(
+        f"{address}/v2/namespaces/test", headers=headers, content=json.dumps(body), timeout=60
+    ).raise_for_status()
     rows = namespace.query(rank_by=("vector", "ANN", [1.0, 0.0, 0.0]), limit=1, include_attributes=["vector"]).rows
     assert rows
     assert rows[0].vector == [1.0, 0.5, 0.0]

@@ -116,7 +116,7 @@ def test_the_same_text_at_two_pointers_is_embedded_once_and_found_at_both(world:
     assert len(world.embedder.embedded) == len(set(world.embedder.embedded)) == 2
 
 
-@pytest.mark.parametrize("broken", map(chr, (0xD800, 0xDFFF, 0)), ids=["high", "low", "NUL"])
+@pytest.mark.parametrize("broken", [chr(0xD800), chr(0xDFFF), chr(0)], ids=["high", "low", "NUL"])
 @pytest.mark.parametrize("place", ["text", "key"])
 def test_a_node_that_postgres_cannot_hold_fails_alone_with_a_reason(world: TableWorld, broken: str, place: str) -> None:
     bad = {"bad": TEXT + broken} if place == "text" else {f"bad{broken}": TEXT}
