@@ -7,6 +7,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -25,7 +26,9 @@ def kill(data: Path, part: str) -> int:
     """Kills a program of the stack, or all workers of a function, with -9; says how many processes that were."""
     pids = list(_workers(data, part)) if part in WORKERS else [_program(data, part)]
     for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+        # A worker may end by itself meanwhile.
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     return len(pids)
 
 

@@ -5,21 +5,24 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import boto3
 import httpx
 import pytest
+from botocore.config import Config
+
+from tests.awaiting import awaited
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SAMPLES = REPOSITORY / "samples"
-READY_SECONDS = 240
-SEARCHABLE_SECONDS = 120
+T = TypeVar("T")
+# Each many times what it takes. What a queue forgot is sent again after three minutes, by a schedule of a minute.
+READY_SECONDS, SEARCHABLE_SECONDS, STOPPED_SECONDS, REQUEST_SECONDS, COMMAND_SECONDS = 1500, 600, 120, 300, 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class Deployed:
             region_name=self.environment["AWS_DEFAULT_REGION"],
             aws_access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
             aws_secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
+            # Asked again before it has answered, a function would do its work twice.
+            config=Config(read_timeout=REQUEST_SECONDS),
         )
 
     def put(self, key: str, body: str | bytes) -> str:
@@ -61,13 +66,16 @@ class Deployed:
     def outcome(self, key: str, version_id: str) -> str:
         """What became of a version, once it has been worked on."""
         asked = {"versions": [{"key": key, "version_id": version_id}]}
-        receipts = eventually(lambda: self.api("POST", "/v1/receipts", json=asked)["receipts"])
+        receipts = eventually(
+            f"a receipt of {key}, version {version_id}",
+            lambda: self.api("POST", "/v1/receipts", json=asked)["receipts"],
+        )
         return str(receipts[0]["outcome"])
 
     def api(self, method: str, path: str, **parts: Any) -> Any:
         """A call of the REST API with the admin key."""
         headers = {"Authorization": f"Bearer {self.environment['SAKUIN_ADMIN_KEY']}"}
-        answer = httpx.request(method, self.url + path, headers=headers, timeout=60, **parts)
+        answer = httpx.request(method, self.url + path, headers=headers, timeout=REQUEST_SECONDS, **parts)
         answer.raise_for_status()
         return answer.json()
 
@@ -79,14 +87,15 @@ class Deployed:
             "MCP-Protocol-Version": "2025-06-18",
         }
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-        answer = httpx.post(f"{self.url}/mcp/{endpoint['mcp_id']}", headers=headers, json=message, timeout=60)
+        url = f"{self.url}/mcp/{endpoint['mcp_id']}"
+        answer = httpx.post(url, headers=headers, json=message, timeout=REQUEST_SECONDS)
         return [tool["name"] for tool in answer.json()["result"]["tools"]]
 
     def sakuin(self, *arguments: str) -> tuple[int, str]:
         """The command as a person runs it: its exit code and what it prints."""
         command = [str(Path(sys.executable).parent / "sakuin"), *arguments]
         done = subprocess.run(  # noqa: S603 - the project's own command
-            command, env={**os.environ, **self.environment}, capture_output=True, text=True, timeout=300
+            command, env={**os.environ, **self.environment}, capture_output=True, text=True, timeout=COMMAND_SECONDS
         )
         return done.returncode, done.stdout
 
@@ -99,15 +108,9 @@ class Deployed:
         return answer
 
 
-def eventually(look: Callable[[], Any]) -> Any:
-    """The first thing that `look` gives which is not empty; what never comes is a failure."""
-    until = time.monotonic() + SEARCHABLE_SECONDS
-    while time.monotonic() < until:
-        if found := look():
-            return found
-        # The one place where a test waits: for a queue, which tells nobody when it is done.
-        time.sleep(0.1)
-    raise AssertionError(f"nothing within {SEARCHABLE_SECONDS} seconds")
+def eventually(what: str, look: Callable[[], T]) -> T:
+    """The first thing that `look` gives which is not empty, once the queues have been worked off."""
+    return awaited(what, look, within_s=SEARCHABLE_SECONDS)
 
 
 @pytest.fixture(scope="session")
@@ -130,15 +133,21 @@ def started(folder: Path, *options: str) -> Iterator[Deployed]:
         yield Deployed({**environment, "SAKUIN_DATA_FOLDER": str(data)}, _outputs(environment))
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(30)
+        try:
+            process.wait(STOPPED_SECONDS)
+        finally:
+            process.kill()
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + READY_SECONDS
-    while not any(line.startswith("ready http") for line in log.read_text().splitlines()):
-        assert process.poll() is None, log.read_text()
-        assert time.monotonic() < until, log.read_text()
-        time.sleep(0.2)
+    def ready() -> bool:
+        assert process.poll() is None, f"it ended with {process.returncode}"
+        return any(line.startswith("ready http") for line in log.read_text().splitlines())
+
+    try:
+        awaited("a stack that is ready", ready, within_s=READY_SECONDS)
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n{log.read_text()}") from error
 
 
 def _environment(file: Path) -> dict[str, str]:

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.anyio]
 
 TEXT = "二次方程式の解の公式について説明します。係数を代入して解を求めます。" * 40
 INSPECTOR = ".tools/clients/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
-SECONDS = 120
+SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ def request_of(deployed: Deployed, tool: str) -> str:
         f"{deployed.environment['SAKUIN_SUPABASE_URL']}/rest/v1/outbox",
         params={"tool_id": f"eq.{tool}", "event": "eq.ToolCreated", "select": "request_id"},
         headers={"apikey": key, "Authorization": f"Bearer {key}"},
+        timeout=60,
     ).json()
     assert len(rows) == 1
     return str(rows[0]["request_id"])
@@ -27,7 +28,9 @@ def request_of(deployed: Deployed, tool: str) -> str:
 def said_for(deployed: Deployed, work_id: str) -> list[str]:
     """What the functions logged for one piece of work."""
     log = Path(deployed.environment["SAKUIN_DATA_FOLDER"]) / "logs" / "emulator.log"
-    lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if work_id in line]
+    # A line that is being written has no end yet.
+    whole, _, _ = log.read_text(encoding="utf-8", errors="replace").rpartition("\n")
+    lines = [line for line in whole.split("\n") if work_id in line]
     read: list[dict[str, Any]] = [json.loads(line) for line in lines if line.startswith("{")]
     return [line["message"] for line in read if line.get("correlation_id") == work_id]
 
@@ -41,4 +44,5 @@ def test_what_a_request_causes_goes_by_the_request_s_id(deployed: Deployed) -> N
 
     work_id = request_of(deployed, tool)
     assert work_id != "None"
-    assert eventually(lambda: {"table walked", "chunks embedded"} <= set(said_for(deployed, work_id)))
+    expected = {"table walked", "chunks embedded"}
+    eventually(f"{expected} of {work_id} in the log", lambda: expected <= set(said_for(deployed, work_id)))

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from sakuin_local.keys import ApiKeys, api_keys_of, secret_value
 from sakuin_local.processes import Programs
 from sakuin_local.template import read_template
 
+from tests.awaiting import awaited
 from tests.integration.conftest import REPOSITORY
 
 BUILT = REPOSITORY / ".aws-sam" / "build" / "template.yaml"
@@ -64,7 +64,7 @@ class Account:
         }
         command = [SAM, subcommand, "--config-file", REPOSITORY / "samconfig.toml", *arguments]
         done = subprocess.run(  # noqa: S603 - the project's own tool
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=240, check=False
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=900, check=False
         )
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
@@ -76,10 +76,8 @@ class Account:
 
     def started(self, function: str) -> str:
         """The state of what the alias points at, once its snapshot is made; CloudFormation waits for that on AWS."""
-        until = time.monotonic() + 120
-        while (state := str(self.live(function)["State"])) == "Pending" and time.monotonic() < until:
-            time.sleep(0.1)
-        return state
+        awaited(f"{function} started", lambda: self.live(function)["State"] != "Pending", within_s=600)
+        return str(self.live(function)["State"])
 
     def request(self, method: str, path: str, **parts: Any) -> httpx.Response:
         """A request by way of the gateway."""
@@ -106,8 +104,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
             nobody = {"supabase_service_key": "no", "supabase_publishable_key": "no", "jwt_secret": "no"}
             put_secret(emulator, SECRET, secret_value(keys, **nobody))
             # Nobody answers there: what is deployed must start all the same.
-            url = f"http://127.0.0.1:{free_port()}"
-            yield Account(emulator, keys, folder, {"SecretName": SECRET, "SupabaseUrl": url})
+            yield Account(emulator, keys, folder, {"SecretName": SECRET, "SupabaseUrl": "http://127.0.0.1:9"})
     finally:
         programs.stop()
 

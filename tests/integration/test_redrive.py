@@ -59,13 +59,18 @@ def tried(deployed: Deployed, queue: str, times: int) -> None:
         seen += sum("redrive" in message["Body"] for message in answer.get("Messages", ()))
         return seen >= times
 
-    eventually(once)
+    eventually(f"{times} tries", once)
 
 
 def redrive(deployed: Deployed, *arguments: str) -> Any:
     code, output = deployed.sakuin("redrive", *arguments, "--json")
     assert code == 0, output
     return json.loads(output)
+
+
+def letters(deployed: Deployed) -> list[dict[str, Any]]:
+    """The dead letters about the page."""
+    return [letter for letter in redrive(deployed)["dead_letters"] if KEY in letter["what"]]
 
 
 def status(deployed: Deployed) -> Any:
@@ -89,7 +94,7 @@ def test_a_dead_letter_says_why_and_is_sent_again_once_it_is_mended(deployed: De
             second = PAGE.format(category="second").encode()
             version = deployed.client("s3").put_object(Bucket=deployed.bucket, Key=KEY, Body=second)["VersionId"]
             tried(deployed, queue, TRIES_BEFORE_THE_LAST)
-        (letter,) = eventually(lambda: redrive(deployed)["dead_letters"])
+        (letter,) = eventually("a dead letter", lambda: letters(deployed))
         assert letter["what"].startswith(f"{KEY} was uploaded (version {version})")
         assert (letter["queue"], letter["why"]) == ("material", "The database refused the data (23514)")
         assert letter["tries"] >= 5
@@ -99,9 +104,9 @@ def test_a_dead_letter_says_why_and_is_sent_again_once_it_is_mended(deployed: De
         assert category(deployed) == "first"
 
     assert [one["id"] for one in redrive(deployed, "material", "--id", letter["id"])["sent"]] == [letter["id"]]
-    eventually(lambda: category(deployed) == "second")
-    eventually(lambda: status(deployed)["work"] == [])
+    eventually("the second version", lambda: category(deployed) == "second")
+    eventually("no work", lambda: status(deployed)["work"] == [])
     assert (status(deployed)["status"], status(deployed)["error"]) == ("ready", None)
-    assert redrive(deployed)["dead_letters"] == []
+    assert letters(deployed) == []
     assert MATERIAL in {one["material"] for one in deployed.search("宛先不明の郵便物")["results"]}
     assert deployed.delete(KEY) == "applied"

@@ -54,7 +54,7 @@ def test_the_sample_pages_answer_the_labelled_questions(keeper: RestExplanations
 
 
 def test_the_sample_table_answers_the_labelled_questions(keeper: RestExplanations) -> None:
-    eventually(lambda: keeper.explain("分数", tool="search_columns")["index_state"] == "ready")
+    eventually("a Table that is ready", lambda: keeper.explain("分数", tool="search_columns")["index_state"] == "ready")
     report = measured(keeper, LABELS / "table.jsonl", LABELS / "floors_table.json", tool="search_columns")
     assert report.run.index_state is None
     assert passes(report)

@@ -87,7 +87,9 @@ def test_text_that_was_edited_away_is_never_seen_again(deployed: Deployed, tmp_p
     tool = told(deployed, "tool", "create", "--table", table, "--json-path", "", "--name", "edited", "--wait")
     endpoint = told(deployed, "mcp", "create", "--name", "e", "--tool", tool["tool_id"])
     told(deployed, "table", "put", written(tmp_path, {"articles": [{"content": NEW}]}), "--id", table)
-    eventually(lambda: any("三平方" in text for text in texts(asked(deployed, endpoint, "edited", "定理"))))
+    eventually(
+        "the new text", lambda: any("三平方" in text for text in texts(asked(deployed, endpoint, "edited", "定理")))
+    )
     assert not [text for text in texts(asked(deployed, endpoint, "edited", "解の公式", top_k=50)) if text in OLD]
     told(deployed, "table", "rm", table)
     assert deployed.search_tools(endpoint) == []
