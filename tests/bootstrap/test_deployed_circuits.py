@@ -7,7 +7,7 @@ import sys
 import psycopg
 import pytest
 from sakuin.bootstrap.watching import question_embedder, watch
-from sakuin.errors import CircuitOpen, Unavailable
+from sakuin.errors import CircuitOpen, Refused, Unavailable
 from sakuin.settings import Secrets, Settings
 
 from tests.contracts.openai_server import OpenAIServer
@@ -47,6 +47,24 @@ def test_a_failing_vendor_is_left_alone_and_that_is_logged_and_counted(
     watched.metrics.flush_metrics()
     counted = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (counted["CircuitsOpened"], counted["CallsNotMade"]) == ([1], [1])
+
+
+def test_a_refused_key_opens_no_circuit_and_is_counted(
+    sql: psycopg.Connection,
+    openai: OpenAIServer,
+    environ: dict[str, str],
+    members: dict[str, object],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    watched = watch("Search")
+    embedder = question_embedder(Settings.read(environ), Secrets.read(members, "sakuin"), watched)
+    openai.statuses = [401] * 4
+    for _ in range(4):
+        with pytest.raises(Refused, match="check openai_api_key"):
+            embedder.query("質問")
+    assert (state(sql), len(openai.requests)) == (None, 4)
+    watched.metrics.flush_metrics()
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["CallsDenied"] == [1, 1, 1, 1]
 
 
 LOADED = """

@@ -17,6 +17,7 @@ from sakuin_local.database import Database
 
 from tests.builders import a_page, a_source
 from tests.contracts.openai_server import OpenAIServer
+from tests.contracts.scripted_server import Said, scripted_server
 from tests.entrypoints.events import Context, event
 from tests.in_memory.bucket import MemoryBucket
 from tests.in_memory.embedder import MemoryEmbedder
@@ -65,6 +66,30 @@ def test_without_openai_words_answer_within_the_time_and_later_without_asking(
     assert all("only words were compared" in answer["degraded"] for answer in answers)
     # Three questions, two tries each; then nobody asks.
     assert len(openai.requests) == 1 + 3 * 2
+
+
+def test_while_openai_refuses_the_key_words_answer_and_say_who_has_to_mend_that(
+    page: str, openai: OpenAIServer, environ: dict[str, str]
+) -> None:
+    openai.statuses, openai.headers = [401] * 3, {}
+    answers = [result(answer)["structuredContent"] for answer in asked(environ, times=3)]
+    assert [answer["results"][0]["title"] for answer in answers] == [page] * 3
+    assert all(answer["degraded"].endswith("Those who keep the server have to mend that.") for answer in answers)
+    assert all("openai" not in answer["degraded"].lower() for answer in answers)
+    assert "degraded" not in result(asked(environ)[0])["structuredContent"]
+
+
+def test_while_supabase_refuses_the_key_a_question_is_an_error_that_says_so(environ: dict[str, str]) -> None:
+    refuses = Said(401, b'{"message": "Invalid API key"}')
+    with scripted_server(refuses) as supabase:
+        (answer,) = asked(environ | {"SUPABASE_URL": supabase.url})
+        (at_endpoint,) = asked(environ | {"SUPABASE_URL": supabase.url}, path=f"/mcp/{NOBODY}")
+    assert result(answer)["isError"]
+    assert result(answer)["content"][0]["text"] == (
+        "Supabase refused the key (no code): check supabase_service_key in the secret. Those who keep this server have "
+        "to mend that; until then it cannot search."
+    )
+    assert (at_endpoint["statusCode"], at_endpoint["headers"]["retry-after"]) == (503, "5")
 
 
 def test_without_supabase_a_question_is_an_error_to_ask_again(environ: dict[str, str]) -> None:

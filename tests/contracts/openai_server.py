@@ -19,9 +19,9 @@ from tests.in_memory.embedder import vector_of
 class OpenAIServer:
     """`statuses` are given first, one a request, then 200; `width` and `dropped` make vectors wrong or too few.
 
-    `tokens` is what an embedding answer says it cost, `headers` go along with what is no 200. `wrongs` answer first of
-    all, one a request: bytes are a body with a status of 200, a number is the part of a body that comes before the
-    connection is closed, None is no answer at all until the server ends. `bends` changes an answer's items.
+    `tokens` is what an embedding answer says it cost, `headers` and `error` go along with what is no 200. `wrongs`
+    answer first of all, one a request: bytes are a body with a status of 200, a number is the part of a body that comes
+    before the connection is closed, None is no answer at all until the server ends. `bends` changes an answer's items.
     """
 
     url: str = ""
@@ -31,6 +31,7 @@ class OpenAIServer:
     said: str = "{}"
     tokens: int | None = None
     requests: list[dict[str, Any]] = field(default_factory=list)
+    error: dict[str, str] = field(default_factory=dict)
     # What the client would otherwise wait before it tries again.
     headers: dict[str, str] = field(default_factory=lambda: {"retry-after-ms": "1"})
     wrongs: list[bytes | float | None] = field(default_factory=list)
@@ -82,7 +83,9 @@ def openai_server() -> Iterator[OpenAIServer]:
                 self.go_wrong(told.wrongs.pop(0), json.dumps(told.answer(request)).encode())
                 return
             status = told.statuses.pop(0) if told.statuses else 200
-            body = told.answer(request) if status == 200 else {"error": {"message": f"told to say {status}"}}
+            body = (
+                told.answer(request) if status == 200 else {"error": {"message": f"told to say {status}", **told.error}}
+            )
             sent = json.dumps(body).encode()
             self.send_response(status)
             for name, value in told.headers.items():

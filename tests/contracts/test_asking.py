@@ -7,7 +7,7 @@ from email.utils import format_datetime
 import pytest
 from sakuin.adapters.asking import Retries, RetryBudget
 from sakuin.adapters.retry_after import retry_after
-from sakuin.errors import CircuitOpen, Invalid, Unavailable
+from sakuin.errors import CircuitOpen, Invalid, Refused, Unavailable
 
 
 @dataclass
@@ -64,7 +64,7 @@ def test_a_call_that_hung_is_not_repeated_beyond_one_s_patience() -> None:
     assert (vendor.calls, vendor.now < 65) == (2, True)
 
 
-@pytest.mark.parametrize("error", [Invalid("no"), CircuitOpen("no")])
+@pytest.mark.parametrize("error", [Invalid("no"), CircuitOpen("no"), Refused("no")])
 def test_what_would_fail_again_is_not_repeated(error: Exception) -> None:
     vendor = Vendor(9, error)
     with pytest.raises(type(error)):

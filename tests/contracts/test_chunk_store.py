@@ -13,7 +13,7 @@ import pytest
 from sakuin.adapters.turbopuffer import TurbopufferChunkStore
 from sakuin.adapters.turbopuffer_client import connected
 from sakuin.domain.language.question import Slot, WeightedTerm
-from sakuin.errors import Invalid, Misconfigured, SakuinError, Unavailable
+from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
 from sakuin.ports.chunk_store import ChunkStore, StoredChunkRow
 from sakuin_local.addresses import free_port
 from sakuin_local.processes import Programs
@@ -370,7 +370,16 @@ def test_a_write_whose_answer_was_lost_is_repeated_without_harm(
 
 
 @pytest.mark.parametrize(
-    ("status", "ours"), [(503, Unavailable), (429, Unavailable), (400, Invalid), (422, Invalid), (401, Misconfigured)]
+    ("status", "ours"),
+    [
+        (503, Unavailable),
+        (429, Unavailable),
+        (400, Invalid),
+        (422, Invalid),
+        (401, Refused),
+        (402, Refused),
+        (403, Refused),
+    ],
 )
 def test_a_lasting_failure_is_one_of_ours(
     stand_in: str, turbopuffer: TurbopufferChunkStore, status: int, ours: type[SakuinError]

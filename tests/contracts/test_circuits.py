@@ -9,7 +9,7 @@ from aws_lambda_powertools.utilities.circuit_breaker import CircuitBreakerConfig
 from sakuin.adapters.circuit import Change, Circuit
 from sakuin.adapters.circuit_breaker import guard_of
 from sakuin.adapters.circuit_store import SharedCircuits
-from sakuin.errors import CircuitOpen, Invalid, SakuinError, Unavailable
+from sakuin.errors import CircuitOpen, Invalid, Refused, SakuinError, Unavailable
 
 from tests.in_memory.circuits import MemoryCircuits
 
@@ -130,6 +130,15 @@ def test_the_probe_that_fails_opens_it_anew(outage: Outage) -> None:
     with pytest.raises(CircuitOpen):
         worker(outage.vendor)
     assert outage.told == ["opened", "probed", "opened", "refused"]
+
+
+def test_a_vendor_that_refuses_our_key_is_there_and_that_is_told(outage: Outage) -> None:
+    worker = outage.worker()
+    outage.vendor.error = Refused("The vendor answered 401", vendor="openai")
+    for _ in range(5):
+        with pytest.raises(Refused):
+            worker(outage.vendor)
+    assert (outage.vendor.calls, outage.records.asked, outage.told) == (5, 0, ["denied"] * 5)
 
 
 def test_a_vendor_is_not_asked_before_it_wants_to_be(outage: Outage) -> None:

@@ -10,7 +10,7 @@ from sakuin.adapters.asking import Retries, patient
 from sakuin.adapters.openai_embeddings import OpenAIEmbedder
 from sakuin.adapters.openai_questions import OpenAIQuestions, connected
 from sakuin.domain.recipe import EmbeddingModel
-from sakuin.errors import Invalid, Misconfigured, SakuinError, Unavailable
+from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
 from sakuin.ports.embedding import Embedder
 from sakuin.services.embedding_budget import TokensOwed
 
@@ -85,13 +85,30 @@ def test_a_service_that_stays_busy_is_unavailable(server: OpenAIServer, status: 
 
 @pytest.mark.parametrize(
     ("status", "error"),
-    [(400, Invalid), (413, Invalid), (401, Misconfigured), (403, Misconfigured), (404, Misconfigured)],
+    [(400, Invalid), (413, Invalid), (401, Refused), (402, Refused), (403, Refused), (404, Refused)],
 )
 def test_a_refused_request_is_not_sent_again(server: OpenAIServer, status: int, error: type[SakuinError]) -> None:
     server.statuses = [status]
     with pytest.raises(error, match=str(status)):
         OpenAIEmbedder(server.client, MODEL).query("質問")
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (429, {"type": "insufficient_quota", "code": "insufficient_quota"}),
+        (429, {"type": "billing_not_active"}),
+        (400, {"code": "billing_hard_limit_reached"}),
+    ],
+)
+def test_an_account_that_does_not_pay_is_no_haste_and_no_text_s_fault(
+    server: OpenAIServer, status: int, error: dict[str, str]
+) -> None:
+    server.statuses, server.error = [status] * 3, error
+    with pytest.raises(Refused, match="a bill is open") as refused:
+        OpenAIEmbedder(server.client, MODEL).query("質問")
+    assert (refused.value.vendor, len(server.requests)) == ("openai", 1)
 
 
 def test_a_service_that_wants_a_long_pause_is_not_waited_for(server: OpenAIServer) -> None:

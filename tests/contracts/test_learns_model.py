@@ -7,7 +7,7 @@ import pytest
 from openai import OpenAI
 from sakuin.adapters.openai_learns import OpenAILearnsModel
 from sakuin.domain.page import Explanation, Page
-from sakuin.errors import Unavailable
+from sakuin.errors import Refused, Unavailable
 from sakuin.ports.materials import LearnsModel
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
@@ -55,6 +55,13 @@ def test_an_error_is_unavailable_at_once(server: OpenAIServer, status: int) -> N
     with pytest.raises(Unavailable):
         OpenAILearnsModel(server.client, "gpt-5-mini").learns(PAGE)
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("status", [401, 404])
+def test_a_refused_key_or_model_is_said_to_be_so(server: OpenAIServer, status: int) -> None:
+    server.statuses = [status]
+    with pytest.raises(Refused, match=str(status)):
+        OpenAILearnsModel(server.client, "gpt-5-mini").learns(PAGE)
 
 
 @pytest.mark.parametrize("said", ["not JSON", "{}", '{"items": [{"anchor": 1}]}'])

@@ -9,7 +9,7 @@ import pytest
 from sakuin.adapters.openai_embeddings import OpenAIEmbedder
 from sakuin.adapters.openai_questions import OpenAIQuestions, connected
 from sakuin.domain.recipe import EmbeddingModel
-from sakuin.errors import Invalid, Misconfigured, SakuinError, Unavailable
+from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
 from sakuin.ports.embedding import QuestionEmbedder
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
@@ -80,7 +80,7 @@ def test_a_service_that_stays_busy_is_unavailable(
 
 @pytest.mark.parametrize(
     ("status", "error"),
-    [(400, Invalid), (413, Invalid), (401, Misconfigured), (403, Misconfigured), (404, Misconfigured)],
+    [(400, Invalid), (413, Invalid), (401, Refused), (402, Refused), (403, Refused), (404, Refused)],
 )
 def test_a_refused_request_is_not_sent_again(
     server: OpenAIServer, questions: OpenAIQuestions, status: int, error: type[SakuinError]
@@ -89,6 +89,23 @@ def test_a_refused_request_is_not_sent_again(
     with pytest.raises(error, match=str(status)):
         questions.query("質問")
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (429, {"type": "insufficient_quota", "code": "insufficient_quota"}),
+        (429, {"type": "billing_not_active"}),
+        (400, {"code": "billing_hard_limit_reached"}),
+    ],
+)
+def test_an_account_that_does_not_pay_is_no_haste_and_no_text_s_fault(
+    server: OpenAIServer, questions: OpenAIQuestions, status: int, error: dict[str, str]
+) -> None:
+    server.statuses, server.error = [status] * 3, error
+    with pytest.raises(Refused, match="a bill is open") as refused:
+        questions.query("質問")
+    assert (refused.value.vendor, len(server.requests)) == ("openai", 1)
 
 
 def test_a_vector_of_another_width_is_not_taken(server: OpenAIServer, questions: OpenAIQuestions) -> None:

@@ -10,7 +10,7 @@ from sakuin.adapters.supabase_client import connected as supabase
 from sakuin.adapters.supabase_retries import READING_FUNCTIONS
 from sakuin.adapters.turbopuffer import TurbopufferChunkStore
 from sakuin.adapters.turbopuffer_client import connected as turbopuffer
-from sakuin.errors import Invalid, Unavailable
+from sakuin.errors import Invalid, Refused, Unavailable
 
 from tests.contracts.scripted_server import Said, ScriptedServer, scripted_server
 from tests.contracts.test_chunk_store import row
@@ -48,6 +48,14 @@ def test_a_wrong_answer_of_turbopuffer_is_unavailable(method: str, wrong: Said |
     assert failure.value.vendor == "turbopuffer"
 
 
+@pytest.mark.parametrize("method", CALLS)
+def test_somebody_else_s_page_of_404_is_no_empty_namespace(method: str) -> None:
+    page = Said(404, b"<html>Not here</html>", (("Content-Type", "text/html"),))
+    with scripted_server(page) as server, pytest.raises(Refused, match="check TURBOPUFFER_BASE_URL") as failure:
+        CALLS[method](store_at(server))
+    assert (failure.value.vendor, len(server.asked)) == ("turbopuffer", 1)
+
+
 def test_turbopuffer_s_retry_after_is_in_the_error_and_waited_for_if_it_is_short() -> None:
     long = Said(429, b'{"error": "slow down"}', (("Content-Type", "application/json"), ("Retry-After", "40")))
     with scripted_server(long) as server, pytest.raises(Unavailable) as failure:
@@ -73,6 +81,23 @@ def test_a_wrong_answer_of_supabase_is_unavailable(wrong: Said | None) -> None:
     with scripted_server(wrong) as server, pytest.raises(Unavailable, match="Supabase") as failure:
         call(supabase(server.url, "k"), "apply_current", {})
     assert failure.value.vendor == "supabase"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Said(401, b'{"message": "Invalid API key", "hint": "Double check your Supabase API key."}'),
+        Said(401, b'{"message": "No API key found in request"}'),
+        Said(401, b'{"code": "PGRST301", "message": "JWSError JWSInvalidSignature"}'),
+        Said(401, b'{"code": "42501", "message": "permission denied for function apply_current"}'),
+        Said(403, b"<html>Forbidden</html>", (("Content-Type", "text/html"),)),
+    ],
+    ids=["wrong", "none", "signature", "role", "page"],
+)
+def test_a_key_that_supabase_refuses_is_said_to_be_so_and_asked_with_once(said: Said) -> None:
+    with scripted_server(said) as server, pytest.raises(Refused, match="check supabase_service_key") as failure:
+        call(supabase(server.url, "k"), "search_knowledge", {})
+    assert (failure.value.vendor, len(server.asked)) == ("supabase", 1)
 
 
 def test_what_only_reads_is_asked_for_again(refused: ScriptedServer) -> None:

@@ -11,7 +11,7 @@ import pytest
 from aws_lambda_powertools import Logger, Metrics, Tracer
 from sakuin.domain.work import MAX_TRIES, WORK_ATTRIBUTE, About, DueWork
 from sakuin.entrypoints.sqs import Handler, queue_handler
-from sakuin.errors import Unavailable
+from sakuin.errors import Refused, Unavailable
 from sakuin.services.send_due_work import SendDueWork
 from sakuin.services.work_in_hand import WorkInHand
 
@@ -39,6 +39,8 @@ class House:
 
     rows: MemoryWork = field(default_factory=MemoryWork)
     vendor_away: bool = False
+    key_refused: bool = False
+    poison: int | None = None
     queue: dict[str, Message] = field(default_factory=dict)
     dead: list[Message] = field(default_factory=list)
     done: set[str] = field(default_factory=set)
@@ -99,6 +101,8 @@ class House:
         self.asked += 1
         if self.vendor_away:
             raise Unavailable("The embedding service did not answer", vendor="openai")
+        if self.key_refused or json.loads(body) == self.poison:
+            raise Refused("The embedding service refused with 401: check openai_api_key", vendor="openai")
         self.done.add(json.loads(body))
 
     def _postpone(self, handle: str, seconds: int) -> None:
@@ -139,6 +143,31 @@ def test_once_it_is_back_everything_is_done_within_half_an_hour_and_never_all_at
     asked = [house.minute() for _ in range(30)]
     assert max(asked) <= A_MINUTE
     assert (len(house.done), house.dead, house.rows.table) == (PAGES, [], {})
+
+
+def test_a_weekend_with_a_wrong_key_fills_no_dead_letters_and_once_it_is_right_everything_is_done(
+    house: House,
+) -> None:
+    house.key_refused = True
+    minutes(house, 60 * 60)
+    assert (house.dead, house.done) == ([], set())
+    # Each message once, then a probe every quarter of an hour, sooner in the first hour.
+    assert house.asked <= PAGES + 60 * 8 + 20
+    assert {row.reason for row in house.rows.rows(state="parked")} == {
+        "The embedding service refused with 401: check openai_api_key; this waits for openai and goes on by itself "
+        "once that is mended"
+    }
+    house.key_refused = False
+    minutes(house, 40)
+    assert (len(house.done), house.dead, house.rows.table) == (PAGES, [], {})
+
+
+def test_one_message_that_is_always_refused_does_not_stop_its_neighbours_and_dies_in_the_end(house: House) -> None:
+    house.poison = 7
+    minutes(house, 60)
+    assert (len(house.done), len(house.rows.rows(state="parked")), house.dead) == (PAGES - 1, 1, [])
+    minutes(house, 60 * 24 * 40, until=lambda: bool(house.dead))
+    assert [json.loads(letter.body) for letter in house.dead] == [7]
 
 
 def test_hours_without_supabase_fill_no_dead_letters_and_lose_nothing(house: House) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from sakuin.domain.embedding_requests import fitting
-from sakuin.errors import Invalid, Unavailable
+from sakuin.errors import Refused, Unavailable
 from sakuin.ports.embedding import Vector
 from sakuin.services.embed_texts import texts_embedded
 
@@ -84,8 +84,9 @@ def test_a_text_that_is_too_long_is_embedded_by_its_beginning() -> None:
 
 def test_where_everything_is_refused_it_is_not_the_texts_fault() -> None:
     embedder = MemoryEmbedder(poisons={""})
-    with pytest.raises(Invalid):
+    with pytest.raises(Refused, match="with 400, whatever the text: check EMBEDDING_MODEL") as refused:
         texts_embedded(embedder, texts(4), Kept())
+    assert refused.value.vendor == "openai"
 
 
 @pytest.mark.parametrize("text", ["", "short", "解" * 9_000, "😀" * 3_000, "e\u0301" * 5_000, "a\ud800" * 4_000])

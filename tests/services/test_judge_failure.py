@@ -2,11 +2,12 @@
 
 import pytest
 from sakuin.domain.work import MAX_TRIES, Again, Dead, Parked
-from sakuin.errors import CircuitOpen, Conflict, Invalid, OverBudget, Unavailable
+from sakuin.errors import CircuitOpen, Conflict, Invalid, OverBudget, Refused, Unavailable
 from sakuin.services.judge_failure import judged
 
 NOON = 1_763_812_800.0
 AWAY = Unavailable("The embedding service did not answer", vendor="openai")
+REFUSED = Refused("The embedding service refused with 401: check openai_api_key", vendor="openai")
 
 
 def verdict(
@@ -75,6 +76,22 @@ def test_a_poison_that_looks_like_an_outage_ends_after_a_day_and_more() -> None:
     assert isinstance(verdict(AWAY, tries=4, parks=199), Parked)
     assert isinstance(verdict(AWAY, tries=4, parks=200), Again)
     assert isinstance(verdict(AWAY, tries=5, parks=200), Dead)
+
+
+@pytest.mark.parametrize("tries", range(1, MAX_TRIES + 1))
+def test_work_whose_key_is_refused_waits_at_once_and_says_what_to_mend(tries: int) -> None:
+    assert verdict(REFUSED, tries=tries) == Parked(
+        60,
+        "The embedding service refused with 401: check openai_api_key; this waits for openai and goes on by itself "
+        "once that is mended",
+        "openai",
+    )
+
+
+def test_a_key_may_be_wrong_for_two_weeks_and_what_only_looks_so_ends() -> None:
+    a_quarter_of_an_hour = 14 * 24 * 4
+    assert isinstance(verdict(REFUSED, tries=5, parks=a_quarter_of_an_hour), Parked)
+    assert verdict(REFUSED, tries=5, parks=2_000) == Dead(str(REFUSED))
 
 
 def test_what_is_unexpected_is_told_without_its_words() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from sakuin.domain.knowledge import Filters, Match
-from sakuin.errors import CircuitOpen, Invalid, Misconfigured, NotFound, SakuinError, Unavailable
+from sakuin.errors import CircuitOpen, Invalid, Misconfigured, NotFound, Refused, SakuinError, Unavailable
 from sakuin.ports.embedding import Vector
 from sakuin.ports.knowledge import Question
 
@@ -132,16 +132,28 @@ def test_a_no_by_words_alone_says_that_it_may_be_wrong(world: World) -> None:
     assert "may be there all the same" in answer.degraded
 
 
-@pytest.mark.parametrize("error", [Invalid, Misconfigured, CircuitOpen])
-def test_words_alone_answer_whatever_keeps_a_question_from_being_embedded(
-    world: World, error: type[SakuinError]
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Invalid, "Ask in other words."),
+        (Misconfigured, "Those who keep the server have to mend that."),
+        (Refused, "Those who keep the server have to mend that."),
+        (CircuitOpen, "Ask again in a minute."),
+    ],
+)
+def test_words_alone_answer_whatever_keeps_a_question_from_being_embedded_and_what_helps_is_said(
+    world: World, error: type[SakuinError], said: str
 ) -> None:
     class Refusing:
         def query(self, text: str) -> Vector:
             raise error("no")
 
     answer = replace(world.search, embedder=Refusing())("解の公式")
-    assert (answer.results[0].title, answer.degraded is None) == ("解の公式", False)
+    assert answer.results[0].title == "解の公式"
+    assert answer.degraded is not None
+    assert answer.degraded.endswith(
+        f"so only words were compared, not meaning: what is not among the results may be there all the same. {said}"
+    )
 
 
 def test_who_asks_by_meaning_alone_hears_that_it_cannot_be(world: World) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from sakuin.errors import Invalid
+from sakuin.errors import Refused
 
 from tests.tables.conftest import TableWorld, long
 
@@ -91,6 +91,6 @@ def test_a_tool_speaks_only_of_what_is_in_its_scope(poisoned: TableWorld) -> Non
 def test_a_service_that_refuses_everything_skips_nothing(world: TableWorld) -> None:
     world.embedder.poisons = {""}
     _, tool, _ = documented(world, {"a": GOOD})
-    with pytest.raises(Invalid):
+    with pytest.raises(Refused, match="whatever the text"):
         world.settle()
     assert world.status(tool)["state"] == "indexing"

@@ -7,7 +7,8 @@ SakuinError
 │   └── UnreadablePage   a page that cannot be indexed; it fails alone
 ├── Conflict         someone newer was here first: look again
 ├── Unavailable      an outside system did not answer: try again later
-│   └── CircuitOpen      it has failed so often that it is not asked for a while
+│   ├── CircuitOpen      it has failed so often that it is not asked for a while
+│   └── Refused          it takes our key, account or model for wrong: once that is mended the same works
 ├── OverLimit        too much was asked for in too short a time: wait as long as it says
 ├── OverBudget       the day's budget is used up: tomorrow it works, until then the work waits
 └── Misconfigured    a setting is missing or wrong: says which, and where to set it
@@ -53,6 +54,13 @@ class Unavailable(SakuinError):
 
 class CircuitOpen(Unavailable):
     """A vendor has failed so often that it was not asked; `retry_after` says when it will be."""
+
+
+class Refused(Unavailable):
+    """A vendor lets nothing through until our key, our account or a setting is mended; the message says which.
+
+    Asking again at once is of no use, and what was asked for is not to blame.
+    """
 
 
 class OverLimit(SakuinError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Protocol, TypeVar
 
-from sakuin.errors import CircuitOpen, Unavailable
+from sakuin.errors import CircuitOpen, Refused, Unavailable
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class Retries:
         for tried in count(1):
             try:
                 return call()
-            except CircuitOpen:
+            except (CircuitOpen, Refused):
                 raise
             except Unavailable as error:
                 pause = self.pause(tried, started, wanted=error.retry_after)

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
-from sakuin.errors import CircuitOpen, SakuinError, Unavailable
+from sakuin.errors import CircuitOpen, Refused, SakuinError, Unavailable
 
 T = TypeVar("T")
 # An answer, or the error that is one.
 Outcome = tuple[Any, SakuinError | None]
 # Makes a call and remembers how it went, or raises `CircuitOpen` without making it.
 Guard = Callable[[Callable[[], Outcome]], Outcome]
-Change = Literal["opened", "probed", "closed", "refused"]
+Change = Literal["opened", "probed", "closed", "refused", "denied"]
 # Hears of a circuit by its name.
 Told = Callable[[str, Change], None]
 
@@ -25,7 +25,8 @@ class Circuit:
     """An `Ask` that raises `CircuitOpen` instead of calling while `guard` knows that the vendor fails.
 
     A worker whose own calls succeed asks no guard, nor has one made: it learns by its first failure. A vendor that
-    asks this worker to wait is not called before, whatever others see. Only `Unavailable` is a failure.
+    asks this worker to wait is not called before, whatever others see. Only `Unavailable` is a failure, and of that not
+    `Refused`: the vendor is there, and says so.
     """
 
     def __init__(
@@ -58,6 +59,8 @@ class Circuit:
             self._failed(failure)
             raise
         self._is_proven = True
+        if isinstance(error, Refused):
+            self._told(self._name, "denied")
         if error is not None:
             raise error
         return answer  # type: ignore[no-any-return]  # it is the call's
@@ -99,8 +102,8 @@ def circuit_open(vendor: str, seconds: float) -> CircuitOpen:
 def _outcome_of(call: Callable[[], Any]) -> Outcome:
     try:
         return call(), None
-    except Unavailable:
-        raise
     except SakuinError as error:
+        if isinstance(error, Unavailable) and not isinstance(error, Refused):
+            raise
         # A vendor that refuses a request is there.
         return None, error

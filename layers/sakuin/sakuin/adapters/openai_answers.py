@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from sakuin.adapters.retry_after import retry_after
-from sakuin.errors import Invalid, Misconfigured, SakuinError, Unavailable
+from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
 from sakuin.ports.embedding import Vector
 
 VENDOR = "openai"
@@ -12,20 +12,37 @@ NO_ANSWER = "The embedding service did not answer"
 NOT_UNDERSTOOD = "The embedding service's answer was not understood"
 
 _BUSY = {408, 409, 429}
-# The key, what the account may do, the address or the model: no text is to blame.
-_MISCONFIGURED = {401, 403, 404}
+# The key, the bill, what the account may do, the address or the model: no text is to blame.
+_REFUSED = {401, 402, 403, 404}
+# https://developers.openai.com/api/docs/guides/error-codes: one of them comes as 429, as if it were about haste.
+_UNPAID = {"insufficient_quota", "billing_not_active", "billing_hard_limit_reached"}
 
 
-def refusal(status: int, headers: Mapping[str, str]) -> SakuinError:
-    """The error that a status is."""
+def refusal(status: int, headers: Mapping[str, str], said: object = None) -> SakuinError:
+    """The error that a status is. `said` is the answer's body as JSON, if it was any."""
+    if _codes(said) & _UNPAID:
+        return Refused(
+            f"The embedding service refused with {status}: the account's quota is used up or a bill is open, see "
+            "platform.openai.com/settings/organization/billing",
+            vendor=VENDOR,
+        )
     if status in _BUSY or status >= 500:
         return Unavailable(f"The embedding service answered {status}", vendor=VENDOR, retry_after=retry_after(headers))
-    if status in _MISCONFIGURED:
-        return Misconfigured(
+    if status in _REFUSED:
+        return Refused(
             f"The embedding service refused with {status}: check openai_api_key in the secret, OPENAI_BASE_URL and "
-            "EMBEDDING_MODEL"
+            "EMBEDDING_MODEL",
+            vendor=VENDOR,
         )
     return Invalid(f"The embedding service refused the request with {status}")
+
+
+def _codes(said: object) -> set[object]:
+    """What an error calls itself. The SDK hands over the error alone, the wire has it in an object."""
+    error = said.get("error", said) if isinstance(said, Mapping) else None
+    if not isinstance(error, Mapping):
+        return set()
+    return {code for code in (error.get("code"), error.get("type")) if isinstance(code, str)}
 
 
 def in_order(items: Sequence[tuple[int, Vector]], *, texts: int, dimensions: int) -> list[Vector]:

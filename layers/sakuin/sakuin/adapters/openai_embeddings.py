@@ -50,7 +50,7 @@ class OpenAIEmbedder:
         except APIConnectionError as error:
             raise Unavailable(NO_ANSWER, vendor=VENDOR) from error
         except APIStatusError as error:
-            raise refusal(error.status_code, error.response.headers) from error
+            raise refusal(error.status_code, error.response.headers, error.body) from error
         except UnicodeEncodeError as error:
             raise Invalid("The text is no Unicode: it holds half a character") from error
         except (OpenAIError, ValueError, TypeError, AttributeError) as error:

@@ -8,10 +8,10 @@ from openai import APIStatusError, OpenAI, OpenAIError
 from pydantic import BaseModel, Field
 
 from sakuin.adapters.asking import Ask, patient
-from sakuin.adapters.openai_answers import VENDOR
+from sakuin.adapters.openai_answers import VENDOR, refusal
 from sakuin.adapters.retry_after import retry_after
 from sakuin.domain.page import Page
-from sakuin.errors import Unavailable
+from sakuin.errors import Refused, Unavailable
 
 _INSTRUCTION = """\
 You are given the explanations of one page of teaching material. For each, say in the page's own language what a
@@ -60,6 +60,8 @@ class OpenAILearnsModel:
             )
             parsed = answer.choices[0].message.parsed if answer.choices else None
         except APIStatusError as error:
+            if isinstance(refusal(error.status_code, error.response.headers, error.body), Refused):
+                raise Refused(f"The language model refused with {error.status_code}", vendor=VENDOR) from error
             wanted = retry_after(error.response.headers)
             raise Unavailable(_NO_ANSWER, vendor=VENDOR, retry_after=wanted) from error
         except (OpenAIError, ValueError, TypeError, AttributeError) as error:

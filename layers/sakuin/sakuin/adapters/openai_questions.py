@@ -57,13 +57,23 @@ class OpenAIQuestions:
         """The body of a good answer that is whole before the deadline."""
         with self.session.stream("POST", "/embeddings", content=asked, timeout=self._timeout(deadline)) as answer:
             if not answer.is_success:
-                raise refusal(answer.status_code, answer.headers)
-            parts = []
-            for part in answer.iter_bytes():
-                parts.append(part)
-                # The client's own timeout begins anew with every byte.
-                self._timeout(deadline)
-            return b"".join(parts)
+                raise refusal(answer.status_code, answer.headers, self._said(answer, deadline))
+            return self._whole(answer, deadline)
+
+    def _said(self, answer: httpx.Response, deadline: float) -> object:
+        """What a refusal says, if that arrives: its status says most of it."""
+        try:
+            return json.loads(self._whole(answer, deadline))
+        except (httpx.HTTPError, Unavailable, ValueError):
+            return None
+
+    def _whole(self, answer: httpx.Response, deadline: float) -> bytes:
+        parts = []
+        for part in answer.iter_bytes():
+            parts.append(part)
+            # The client's own timeout begins anew with every byte.
+            self._timeout(deadline)
+        return b"".join(parts)
 
     def _timeout(self, deadline: float) -> httpx.Timeout:
         left = deadline - self.clock()

@@ -8,7 +8,7 @@ from postgrest import SyncPostgrestClient as Client
 
 from sakuin.adapters.asking import hurried
 from sakuin.adapters.supabase_retries import RepeatingTransport
-from sakuin.errors import Conflict, Invalid, NotFound, SakuinError, Unavailable
+from sakuin.errors import Conflict, Invalid, NotFound, Refused, SakuinError, Unavailable
 
 # A statement ends after 8 seconds by itself.
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
@@ -16,6 +16,8 @@ VENDOR = "supabase"
 # https://supabase.com/docs/guides/api/api-keys
 _PLAIN_KEYS = "sb_"
 # The database is overloaded, restarting, out of time, or chose this transaction as a victim.
+# A key that PostgREST or the gateway before it does not take, or one of a role that may do nothing.
+_NOT_LET_IN = ("PGRST301", "PGRST302", "PGRST303", "42501", "401", "403")
 _TRANSIENT = ("57", "53", "40", "08", "55P03", "PGRST000", "PGRST001", "PGRST002", "PGRST003")
 
 
@@ -60,6 +62,10 @@ def answer(request: Request) -> Any:
 
 def _ours(error: APIError) -> SakuinError:
     code = error.code or ""
+    # The gateway's own words have no code.
+    if code in _NOT_LET_IN or (not code and "api key" in (error.message or "").lower()):
+        said = f"Supabase refused the key ({code or 'no code'}): check supabase_service_key in the secret"
+        return Refused(said, vendor=VENDOR)
     # A proxy's error has an HTTP status for a code, the database's own has five characters.
     if code.startswith(_TRANSIENT) or (len(code) == 3 and code >= "500"):
         return Unavailable(f"Supabase is not available ({code})", vendor=VENDOR)

@@ -15,13 +15,14 @@ from turbopuffer import (
 
 from sakuin.adapters.retry_after import retry_after
 from sakuin.domain.redaction import redacted
-from sakuin.errors import Invalid, Misconfigured, NotFound, SakuinError, Unavailable
+from sakuin.errors import Invalid, NotFound, Refused, SakuinError, Unavailable
 
 # A large write takes seconds, and a queue waits for it.
 _TIMEOUT = Timeout(30.0, connect=5.0)
 # An agent waits for a search, API Gateway 30 s at most; a cold namespace of a million rows answers within 2 s.
 _SEARCH_TIMEOUT = Timeout(6.0, connect=2.0)
 _RETRIED = {408, 409, 429}
+_REFUSED = {401, 402, 403}
 VENDOR = "turbopuffer"
 T = TypeVar("T")
 
@@ -69,10 +70,14 @@ def understood(answer: T, *members: str) -> T:
 
 def _ours(error: APIStatusError, namespace: str) -> SakuinError:
     status = error.status_code
-    if status == 404:
+    if status == 404 and _said(error) is not None:
         return NotFound(f"turbopuffer has no namespace {namespace}")
-    if status in (401, 403):
-        return Misconfigured(f"turbopuffer refused the API key with {status}: check it in the secret")
+    if status == 404:
+        # Somebody else's page: taken for an empty namespace it would be an answer that nothing was found.
+        return Refused("turbopuffer is not at this address: check TURBOPUFFER_BASE_URL", vendor=VENDOR)
+    if status in _REFUSED:
+        said = f"turbopuffer refused with {status}: check turbopuffer_api_key in the secret, and the account's bills"
+        return Refused(said, vendor=VENDOR)
     if status in _RETRIED or status >= 500:
         wanted = retry_after(error.response.headers)
         return Unavailable(f"turbopuffer answered {status}", vendor=VENDOR, retry_after=wanted)
@@ -80,7 +85,10 @@ def _ours(error: APIStatusError, namespace: str) -> SakuinError:
 
 
 def _reason(error: APIStatusError) -> str:
-    said = error.body.get("error") if isinstance(error.body, dict) else None
     # What it says may repeat what it was sent, and becomes our own sentence.
     sent = error.request.headers.get("authorization", "").removeprefix("Bearer ")
-    return redacted(str(said or error.message), [sent])[:300]
+    return redacted(str(_said(error) or error.message), [sent])[:300]
+
+
+def _said(error: APIStatusError) -> object:
+    return error.body.get("error") if isinstance(error.body, dict) else None

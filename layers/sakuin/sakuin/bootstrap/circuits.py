@@ -13,7 +13,7 @@ from sakuin.ports.costs import Meter
 if TYPE_CHECKING:
     from postgrest import SyncPostgrestClient as Client
 
-_COUNTED = {"opened": "CircuitsOpened", "refused": "CallsNotMade"}
+_COUNTED = {"opened": "CircuitsOpened", "refused": "CallsNotMade", "denied": "CallsDenied"}
 
 
 class Circuits:
@@ -43,5 +43,5 @@ class Circuits:
     def _told(self, name: str, change: Change) -> None:
         if change in _COUNTED:
             self._meter.count(_COUNTED[change])
-        if change != "refused":
+        if change not in ("refused", "denied"):
             self._logger.warning("circuit changed", circuit=name, change=change)

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from sakuin.entrypoints.mcp_answers import answered, failed
 from sakuin.entrypoints.mcp_arguments import sentence
-from sakuin.errors import Invalid, NotFound, Unavailable
+from sakuin.errors import Invalid, NotFound, Refused, Unavailable
 
 
 def outcome_of(run: Callable[[], dict[str, Any]]) -> CallToolResult:
@@ -19,5 +19,7 @@ def outcome_of(run: Callable[[], dict[str, Any]]) -> CallToolResult:
         return failed(str(sentence(error)))
     except (Invalid, NotFound) as error:
         return failed(str(error))
+    except Refused as error:
+        return failed(f"{error}. Those who keep this server have to mend that; until then it cannot search.")
     except Unavailable as error:
         return failed(f"{error}. Try again in a moment.")

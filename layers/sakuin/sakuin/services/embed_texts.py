@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sakuin.domain.embedding_requests import fitting, requests
-from sakuin.errors import Invalid
+from sakuin.errors import Invalid, Refused
 from sakuin.ports.embedding import Embedder, Vector
 
 logger = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ def texts_embedded(
     """Embeds texts by their names; `keep` is given what an answer brought before the next is asked for.
 
     A text that is too long is embedded by its beginning. Where everything is refused it is not the texts' fault, and
-    the service's `Invalid` is raised.
+    `Refused` is raised.
     """
     vectors: dict[str, Vector] = {}
     refused: dict[str, str] = {}
@@ -41,9 +41,17 @@ def texts_embedded(
             vectors |= answered
             refused |= reasons
     if refused:
-        # Raises what it raises: then nothing was learnt about the texts.
-        embedder.passages([_HARMLESS])
+        _ask_for_any(embedder)
     return TextsEmbedded(vectors, refused)
+
+
+def _ask_for_any(embedder: Embedder) -> None:
+    """Raises what it raises: then nothing was learnt about the texts."""
+    try:
+        embedder.passages([_HARMLESS])
+    except Invalid as error:
+        said = f"{error}, whatever the text: check EMBEDDING_MODEL, EMBEDDING_DIMENSIONS and OPENAI_BASE_URL"
+        raise Refused(said, vendor="openai") from error
 
 
 def _answers(

@@ -1,7 +1,7 @@
 """What becomes of a message that failed: its queue gives it out again, it is parked, or it is a dead letter."""
 
 from sakuin.domain.work import MAX_TRIES, Again, Dead, Parked
-from sakuin.errors import CircuitOpen, OverBudget, SakuinError, Unavailable
+from sakuin.errors import CircuitOpen, OverBudget, Refused, SakuinError, Unavailable
 
 # A hiccup costs seconds, an outage of minutes no message.
 RETRY_SECONDS = (5, 30, 180, 720)
@@ -9,6 +9,8 @@ RETRY_SECONDS = (5, 30, 180, 720)
 _FIRST_WAIT, _LONGEST_WAIT = 60.0, 900.0
 # Two days and more of such waits: then it is no outage, but this message.
 _MOST_PARKS = 200
+# Two weeks and more: a key may be wrong for as long as its keeper is away.
+_MOST_REFUSALS = 2_000
 # SQS hides a message no longer.
 _LONGEST_HIDDEN = 11 * 3600.0
 _DAY = 86_400
@@ -22,24 +24,28 @@ def judged(
     `now`: seconds since 1970. `chance`: 0 to 1, so that not all come back at once. `parks`: how often it was parked
     before. `waited`: for how many seconds it has been in trouble. Work over the budget goes on with the next day (UTC).
     Where a vendor is away the message is parked before its tries are used up, and at once where nobody asks that
-    vendor for a while; what has been parked for days is not.
+    vendor for a while, or the vendor lets nothing through; what has been parked for days, or weeks, is not.
     """
     reason = sentence_of(error)
     if isinstance(error, OverBudget):
         return Parked(_DAY - now % _DAY, reason)
     retry_after = (error.retry_after if isinstance(error, Unavailable) else None) or 0.0
-    if isinstance(error, Unavailable) and parks < _MOST_PARKS and _is_an_outage(error, tries):
+    if isinstance(error, Unavailable) and _is_parked(error, tries, parks):
         vendor = error.vendor or "a vendor"
+        once = " once that is mended" if isinstance(error, Refused) else ""
         wait = max(_wait(waited, chance), retry_after)
-        return Parked(wait, f"{reason}; this waits for {vendor} and goes on by itself", vendor)
+        return Parked(wait, f"{reason}; this waits for {vendor} and goes on by itself{once}", vendor)
     if tries >= MAX_TRIES:
         return Dead(reason)
     wait = min(max(RETRY_SECONDS[tries - 1], retry_after), _LONGEST_HIDDEN)
     return Again(wait, reason, error.vendor if isinstance(error, Unavailable) else None)
 
 
-def _is_an_outage(error: Unavailable, tries: int) -> bool:
-    return isinstance(error, CircuitOpen) or (error.vendor is not None and tries >= MAX_TRIES - 1)
+def _is_parked(error: Unavailable, tries: int, parks: int) -> bool:
+    if isinstance(error, Refused):
+        return parks < _MOST_REFUSALS
+    is_an_outage = isinstance(error, CircuitOpen) or (error.vendor is not None and tries >= MAX_TRIES - 1)
+    return is_an_outage and parks < _MOST_PARKS
 
 
 def sentence_of(error: Exception) -> str:

@@ -3,15 +3,12 @@
 import logging
 
 from sakuin.domain.evaluation.explanation import Legs
-from sakuin.errors import Invalid, Misconfigured, Unavailable
+from sakuin.errors import Invalid, Misconfigured, Refused, SakuinError, Unavailable
 from sakuin.ports.embedding import QuestionEmbedder, Vector
 
 logger = logging.getLogger(__name__)
 
-BY_WORDS_ALONE = (
-    "The embedding service does not answer, so only words were compared, not meaning: what is not among the results "
-    "may be there all the same. Ask again in a minute."
-)
+_BY_WORDS_ALONE = "so only words were compared, not meaning: what is not among the results may be there all the same."
 
 
 def question_vector(embedder: QuestionEmbedder, text: str, *, legs: Legs) -> tuple[Vector | None, str | None]:
@@ -27,4 +24,16 @@ def question_vector(embedder: QuestionEmbedder, text: str, *, legs: Legs) -> tup
         if legs == "vectors":
             raise
         logger.warning("searched by words alone: %s", error)
-        return None, BY_WORDS_ALONE
+        return None, _degraded(error)
+
+
+def _degraded(error: SakuinError) -> str:
+    """For whoever asked: why, and whether asking again helps."""
+    if isinstance(error, Refused | Misconfigured):
+        return (
+            f"The embedding service does not let this server in, {_BY_WORDS_ALONE} Those who keep the server have to "
+            "mend that."
+        )
+    if isinstance(error, Invalid):
+        return f"The embedding service does not take this question, {_BY_WORDS_ALONE} Ask in other words."
+    return f"The embedding service does not answer, {_BY_WORDS_ALONE} Ask again in a minute."
