@@ -1,13 +1,16 @@
 """A message that fails is the only one that comes back."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from aws_lambda_powertools import Logger, Metrics, Tracer
+from sakuin.domain.work import About
 from sakuin.entrypoints.sqs import Handler
 from sakuin.entrypoints.sqs_materials import material_handler
-from sakuin.errors import Unavailable
+from sakuin.errors import Invalid, Unavailable
+from sakuin.services.follow_bucket import Change, Followed, Written
 
 from tests.builders import a_page
 from tests.entrypoints.events import Context, event
@@ -69,6 +72,66 @@ def test_when_every_message_fails_every_message_comes_back(handler: Handler, wor
     world.embedder.down = True
     assert failed(handler(batch(*uploaded(world, "a", "b")), Context())) == ["0", "1"]
     assert world.index.chunks == {}
+
+
+def together(*bodies: str) -> str:
+    """One message with the records of several."""
+    return json.dumps({"Records": [record for body in bodies for record in json.loads(body)["Records"]]})
+
+
+def handler_of(follow: Callable[[Change], Followed], **others: Any) -> Handler:
+    logger, metrics = Logger(service="test"), Metrics(namespace="Sakuin", service="test")
+    return material_handler(follow, lambda *_: None, logger, metrics, Tracer(disabled=True), **others)
+
+
+def test_the_changes_of_one_message_each_have_their_turn(world: World) -> None:
+    away = {"a.html", "b.html"}
+
+    def follow(change: Change) -> Followed:
+        assert isinstance(change, Written)
+        if change.source.key in away:
+            raise Unavailable("S3 did not answer", vendor="s3")
+        return world.follow(change)
+
+    message = batch(together(*uploaded(world, "a", "b", "c")))
+    assert failed(handler_of(follow)(message, Context())) == ["0"]
+    assert set(world.index.rows) == {"c"}
+    away.clear()
+    assert failed(handler_of(follow)(message, Context())) == []
+    assert set(world.index.rows) == {"a", "b", "c"}
+
+
+def test_a_message_is_no_dead_letter_while_one_of_its_changes_waits(world: World) -> None:
+    lost, away = Invalid("It is wrong"), Unavailable("The vendor is away", vendor="openai")
+    fails = {"a.html": lost, "b.html": away, "c.html": KeyError("unexpected")}
+    followed: list[str] = []
+
+    def follow(change: Change) -> Followed:
+        assert isinstance(change, Written)
+        followed.append(change.source.key)
+        raise fails[change.source.key]
+
+    sent: list[str] = []
+    made = handler_of(
+        follow,
+        gave_up=lambda *_: pytest.fail("it still waits"),
+        send_again=lambda body, _work, _seconds: sent.append(body),
+    )
+    asked = batch(together(*uploaded(world, "a", "b", "c")))
+    asked["Records"][0]["attributes"]["ApproximateReceiveCount"] = "5"
+    assert failed(made(asked, Context())) == []
+    assert (followed, sent) == (["a.html", "b.html", "c.html"], [asked["Records"][0]["body"]])
+
+
+def test_a_page_that_was_applied_is_not_called_failed_for_its_neighbour_s_sake(world: World) -> None:
+    (first,) = uploaded(world, "a")
+    broken = json.dumps({"Records": [*json.loads(first)["Records"], {"eventName": "x"}]})
+    told: list[About] = []
+    made = handler_of(world.follow, gave_up=lambda about, _reason: told.append(about))
+    asked = batch(broken)
+    asked["Records"][0]["attributes"]["ApproximateReceiveCount"] = "5"
+    assert failed(made(asked, Context())) == ["0"]
+    assert (world.index.rows["a"].status, told) == ("ready", [About("a")])
 
 
 def test_an_unreadable_page_is_no_failure_of_the_queue(handler: Handler, world: World) -> None:

@@ -103,6 +103,24 @@ def test_a_message_that_fails_is_the_only_one_that_comes_back(workers: Workers, 
     assert [seconds for _, seconds in workers.postponed] == [5, 5]
 
 
+def test_a_body_that_cannot_be_read_stops_neither_its_neighbours_nor_calls_them_failed(
+    workers: Workers, tables: TableWorld
+) -> None:
+    table = tables.table({"a": "small"})
+    tool = tables.tool(table, "")
+    tables.call("begin_upload", table=table, user=None)
+    key = f"tables/{tables.project}/{table}/1.json"
+    tables.bodies.bodies[key] = json.dumps({"b": TEXT}).encode()
+    tables.queues.asked.clear()
+    message = json.loads(event("index_tool.body")["Records"][0]["body"])
+    message["Records"][0]["s3"]["object"]["key"] = key
+    message["Records"].insert(0, {"eventName": "x"})
+    assert workers.tool(json.dumps(message), tries=5) == ["0"]
+    assert tables.status(tool)["state"] == "indexing"
+    assert workers.embed(*batches(tables)) == []
+    assert (tables.status(tool)["state"], tables.found(tables.endpoint(tool))) == ("ready", {"/b"})
+
+
 def test_a_failure_before_the_last_is_not_shown_on_the_tool(workers: Workers, tables: TableWorld) -> None:
     table = tables.table({"a": TEXT})
     tool = tables.tool(table, "")

@@ -11,6 +11,7 @@ from sakuin.domain.work import About, Taken
 from sakuin.entrypoints.material_messages import changes_in_turn
 from sakuin.entrypoints.observing import CurrentWork
 from sakuin.entrypoints.sqs import GaveUp, Handler, Held, Postpone, SendAgain, Unheld, queue_handler
+from sakuin.entrypoints.turns import all_followed, is_alone
 from sakuin.services.follow_bucket import AskedAgain, Change, Followed, LookedAt
 
 
@@ -30,8 +31,7 @@ def material_handler(
     """A Lambda handler for the material queue. `prefix` is the part of the keys that is not in a material's name."""
 
     def work(body: str) -> None:
-        for change in changes_in_turn(body):
-            _report(follow, change, logger, metrics)
+        all_followed(changes_in_turn(body), lambda change: _report(follow, change, logger, metrics), logger)
 
     return queue_handler(
         work,
@@ -49,8 +49,13 @@ def material_handler(
 
 
 def about_material(body: str, prefix: str) -> About:
-    """The material that a message is about, or the key of what is no page. S3 puts one change into a message."""
-    change = next(changes_in_turn(body), None)
+    """The material that a message is about, or the key of what is no page.
+
+    S3 puts one change into a message. Of several the first is named, without its version: which of them failed in the
+    end is not known then, and a page that was applied must not be called failed.
+    """
+    turn = changes_in_turn(body)
+    change = next(turn, None)
     if change is None:
         return About()
     if isinstance(change, AskedAgain):
@@ -58,7 +63,7 @@ def about_material(body: str, prefix: str) -> About:
     if isinstance(change, LookedAt):
         return About(material_of_key(change.key, prefix=prefix) or change.key)
     key = change.source.key
-    return About(material_of_key(key, prefix=prefix) or key, change.source)
+    return About(material_of_key(key, prefix=prefix) or key, change.source if is_alone(turn) else None)
 
 
 def _report(follow: Callable[[Change], Followed], change: Change, logger: Logger, metrics: Metrics) -> None:

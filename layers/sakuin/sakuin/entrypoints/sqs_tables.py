@@ -11,6 +11,7 @@ from sakuin.domain.work import About, Taken
 from sakuin.entrypoints.observing import CurrentWork
 from sakuin.entrypoints.sqs import Handler, Held, Postpone, SendAgain, Unheld, queue_handler
 from sakuin.entrypoints.tool_messages import BodyArrived, IndexAsked, embed_work, tool_work_in_turn
+from sakuin.entrypoints.turns import all_followed, is_alone
 
 if TYPE_CHECKING:
     # One of the two functions has no Japanese layer, which the other's service needs.
@@ -36,32 +37,40 @@ def tool_handler(
 ) -> Handler:
     """A Lambda handler for the tool queue."""
 
+    def taken(asked: BodyArrived) -> None:
+        is_taken = take(asked.table_id, asked.upload, asked.key)
+        logger.info("body arrived", table_id=asked.table_id, upload=asked.upload, taken=is_taken)
+        if is_taken:
+            # Its event is in the outbox too; the walk does not wait for it.
+            index(asked.project_id, asked.table_id)
+
+    def walked(asked: IndexAsked) -> None:
+        started = time.perf_counter()
+        done = index(
+            asked.project_id,
+            asked.table_id,
+            generation=asked.generation,
+            skip=asked.skip,
+            fingerprint=asked.fingerprint,
+        )
+        logger.info(
+            "table walked",
+            table_id=asked.table_id,
+            outcome=done.outcome,
+            nodes=done.nodes,
+            planned=done.planned,
+            milliseconds=_since(started),
+        )
+        metrics.add_metric("TablesWalked", MetricUnit.Count, 1)
+
+    def follow(asked: IndexAsked | BodyArrived) -> None:
+        if isinstance(asked, BodyArrived):
+            taken(asked)
+        else:
+            walked(asked)
+
     def work(body: str) -> None:
-        for asked in tool_work_in_turn(body):
-            started = time.perf_counter()
-            if isinstance(asked, BodyArrived):
-                taken = take(asked.table_id, asked.upload, asked.key)
-                logger.info("body arrived", table_id=asked.table_id, upload=asked.upload, taken=taken)
-                if taken:
-                    # Its event is in the outbox too; the walk does not wait for it.
-                    index(asked.project_id, asked.table_id)
-            else:
-                walked = index(
-                    asked.project_id,
-                    asked.table_id,
-                    generation=asked.generation,
-                    skip=asked.skip,
-                    fingerprint=asked.fingerprint,
-                )
-                logger.info(
-                    "table walked",
-                    table_id=asked.table_id,
-                    outcome=walked.outcome,
-                    nodes=walked.nodes,
-                    planned=walked.planned,
-                    milliseconds=_since(started),
-                )
-                metrics.add_metric("TablesWalked", MetricUnit.Count, 1)
+        all_followed(tool_work_in_turn(body), follow, logger)
 
     return queue_handler(
         work,
@@ -122,8 +131,12 @@ def embed_handler(
 
 
 def about_walk(body: str) -> About:
-    """The Table that a message of the tool queue is about."""
-    asked = next(tool_work_in_turn(body), None)
+    """The Table that a message of the tool queue is about; none where it is about several."""
+    turn = tool_work_in_turn(body)
+    asked = next(turn, None)
+    if not is_alone(turn):
+        # A Table that was walked must not be called failed for another's sake.
+        return About()
     if isinstance(asked, IndexAsked):
         return About(asked.table_id, fingerprint=asked.fingerprint)
     return About(asked.table_id if asked else None)
