@@ -1,5 +1,7 @@
 """Which tokens of Supabase Auth are taken."""
 
+import gzip
+import itertools
 import json
 import time
 from typing import Any
@@ -10,8 +12,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from jwt.algorithms import ECAlgorithm
-from sakuin.adapters.supabase_tokens import SupabaseTokens
+from sakuin.adapters.supabase_tokens import PublishedKeys, SupabaseTokens, tokens_of
 from sakuin.errors import Unauthorized, Unavailable
+
+from tests.contracts.scripted_server import Said, scripted_server
 
 SECRET = "a secret of at least thirty-two bytes, as Supabase's are"
 USER = str(uuid4())
@@ -73,6 +77,91 @@ def test_every_other_token_is_refused(token: str) -> None:
 def test_without_a_secret_none_that_is_signed_with_one_is_taken() -> None:
     with pytest.raises(Unauthorized):
         SupabaseTokens(Published()).user_of(by_secret())
+
+
+def published(*keys: object) -> Said:
+    return Said(body=json.dumps({"keys": keys}).encode())
+
+
+JWK = {**json.loads(ECAlgorithm.to_jwk(OWN.public_key())), "kid": "one", "alg": "ES256"}
+LONG = Said(body=b'{"keys": [' + b" " * 200_000 + json.dumps(JWK).encode() + b"]}")
+NO_KEYS = {
+    "a proxy's page": Said(body=b"<html>Welcome</html>", headers=(("Content-Type", "text/html"),)),
+    "nothing": Said(body=b""),
+    "half": Said(body=published(JWK).body, cut=True),
+    "half, and whole to look at": Said(body=published(JWK).body[:-20]),
+    "no object": Said(body=b"[]"),
+    "another object": Said(body=b'{"error": "overloaded"}'),
+    "no list": Said(body=b'{"keys": {"one": 1}}'),
+    "null": Said(body=b'{"keys": null}'),
+    "no keys in it": published("one", None, 7),
+    "none that can be used": published({**JWK, "kty": "XY"}, {**JWK, "x": "!"}),
+    "a key without a name": published({**JWK, "kid": ""}),
+    "a key to encrypt with": published({**JWK, "use": "enc"}),
+    "a secret": published({"kty": "oct", "k": "c2VjcmV0", "kid": "one"}),
+    "too deep": Said(body=b'{"keys": ' + b"[" * 50_000 + b"]" * 50_000),
+    "without end": LONG,
+    "packed": Said(body=gzip.compress(published(JWK).body), headers=(("Content-Encoding", "gzip"),)),
+    "a server's failure": Said(503, b"{}"),
+    "not there": Said(404, b"{}"),
+    "elsewhere": Said(302, b"", (("Location", "/keys"),)),
+    "closed": None,
+}
+
+
+def keys_at(url: str) -> SupabaseTokens:
+    return tokens_of(url, lambda: (SECRET,))
+
+
+@pytest.mark.parametrize("said", NO_KEYS.values(), ids=NO_KEYS)
+def test_what_is_no_set_of_keys_is_not_the_caller_s_fault(said: Said | None) -> None:
+    # Who follows the redirect finds the right keys.
+    with scripted_server(said, published(JWK)) as supabase:
+        tokens = keys_at(supabase.url)
+        for _ in range(3):
+            with pytest.raises(Unavailable, match="public keys could not be read") as failure:
+                tokens.user_of(by_key())
+        assert failure.value.vendor == "supabase"
+        assert tokens.user_of(by_secret()) == USER
+        # What went wrong is remembered for a moment.
+        assert supabase.asked == ["/auth/v1/.well-known/jwks.json"]
+
+
+def test_keys_that_drip_are_given_up() -> None:
+    # Every look at the clock costs a second; the keys are there at once.
+    ticks = itertools.count()
+
+    class Ticking(PublishedKeys):
+        _now = staticmethod(lambda: float(next(ticks)))
+
+    with scripted_server(published(JWK)) as supabase, pytest.raises(Unavailable):
+        SupabaseTokens(Ticking(f"{supabase.url}/keys", timeout=0.5)).user_of(by_key())
+
+
+def test_a_name_that_is_not_among_the_keys_is_a_wrong_token() -> None:
+    with scripted_server(published({"kty": "XY"}, JWK)) as supabase:
+        tokens = keys_at(supabase.url)
+        assert tokens.user_of(by_key()) == USER
+        for number in range(5):
+            with pytest.raises(Unauthorized):
+                tokens.user_of(by_key(kid=f"two {number}"))
+        assert len(supabase.asked) == 1
+
+
+def test_where_only_the_secret_signs_no_key_is_published_and_every_token_of_one_is_wrong() -> None:
+    with scripted_server(published()) as supabase:
+        tokens = keys_at(supabase.url)
+        for _ in range(5):
+            with pytest.raises(Unauthorized):
+                tokens.user_of(by_key())
+        assert (tokens.user_of(by_secret()), len(supabase.asked)) == (USER, 1)
+
+
+def test_keys_that_are_known_are_good_while_their_source_is_away() -> None:
+    with scripted_server(published(JWK), Said(503)) as supabase:
+        keys = PublishedKeys(f"{supabase.url}/keys", cache_keys=True, timeout=5, lifespan=0.001)
+        tokens = SupabaseTokens(keys)
+        assert [tokens.user_of(by_key()) for _ in range(3)] == [USER] * 3
 
 
 def test_keys_that_cannot_be_read_are_not_the_callers_fault() -> None:

@@ -1,5 +1,6 @@
 """The tokens of Supabase Auth: signed with the project's secret, or with a key whose public half it publishes."""
 
+import json
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -8,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+import httpx
 import jwt
 
 from sakuin.errors import Unauthorized, Unavailable
@@ -17,9 +19,14 @@ _AUDIENCE = "authenticated"
 _SECRET_ALGORITHMS = ["HS256"]
 _PUBLIC_ALGORITHMS = ["ES256", "RS256", "EdDSA"]
 _LEEWAY_SECONDS = 10
-_TIMEOUT_SECONDS = 5
+# A person waits: so long for all of it, and as long again for its last byte at most.
+_TIMEOUT_SECONDS = 5.0
+# A handful of keys has two or three kilobytes.
+_LONGEST = 100_000
 # A new key is known after so long.
 _SECONDS_BETWEEN_READS = 30
+# Nobody who sends tokens of his own making has Supabase asked each time.
+_SECONDS_AFTER_A_PROBLEM = 5
 _REFUSED = "The token is wrong or too old. Sign in again"
 
 
@@ -69,13 +76,59 @@ def tokens_of(supabase_url: str, secrets: Callable[[], Sequence[str]] = tuple) -
 
 class PublishedKeys(jwt.PyJWKClient):
     """Supabase's public keys. A name that is not among them has them read again, but not each time somebody makes
-    one up."""
+    one up. What is no set of keys, or one without a key that can be used, counts as no answer; an empty one is an
+    answer: projects that sign with their secret publish that."""
 
+    _now = staticmethod(time.monotonic)
     _read_at = -math.inf
+    _problem: jwt.PyJWKClientError | None = None
 
     def get_jwk_set(self, refresh: bool = False) -> jwt.PyJWKSet:
-        return super().get_jwk_set(refresh and time.monotonic() - self._read_at > _SECONDS_BETWEEN_READS)
+        return super().get_jwk_set(refresh and self._now() - self._read_at > _SECONDS_BETWEEN_READS)
 
     def fetch_data(self) -> Any:
-        self._read_at = time.monotonic()
-        return super().fetch_data()
+        if self._problem and self._now() - self._read_at < _SECONDS_AFTER_A_PROBLEM:
+            raise self._problem.with_traceback(None)
+        self._read_at, self._problem = self._now(), None
+        try:
+            return _keys(_answer(self.uri, self.timeout, self._now))
+        except jwt.PyJWKClientError as error:
+            self._problem = error
+            raise
+
+
+def _answer(url: str, seconds: float, now: Callable[[], float]) -> bytes:
+    """The body of a good answer that is whole in time. No redirect is followed: keys from elsewhere are another's."""
+    deadline = now() + seconds
+    body = b""
+    try:
+        # As it was sent: nobody unpacks a bomb.
+        with httpx.stream("GET", url, timeout=seconds, headers={"Accept-Encoding": "identity"}) as answer:
+            if answer.status_code != httpx.codes.OK:
+                raise jwt.PyJWKClientConnectionError(f"the answer was {answer.status_code}")
+            for part in answer.iter_raw():
+                body += part
+                if len(body) > _LONGEST or now() > deadline:
+                    raise jwt.PyJWKClientConnectionError(f"no end after {len(body)} bytes")
+    except httpx.HTTPError as error:
+        raise jwt.PyJWKClientConnectionError("no answer") from error
+    return body
+
+
+def _keys(body: bytes) -> jwt.PyJWKSet:
+    """What is published, of which one key at least can be used."""
+    try:
+        said = json.loads(body)
+        published = said["keys"]
+        if published == []:
+            raise jwt.PyJWKClientError("no public key is published")
+        keys = jwt.PyJWKSet.from_dict(said)
+        if not any(map(_can_verify, keys)):
+            raise ValueError("none of the keys verifies a signature")
+        return keys
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, jwt.PyJWKSetError) as error:
+        raise jwt.PyJWKClientConnectionError("what was published are no keys that can be used") from error
+
+
+def _can_verify(key: jwt.PyJWK) -> bool:
+    return bool(key.key_id) and key.public_key_use in ("sig", None) and key.algorithm_name in _PUBLIC_ALGORITHMS

@@ -29,9 +29,9 @@ def all_followed(parts: Iterator[T], follow: Callable[[T], None], logger: Logger
     if not failures:
         return
     first = min(failures, key=_rank)
-    for error in failures:
-        if error is not first:
-            logger.error("a part of the message failed too", exc_info=error)
+    for other in failures:
+        if other is not first:
+            logger.error("a part of the message failed too", exc_info=other)
     raise first
 
 
