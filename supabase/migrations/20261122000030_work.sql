@@ -110,7 +110,7 @@ end $$;
 
 -- p_ended: what `work_begun` takes, with {outcome: done | again | parked | dead, reason, vendor, seconds}.
 -- Work that a vendor was to blame for and that is done lets everything go that waits for this vendor; work that is
--- parked holds it back again, and if it had been parked before, for as long as itself.
+-- parked holds it back again.
 create function public.work_ended(p_ended jsonb) returns void
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -145,11 +145,9 @@ begin
     parks = w.parks + excluded.parks, vendor = excluded.vendor, reason = excluded.reason, released = false,
     since = case when excluded.state = 'dead' then now() else coalesce(w.since, now()) end, until = excluded.until;
 
-  update work w set released = false, until = greatest(w.until, p.until)
-  from (select x.vendor, max(x.until) filter (where x.parks > 1) as until
-        from work x join jsonb_array_elements(p_ended) e on e->>'id' = x.id
-        where x.state = 'parked' and x.vendor is not null group by x.vendor) p
-  where w.vendor = p.vendor and w.state = 'parked';
+  update work w set released = false
+  where w.state = 'parked' and w.released
+    and w.vendor = any (array(select e->>'vendor' from jsonb_array_elements(p_ended) e where e->>'outcome' = 'parked'));
 
   for t in
     select distinct on (e->>'subject', e->>'fingerprint') c.id, e->>'fingerprint' as fingerprint, e->>'reason' as reason
@@ -166,7 +164,7 @@ end $$;
 
 -- Claims what has to be sent again, the oldest trouble first: nobody else gets these rows for p_seconds, and who dies
 -- meanwhile leaves them due. Of what waits for a vendor that has not answered yet, one goes as a probe, and no other
--- while one is on its way.
+-- while one is on its way, nor before one that failed would go again. What comes back in an hour is no probe now.
 create function public.work_due(p_limit integer, p_seconds integer) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -174,14 +172,21 @@ declare
 begin
   -- Longer than SQS keeps a dead letter.
   delete from work w where w.state = 'dead' and w.since < now() - interval '15 days';
-  with late as (
+  -- Each once, not for each row: an outage parks thousands.
+  with asked as materialized (
+    select distinct y.vendor from work y
+    where y.vendor is not null
+      and (y.state = 'in_hand' or y.state = 'waiting' and y.until <= now() + interval '10 minutes'
+           or y.state = 'parked' and y.parks > 1 and y.until > now())
+  ), probe as materialized (
+    select distinct on (x.vendor) x.id from work x
+    where x.state = 'parked' and x.vendor is not null and not x.released and x.until <= now()
+      and x.vendor not in (select vendor from asked)
+    order by x.vendor, x.parks, x.since, x.id
+  ), late as (
     select w.id, w.state from work w
     where w.state <> 'dead' and w.until <= now()
-      and (w.state <> 'parked' or w.vendor is null or w.released
-           or w.id = (select x.id from work x
-                      where x.state = 'parked' and x.vendor = w.vendor and not x.released and x.until <= now()
-                      order by x.parks, x.since, x.id limit 1)
-              and not exists (select from work y where y.vendor = w.vendor and y.state in ('in_hand', 'waiting')))
+      and (w.state <> 'parked' or w.vendor is null or w.released or w.id in (select id from probe))
     order by w.since nulls first, w.id limit p_limit for update skip locked
   ), claimed as (
     update work w set state = 'waiting', until = now() + make_interval(secs => p_seconds)

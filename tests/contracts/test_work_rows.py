@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 from sakuin.adapters.supabase_client import connected
 from sakuin.adapters.supabase_work import SupabaseWork, connected_beside
 from sakuin.domain.material_version import Source
@@ -25,6 +26,13 @@ PAGE = About("junior/x")
 PASSES = b"""update work set until = until - %(t)s::interval, since = since - %(t)s::interval,
   heartbeat_at = heartbeat_at - %(t)s::interval, taken_at = taken_at - %(t)s::interval,
   sent_at = sent_at - %(t)s::interval"""
+
+MANY = 400
+PARKED = b"""insert into work (id, queue, body, state, attempt, parks, vendor, reason, since, sent_at, until)
+  select 'm' || n, 'embed', 'body', 'parked', 0, 1, 'openai', 'away', now() - interval '1 hour', now(), now()
+  from generate_series(1, %(rows)s) n"""
+TOUCHED = b"""select pg_stat_get_xact_tuples_returned(t) + pg_stat_get_xact_tuples_fetched(t),
+  pg_stat_get_xact_tuples_updated(t) from (select 'work'::regclass as t) x"""
 
 
 @dataclass
@@ -271,6 +279,14 @@ def test_a_probe_that_is_no_good_does_not_stand_in_the_way(work: Work) -> None:
     assert work.due() == ["m2"]
 
 
+def test_what_its_queue_gives_out_in_an_hour_does_not_stand_in_the_way_of_a_probe(work: Work) -> None:
+    work.rows.begin([work.message("m1")])
+    work.end(Again(3600, "come back in an hour", "openai"), "m1")
+    work.park("m2")
+    work.passes(70)
+    assert work.due() == ["m2"]
+
+
 def test_a_copy_that_is_older_than_the_death_of_its_work_is_known_as_dead(work: Work) -> None:
     work.rows.begin([work.message(age=600)])
     work.rows.bury("m1", "its worker died")
@@ -355,6 +371,28 @@ def test_how_often_a_table_was_started_again_is_counted_for_each_index(work: Wor
     assert (restarted("one"), restarted("other"), restarted("other")) == (2, 2, None)
     work.passes(A_DAY)
     assert restarted("one") == 1
+
+
+def test_an_outage_that_parks_much_reads_each_row_a_few_times_and_rewrites_none(sql: psycopg.Connection) -> None:
+    sql.execute("truncate work")
+    sql.execute(PARKED, {"rows": MANY})
+    sql.execute("analyze work")
+    ended = {"id": "new", "queue": "material", "body": "b", "correlation_id": "", "tries": 1, "sent_at": 0}
+    ended |= {"outcome": "parked", "reason": "away", "vendor": "openai", "seconds": 60}
+    with sql.transaction():
+        before = touched(sql)
+        sql.execute("select work_ended(%s)", [Jsonb([ended])])
+        assert touched(sql)["rewritten"] == before["rewritten"]
+        assert sql.execute("select jsonb_array_length(work_due(100, 60))").fetchone() == (1,)
+        # One look at all of them for each would be 160,000.
+        assert MANY <= touched(sql)["read"] - before["read"] <= 20 * MANY
+
+
+def touched(sql: psycopg.Connection) -> dict[str, int]:
+    """How many rows this session has read and rewritten; a transaction sees them grow."""
+    found = sql.execute(TOUCHED).fetchone()
+    assert found is not None
+    return dict(zip(("read", "rewritten"), found, strict=True))
 
 
 def test_a_database_that_does_not_answer_is_unavailable() -> None:

@@ -23,7 +23,7 @@ from sakuin.domain.work import (
 from sakuin.errors import Unavailable
 from sakuin.ports.work import DeadLetter
 
-LOST, CLAIMED, UNHEARD = 45, 60, 180
+LOST, CLAIMED, UNHEARD, SOON = 45, 60, 180, 600
 CLOCKS_DIFFER = 30
 
 
@@ -88,13 +88,13 @@ class MemoryWork:
         for one in ended:
             row = self.table.get(one.taken.id)
             if isinstance(one.outcome, Parked) and row is not None and row.vendor is not None:
-                self._change(row.vendor, released=False, until=row.until if row.parks > 1 else 0)
+                self._change(row.vendor, released=False)
 
-    def _change(self, vendor: str, *, released: bool, until: float = 0) -> None:
+    def _change(self, vendor: str, *, released: bool) -> None:
         for work_id, row in self.table.items():
             if row.vendor == vendor and row.state == "parked":
-                then = self.now if released else max(row.until, until)
-                self.table[work_id] = replace(row, released=released, until=then)
+                until = self.now if released else row.until
+                self.table[work_id] = replace(row, released=released, until=until)
 
     def _ended(self, one: Ended) -> None:
         taken, outcome = one.taken, one.outcome
@@ -126,10 +126,16 @@ class MemoryWork:
         if row.state != "parked" or row.vendor is None or row.released:
             return True
         others = [other for other in self.table.values() if other.vendor == row.vendor]
-        if any(other.state in ("in_hand", "waiting") for other in others):
+        if any(map(self._asks, others)):
             return False
         ready = [o for o in others if o.state == "parked" and not o.released and o.until <= self.now]
         return row == min(ready, key=lambda other: (other.parks, *_age(other)))
+
+    def _asks(self, row: Row) -> bool:
+        """Whether its vendor is asked by this one, or was lately."""
+        if row.state == "waiting":
+            return row.until <= self.now + SOON
+        return row.state == "in_hand" or (row.state == "parked" and row.parks > 1 and row.until > self.now)
 
     def sent(self, ids: Collection[str]) -> None:
         self._there()
