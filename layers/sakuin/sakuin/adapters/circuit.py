@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
+from sakuin.domain.work import LONGEST_WAIT
 from sakuin.errors import CircuitOpen, Refused, SakuinError, Unavailable
 
 T = TypeVar("T")
@@ -16,9 +17,6 @@ Guard = Callable[[Callable[[], Outcome]], Outcome]
 Change = Literal["opened", "probed", "closed", "refused", "denied"]
 # Hears of a circuit by its name.
 Told = Callable[[str, Change], None]
-
-# A vendor may name a longer pause than work should wait for without a look.
-_LONGEST_WAIT = 900.0
 
 
 class Circuit:
@@ -87,7 +85,7 @@ class Circuit:
         if isinstance(failure, CircuitOpen):
             self._told(self._name, "refused")
         elif failure.retry_after is not None:
-            self._not_before = self._clock() + min(failure.retry_after, _LONGEST_WAIT)
+            self._not_before = self._clock() + min(failure.retry_after, LONGEST_WAIT)
 
 
 def circuit_open(vendor: str, seconds: float) -> CircuitOpen:

@@ -10,6 +10,8 @@ WorkQueueName = Literal["material", "tool", "embed"]
 WorkState = Literal["in_hand", "waiting", "parked", "dead"]
 # As every queue of the template says.
 MAX_TRIES = 5
+# Nothing waits longer for a vendor without a look: what it asks for may be a mistake.
+LONGEST_WAIT = 900.0
 # A copy of a message says whose copy it is, in this attribute.
 WORK_ATTRIBUTE = "work_id"
 

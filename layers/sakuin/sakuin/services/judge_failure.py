@@ -1,18 +1,16 @@
 """What becomes of a message that failed: its queue gives it out again, it is parked, or it is a dead letter."""
 
-from sakuin.domain.work import MAX_TRIES, Again, Dead, Parked
+from sakuin.domain.work import LONGEST_WAIT, MAX_TRIES, Again, Dead, Parked
 from sakuin.errors import CircuitOpen, OverBudget, Refused, SakuinError, Unavailable
 
 # A hiccup costs seconds, an outage of minutes no message.
 RETRY_SECONDS = (5, 30, 180, 720)
 # A vendor that has been away for long is not expected soon: half as long again, up to a quarter of an hour.
-_FIRST_WAIT, _LONGEST_WAIT = 60.0, 900.0
+_FIRST_WAIT = 60.0
 # Two days and more of such waits: then it is no outage, but this message.
 _MOST_PARKS = 200
 # Two weeks and more: a key may be wrong for as long as its keeper is away.
 _MOST_REFUSALS = 2_000
-# SQS hides a message no longer.
-_LONGEST_HIDDEN = 11 * 3600.0
 _DAY = 86_400
 
 
@@ -29,7 +27,7 @@ def judged(
     reason = sentence_of(error)
     if isinstance(error, OverBudget):
         return Parked(_DAY - now % _DAY, reason)
-    retry_after = (error.retry_after if isinstance(error, Unavailable) else None) or 0.0
+    retry_after = min((error.retry_after if isinstance(error, Unavailable) else None) or 0.0, LONGEST_WAIT)
     if isinstance(error, Unavailable) and _is_parked(error, tries, parks):
         vendor = error.vendor or "a vendor"
         once = " once that is mended" if isinstance(error, Refused) else ""
@@ -37,7 +35,7 @@ def judged(
         return Parked(wait, f"{reason}; this waits for {vendor} and goes on by itself{once}", vendor)
     if tries >= MAX_TRIES:
         return Dead(reason)
-    wait = min(max(RETRY_SECONDS[tries - 1], retry_after), _LONGEST_HIDDEN)
+    wait = max(RETRY_SECONDS[tries - 1], retry_after)
     return Again(wait, reason, error.vendor if isinstance(error, Unavailable) else None)
 
 
@@ -57,5 +55,5 @@ def sentence_of(error: Exception) -> str:
 
 def _wait(waited: float, chance: float) -> float:
     """Grows with the outage; half of it is chance."""
-    longest = min(max(_FIRST_WAIT, waited / 2), _LONGEST_WAIT)
+    longest = min(max(_FIRST_WAIT, waited / 2), LONGEST_WAIT)
     return longest * (0.5 + chance / 2)
