@@ -71,6 +71,23 @@ language sql stable set search_path = public, extensions as $$
     ) y order by y.key collate "C" limit p_limit) x
 $$;
 
+-- How many keys of pages are known that were not deleted.
+create function public.recorded_pages() returns bigint
+language sql stable set search_path = public, extensions as $$
+  select (select count(*) from material m where m.status <> 'deleted')
+       + (select count(*) from waiting_source w where not w.deleted)
+$$;
+
+-- The rows of work about these materials and keys: [{subject, state, sent_at, key, version_id, looks}]. `looks`: it
+-- knows no version, and takes what the bucket holds.
+create function public.work_on_pages(p_subjects text[]) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object('subject', w.subject, 'state', w.state, 'sent_at', w.sent_at,
+    'key', w.source->>'key', 'version_id', w.source->>'version_id',
+    'looks', coalesce(w.source->>'sequencer' = '', false)) order by w.subject, w.id), '[]')
+  from work w where w.queue = 'material' and w.subject = any (p_subjects)
+$$;
+
 -- ---------------------------------------------------------------- pages within the database
 
 -- Of p_limit materials after p_after those whose chunks, words and postings do not fit each other:

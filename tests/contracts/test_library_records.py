@@ -2,13 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
 from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords, SupabaseWalks
+from sakuin.adapters.supabase_work import SupabaseWork
 from sakuin.domain.language.indexing import index_words
+from sakuin.domain.material_version import Source
 from sakuin.domain.reconciliation import RecordedObject
+from sakuin.domain.work import About, Again, Dead, Ended, Outcome, Parked, Taken
+from sakuin.domain.work_on_pages import WorkOnPage
 from sakuin.ports.reconciliation import LibraryRecords, Turn, Walks
+from sakuin.ports.work import WorkRows
 from supabase import Client
 
 from tests.builders import a_chunk, a_source
@@ -117,6 +123,48 @@ def test_a_key_waits_freely_when_its_owner_is_gone(knowledge: Knowledge, records
         ("a.html", True, False),
         ("b.html", False, True),
     ]
+
+
+def test_pages_are_counted_by_key_without_the_deleted_ones(knowledge: Knowledge, records: LibraryRecords) -> None:
+    for key in ("a", "b", "c"):
+        knowledge.apply(a_source(key, 16), [a_chunk(key, "rule-a", "一")], material=key)
+    knowledge.apply(a_source("a2", 16), [a_chunk("a", "rule-a", "二")], material="a")
+    knowledge.index.delete("b", a_source("b", 32))
+    knowledge.index.followed("learns.yml", "v1")
+    assert records.pages() == 3
+
+
+def test_rows_of_work_are_told_by_what_they_are_about(
+    knowledge: Knowledge, records: LibraryRecords, request: pytest.FixtureRequest
+) -> None:
+    rows: WorkRows = (
+        records.rows if isinstance(records, MemoryLibraryRecords) else SupabaseWork(request.getfixturevalue("service"))
+    )
+    version = Source("bucket", "a.html", "v2", "0F")
+    about = {
+        "event": About("a", version),
+        "look": About("a", Source("", "a.html", None, "")),
+        "again": About("b"),
+        "other": About("c", version),
+    }
+    taken = {name: Taken(name, "material", "{}", "", one, 1, 1000.0) for name, one in about.items()}
+    taken["table"] = Taken("table", "tool", "{}", "", About("00000000-0000-4000-8000-000000000001"), 1, 1000.0)
+    rows.begin(list(taken.values()))
+    ends: dict[str, Outcome] = {
+        "event": Dead("it failed"),
+        "look": Parked(60, "away", "openai"),
+        "again": Again(5, "so"),
+    }
+    rows.end([Ended(taken[name], outcome) for name, outcome in ends.items()])
+    sent = datetime.fromtimestamp(1000, UTC)
+    expected = {
+        WorkOnPage("a", "dead", sent, "a.html", "v2"),
+        WorkOnPage("a", "parked", sent, "a.html", None, looks=True),
+        WorkOnPage("b", "waiting", sent),
+    }
+    found = records.work({"a", "b", "00000000-0000-4000-8000-000000000001", "d"})
+    assert (set(found), len(found)) == (expected, 3)
+    assert records.work(set()) == []
 
 
 def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge, records: LibraryRecords) -> None:

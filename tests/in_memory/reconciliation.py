@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from sakuin.domain.reconciliation import RecordedObject
+from sakuin.domain.work_on_pages import WorkOnPage
 from sakuin.ports.reconciliation import ClaimedTable, Turn
 
 from tests.in_memory.index import MemoryIndex
+from tests.in_memory.work import MemoryWork, Row
 
 
 @dataclass
@@ -39,6 +42,7 @@ class MemoryLibraryRecords:
     """
 
     index: MemoryIndex
+    rows: MemoryWork = field(default_factory=MemoryWork)
     damaged: dict[str, str] = field(default_factory=dict)
     readings: set[str] = field(default_factory=set)
     outdated: set[str] = field(default_factory=set)
@@ -61,6 +65,14 @@ class MemoryLibraryRecords:
         known = sorted((one for one in [*owners, *waiting, *files] if one.key > after), key=lambda one: one.key)
         return known[:limit]
 
+    def pages(self) -> int:
+        owned = sum(row.status != "deleted" for row in self.index.rows.values())
+        return owned + sum(not one.deleted for one in self.index.waiting.values())
+
+    def work(self, subjects: Collection[str]) -> Sequence[WorkOnPage]:
+        rows = [row for row in self.rows.table.values() if row.taken.queue == "material"]
+        return [_on_page(row) for row in rows if row.taken.about.subject in subjects]
+
     def broken(self, after: str, *, limit: int) -> tuple[Sequence[tuple[str, str]], str | None]:
         page = sorted(material for material in self.index.rows if material > after)[:limit]
         found = [(material, self.damaged[material]) for material in page if material in self.damaged]
@@ -77,6 +89,14 @@ class MemoryLibraryRecords:
         if not dry_run:
             self.readings -= set(unused)
         return len(unused), page[-1] if len(page) == limit else None
+
+
+def _on_page(row: Row) -> WorkOnPage:
+    about, sent = row.taken.about, datetime.fromtimestamp(row.taken.sent_at, UTC)
+    if about.source is None:
+        return WorkOnPage(str(about.subject), row.state, sent)
+    source = about.source
+    return WorkOnPage(str(about.subject), row.state, sent, source.key, source.version_id, not source.sequencer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,7 @@ class MemoryWork:
             old = replace(old, attempt=0, parks=0, reason=None, since=None)
         row = old or Row(taken, "in_hand", taken.tries - 1, 0, self.now, self.now)
         row = replace(row, state="in_hand", attempt=row.attempt + 1, heartbeat_at=self.now, until=self.now + LOST)
+        row = replace(row, taken=replace(row.taken, sent_at=taken.sent_at))
         self.table[taken.id] = row
         return Begun(row.attempt, row.parks, waited=0 if row.since is None else self.now - row.since)
 

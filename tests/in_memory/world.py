@@ -1,6 +1,6 @@
 """The whole product on in-memory adapters: what `bootstrap` is to the cloud."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
@@ -36,6 +36,7 @@ from tests.in_memory.search import MemorySearch
 from tests.in_memory.secret import MemorySecret
 from tests.in_memory.work import MemoryDeadLetters, MemoryWork
 
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
 SETTINGS = IndexSettings(MODEL, RECIPE, ANALYZER, TableCut(), CHUNKER)
 
 
@@ -70,7 +71,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.indexes = MemoryIndexes(self.index)
-        self.library_records = MemoryLibraryRecords(self.index)
+        self.library_records = MemoryLibraryRecords(self.index, self.work)
 
     def embedder_of(self, model: EmbeddingModel) -> MemoryEmbedder:
         """The embedder of a model."""
@@ -138,13 +139,20 @@ class World:
     def reconcile(self) -> Reconcile:
         return self.reconcile_with()
 
-    def reconcile_with(self, *, ticks: float = 0.0, bucket: Any = None) -> Reconcile:
+    def reconcile_with(
+        self,
+        *,
+        ticks: float = 0.0,
+        bucket: Any = None,
+        now: datetime = NOW,
+        line_is_empty: Callable[[], bool] = lambda: True,
+    ) -> Reconcile:
         """What reconciles, on a clock that goes on by so many seconds whenever it is read, or with another bucket."""
-        records, now = self.library_records, datetime(2026, 11, 22, tzinfo=UTC)
+        records = self.library_records
         materials = ReconcileMaterials(bucket or self.bucket, records, self.queue, self.prefix, lambda: now)
         nothing: Any = None
         tables = ReconcileTables(NoTables(), nothing, nothing, nothing, lambda: "")
-        return Reconcile(materials, tables, self.walks, (tick * ticks for tick in count()).__next__)
+        return Reconcile(materials, tables, self.walks, (tick * ticks for tick in count()).__next__, line_is_empty)
 
     def put(self, key: str, body: bytes) -> str:
         """Uploads a file and follows everything that comes of it; gives the version."""

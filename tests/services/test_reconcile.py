@@ -4,7 +4,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
+from sakuin.domain.material_version import Source
 from sakuin.domain.reconciliation import HELD_BACK, Difference
+from sakuin.domain.work import About, Dead, Ended, Taken
+from sakuin.domain.work_on_pages import AT_WORK
 from sakuin.errors import Invalid, Unavailable
 from sakuin.services.reconcile import Reconcile
 
@@ -85,6 +88,53 @@ def test_a_bucket_that_lost_most_pages_at_once_empties_the_index_only_when_someb
     found(world)
     world.settle()
     assert texts(world) == {}
+
+
+@pytest.mark.parametrize(
+    ("pages", "lost", "left"), [(1, 1, 0), (2, 1, 1), (2, 2, 2), (3, 2, 3), (4, 2, 2), (19, 19, 19), (1002, 2, 1000)]
+)
+def test_more_than_half_of_a_small_library_does_not_go_by_itself_and_one_page_does(
+    world: World, pages: int, lost: int, left: int
+) -> None:
+    for number in range(pages):
+        world.bucket.write(f"{number:04}.html", ONE)
+    world.settle()
+    for number in range(pages - lost, pages):
+        world.bucket.remove(f"{number:04}.html")
+    world.bucket.forget_messages()
+    for _ in range(2):
+        world.reconcile(whole=False)
+    world.settle()
+    assert len(texts(world)) == left
+
+
+def test_what_somebody_is_at_is_shown_to_who_asks_by_hand_and_asked_for_by_nobody(world: World) -> None:
+    world.bucket.write("a.html", ONE)
+    world.bucket.write("b.html", ONE)
+    world.bucket.forget_messages()
+    world.work.begin([Taken("m", "material", "{}", "", About("a"), 1, 0.0)])
+    shown = world.reconcile.page("keys", None, dry_run=False, seconds=10).differences
+    assert [(one.where, one.repair == AT_WORK) for one in shown] == [("a.html", True), ("b.html", False)]
+    assert [key for key, _ in world.queue.looks] == ["b.html"]
+    assert [one.where for one in world.reconcile(whole=True).differences] == ["b.html"]
+
+
+def test_what_has_a_dead_letter_is_looked_at_by_who_asks_by_hand(world: World) -> None:
+    version = world.bucket.write("a.html", ONE)
+    world.bucket.forget_messages()
+    taken = Taken("m", "material", "{}", "", About("a", Source("materials", "a.html", version, "01")), 1, 0.0)
+    world.work.end([Ended(taken, Dead("it failed"))])
+    assert world.reconcile(whole=True).differences == []
+    assert (found(world), [key for key, _ in world.queue.looks]) == ([("missing", "a.html")], ["a.html"])
+
+
+def test_a_night_beside_a_line_asks_only_for_what_is_older_than_the_line(world: World) -> None:
+    for key, age in (("old.html", timedelta(days=2)), ("new.html", timedelta(hours=2))):
+        world.bucket.now = NOW - age
+        world.bucket.write(key, ONE)
+    busy = world.reconcile_with(line_is_empty=lambda: False)
+    assert busy(whole=False).differences == []
+    assert [one.where for one in busy(whole=True).differences] == ["old.html"]
 
 
 def test_a_few_pages_that_went_unheard_are_taken_out_by_itself(world: World) -> None:

@@ -65,6 +65,7 @@ class Deployment:
             ),
             SupabaseWalks(client),
             lambda: 0.0,
+            lambda: True,
         )
 
     def settle(self) -> None:

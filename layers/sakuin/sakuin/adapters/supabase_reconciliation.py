@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from postgrest import SyncPostgrestClient as Client
@@ -9,6 +10,7 @@ from postgrest import SyncPostgrestClient as Client
 from sakuin.adapters.supabase_client import call
 from sakuin.domain.recipe import ANALYZER
 from sakuin.domain.reconciliation import RecordedObject
+from sakuin.domain.work_on_pages import WorkOnPage
 from sakuin.ports.reconciliation import ClaimedTable, Turn
 
 
@@ -36,6 +38,13 @@ class SupabaseLibraryRecords:
         arguments = {"p_after": after, "p_limit": limit, "p_analyzer": ANALYZER, "p_settling": settling}
         rows = call(self.client, "recorded_objects", arguments)
         return [RecordedObject(**row) for row in rows]
+
+    def pages(self) -> int:
+        return int(call(self.client, "recorded_pages", {}))
+
+    def work(self, subjects: Collection[str]) -> Sequence[WorkOnPage]:
+        rows = call(self.client, "work_on_pages", {"p_subjects": sorted(subjects)})
+        return [WorkOnPage(**row | {"sent_at": datetime.fromisoformat(row["sent_at"])}) for row in rows]
 
     def broken(self, after: str, *, limit: int) -> tuple[Sequence[tuple[str, str]], str | None]:
         said = call(self.client, "broken_materials", {"p_after": after, "p_limit": limit})

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sakuin.adapters.supabase_work import SupabaseWork, connected_beside
+from sakuin.bootstrap.aws import bucket_of_pages
 from sakuin.bootstrap.giving_up import giving_up_tables
 from sakuin.bootstrap.indexes import Kept, live_last
 from sakuin.bootstrap.watching import Watch, renewing
@@ -30,13 +31,14 @@ def holding(settings: Settings, secrets: Secrets, watch: Watch) -> Callable[[Seq
     return lambda taken: WorkInHand(rows, taken, watch.logger.warning)
 
 
-def sending_due(client: "Client", kept: Kept, queues: "WorkQueues", material_prefix: str) -> "SendDueWork":
+def sending_due(settings: Settings, client: "Client", kept: Kept, queues: "WorkQueues") -> "SendDueWork":
     """Sends again what stopped or waited long enough."""
     from sakuin.adapters.supabase_index import SupabaseIndex
     from sakuin.services.give_up_page import GiveUpPage
     from sakuin.services.send_due_work import SendDueWork
 
-    page, table = GiveUpPage(SupabaseIndex(client), material_prefix), giving_up_tables(client, kept)
+    page = GiveUpPage(SupabaseIndex(client), settings.material_prefix, bucket_of_pages(settings))
+    table = giving_up_tables(client, kept)
 
     def gave_up(queue: WorkQueueName, about: About, reason: str) -> None:
         if queue == "material":

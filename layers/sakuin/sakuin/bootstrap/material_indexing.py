@@ -46,7 +46,7 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
         observed.tracer,
         prefix=settings.material_prefix,
         hold=holding(settings, secrets, observed),
-        gave_up=GiveUpPage(index, settings.material_prefix),
+        gave_up=GiveUpPage(index, settings.material_prefix, bucket),
         send_again=sending_again(queue),
         current=observed.work,
     )

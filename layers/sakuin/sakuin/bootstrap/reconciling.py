@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from sakuin.bootstrap.indexes import kept_or_own
@@ -30,6 +30,7 @@ def reconciling(settings: Settings, secrets: Secrets, watch: Watch, client: "Cli
         from sakuin.adapters.s3 import S3Bucket
         from sakuin.adapters.sqs import SqsWorkQueue
         from sakuin.adapters.sqs_tables import SqsTableQueues
+        from sakuin.adapters.sqs_work import SqsWorkQueues
         from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords, SupabaseTableClaims, SupabaseWalks
         from sakuin.adapters.supabase_tables import SupabaseTableIndex
         from sakuin.domain.table_index import tables_of
@@ -53,7 +54,9 @@ def reconciling(settings: Settings, secrets: Secrets, watch: Watch, client: "Cli
             SqsTableQueues(messages, settings.tool_queue_url, settings.embed_queue_url),
             lambda: live.suffix,
         )
-        return Reconcile(materials, tables, SupabaseWalks(client), time.monotonic)
+        pages = SqsWorkQueues(aws("sqs"), {"material": settings.queue_url}, {})
+        line_is_empty = partial(pages.lines_are_empty, "material")
+        return Reconcile(materials, tables, SupabaseWalks(client), time.monotonic, line_is_empty)
 
     return lambda: made(named_index(kept(), None))
 

@@ -88,19 +88,22 @@ def of_bucket(
     return found
 
 
-def held_back(found: Sequence[Difference], recorded: Sequence[RecordedObject]) -> list[Difference]:
-    """The same; where most pages of a range would go at once, they are left as they are until somebody asks for it.
+def held_back(found: Sequence[Difference], recorded: Sequence[RecordedObject], *, pages: int) -> list[Difference]:
+    """The same; where most of `pages`, or of a large range, would go at once, they stay until somebody asks for it.
 
-    So many events are not lost one by one: the bucket is another one, or was emptied behind everybody's back.
+    So many events are not lost one by one: the bucket is another one, or was emptied behind everybody's back. `pages`
+    are those of the whole library.
     """
     gone = sum(one.rule == "gone" for one in found)
-    indexed = sum(not one.gone for one in recorded)
-    if gone < _FLOOD or gone <= indexed / 2:
+    indexed = sum(not one.gone and one.kind != "file" for one in recorded)
+    most = gone > pages / 2 or (gone >= _FLOOD and gone > indexed / 2)
+    if gone < _SEVERAL or not most:
         return list(found)
     return [replace(one, repair=HELD_BACK) if one.rule == "gone" else one for one in found]
 
 
-_FLOOD = 20
+# Two pages and more, that are most of the library.
+_SEVERAL, _FLOOD = 2, 20
 HELD_BACK = "nothing by itself, since most pages would go; `sakuin reconcile` does it"
 _ASKED = "its key is looked at again"
 

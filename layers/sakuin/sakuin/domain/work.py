@@ -20,6 +20,7 @@ WORK_ATTRIBUTE = "work_id"
 class About:
     """What a message is about: the material or the Table's id, and the version of an S3 object that it speaks of.
 
+    A version without a sequencer is whichever the bucket holds when somebody looks.
     `fingerprint` is the index over Tables that it is for; None: for all.
     """
 

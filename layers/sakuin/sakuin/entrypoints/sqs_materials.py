@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from aws_lambda_powertools import Logger, Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
 
-from sakuin.domain.material import material_of_key
+from sakuin.domain.material_version import Source
 from sakuin.domain.work import About, Taken
+from sakuin.domain.work_on_pages import subject_of_key
 from sakuin.entrypoints.material_messages import changes_in_turn
 from sakuin.entrypoints.observing import CurrentWork
 from sakuin.entrypoints.sqs import GaveUp, Handler, Held, Postpone, SendAgain, Unheld, queue_handler
@@ -61,9 +62,9 @@ def about_material(body: str, prefix: str) -> About:
     if isinstance(change, AskedAgain):
         return About(change.material)
     if isinstance(change, LookedAt):
-        return About(material_of_key(change.key, prefix=prefix) or change.key)
-    key = change.source.key
-    return About(material_of_key(key, prefix=prefix) or key, change.source if is_alone(turn) else None)
+        # Which version it is about, only who looks will know.
+        return About(subject_of_key(change.key, prefix), Source("", change.key, None, "") if is_alone(turn) else None)
+    return About(subject_of_key(change.source.key, prefix), change.source if is_alone(turn) else None)
 
 
 def _report(follow: Callable[[Change], Followed], change: Change, logger: Logger, metrics: Metrics) -> None:

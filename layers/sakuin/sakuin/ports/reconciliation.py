@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sakuin.domain.reconciliation import RecordedObject
+from sakuin.domain.work_on_pages import WorkOnPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,12 @@ class LibraryRecords(Protocol):
 
         Young is what changed in the last `settling` seconds.
         """
+
+    def pages(self) -> int:
+        """How many keys of pages are known that were not deleted."""
+
+    def work(self, subjects: Collection[str]) -> Sequence[WorkOnPage]:
+        """The rows of work about these materials, or keys of files beside the pages."""
 
     def broken(self, after: str, *, limit: int) -> tuple[Sequence[tuple[str, str]], str | None]:
         """`(material, why)` of those, among `limit` after `after`, whose chunks and words do not fit; and the next."""

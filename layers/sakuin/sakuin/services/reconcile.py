@@ -17,6 +17,8 @@ _MINUTE_SECONDS = 10.0
 # The function that runs it has two minutes; whoever died with a walk in hand gives it up after three.
 _NIGHT_SECONDS = 60.0
 _LEASE_SECONDS = 180
+# Where there is always a line, a night asks for what is older than its messages are likely to be.
+_LINE = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +31,16 @@ class Reconciled:
 
 @dataclass(frozen=True, slots=True)
 class Reconcile:
-    """Any number of times, beside anything. `clock` gives seconds."""
+    """Any number of times, beside anything. `clock` gives seconds.
+
+    `line_is_empty` says whether no message about a page waits for a worker: those in line have no row of work yet.
+    """
 
     materials: ReconcileMaterials
     tables: ReconcileTables
     walks: Walks
     clock: Callable[[], float]
+    line_is_empty: Callable[[], bool]
 
     def __call__(self, *, whole: bool) -> Reconciled:
         """Goes on with the whole walk that is under way, or begins one; else a little."""
@@ -44,11 +50,12 @@ class Reconcile:
             return Reconciled(self._a_little(began))
         found: list[Difference] = []
         after = turn.after
+        settling = SETTLING if self.line_is_empty() else _LINE
         try:
             while True:
                 kind, _, place = (after or f"{KINDS[0]}\t").partition("\t")
                 left = began + _NIGHT_SECONDS - self.clock()
-                walked = self.page(kind, place or None, dry_run=False, seconds=left, settling=SETTLING)
+                walked = self.page(kind, place or None, dry_run=False, seconds=left, settling=settling)
                 found += walked.differences
                 after = _following(kind, walked.after)
                 if after is None or self.clock() - began > _NIGHT_SECONDS:
@@ -89,6 +96,8 @@ class Reconcile:
         return self.tables.counted(limit=_TABLES_A_MINUTE, is_over=lambda: self.clock() - began > _MINUTE_SECONDS)
 
     def _some_keys(self) -> list[Difference]:
+        if not self.line_is_empty():
+            return []
         turn = self.walks.take("round", seconds=_LEASE_SECONDS, begin=True)
         if turn is None:
             return []

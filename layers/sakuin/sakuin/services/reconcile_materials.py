@@ -1,10 +1,11 @@
 """What the bucket holds against what the index says of it, a page of keys at a time; repairs go through the queue."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sakuin.domain.reconciliation import HELD_BACK, Difference, held_back, of_bucket
+from sakuin.domain.reconciliation import HELD_BACK, Difference, HeldObject, RecordedObject, held_back, of_bucket
+from sakuin.domain.work_on_pages import AT_WORK, BURIED, left_to_work, subject_of_key
 from sakuin.ports.materials import MaterialBucket, WorkQueue
 from sakuin.ports.reconciliation import LibraryRecords
 from sakuin.services.canary import OWN_FOLDER
@@ -14,6 +15,7 @@ _MATERIALS_A_PAGE = 50
 _READINGS_A_PAGE = 5_000
 # An event is followed within seconds; what changed just now is not looked at yet.
 SETTLING = timedelta(minutes=3)
+_LEFT_ALONE = (HELD_BACK, AT_WORK, BURIED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,8 @@ class ReconcileMaterials:
     def keys(self, after: str | None, *, dry_run: bool, settling: timedelta = SETTLING) -> Walked:
         """The bucket's keys and the index's, in one order. What changed within `settling` is left to its event.
 
-        Who settles nothing asked by hand, and gets what he asked for even if most pages go.
+        Who settles nothing asked by hand, and gets what he asked for even if most pages go, or have dead letters; he is
+        also shown what somebody is at. The schedule leaves both alone: the rows of work say it.
         """
         held = self.bucket.held(self.prefix, after=after, limit=_KEYS_A_PAGE)
         recorded = self.records.objects(after or self.prefix, limit=_KEYS_A_PAGE, settling=settling.total_seconds())
@@ -53,11 +56,28 @@ class ReconcileMaterials:
             until=self.now() - settling,
             own=(self.prefix + OWN_FOLDER,),
         )
-        if settling:
-            found = held_back(found, recorded)
+        if found:
+            found = self._considered(found, held.items, recorded, by_hand=not settling)
         if not dry_run:
-            self.queue.look([one.where for one in found if one.repair != HELD_BACK], reason="reconcile")
+            self.queue.look([one.where for one in found if one.repair not in _LEFT_ALONE], reason="reconcile")
         return Walked(found, end)
+
+    def _considered(
+        self,
+        found: Sequence[Difference],
+        held: Sequence[HeldObject],
+        recorded: Sequence[RecordedObject],
+        *,
+        by_hand: bool,
+    ) -> list[Difference]:
+        # What is done since the two were read has no row any more: a look at it costs one message.
+        works = self.records.work({subject_of_key(one.where, self.prefix) for one in found})
+        if by_hand:
+            alive = [work for work in works if work.state != "dead"]
+            return left_to_work(found, held, alive, prefix=self.prefix)
+        found = held_back(found, recorded, pages=self.records.pages())
+        left = left_to_work(found, held, works, prefix=self.prefix)
+        return [one for one in left if one.repair not in (AT_WORK, BURIED)]
 
     def pages(self, after: str | None, *, dry_run: bool) -> Walked:
         """Chunks, words and postings of pages, which one transaction wrote, and which belong together."""
