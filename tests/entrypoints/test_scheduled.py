@@ -18,7 +18,7 @@ from sakuin.services.reconcile import Reconciled
 from tests.entrypoints.events import Context
 
 
-def handler(maintained: Maintained | Exception, *, whole: list[bool] | None = None) -> Handler:
+def handler(maintained: Maintained | Exception, *, whole: list[bool] | None = None, uncounted: bool = False) -> Handler:
     def maintain() -> Maintained:
         if isinstance(maintained, Exception):
             raise maintained
@@ -26,6 +26,11 @@ def handler(maintained: Maintained | Exception, *, whole: list[bool] | None = No
 
     def canary() -> CanarySeen:
         return pytest.fail("nobody asked for it")
+
+    def counts() -> WorkCounts:
+        if uncounted:
+            raise Unavailable("Supabase did not answer", vendor="supabase")
+        return WorkCounts({"in_hand": 1, "waiting": 0, "parked": 7, "dead": 0}, 4000)
 
     def reconcile(asked: bool) -> Reconciled:
         (whole if whole is not None else []).append(asked)
@@ -38,7 +43,7 @@ def handler(maintained: Maintained | Exception, *, whole: list[bool] | None = No
         Metrics(namespace="Sakuin", service="test"),
         Tracer(disabled=True),
         CurrentWork(),
-        counts=lambda: WorkCounts({"in_hand": 1, "waiting": 0, "parked": 7, "dead": 0}, 4000),
+        counts=counts,
         reconcile=reconcile,
     )
 
@@ -61,6 +66,14 @@ def test_what_is_parked_is_counted_while_a_vendor_is_away(capsys: pytest.Capture
     with pytest.raises(Unavailable):
         handler(Unavailable("turbopuffer did not answer", vendor="turbopuffer"))({}, Context())
     assert metrics(capsys)["OldestParkedSeconds"] == [4000]
+
+
+def test_a_part_that_fails_is_raised_after_the_others_had_their_turn(capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[bool] = []
+    schedule = handler(Unavailable("turbopuffer did not answer", vendor="turbopuffer"), whole=asked, uncounted=True)
+    with pytest.raises(Unavailable, match="turbopuffer"):
+        schedule({}, Context())
+    assert (asked, metrics(capsys)["ReconcileFindings"]) == ([False], [1])
 
 
 def test_each_minute_reconciles_a_little_and_the_night_everything(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics, Tracer
@@ -30,8 +31,20 @@ def schedule_handler(
 ) -> Handler:
     """A Lambda handler for the schedule; `{"canary": true}` asks for the canary. `counts` says what is not done.
 
-    `reconcile` looks at a little each minute, and at everything for `{"reconcile": true}`.
+    `reconcile` looks at a little each minute, and at everything for `{"reconcile": true}`. A part that fails is raised
+    after the others had their turn.
     """
+
+    def maintained() -> dict[str, Any]:
+        done = asdict(maintain())
+        logger.info("maintained", **done)
+        metrics.add_metric("TablesRestarted", MetricUnit.Count, done["restarted"])
+        metrics.add_metric("WorkResent", MetricUnit.Count, done["resent"])
+        return done
+
+    def counted() -> dict[str, Any]:
+        _count(counts(), metrics)
+        return {}
 
     def reconciled(*, whole: bool) -> dict[str, Any]:
         run = reconcile(whole)
@@ -56,15 +69,17 @@ def schedule_handler(
             return asdict(seen)
         if event.get("reconcile"):
             return reconciled(whole=True)
-        try:
-            done = asdict(maintain())
-        finally:
-            # Also when a vendor is away: that is when work is parked.
-            _count(counts(), metrics)
-        logger.info("maintained", **done)
-        metrics.add_metric("TablesRestarted", MetricUnit.Count, done["restarted"])
-        metrics.add_metric("WorkResent", MetricUnit.Count, done["resent"])
-        return done | reconciled(whole=False)
+        done: dict[str, Any] = {}
+        failures: list[Exception] = []
+        for part in (maintained, counted, partial(reconciled, whole=False)):
+            try:
+                done |= part()
+            except Exception as error:
+                # What is parked is counted, and lost events are looked for, while a vendor of another part is away.
+                failures.append(error)
+        if failures:
+            raise failures[0]
+        return done
 
     return handler
 

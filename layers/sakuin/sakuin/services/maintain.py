@@ -1,18 +1,23 @@
 """What must be true in the end, whatever died: events and work sent, none stuck, no namespace without a Table."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sakuin.domain.search_index_names import namespace
 from sakuin.errors import SakuinError
 from sakuin.ports.chunk_store import ChunkStore
-from sakuin.ports.tables import TableIndex, TableQueues
+from sakuin.ports.tables import Leftover, TableIndex, TableQueues
 from sakuin.services.restart_tables import SECONDS_WITH_A_LINE
 from sakuin.services.send_due_work import SentWork
 from sakuin.services.send_events import SendEvents
 
 # A worker lives for minutes; its late write must still be found.
 _REMEMBERED_SECONDS = 86_400
+# The function has two minutes for all its parts.
+_SECONDS_A_PART = 10.0
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,7 @@ class Maintain:
     store: ChunkStore
     restart: Callable[[], int] | None = None
     send_due: Callable[[], SentWork] = SentWork
+    clock: Callable[[], float] = time.monotonic
 
     def __call__(self) -> Maintained:
         """Does all it can; a part that fails is raised after the others had their turn."""
@@ -70,11 +76,12 @@ class Maintain:
 
     def _remove_leftovers(self) -> int:
         """Of indexes that are no longer kept: first what is searched, then its records."""
-        leftovers = self.index.leftovers()
-        for leftover in leftovers:
+
+        def remove(leftover: Leftover) -> None:
             self.store.delete_namespace(namespace(leftover.project_id, leftover.table_id, leftover.suffix))
             self.index.forget(leftover)
-        return len(leftovers)
+
+        return self._each(self.index.leftovers(), remove)
 
     def _remove_abandoned(self) -> int:
         """Of what this deployment wrote only: another may use the same account."""
@@ -82,7 +89,25 @@ class Maintain:
         if not abandoned:
             return 0
         found = abandoned.intersection(self.store.namespaces("project_"))
-        for name in sorted(found):
-            self.store.delete_namespace(name)
         self.index.forget_namespaces(abandoned - found, seconds=_REMEMBERED_SECONDS)
-        return len(found)
+        return self._each(sorted(found), self.store.delete_namespace)
+
+    def _each(self, items: Sequence[T], remove: Callable[[T], None]) -> int:
+        """Removes what the time is enough for; one that fails is raised after the others.
+
+        Each time begins elsewhere: those that take all the time, and fail, leave the others their turn.
+        """
+        until = self.clock() + _SECONDS_A_PART
+        first = int(until // 60) % len(items) if items else 0
+        removed, failures = 0, list[SakuinError]()
+        for item in [*items[first:], *items[:first]]:
+            if self.clock() > until:
+                break
+            try:
+                remove(item)
+                removed += 1
+            except SakuinError as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
+        return removed
