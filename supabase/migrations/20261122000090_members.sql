@@ -34,14 +34,29 @@ grant select, insert, update, delete on public.context_table, public.tool, publi
   to sakuin_member;
 grant insert on public.outbox to sakuin_member;
 grant select on public.key_use to sakuin_member;
+grant delete on public.project_member to sakuin_member;
 create index project_member_user on public.project_member (user_id);
 
--- Of memberships a person sees his own: the other policies ask this table. The second one gives away a membership of
--- what is one's own, and asks nothing but `project`, for a policy cannot ask its own table.
+-- Who made a project, which counts against how many he may make; whom others make a member is asked nothing. Null for
+-- those of an admin. Until now nothing but the time said so: whoever made a project became its member as it began.
+alter table public.project add column created_by uuid;
+create index project_creator on public.project (created_by);
+update public.project p set created_by = m.user_id
+from public.project_member m where m.project_id = p.id and m.created_at = p.created_at;
+
+-- The projects of the person who asks. With the owner's rights, for a policy cannot ask its own table.
+create function public.acting_projects() returns setof uuid
+language sql stable security definer set search_path = public, extensions, pg_temp as $$
+  select m.project_id from project_member m where m.user_id = acting_user()
+$$;
+
+-- The members of what is one's own are seen, made and removed.
 create policy own_memberships on public.project_member for select to sakuin_member
-  using (user_id = acting_user());
+  using (project_id in (select acting_projects()));
 create policy new_memberships on public.project_member for insert to sakuin_member
-  with check (project_id in (select p.id from public.project p));
+  with check (project_id in (select acting_projects()));
+create policy old_memberships on public.project_member for delete to sakuin_member
+  using (project_id in (select acting_projects()));
 
 create policy own_projects on public.project to sakuin_member
   using (id in (select m.project_id from public.project_member m where m.user_id = acting_user()));
@@ -63,6 +78,52 @@ create index mcp_previous_key on public.mcp (previous_key_hash);
 create policy own_keys on public.key_use for select to sakuin_member
   using (exists (select from public.mcp e where e.api_key_hash = key_use.key_hash)
          or exists (select from public.mcp e where e.previous_key_hash = key_use.key_hash));
+
+-- ---------------------------------------------------------------- who is a member
+
+create or replace function public.create_project(p_name text, p_user uuid) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  p project;
+begin
+  insert into project (name, created_by) values (p_name, p_user) returning * into p;
+  if p_user is not null then
+    insert into project_member (project_id, user_id) values (p.id, p_user);
+  end if;
+  return jsonb_build_object('id', p.id, 'name', p.name);
+end $$;
+
+-- Also those that he left: with a second account nobody would have a limit otherwise.
+create function public.count_projects(p_user uuid) returns bigint
+language sql stable set search_path = public, extensions as $$
+  select count(*) from project p where p.created_by = p_user
+$$;
+
+create function public.list_members(p_project uuid, p_user uuid) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform project_for(p_project, p_user);
+  return (select coalesce(jsonb_agg(jsonb_build_object('user_id', m.user_id, 'since', m.created_at)
+                                    order by m.created_at, m.user_id), '[]')
+          from project_member m where m.project_id = p_project);
+end $$;
+
+create function public.remove_member(p_project uuid, p_user uuid, p_member uuid) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform project_for(p_project, p_user);
+  -- Of two who remove each other one stays.
+  perform pg_advisory_xact_lock(hashtextextended('members of ' || p_project, 0));
+  -- Who was removed while he waited removes nobody.
+  perform project_for(p_project, p_user);
+  if not is_member(p_project, p_member) then
+    raise exception 'There is no member %', p_member using errcode = 'P0002';
+  end if;
+  if not exists (select from project_member m where m.project_id = p_project and m.user_id <> p_member) then
+    raise exception 'This is the last member: make another one first, or delete the project' using errcode = '23505';
+  end if;
+  delete from project_member where project_id = p_project and user_id = p_member;
+end $$;
 
 -- ---------------------------------------------------------------- what they may ask for
 -- Each says who asks by himself; none takes a user. What the API checks before it calls them is checked here again,
@@ -99,8 +160,13 @@ end $$;
 -- The owner's rights, not a member's: the first member of a project cannot be its member yet.
 create function public.member_create_project(p_name text) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select check_room((select count(*) from project_member m where m.user_id = signed_in()), 1000, 'projects');
+  select check_room(count_projects(signed_in()), 1000, 'projects');
   select create_project(fitting(p_name, 200, 'A name'), signed_in()) $$;
+
+-- The owner's rights here, too: a project that somebody made may be no longer his.
+create function public.member_count_projects() returns bigint
+language sql stable security definer set search_path = public, extensions, pg_temp as $$
+  select count_projects(signed_in()) $$;
 
 create function public.member_list_projects() returns jsonb
 language sql stable security definer set search_path = public, extensions, pg_temp as $$
@@ -113,6 +179,14 @@ language sql security definer set search_path = public, extensions, pg_temp as $
 create function public.member_add_member(p_project uuid, p_member uuid) returns void
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select add_member(p_project, signed_in(), p_member) $$;
+
+create function public.member_list_members(p_project uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select list_members(p_project, signed_in()) $$;
+
+create function public.member_remove_member(p_project uuid, p_member uuid) returns void
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select remove_member(p_project, signed_in(), p_member) $$;
 
 create function public.member_create_table(p_project uuid, p_name text, p_data text) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
@@ -266,7 +340,7 @@ begin
   grant create on schema public to sakuin_member;
   for f in select p.oid from pg_proc p where p.pronamespace = 'public'::regnamespace and p.proname like 'member\_%'
   loop
-    if f <> 'public.member_create_project(text)'::regprocedure then
+    if f not in ('public.member_create_project(text)'::regprocedure, 'public.member_count_projects()'::regprocedure) then
       execute format('alter function %s owner to sakuin_member', f);
     end if;
     execute format('grant execute on function %s to authenticated', f);

@@ -1,4 +1,4 @@
-"""`sakuin table`, `tool` and `mcp`."""
+"""`sakuin table`, `tool`, `mcp` and `member`."""
 
 import json
 from uuid import uuid4
@@ -81,6 +81,19 @@ def test_an_endpoint_is_created_bound_closed_and_given_another_key(keeper: Keepe
     assert keeper.sakuin("mcp", "disable", mcp, "--json").document["status"] == "disabled"
     assert keeper.sakuin("mcp", "enable", mcp, "--json").document["status"] == "enabled"
     assert keeper.sakuin("mcp", "rotate", mcp, "--json").document["key"] != made["key"]
+
+
+def test_members_are_shown_and_removed_but_for_the_last(keeper: Keeper, project: str) -> None:
+    one, other = str(uuid4()), str(uuid4())
+    for user in (one, other):
+        keeper.world.projects.add_member(None, project, user)
+    shown = keeper.sakuin("member", "list", "--project", project, "--json").document
+    assert [member["user_id"] for member in shown["members"]] == [one, other]
+    assert one in keeper.sakuin("member", "list", "--project", project).out
+    removed = keeper.sakuin("member", "rm", one, "--project", project, "--json").document
+    assert removed == {"user_id": one, "removed": True}
+    refused = keeper.sakuin("member", "rm", other, "--project", project)
+    assert (refused.code, "last member" in refused.err) == (1, True)
 
 
 @pytest.mark.parametrize("id", [str(uuid4()), "no-uuid", "a/b", "..", "?"])

@@ -62,6 +62,8 @@ def kept(request: pytest.FixtureRequest) -> Kept:
 ACTS: dict[str, Callable[[Kept, str, str, str, str], object]] = {
     "delete_project": lambda kept, p, t, o, m: kept.records.delete_project(STRANGER, p),
     "add_member": lambda kept, p, t, o, m: kept.records.add_member(STRANGER, p, STRANGER.id),
+    "members": lambda kept, p, t, o, m: kept.records.members(STRANGER, p),
+    "remove_member": lambda kept, p, t, o, m: kept.records.remove_member(STRANGER, p, MEMBER.id),
     "create_table": lambda kept, p, t, o, m: kept.records.create_table(STRANGER, p, name="x", data="1"),
     "table": lambda kept, p, t, o, m: kept.records.table(STRANGER, t),
     "tables": lambda kept, p, t, o, m: kept.records.tables(STRANGER, p),
@@ -109,6 +111,40 @@ def test_an_admin_sees_every_project(kept: Kept) -> None:
     first, second = kept.project(), kept.records.create_project(None, "q").id
     assert [project.id for project in kept.records.projects(None)] == [first, second]
     assert [project.id for project in kept.records.projects(MEMBER)] == [first]
+
+
+def test_members_are_listed_and_one_removes_another_or_himself(kept: Kept) -> None:
+    project = kept.project()
+    kept.records.add_member(MEMBER, project, STRANGER.id)
+    assert [one.user_id for one in kept.records.members(STRANGER, project)] == [MEMBER.id, STRANGER.id]
+    assert all(one.since for one in kept.records.members(None, project))
+    kept.records.remove_member(STRANGER, project, STRANGER.id)
+    kept.records.add_member(MEMBER, project, STRANGER.id)
+    kept.records.remove_member(STRANGER, project, MEMBER.id)
+    assert [one.user_id for one in kept.records.members(STRANGER, project)] == [STRANGER.id]
+    with pytest.raises(NotFound):
+        kept.records.members(MEMBER, project)
+
+
+@pytest.mark.parametrize("user", [MEMBER, None])
+def test_the_last_member_stays_and_who_is_none_is_not_found(kept: Kept, user: User | None) -> None:
+    project = kept.project()
+    with pytest.raises(Conflict, match="last member"):
+        kept.records.remove_member(user, project, MEMBER.id)
+    with pytest.raises(NotFound, match="no member"):
+        kept.records.remove_member(user, project, STRANGER.id)
+    assert [one.user_id for one in kept.records.members(MEMBER, project)] == [MEMBER.id]
+
+
+def test_whom_others_made_a_member_has_made_no_project(kept: Kept) -> None:
+    project = kept.project()
+    kept.records.add_member(MEMBER, project, STRANGER.id)
+    assert (kept.records.count_projects(MEMBER), kept.records.count_projects(STRANGER)) == (1, 0)
+    kept.records.remove_member(STRANGER, project, MEMBER.id)
+    # With a second account nobody would have a limit otherwise.
+    assert kept.records.count_projects(MEMBER) == 1
+    kept.records.delete_project(STRANGER, project)
+    assert kept.records.count_projects(MEMBER) == 0
 
 
 @pytest.mark.parametrize("data", ["{}", '{"a":"\\u0000 \\ud800","b":1.0,"b":[]}', '["' + "x" * 100_000 + '"]'])

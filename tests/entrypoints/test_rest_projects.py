@@ -23,6 +23,8 @@ ROUTES = [
     ("GET", "/v1/projects"),
     ("DELETE", "/v1/projects/{project_id}"),
     ("POST", "/v1/projects/{project_id}/members"),
+    ("GET", "/v1/projects/{project_id}/members"),
+    ("DELETE", "/v1/projects/{project_id}/members/{user_id}"),
     ("POST", "/v1/projects/{project_id}/tables"),
     ("GET", "/v1/projects/{project_id}/tables"),
     ("POST", "/v1/projects/{project_id}/tables/uploads"),
@@ -83,7 +85,7 @@ def test_every_route_asks_who_calls(api: Api) -> None:
     described = {(method.upper(), path) for path, methods in paths.items() for method in methods}
     assert set(ROUTES) <= described
     for method, path in ROUTES:
-        for name in ("project_id", "table_id", "tool_id", "mcp_id"):
+        for name in ("project_id", "table_id", "tool_id", "mcp_id", "user_id"):
             path = path.replace(f"{{{name}}}", ID)
         for header in ({}, {"Authorization": "Bearer no-token"}, {"Authorization": "Bearer sk_sakuin_wrong"}):
             answer = api.http.request(method, path, headers=header)
@@ -95,6 +97,7 @@ def test_for_a_stranger_every_record_is_404_and_nothing_changes(api: Api) -> Non
     tool = api.tool()
     made = api.made(f"/v1/projects/{api.project}/mcps", {"name": "m", "tool_ids": [tool["id"]]})
     ids = {"project_id": api.project, "table_id": api.table, "tool_id": tool["id"], "mcp_id": made["mcp"]["id"]}
+    ids["user_id"] = MEMBER
     bodies: dict[str, object] = {
         "/members": {"user_id": STRANGER},
         "/tables": {"name": "x", "data": 1},

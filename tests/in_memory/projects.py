@@ -9,6 +9,7 @@ from sakuin.domain.project_records import (
     BoundTool,
     Endpoint,
     EventName,
+    Member,
     OutboxEvent,
     PendingUpload,
     Project,
@@ -109,7 +110,8 @@ class MemoryProjects:
 
     outbox: MemoryOutbox = field(default_factory=MemoryOutbox)
     by_id: dict[str, Project] = field(default_factory=dict)
-    members: set[tuple[str, str]] = field(default_factory=set)
+    memberships: dict[tuple[str, str], Member] = field(default_factory=dict)
+    creators: dict[str, str] = field(default_factory=dict)
     rows: dict[str, _Row] = field(default_factory=dict)
     tools_by_id: dict[str, Tool] = field(default_factory=dict)
     mcps: dict[str, _Mcp] = field(default_factory=dict)
@@ -117,11 +119,15 @@ class MemoryProjects:
     def create_project(self, user: User | None, name: str) -> Project:
         project = self.by_id.setdefault(id := str(uuid4()), Project(id, name))
         if user is not None:
-            self.members.add((id, user.id))
+            self.creators[id] = user.id
+            self.add_member(user=None, project_id=id, member=user.id)
         return project
 
     def projects(self, user: User | None) -> Sequence[Project]:
         return [project for project in self.by_id.values() if self._sees(user, project.id)]
+
+    def count_projects(self, user: User) -> int:
+        return sum(self.creators.get(id) == user.id for id in self.by_id)
 
     def delete_project(self, user: User | None, project_id: str) -> None:
         self._project(user, project_id)
@@ -132,7 +138,21 @@ class MemoryProjects:
 
     def add_member(self, user: User | None, project_id: str, member: str) -> None:
         self._project(user, project_id)
-        self.members.add((project_id, member))
+        self.memberships.setdefault(
+            (project_id, member), Member(member, f"2026-11-22T00:00:{len(self.memberships):02}Z")
+        )
+
+    def members(self, user: User | None, project_id: str) -> Sequence[Member]:
+        self._project(user, project_id)
+        return [member for (project, _), member in self.memberships.items() if project == project_id]
+
+    def remove_member(self, user: User | None, project_id: str, member: str) -> None:
+        there = {one.user_id for one in self.members(user, project_id)}
+        if member not in there:
+            raise NotFound(f"There is no member {member}")
+        if there == {member}:
+            raise Conflict("This is the last member: make another one first, or delete the project")
+        del self.memberships[project_id, member]
 
     def create_table(self, user: User | None, project_id: str, *, name: str, data: str | None) -> Table:
         self._project(user, project_id)
@@ -330,7 +350,7 @@ class MemoryProjects:
         return any(self.tools_by_id[id].name == name for id in mcp.bindings if id != but)
 
     def _sees(self, user: User | None, project_id: str) -> bool:
-        return user is None or (project_id, user.id) in self.members
+        return user is None or (project_id, user.id) in self.memberships
 
     def _project(self, user: User | None, project_id: str) -> None:
         if project_id not in self.by_id or not self._sees(user, project_id):

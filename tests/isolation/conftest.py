@@ -52,7 +52,11 @@ def moved_in(house: House, words: str) -> Tenant:
     made(f"/v1/projects/{project}/tools", {**asked, "json_path": "", "name": "everything"})
     bound = house.ask("POST", f"/v1/projects/{project}/mcps", {"name": words, "tool_ids": [tool]}, bearer=token).json
     house.indexed(project, table)
-    ids = {"project_id": project, "table_id": table, "tool_id": tool, "mcp_id": bound["mcp"]["id"]}
+    # A second member, whom routes and functions can name.
+    guest = str(uuid4())
+    invited = house.ask("POST", f"/v1/projects/{project}/members", {"user_id": guest}, bearer=token)
+    assert invited.status == 204, invited.body
+    ids = {"project_id": project, "table_id": table, "tool_id": tool, "mcp_id": bound["mcp"]["id"], "user_id": guest}
     return Tenant(user, token, ids, bound["key"], asked["name"], words)
 
 

@@ -34,6 +34,8 @@ MEMBERS = [
     Route("POST /v1/projects", lambda _ids: {"name": "new"}),
     Route("GET /v1/projects"),
     Route("POST /v1/projects/{project_id}/members", lambda _ids: {"user_id": str(uuid4())}),
+    Route("GET /v1/projects/{project_id}/members"),
+    Route("DELETE /v1/projects/{project_id}/members/{user_id}"),
     Route("POST /v1/projects/{project_id}/tables", lambda _ids: {"name": "new", "data": {}}),
     Route("POST /v1/projects/{project_id}/tables/uploads", lambda _ids: {"name": "new", "size": 10}),
     Route("GET /v1/projects/{project_id}/tables"),

@@ -95,6 +95,32 @@ def test_nobody_else_s_key_opens_a_route_of_members(house: House, owner: Tenant,
     assert house.rows() == before
 
 
+def test_whom_a_found_token_let_in_is_seen_and_removed(house: House, other: Tenant) -> None:
+    """Who holds a member's token for an hour makes himself a member: a new token alone does not end that."""
+    found = moved_in(house, "場合の数")
+    members = f"/v1/projects/{found.ids['project_id']}/members"
+    assert house.ask("POST", members, {"user_id": other.user}, bearer=found.token).status == 204
+    seen = [member["user_id"] for member in house.ask("GET", members, bearer=found.token).json["members"]]
+    assert seen == [found.user, found.ids["user_id"], other.user]
+    assert house.ask("DELETE", f"{members}/{other.user}", bearer=found.token).status == 204
+    assert house.ask("GET", members, bearer=other.token).status == 404
+
+
+def test_who_was_made_a_member_against_his_will_leaves(house: House, owner: Tenant, other: Tenant) -> None:
+    members = f"/v1/projects/{other.ids['project_id']}/members"
+    assert house.ask("POST", members, {"user_id": owner.user}, bearer=other.token).status == 204
+    assert house.ask("DELETE", f"{members}/{owner.user}", bearer=owner.token).status == 204
+    projects = house.ask("GET", "/v1/projects", bearer=owner.token).json["projects"]
+    assert other.ids["project_id"] not in [project["id"] for project in projects]
+
+
+def test_the_last_member_of_a_project_stays(house: House, other: Tenant) -> None:
+    alone = house.ask("POST", "/v1/projects", {"name": "alone"}, bearer=other.token).json["id"]
+    answer = house.ask("DELETE", f"/v1/projects/{alone}/members/{other.user}", bearer=other.token)
+    assert (answer.status, "last member" in answer.body) == (409, True)
+    assert house.ask("DELETE", f"/v1/projects/{alone}", bearer=other.token).status == 204
+
+
 def test_a_member_who_was_removed_is_a_stranger_at_once(house: House, other: Tenant) -> None:
     left = moved_in(house, "確率の基本")
     path = f"/v1/projects/{left.ids['project_id']}/tables"
@@ -105,8 +131,7 @@ def test_a_member_who_was_removed_is_a_stranger_at_once(house: House, other: Ten
         == 204
     )
     assert house.ask("GET", path, bearer=other.token).status == 200
-    house.sql.execute(
-        "delete from project_member where user_id = %s and project_id = %s", (other.user, left.ids["project_id"])
-    )
+    removed = f"/v1/projects/{left.ids['project_id']}/members/{other.user}"
+    assert house.ask("DELETE", removed, bearer=left.token).status == 204
     assert house.ask("GET", path, bearer=other.token).status == 404
     assert house.ask("GET", f"/v1/tables/{left.ids['table_id']}/data", bearer=other.token).status == 404

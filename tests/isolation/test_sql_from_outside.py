@@ -1,8 +1,10 @@
 """Past the API, straight at PostgREST with what a browser may hold: every table and every function."""
 
+from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import httpx
+import psycopg
 import pytest
 
 from tests.isolation.catalog import MEMBERS_OWN, functions, tables
@@ -115,13 +117,44 @@ def test_what_the_api_would_refuse_is_refused_past_it(
 def test_past_the_api_a_member_has_room_for_a_thousand_projects(house: House) -> None:
     user = str(uuid4())
     house.sql.execute(
-        "with made as (insert into project (name) select 'p' from generate_series(1, 999) returning id) "
-        "insert into project_member (project_id, user_id) select id, %s from made",
+        "insert into project (name, created_by) select 'p', %s from generate_series(1, 999)",
         (user,),
     )
     member = outside(house, house.token(user))
     codes = [member.post("/rpc/member_create_project", json={"p_name": "p"}).status_code for _ in range(2)]
-    house.sql.execute(
-        "delete from project where id in (select project_id from project_member where user_id = %s)", (user,)
-    )
+    house.sql.execute("delete from project where created_by = %s", (user,))
     assert codes == [200, 400]
+
+
+def test_whom_others_made_a_member_still_has_room_for_projects_of_his_own(house: House) -> None:
+    attacker, victim = str(uuid4()), str(uuid4())
+    house.sql.execute(
+        "with made as (insert into project (name, created_by) select 'p', %s from generate_series(1, 1000) "
+        "returning id) "
+        "insert into project_member (project_id, user_id) select id, %s from made",
+        (attacker, victim),
+    )
+    made = outside(house, house.token(victim)).post("/rpc/member_create_project", json={"p_name": "p"})
+    by_api = house.ask("POST", "/v1/projects", {"name": "p"}, bearer=house.token(victim))
+    house.sql.execute("delete from project where created_by in (%s, %s)", (attacker, victim))
+    assert (made.status_code, by_api.status) == (200, 201), (made.text, by_api.body)
+
+
+def test_of_two_who_remove_each_other_one_stays(house: House) -> None:
+    """Past each other's sight until they commit, each would find the other one there."""
+    one, other = str(uuid4()), str(uuid4())
+    project = outside(house, house.token(one)).post("/rpc/member_create_project", json={"p_name": "p"}).json()["id"]
+    house.sql.execute("select add_member(%s, null, %s)", (project, other))
+    with psycopg.connect(house.database.dsn) as first:
+        first.execute("select remove_member(%s, %s, %s)", (project, one, other))
+        with ThreadPoolExecutor() as threads:
+            asked = {"p_project": project, "p_member": one}
+            second = threads.submit(outside(house, house.token(other)).post, "/rpc/member_remove_member", json=asked)
+            waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
+            while not second.done() and house.sql.execute(waiting).fetchone() == (0,):
+                pass
+            first.commit()
+            assert second.result().json()["code"] == "P0002", second.result().text
+    left = house.sql.execute("select user_id::text from project_member where project_id = %s", (project,)).fetchall()
+    house.sql.execute("delete from project where id = %s", (project,))
+    assert left == [(one,)]

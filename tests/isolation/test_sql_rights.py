@@ -56,12 +56,12 @@ def test_nothing_runs_with_another_s_rights_without_a_reason(house: House) -> No
     for name, owner, is_definer, is_trigger, configured in rows(house, query):
         assert "search_path" in str(configured), name
         if str(name).startswith(MEMBERS_OWN):
-            # The first member of a project cannot be its member yet.
+            # The first member of a project cannot be its member yet, and who made one may be none any more.
             assert is_definer, name
-            assert owner == "sakuin_member" or name == "member_create_project", name
+            assert owner == "sakuin_member" or name in ("member_create_project", "member_count_projects"), name
         else:
-            # A trigger cannot be called.
-            assert not is_definer or is_trigger, name
+            # A trigger cannot be called. A policy cannot ask its own table, and what it asks takes no argument.
+            assert not is_definer or is_trigger or name == "acting_projects", name
 
 
 def test_nobody_can_become_the_role_that_members_functions_run_as(house: House) -> None:

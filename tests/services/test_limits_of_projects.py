@@ -5,8 +5,10 @@ from uuid import uuid4
 
 import pytest
 from sakuin.domain.limits import Limits
+from sakuin.domain.project_records import User
 from sakuin.errors import Invalid
 from sakuin.services.keep_endpoints import KeepEndpoints
+from sakuin.services.keep_projects import KeepProjects
 from sakuin.services.keep_tables import KeepTables
 from sakuin.services.keep_tools import KeepTools
 
@@ -63,6 +65,18 @@ def test_the_third_of_two_is_refused_with_what_raises_the_limit(
     with pytest.raises(Invalid, match=rf"That would be 3 \w+, and there may be 2. Remove some, or raise {setting}"):
         make(member)
     assert len(set(made)) == 2
+
+
+def test_projects_that_others_made_one_a_member_of_are_not_counted() -> None:
+    """Else who knows a user's id takes his projects from him."""
+    keep = KeepProjects(MemoryProjects(), most=2)
+    attacker, victim = (User(id, token=id) for id in ("attacker", "victim"))
+    for _ in range(2):
+        keep.add_member(attacker, keep.create(attacker, "p").id, victim.id)
+    with pytest.raises(Invalid, match=r"3 projects that you created, and there may be 2.*MaxProjects"):
+        keep.create(attacker, "p")
+    assert keep.create(victim, "mine").name == "mine"
+    assert len(keep.all(victim)) == 3
 
 
 def test_one_that_was_removed_makes_room(member: Member) -> None:

@@ -26,6 +26,12 @@ class RestProjects:
     def create_project(self, name: str) -> Mapping[str, Any]:
         return self._asked("POST", "/v1/projects", {"name": name})
 
+    def members(self, project_id: str) -> Mapping[str, Any]:
+        return self._asked("GET", f"/v1/projects/{_id(project_id)}/members")
+
+    def remove_member(self, project_id: str, user_id: str) -> None:
+        self._asked("DELETE", f"/v1/projects/{_id(project_id)}/members/{_id(user_id)}")
+
     def create_table(self, project_id: str, *, name: str, document: bytes) -> Mapping[str, Any]:
         return self._sent("POST", f"/v1/projects/{_id(project_id)}/tables", {"name": name}, document)
 

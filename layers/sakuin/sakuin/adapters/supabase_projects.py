@@ -12,6 +12,7 @@ from sakuin.domain.project_records import (
     BoundTool,
     Endpoint,
     EventName,
+    Member,
     PendingUpload,
     Project,
     StoredTable,
@@ -38,11 +39,20 @@ class SupabaseProjects:
     def projects(self, user: User | None) -> Sequence[Project]:
         return [Project(**row) for row in self._call(user, "list_projects")]
 
+    def count_projects(self, user: User) -> int:
+        return int(call_as_member(self.acting(user.token), "count_projects", {}))
+
     def delete_project(self, user: User | None, project_id: str) -> None:
         self._call(user, "delete_project", p_project=project_id)
 
     def add_member(self, user: User | None, project_id: str, member: str) -> None:
         self._call(user, "add_member", p_project=project_id, p_member=member)
+
+    def members(self, user: User | None, project_id: str) -> Sequence[Member]:
+        return [Member(**row) for row in self._call(user, "list_members", p_project=project_id)]
+
+    def remove_member(self, user: User | None, project_id: str, member: str) -> None:
+        self._call(user, "remove_member", p_project=project_id, p_member=member)
 
     def create_table(self, user: User | None, project_id: str, *, name: str, data: str | None) -> Table:
         return Table(**self._call(user, "create_table", p_project=project_id, p_name=name, p_data=data))

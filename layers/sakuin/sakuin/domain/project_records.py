@@ -25,6 +25,14 @@ class Project:
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    """A member of a project, `since` when (ISO 8601)."""
+
+    user_id: str
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A Table without its body. Version 0: no body has arrived yet.
 

@@ -23,6 +23,8 @@ from sakuin.entrypoints.http_views import (
     EndpointView,
     HeardView,
     MemberAsked,
+    MembersView,
+    MemberView,
     ProjectAsked,
     ProjectsView,
     ProjectView,
@@ -117,6 +119,15 @@ def _projects(routes: APIRouter, services: ProjectServices, user: Any, changing:
     @routes.post("/projects/{project_id}/members", status_code=204)
     def add_member(caller: user, project_id: UUID, asked: MemberAsked) -> None:
         keep.add_member(caller, str(project_id), str(asked.user_id))
+
+    @routes.get("/projects/{project_id}/members")
+    def members(caller: user, project_id: UUID) -> MembersView:
+        return MembersView(members=[MemberView.model_validate(one) for one in keep.members(caller, str(project_id))])
+
+    @routes.delete("/projects/{project_id}/members/{user_id}", status_code=204)
+    def remove_member(caller: user, project_id: UUID, user_id: UUID) -> None:
+        """Removes a member, also oneself; 409 for the last one."""
+        keep.remove_member(caller, str(project_id), str(user_id))
 
 
 def _tables(routes: APIRouter, services: ProjectServices, user: Any, changing: Any) -> None:

@@ -34,6 +34,19 @@ class ProjectAsked(_Asked):
     name: str
 
 
+class MemberView(_View):
+    """A member of a project: the id of a user of Supabase Auth."""
+
+    user_id: str
+    since: str
+
+
+class MembersView(BaseModel):
+    """A project's members, the first one first."""
+
+    members: list[MemberView]
+
+
 class MemberAsked(_Asked):
     """A user of Supabase Auth who shall be a member."""
 

@@ -135,6 +135,12 @@ class DeployedProjects(Protocol):
     def create_project(self, name: str) -> Mapping[str, Any]:
         """A new project."""
 
+    def members(self, project_id: str) -> Mapping[str, Any]:
+        """A project's members: `members`."""
+
+    def remove_member(self, project_id: str, user_id: str) -> None:
+        """Makes a user no member."""
+
     def create_table(self, project_id: str, *, name: str, document: bytes) -> Mapping[str, Any]:
         """A new Table of a JSON text that fits into a request."""
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from sakuin.domain.project_records import (
     Endpoint,
     EventName,
+    Member,
     OutboxEvent,
     PendingUpload,
     Project,
@@ -33,11 +34,20 @@ class ProjectRecords(Protocol):
     def projects(self, user: User | None) -> Sequence[Project]:
         """The user's projects, oldest first; an admin's are all."""
 
+    def count_projects(self, user: User) -> int:
+        """How many projects the user created and nobody deleted, whether he is their member or not."""
+
     def delete_project(self, user: User | None, project_id: str) -> None:
         """Deletes a project with all that it holds."""
 
     def add_member(self, user: User | None, project_id: str, member: str) -> None:
         """Makes a user a member. Twice is once."""
+
+    def members(self, user: User | None, project_id: str) -> Sequence[Member]:
+        """A project's members, the first one first."""
+
+    def remove_member(self, user: User | None, project_id: str, member: str) -> None:
+        """Makes a user, or oneself, no member. The last one stays: `Conflict`; who is none is `NotFound`."""
 
     def create_table(self, user: User | None, project_id: str, *, name: str, data: str | None) -> Table:
         """A new Table of version 1, or of version 0 if `data` (JSON text) is None: its body is uploaded later."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sakuin.domain.limits import Limits, check_room
-from sakuin.domain.project_records import Project, User
+from sakuin.domain.project_records import Member, Project, User
 from sakuin.ports.projects import ProjectRecords
 from sakuin.services.names_of_records import checked_name
 
@@ -19,7 +19,8 @@ class KeepProjects:
     def create(self, user: User | None, name: str) -> Project:
         """A new project; the user becomes its member."""
         if user is not None:
-            check_room(len(self.records.projects(user)), self.most, what="projects of yours", setting="MaxProjects")
+            there = self.records.count_projects(user)
+            check_room(there, self.most, what="projects that you created", setting="MaxProjects")
         return self.records.create_project(user, checked_name(name))
 
     def all(self, user: User | None) -> Sequence[Project]:
@@ -33,3 +34,11 @@ class KeepProjects:
     def add_member(self, user: User | None, project_id: str, member: str) -> None:
         """Makes another user a member."""
         self.records.add_member(user, project_id, member)
+
+    def members(self, user: User | None, project_id: str) -> Sequence[Member]:
+        """A project's members."""
+        return self.records.members(user, project_id)
+
+    def remove_member(self, user: User | None, project_id: str, member: str) -> None:
+        """Removes a member, or lets one leave; never the last one."""
+        self.records.remove_member(user, project_id, member)

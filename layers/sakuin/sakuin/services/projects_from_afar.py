@@ -27,6 +27,16 @@ class ProjectsFromAfar:
     sleep: Callable[[float], None]
     project: str
 
+    def members(self, project: str | None) -> dict[str, Any]:
+        """Who is a member: `project_id`, `members`."""
+        named = self._project(project)
+        return {"project_id": named, "members": list(self.deployed.members(named)["members"])}
+
+    def remove_member(self, project: str | None, user_id: str) -> dict[str, Any]:
+        """Makes a user no member."""
+        self.deployed.remove_member(self._project(project), user_id)
+        return {"user_id": user_id, "removed": True}
+
     def put_table(
         self, path: str, *, table_id: str | None, project: str | None, name: str | None, seconds: float
     ) -> dict[str, Any]:

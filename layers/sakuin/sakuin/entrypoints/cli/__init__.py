@@ -12,6 +12,7 @@ from sakuin.entrypoints.cli import (
     index,
     keys,
     mcp,
+    member,
     push,
     reconcile,
     redrive,
@@ -46,7 +47,7 @@ def commands(desk: Callable[[Mapping[str, str]], Desk], environ: Mapping[str, st
 
     for command in (
         *(push, rm, search, chunk, explain, eval, status, validate, table, tool, mcp, keys),
-        *(reconcile, redrive, index),
+        *(reconcile, redrive, index, member),
     ):
         command.register(app, desk_of)
     return app
