@@ -48,6 +48,59 @@ alter table public.work enable row level security;
 alter table public.table_restart enable row level security;
 revoke all on public.work, public.table_restart from anon, authenticated;
 
+-- ---------------------------------------------------------------- what platforms may write
+-- They write `metadata` themselves. What is no time, no number, no object there is as if it were missing: one such row
+-- must not cost the others theirs.
+
+create function public.moment_of(p_text text) returns timestamptz
+language plpgsql stable set search_path = public, extensions as $$
+begin
+  return p_text::timestamptz;
+exception when data_exception then
+  return null;
+end $$;
+
+create function public.number_of(p_text text) returns bigint
+language sql immutable set search_path = public, extensions as $$
+  select case when p_text ~ '^[0-9]{1,18}$' then p_text::bigint end
+$$;
+
+create function public.object_of(p_value jsonb) returns jsonb
+language sql immutable set search_path = public, extensions as $$
+  select case when jsonb_typeof(p_value) = 'object' then p_value else '{}' end
+$$;
+
+create or replace function public.merge_status(p_tool uuid, p_status jsonb) returns void
+language sql set search_path = public, extensions as $$
+  update tool set metadata = object_of(metadata)
+    || jsonb_build_object('search_index', object_of(metadata->'search_index') || p_status)
+  where id = p_tool
+$$;
+
+create or replace function public.table_changed(p_table uuid, p_event text, p_tool uuid) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+begin
+  update context_table c set generation = c.generation + 1, updated_at = now() where c.id = p_table returning * into t;
+  perform merge_status(o.id, jsonb_build_object(
+    'state', 'pending', 'generation', t.generation, 'configured_at', now(), 'attempt', 0))
+  from tool o where o.table_id = p_table and o.enabled;
+  insert into outbox (event, project_id, table_id, tool_id) values (p_event, t.project_id, t.id, p_tool);
+end $$;
+
+create or replace function public.indexing_started(p_table uuid, p_generation bigint) returns boolean
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform from context_table t where t.id = p_table and t.generation = p_generation for update;
+  if not found then return false; end if;
+  perform merge_status(o.id, jsonb_build_object(
+    'state', 'indexing', 'started_at', now(), 'heartbeat_at', now(), 'generation', p_generation,
+    'attempt', coalesce(number_of(o.metadata->'search_index'->>'attempt'), 0) + 1))
+  from tool o where o.table_id = p_table and o.enabled;
+  return true;
+end $$;
+
 -- ---------------------------------------------------------------- a worker takes, holds and lets go
 
 -- p_taken: [{id, queue, body, correlation_id, subject, fingerprint, source, tries, sent_at}], `sent_at` in seconds since
@@ -240,8 +293,8 @@ language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(distinct jsonb_build_object('project_id', o.project_id, 'table_id', o.table_id)), '[]')
   from tool o
   where o.enabled and o.metadata->'search_index'->>'state' in ('pending', 'indexing')
-    and coalesce((o.metadata->'search_index'->>'heartbeat_at')::timestamptz,
-                 (o.metadata->'search_index'->>'configured_at')::timestamptz) < now() - make_interval(secs => p_seconds)
+    and coalesce(moment_of(o.metadata->'search_index'->>'heartbeat_at'),
+                 moment_of(o.metadata->'search_index'->>'configured_at')) < now() - make_interval(secs => p_seconds)
     and not has_work(o.table_id, p_fingerprint)
 $$;
 

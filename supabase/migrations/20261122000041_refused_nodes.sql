@@ -85,7 +85,7 @@ begin
     from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and within(n.json_pointer, o.json_path)
   ) x
   where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' is distinct from 'ready'
-    and (done or coalesce((o.metadata->'search_index'->>'heartbeat_at')::timestamptz, '-infinity')
+    and (done or coalesce(moment_of(o.metadata->'search_index'->>'heartbeat_at'), '-infinity')
                  < now() - interval '2 seconds'
          or o.metadata->'search_index'->'indexed_chunks_count' is null);
   return done;

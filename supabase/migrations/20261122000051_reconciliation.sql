@@ -208,7 +208,7 @@ language sql stable set search_path = public, extensions as $$
                         and o.metadata->'search_index'->>'state' is distinct from 'ready') as unbuilt,
       exists (
         select from tool o where o.table_id = t.id and o.enabled and o.metadata->'search_index'->>'state' = 'ready'
-          and (o.metadata->'search_index'->>'chunks_count')::bigint is distinct from (
+          and number_of(o.metadata->'search_index'->>'chunks_count') is distinct from (
             select coalesce(sum(n.wanted_chunks), 0) from node n
             where n.table_id = t.id and n.fingerprint = p_fingerprint and within(n.json_pointer, o.json_path)))
         or exists (

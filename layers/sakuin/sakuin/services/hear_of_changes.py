@@ -39,4 +39,7 @@ class HearOfChanges:
 
 
 def _generation(tool: Tool) -> int:
-    return int(tool.metadata.get("search_index", {}).get("generation", 0))
+    # Platforms may write metadata themselves: what is no number is none of ours.
+    status = tool.metadata.get("search_index")
+    generation = status.get("generation") if isinstance(status, dict) else None
+    return generation if isinstance(generation, int) else 0
