@@ -132,10 +132,30 @@ end $$;
 create function public.fitting(p_text text, p_most integer, p_what text) returns text
 language plpgsql immutable set search_path = public, extensions as $$
 begin
-  if length(p_text) > p_most or p_text = '' then
-    raise exception '% has 1 to % characters', p_what, p_most using errcode = '22023';
+  if length(p_text) > p_most or p_text !~ '\S' then
+    raise exception '% has 1 to % characters, not only space', p_what, p_most using errcode = '22023';
   end if;
   return p_text;
+end $$;
+
+-- What hash_of_key makes: whoever sets a hash cannot set anything else.
+create function public.fitting_hash(p_hash text) returns text
+language plpgsql immutable set search_path = public, extensions as $$
+begin
+  if p_hash ~ '^[0-9a-f]{64}$' then
+    return p_hash;
+  end if;
+  raise exception 'A hash is 64 digits of hex' using errcode = '22023';
+end $$;
+
+-- A key that was replaced must not open for ever.
+create function public.fitting_overlap(p_seconds integer) returns integer
+language plpgsql immutable set search_path = public, extensions as $$
+begin
+  if p_seconds between 0 and 604800 then
+    return p_seconds;
+  end if;
+  raise exception 'An overlap has 0 to 604800 seconds' using errcode = '22023';
 end $$;
 
 -- The deployment's own limits are known to the API. Whoever goes past it meets ten times their defaults.
@@ -204,7 +224,8 @@ language sql security definer set search_path = public, extensions, pg_temp as $
 
 create function public.member_replace_table(p_table uuid, p_data text, p_expected_version bigint) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select replace_table(p_table, signed_in(), fitting(p_data, 20000000, 'A document that is not uploaded'),
+  select replace_table(p_table, signed_in(),
+                       fitting(coalesce(p_data, ''), 20000000, 'A document that is not uploaded'),
                        p_expected_version) $$;
 
 create function public.member_rename_table(p_table uuid, p_name text) returns jsonb
@@ -226,12 +247,12 @@ begin
   if p_json_path !~ '^(/([^~/]|~[01])*)*$' or length(p_json_path) > 10000 then
     raise exception 'A json_path is a JSON Pointer' using errcode = '22023';
   end if;
-  if length(p_input_schema::text) > 10000 then
-    raise exception 'An input schema has at most 10000 characters' using errcode = '22023';
+  if length(p_input_schema::text) > 10000 or jsonb_typeof(p_input_schema) <> 'object' then
+    raise exception 'An input schema is an object of at most 10000 characters' using errcode = '22023';
   end if;
   perform check_room((select count(*) from tool o join context_table t on t.project_id = o.project_id
                       where t.id = p_table), 10000, 'tools');
-  return create_tool(p_table, signed_in(), p_json_path, p_name, fitting(p_description, 2300, 'A description'),
+  return create_tool(p_table, signed_in(), p_json_path, p_name, fitting(p_description, 2000, 'A description'),
                      p_input_schema);
 end $$;
 
@@ -245,7 +266,7 @@ language sql security definer set search_path = public, extensions, pg_temp as $
 
 create function public.member_change_tool(p_tool uuid, p_name text, p_description text, p_enabled boolean) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select change_tool(p_tool, signed_in(), p_name, fitting(p_description, 2300, 'A description'), p_enabled) $$;
+  select change_tool(p_tool, signed_in(), p_name, fitting(p_description, 2000, 'A description'), p_enabled) $$;
 
 create function public.member_reindex_tool(p_tool uuid) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
@@ -258,8 +279,8 @@ language sql security definer set search_path = public, extensions, pg_temp as $
 create function public.member_create_mcp(p_project uuid, p_name text, p_key_hash text, p_tools uuid[]) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select check_room((select count(*) from mcp e where e.project_id = p_project), 10000, 'endpoints');
-  select check_room(cardinality(p_tools), 1000, 'tools at an endpoint');
-  select create_mcp(p_project, signed_in(), fitting(p_name, 200, 'A name'), fitting(p_key_hash, 64, 'A hash'),
+  select check_room(coalesce(cardinality(p_tools), 1000), 1000, 'tools at an endpoint');
+  select create_mcp(p_project, signed_in(), fitting(p_name, 200, 'A name'), fitting_hash(p_key_hash),
                     p_tools) $$;
 
 create function public.member_read_mcp(p_mcp uuid) returns jsonb
@@ -282,7 +303,7 @@ language sql security definer set search_path = public, extensions, pg_temp as $
 
 create function public.member_rotate_mcp(p_mcp uuid, p_key_hash text, p_overlap_seconds integer) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select rotate_mcp(p_mcp, signed_in(), fitting(p_key_hash, 64, 'A hash'), p_overlap_seconds) $$;
+  select rotate_mcp(p_mcp, signed_in(), fitting_hash(p_key_hash), fitting_overlap(p_overlap_seconds)) $$;
 
 create function public.member_change_mcp(p_mcp uuid, p_name text, p_status text) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$

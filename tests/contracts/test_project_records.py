@@ -79,12 +79,14 @@ ACTS: dict[str, Callable[[Kept, str, str, str, str], object]] = {
     "change_tool": lambda kept, p, t, o, m: kept.records.change_tool(STRANGER, o, name="x"),
     "reindex": lambda kept, p, t, o, m: kept.records.reindex_tool(STRANGER, o),
     "delete_tool": lambda kept, p, t, o, m: kept.records.delete_tool(STRANGER, o),
-    "create_mcp": lambda kept, p, t, o, m: kept.records.create_endpoint(STRANGER, p, name="x", key_hash="x", tools=[]),
+    "create_mcp": lambda kept, p, t, o, m: kept.records.create_endpoint(
+        STRANGER, p, name="x", key_hash="0" * 64, tools=[]
+    ),
     "mcp": lambda kept, p, t, o, m: kept.records.endpoint(STRANGER, m),
     "mcps": lambda kept, p, t, o, m: kept.records.endpoints(STRANGER, p),
     "bind": lambda kept, p, t, o, m: kept.records.bind(STRANGER, m, o, status="enabled"),
     "unbind": lambda kept, p, t, o, m: kept.records.unbind(STRANGER, m, o),
-    "rotate": lambda kept, p, t, o, m: kept.records.rotate(STRANGER, m, key_hash="x", overlap_seconds=0),
+    "rotate": lambda kept, p, t, o, m: kept.records.rotate(STRANGER, m, key_hash="0" * 64, overlap_seconds=0),
     "change_mcp": lambda kept, p, t, o, m: kept.records.change_endpoint(STRANGER, m, status="disabled"),
     "delete_mcp": lambda kept, p, t, o, m: kept.records.delete_endpoint(STRANGER, m),
 }
@@ -94,7 +96,7 @@ def test_for_a_stranger_nothing_is_there_and_nothing_is_written(kept: Kept) -> N
     project = kept.project()
     table = kept.table(project)
     tool = kept.tool(table)
-    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="h", tools=[tool.id])
+    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="1" * 64, tools=[tool.id])
     seen = (kept.records.table(MEMBER, table), kept.records.tool(MEMBER, tool.id), kept.events())
     for act in ACTS.values():
         with pytest.raises(NotFound):
@@ -192,7 +194,7 @@ def test_a_name_is_unique_at_an_endpoint_when_bound_and_when_renamed(kept: Kept)
     project = kept.project()
     table = kept.table(project)
     one, other, same = kept.tool(table, "one"), kept.tool(table, "other"), kept.tool(table, "one")
-    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="h", tools=[one.id, other.id])
+    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="1" * 64, tools=[one.id, other.id])
     assert [tool.name for tool in mcp.tools] == ["one", "other"]
     with pytest.raises(Conflict, match="one"):
         kept.records.bind(MEMBER, mcp.id, same.id, status="enabled")
@@ -214,7 +216,7 @@ def test_an_endpoint_is_made_with_all_its_tools_or_not_at_all(kept: Kept) -> Non
         ([mine, str(uuid4())], NotFound),
     ):
         with pytest.raises(error):
-            kept.records.create_endpoint(MEMBER, project, name="m", key_hash="h", tools=tools)
+            kept.records.create_endpoint(MEMBER, project, name="m", key_hash="1" * 64, tools=tools)
     assert kept.records.endpoints(MEMBER, project) == []
 
 
@@ -225,16 +227,16 @@ def test_only_what_is_given_changes(kept: Kept) -> None:
     assert (changed.name, changed.description, changed.enabled) == (tool.name, "d", False)
     assert kept.records.change_tool(MEMBER, tool.id, description="e").description == "e"
     assert kept.events() == ["ToolCreated", "ToolUpdated"]
-    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="h", tools=[])
+    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="1" * 64, tools=[])
     assert kept.records.change_endpoint(MEMBER, mcp.id, status="disabled").name == "m"
-    assert kept.records.rotate(MEMBER, mcp.id, key_hash="i", overlap_seconds=60).status == "disabled"
+    assert kept.records.rotate(MEMBER, mcp.id, key_hash="2" * 64, overlap_seconds=60).status == "disabled"
 
 
 def test_what_is_deleted_takes_along_what_belongs_to_it(kept: Kept) -> None:
     project = kept.project()
     table = kept.table(project)
     tool, other = kept.tool(table, "a"), kept.tool(table, "b")
-    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="h", tools=[tool.id, other.id])
+    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="1" * 64, tools=[tool.id, other.id])
     kept.records.delete_tool(MEMBER, tool.id)
     assert [bound.name for bound in kept.records.endpoint(MEMBER, mcp.id).tools] == ["b"]
     kept.records.delete_project(MEMBER, project)

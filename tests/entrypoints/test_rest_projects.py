@@ -171,6 +171,10 @@ def test_a_wrong_tool_is_422_and_none_is_made(api: Api, wrong: dict[str, object]
     assert api.records.tools_by_id == {}
 
 
+def test_a_description_that_nobody_wrote_is_no_longer_than_one_may_be(api: Api) -> None:
+    assert len(api.tool(json_path="/a" * 4000)["description"]) <= 2000
+
+
 def test_a_tool_over_a_table_of_another_project_is_404(api: Api) -> None:
     other = api.made("/v1/projects", {"name": "q"})["id"]
     asked = {"table_id": api.table, "json_path": "", "name": "a"}

@@ -22,7 +22,8 @@ class Function:
     def given(self, ids: dict[str, str], **named: Any) -> dict[str, Any]:
         """Something for each argument: the ids where the names ask for them."""
         known = {f"p_{name.removesuffix('_id')}": value for name, value in ids.items()}
-        known |= {"p_status": "enabled", "p_json_path": "", "p_data": "{}", "p_tools": [], **named}
+        known |= {"p_status": "enabled", "p_json_path": "", "p_data": "{}", "p_tools": []}
+        known |= {"p_key_hash": "0" * 64, **named}
         return {name: known.get(name, _VALUES.get(kind)) for name, kind in self.arguments.items()}
 
 

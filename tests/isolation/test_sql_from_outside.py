@@ -92,16 +92,46 @@ def test_nobody_acts_for_nobody(house: House, owner: Tenant) -> None:
     [
         ("member_create_project", {"p_name": "x" * 201}),
         ("member_create_project", {"p_name": ""}),
+        ("member_create_project", {"p_name": " \u3000\n"}),
+        ("member_create_project", {"p_name": None}),
+        ("member_add_member", {"p_member": None}),
+        ("member_create_table", {"p_name": None}),
+        ("member_rename_table", {"p_name": " "}),
+        ("member_rename_table", {"p_name": None}),
+        ("member_replace_table", {"p_data": None}),
+        ("member_replace_table", {"p_data": " "}),
         ("member_rename_table", {"p_name": "x" * 201}),
         ("member_create_tool", {"p_json_path": "articles"}),
         ("member_create_tool", {"p_json_path": "/~2"}),
         ("member_create_tool", {"p_name": "a b"}),
-        ("member_create_tool", {"p_description": "x" * 3000}),
+        ("member_create_tool", {"p_json_path": None}),
+        ("member_create_tool", {"p_name": None}),
+        ("member_create_tool", {"p_description": "x" * 2001}),
+        ("member_create_tool", {"p_description": " "}),
+        ("member_create_tool", {"p_description": None}),
         ("member_create_tool", {"p_input_schema": {"x": "x" * 10_001}}),
-        ("member_create_mcp", {"p_key_hash": "x" * 65}),
+        ("member_create_tool", {"p_input_schema": 5}),
+        ("member_create_tool", {"p_input_schema": None}),
+        ("member_change_tool", {"p_name": "a b"}),
+        ("member_change_tool", {"p_description": "x" * 2001}),
+        ("member_change_tool", {"p_description": " "}),
+        ("member_create_mcp", {"p_name": None}),
+        ("member_create_mcp", {"p_key_hash": "f" * 65}),
+        ("member_create_mcp", {"p_key_hash": "f" * 63}),
+        ("member_create_mcp", {"p_key_hash": "x" * 64}),
+        ("member_create_mcp", {"p_key_hash": None}),
+        ("member_create_mcp", {"p_tools": None}),
         ("member_create_mcp", {"p_tools": [str(uuid4()) for _ in range(1001)]}),
         ("member_change_mcp", {"p_status": "open"}),
+        ("member_change_mcp", {"p_name": " "}),
+        ("member_bind_tool", {"p_status": "open"}),
+        ("member_bind_tool", {"p_status": None}),
         ("member_rotate_mcp", {"p_key_hash": ""}),
+        ("member_rotate_mcp", {"p_key_hash": None}),
+        ("member_rotate_mcp", {"p_overlap_seconds": -1}),
+        ("member_rotate_mcp", {"p_overlap_seconds": 7 * 24 * 3600 + 1}),
+        ("member_rotate_mcp", {"p_overlap_seconds": 2_147_483_647}),
+        ("member_rotate_mcp", {"p_overlap_seconds": None}),
     ],
 )
 def test_what_the_api_would_refuse_is_refused_past_it(
@@ -110,8 +140,22 @@ def test_what_the_api_would_refuse_is_refused_past_it(
     before = house.rows()
     function = next(each for each in functions(house) if each.name == name)
     answer = outside(house, other.token).post(f"/rpc/{name}", json={**function.given(other.ids), **given})
-    assert answer.json()["code"] in ("22023", "23514"), answer.text
+    # A value that does not fit, a check, a null where there must be something.
+    assert (answer.status_code, answer.json()["code"] in ("22023", "23514", "23502")) == (400, True), answer.text
     assert house.rows() == before
+
+
+@pytest.mark.parametrize("seconds", [0, 7 * 24 * 3600])
+def test_past_the_api_an_old_key_opens_for_a_week_at_most(house: House, other: Tenant, seconds: int) -> None:
+    made = house.ask("POST", f"/v1/projects/{other.ids['project_id']}/mcps", {"name": "e"}, bearer=other.token).json
+    mcp = made["mcp"]["id"]
+    asked = {"p_mcp": mcp, "p_key_hash": "f" * 64, "p_overlap_seconds": seconds}
+    assert outside(house, other.token).post("/rpc/member_rotate_mcp", json=asked).status_code == 200
+    left = house.sql.execute(
+        "select extract(epoch from previous_key_until - now())::int from mcp where id = %s", (mcp,)
+    )
+    assert seconds - 60 < left.fetchall()[0][0] <= seconds
+    assert house.ask("DELETE", f"/v1/mcps/{mcp}", bearer=other.token).status == 204
 
 
 def test_past_the_api_a_member_has_room_for_a_thousand_projects(house: House) -> None:
