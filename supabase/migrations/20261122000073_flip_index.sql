@@ -17,7 +17,9 @@ language sql set search_path = public, extensions as $$
     from search_index s join index_fingerprint f on f.fingerprint = s.knowledge
     cross join lateral unnest(materials_built_otherwise(s.knowledge)) as m(material)
     left join material_asked a on a.material = m.material
-    where f.recipe = p_recipe and coalesce(a.asked_at, '-infinity') < now() - make_interval(secs => p_seconds)
+    where f.recipe = p_recipe
+      -- What was asked for before an index was there was asked for another.
+      and coalesce(a.asked_at, '-infinity') < greatest(now() - make_interval(secs => p_seconds), s.created_at)
       and not exists (select from work w where w.subject = m.material and w.state <> 'dead')
     order by 1 limit p_limit
   ), noted as (

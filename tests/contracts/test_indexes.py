@@ -24,6 +24,7 @@ from tests.in_memory.indexes import MemoryIndexes
 
 BLUE = IndexSettings(MODEL, RECIPE, ANALYZER, TableCut(), CHUNKER)
 GREEN = replace(BLUE, model=replace(MODEL, passage_prefix="text: "))
+THIRD = replace(BLUE, model=replace(MODEL, passage_prefix="passage: "))
 SMALLER = replace(BLUE, cut=TableCut(chunk_size=400, overlap=50))
 NEW_RECIPE = replace(BLUE, recipe="another/1")
 
@@ -208,6 +209,16 @@ def test_pages_are_asked_for_once_and_only_for_what_this_code_can_write(house: H
     assert house.indexes.pages_to_build(RECIPE, seconds=900, limit=2) == ["c"]
     assert house.indexes.pages_to_build(RECIPE, seconds=900, limit=2) == []
     assert house.indexes.pages_to_build(RECIPE, seconds=0, limit=5) == ["a", "b", "c"]
+
+
+def test_pages_that_were_asked_for_are_asked_for_again_for_an_index_that_came_since(house: House) -> None:
+    house.indexes.keep(BLUE)
+    house.write("a", "aの定理", 1, by=BLUE, embedded=(BLUE,))
+    house.indexes.keep(GREEN)
+    assert house.indexes.pages_to_build(RECIPE, seconds=900, limit=9) == ["a"]
+    house.indexes.keep(THIRD)
+    assert house.indexes.pages_to_build(RECIPE, seconds=900, limit=9) == ["a"]
+    assert house.indexes.pages_to_build(RECIPE, seconds=900, limit=9) == []
 
 
 def test_what_answers_or_did_until_just_now_is_not_dropped(house: House) -> None:

@@ -36,6 +36,7 @@ class MemoryIndexes:
         part = BuiltPart(0, 0, ())
         self.rows[settings.id] = IndexState(settings, first, NOW, NOW if first else None, None, part, part)
         self.index.remember(settings.knowledge)
+        self.asked.clear()
         self._told()
 
     def states(self) -> Sequence[IndexState]:
