@@ -6,7 +6,7 @@ from sakuin.domain.table_index import tables_of
 from sakuin.errors import Conflict, Unavailable
 from sakuin.services.every_index import IndexEverywhere
 
-from tests.tables.conftest import long
+from tests.tables.conftest import WatchedStore, long
 from tests.tables.indexes.conftest import BLUE, GREEN, Deployment, indexed
 
 
@@ -129,6 +129,27 @@ def test_a_dropped_index_leaves_nothing_behind_and_its_late_messages_do_nothing(
         rows = deployment.world.sql(held.format(relation), asked.table)
         assert rows in ([(tables_of(GREEN).id,)], [])
     assert deployment.pointers(asked.endpoint) == {"/a"}
+
+
+def test_an_index_that_comes_back_after_its_removal_ended_half_way_is_built_again(deployment: Deployment) -> None:
+    asked = indexed(deployment, {"a": long("二次方程式")})
+    deployment.own = GREEN
+    deployment.build()
+    deployment.settle()
+    deployment.own = BLUE
+    deployment.indexes.drop(GREEN.id, seconds=0)
+
+    def dies() -> None:
+        raise Unavailable("the worker died")
+
+    deployment.world.store = WatchedStore(deployment.world.store, after={"delete_namespace": dies})
+    with pytest.raises(Unavailable):
+        deployment.build()
+    deployment.own = GREEN
+    deployment.build()
+    deployment.settle()
+    assert deployment.state(GREEN).is_whole
+    assert deployment.pointers(asked.endpoint, "next") == {"/a"}
 
 
 def test_a_walk_that_began_before_messages_named_their_index_goes_on_in_what_answers_alone(

@@ -75,11 +75,15 @@ class Maintain:
         return len(stuck)
 
     def _remove_leftovers(self) -> int:
-        """Of indexes that are no longer kept: first what is searched, then its records."""
+        """Of indexes that are no longer kept.
+
+        First the records: should the index come back, they would claim rows that are gone. A namespace without records
+        is found among the abandoned.
+        """
 
         def remove(leftover: Leftover) -> None:
-            self.store.delete_namespace(namespace(leftover.project_id, leftover.table_id, leftover.suffix))
             self.index.forget(leftover)
+            self.store.delete_namespace(namespace(leftover.project_id, leftover.table_id, leftover.suffix))
 
         return self._each(self.index.leftovers(), remove)
 
