@@ -1,0 +1,137 @@
+"""On the deployed template: another index is built beside the one that answers, measured, flipped to, and dropped."""
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import psycopg
+import pytest
+from turbopuffer import Turbopuffer
+
+from tests.integration.conftest import Deployed, eventually
+from tests.integration.test_reconciled_deployment import maintained
+from tests.integration.test_redrive import nobody_reads
+from tests.integration.test_search_tools import asked, told
+
+pytestmark = pytest.mark.integration
+
+TOOL, QUERY = "search_columns", "分数の割り算はどうして逆数をかけるのですか"
+NEXT_FINDS_IT = ("--tool", TOOL, "--index", "next", "--min", "hit@5=1")
+LABEL = {"query": QUERY, "gold": ["/articles/0/content"], "category": "natural"}
+
+
+@pytest.fixture
+def other_settings(deployed: Deployed) -> Iterator[Callable[[str], None]]:
+    """Deploys another `ChunkThresholdChars` to `maintain`, which alone makes an index of its settings.
+
+    An update of the stack does this and takes a minute; of the others only `api` asks for the parameter, and refuses to
+    drop what it says. In the end the deployment is as it was.
+    """
+    client, name = deployed.client("lambda"), deployed.outputs["MaintainFunction"]
+    own = client.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
+
+    def deploy(threshold: str) -> None:
+        variables = own | {"CHUNK_THRESHOLD_CHARS": threshold}
+        client.update_function_configuration(FunctionName=name, Environment={"Variables": variables})
+
+    first = indexes(deployed)[0]["fingerprint"]
+    yield deploy
+    deploy(own["CHUNK_THRESHOLD_CHARS"])
+    deployed.api("POST", "/v1/index/flip", json={"index": first, "force": True})
+    a_minute_passes(deployed)
+    for index in indexes(deployed)[1:]:
+        deployed.api("DELETE", f"/v1/index/{index['fingerprint']}")
+    maintained(deployed)
+
+
+def indexes(deployed: Deployed) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = deployed.api("GET", "/v1/index")["indexes"]
+    return found
+
+
+def a_minute_passes(deployed: Deployed) -> None:
+    """Since the last flip."""
+    with psycopg.connect(deployed.environment["SAKUIN_DATABASE_DSN"]) as database:
+        database.execute("update search_index set retired_at = retired_at - interval '1 minute'")
+
+
+def namespace_found(deployed: Deployed) -> str | None:
+    """Where the sample's Search Tool finds its first result; None: it finds nothing."""
+    url, key = deployed.environment["SAKUIN_TOOLS_MCP_URL"], deployed.environment["SAKUIN_TOOLS_API_KEY"]
+    answer = asked(deployed, {"mcp_id": url.rpartition("/")[2], "key": key}, TOOL, QUERY)
+    results = answer["structuredContent"]["results"]
+    return str(results[0]["chunk"]["turbopuffer_namespace"]) if results else None
+
+
+@contextmanager
+def searched_all_the_while(deployed: Deployed) -> Iterator[list[str | None]]:
+    """Where each search found its best result, one after the other."""
+    found: list[str | None] = []
+    over = Event()
+
+    def search() -> None:
+        while not over.is_set():
+            found.append(namespace_found(deployed))
+
+    with ThreadPoolExecutor(1) as pool:
+        searching = pool.submit(search)
+        try:
+            yield found
+        finally:
+            over.set()
+            searching.result()
+
+
+def refused(deployed: Deployed, *arguments: str) -> str:
+    """Why a command of `sakuin index` is refused."""
+    code, output = deployed.sakuin("index", *arguments, "--json")
+    assert code == 1, output
+    return str(json.loads(output)["error"])
+
+
+def test_another_index_is_built_flipped_to_and_back_and_dropped_while_searches_answer(
+    deployed: Deployed, other_settings: Callable[[str], None], tmp_path: Path
+) -> None:
+    eventually(lambda: indexes(deployed)[0]["tables"]["missing"] == 0)
+    (first,) = indexes(deployed)
+    old = namespace_found(deployed)
+    with searched_all_the_while(deployed) as found:
+        with nobody_reads(deployed, tool_queue(deployed)):
+            other_settings("900")
+            maintained(deployed)
+            assert "Tables are missing" in refused(deployed, "flip")
+        eventually(lambda: indexes(deployed)[1]["tables"]["missing"] == 0)
+        assert set(found) == {old}
+        labels = tmp_path / "labels.jsonl"
+        labels.write_text(json.dumps(LABEL, ensure_ascii=False), "utf-8")
+        # It refuses to measure while a busy machine's embeddings are late.
+        eventually(lambda: deployed.sakuin("eval", str(labels), *NEXT_FINDS_IT)[0] == 0)
+        second = told(deployed, "index", "flip")
+        assert (second["live"], second["whole"]) == (True, True)
+        new = eventually(lambda: {namespace_found(deployed)} - {old}).pop()
+        told(deployed, "index", "flip", first["fingerprint"])
+        eventually(lambda: namespace_found(deployed) == old)
+    assert set(found) <= {old, new}
+    other_settings("1000")
+    assert "until just now" in refused(deployed, "drop", second["fingerprint"])
+    a_minute_passes(deployed)
+    told(deployed, "index", "drop", second["fingerprint"])
+    maintained(deployed)
+    assert [index["fingerprint"] for index in indexes(deployed)] == [first["fingerprint"]]
+    assert namespaces(deployed, new) == []
+    assert namespace_found(deployed) == old
+
+
+def tool_queue(deployed: Deployed) -> str:
+    client, name = deployed.client("lambda"), deployed.outputs["MaintainFunction"]
+    configured = client.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
+    return str(configured["TOOL_QUEUE_URL"])
+
+
+def namespaces(deployed: Deployed, prefix: str) -> list[str]:
+    store = Turbopuffer(base_url=deployed.environment["SAKUIN_TURBOPUFFER_BASE_URL"], api_key="local")
+    return [one.id for one in store.namespaces(prefix=prefix)]
