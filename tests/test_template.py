@@ -114,6 +114,8 @@ def test_every_queue_with_dead_letters_is_read() -> None:
 def test_a_queue_s_reader_reports_single_failures_and_has_time(name: str, event: dict[str, Any]) -> None:
     queue = QUEUES[event["Queue"]["GetAtt"].removesuffix(".Arn")]
     assert event["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    # What ends a worker costs its own message a try, and no other.
+    assert event["BatchSize"] == 1
     assert event["ScalingConfig"]["MaximumConcurrency"] >= 2
     assert queue["VisibilityTimeout"] >= 6 * FUNCTIONS[name]["Timeout"]
     assert "ReservedConcurrentExecutions" not in FUNCTIONS[name]

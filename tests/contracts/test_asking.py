@@ -1,5 +1,7 @@
 """How often a vendor is asked, how long one waits in between, and when one gives up."""
 
+import math
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -7,7 +9,7 @@ from email.utils import format_datetime
 import pytest
 from sakuin.adapters.asking import Retries, RetryBudget
 from sakuin.adapters.retry_after import retry_after
-from sakuin.errors import CircuitOpen, Invalid, Refused, Unavailable
+from sakuin.errors import CircuitOpen, Invalid, OutOfTime, Refused, Unavailable
 
 
 @dataclass
@@ -32,7 +34,9 @@ class Vendor:
         self.naps.append(seconds)
         self.now += seconds
 
-    def asked(self, *, tries: int = 4, patience: float = 60.0, budget: RetryBudget | None = None) -> Retries:
+    def asked(
+        self, *, tries: int = 4, patience: float = 60.0, budget: RetryBudget | None = None, ends: float = math.inf
+    ) -> Retries:
         return Retries(
             tries=tries,
             patience=patience,
@@ -41,6 +45,8 @@ class Vendor:
             sleep=self.sleep,
             clock=lambda: self.now,
             share=lambda: 0.5,
+            left=lambda: ends - self.now,
+            longest_call=35.0,
         )
 
 
@@ -62,6 +68,22 @@ def test_a_call_that_hung_is_not_repeated_beyond_one_s_patience() -> None:
     with pytest.raises(Unavailable):
         vendor.asked()(vendor)
     assert (vendor.calls, vendor.now < 65) == (2, True)
+
+
+def test_a_call_is_not_repeated_where_that_might_end_the_worker() -> None:
+    vendor, budget = Vendor(9, seconds=30), RetryBudget()
+    with pytest.raises(Unavailable):
+        # After the first call and half a second 44 are left, for 35 and what is written then.
+        vendor.asked(ends=74.5, budget=budget)(vendor)
+    assert (vendor.calls, vendor.naps, budget.left) == (1, [], 10.0)
+
+
+@pytest.mark.parametrize(("ends", "calls"), [(44.0, 0), (46.0, 1)])
+def test_a_call_is_made_only_where_it_may_take_its_time(ends: float, calls: int) -> None:
+    vendor = Vendor(0)
+    with suppress(OutOfTime):
+        vendor.asked(ends=ends).in_time(vendor)
+    assert vendor.calls == calls
 
 
 @pytest.mark.parametrize("error", [Invalid("no"), CircuitOpen("no"), Refused("no")])

@@ -10,7 +10,7 @@ from aws_lambda_powertools import Logger, Metrics, Tracer
 from sakuin.domain.work import MAX_TRIES, WORK_ATTRIBUTE, About
 from sakuin.entrypoints.observing import CurrentWork
 from sakuin.entrypoints.sqs import queue_handler
-from sakuin.errors import CircuitOpen, Invalid, OverBudget, Unavailable
+from sakuin.errors import CircuitOpen, Invalid, OutOfTime, OverBudget, Unavailable
 from sakuin.services.work_in_hand import WorkInHand
 
 from tests.entrypoints.events import Context, event
@@ -166,6 +166,7 @@ def test_an_end_that_cannot_be_told_does_not_change_what_the_queue_hears(queue: 
     ("error", "metric"),
     [
         (OverBudget("The day's tokens are used up"), "WorkPostponed"),
+        (OutOfTime("There was no time"), "WorkParked"),
         (CircuitOpen("openai is not asked", vendor="openai"), "WorkParked"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 from sakuin.domain.work import MAX_TRIES, Again, Dead, Parked
-from sakuin.errors import CircuitOpen, Conflict, Invalid, OverBudget, Refused, Unavailable
+from sakuin.errors import CircuitOpen, Conflict, Invalid, OutOfTime, OverBudget, Refused, Unavailable
 from sakuin.services.judge_failure import judged
 
 NOON = 1_763_812_800.0
@@ -71,6 +71,15 @@ def test_a_vendor_that_wants_to_be_left_alone_for_years_is_asked_within_a_quarte
 def test_work_over_the_budget_goes_on_with_the_next_day_whatever_its_tries(tries: int) -> None:
     error = OverBudget("The day's tokens are used up")
     assert verdict(error, tries=tries) == Parked(12 * 3600, "The day's tokens are used up")
+
+
+@pytest.mark.parametrize("tries", range(1, MAX_TRIES + 1))
+def test_work_that_its_worker_had_no_time_for_goes_on_at_once_whatever_its_tries(tries: int) -> None:
+    assert verdict(OutOfTime("There was no time"), tries=tries) == Parked(0, "There was no time")
+
+
+def test_work_that_never_has_time_ends() -> None:
+    assert verdict(OutOfTime("There was no time"), tries=5, parks=200) == Dead("There was no time")
 
 
 def test_a_poison_that_looks_like_an_outage_ends_after_a_day_and_more() -> None:

@@ -11,6 +11,7 @@ SakuinError
 │   └── Refused          it takes our key, account or model for wrong: once that is mended the same works
 ├── OverLimit        too much was asked for in too short a time: wait as long as it says
 ├── OverBudget       the day's budget is used up: tomorrow it works, until then the work waits
+├── OutOfTime        a worker's time is nearly over: another goes on with the work
 └── Misconfigured    a setting is missing or wrong: says which, and where to set it
 """
 
@@ -73,6 +74,10 @@ class OverLimit(SakuinError):
 
 class OverBudget(SakuinError):
     """The day's budget is used up; the same works tomorrow."""
+
+
+class OutOfTime(SakuinError):
+    """A worker's time is nearly over, and what comes next might take longer; another goes on with the work."""
 
 
 class Misconfigured(SakuinError):

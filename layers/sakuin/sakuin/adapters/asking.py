@@ -1,5 +1,6 @@
 """How a vendor is asked: again where that may help, and no more often than an outage bears."""
 
+import math
 import random
 import time
 from collections.abc import Callable
@@ -7,9 +8,14 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Protocol, TypeVar
 
-from sakuin.errors import CircuitOpen, Refused, Unavailable
+from sakuin.errors import CircuitOpen, OutOfTime, Refused, Unavailable
 
 T = TypeVar("T")
+
+# Connecting and the answer, where somebody is patient.
+LONGEST_CALL = 35.0
+# What is written once a vendor has answered, or failed to.
+_TO_FINISH = 10.0
 
 
 class Ask(Protocol):
@@ -48,6 +54,7 @@ class Retries:
 
     Each pause is a random part of one that doubles ("full jitter"), or what the vendor asks for. A vendor that wants
     more than `longest_pause` seconds is not waited for: its error says when, and the work comes back then.
+    A call that may take `longest_call` seconds is made once more only where that many are `left` to this worker.
     """
 
     tries: int
@@ -58,6 +65,14 @@ class Retries:
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
     share: Callable[[], float] = random.random
+    left: Callable[[], float] = lambda: math.inf
+    longest_call: float = 0.0
+
+    def in_time(self, call: Callable[[], T]) -> T:
+        """An `Ask` for outside: `OutOfTime` where even the first call might end this worker."""
+        if not self._is_time(0.0):
+            raise OutOfTime("Its worker's time was nearly over; this goes on by itself")
+        return call()
 
     def __call__(self, call: Callable[[], T]) -> T:
         self.budget.earn()
@@ -79,12 +94,17 @@ class Retries:
         pause = self.share() * min(self.first_pause * 2**tried, self.longest_pause) if wanted is None else wanted
         if tried >= self.tries or pause > self.longest_pause or self.clock() - started + pause > self.patience:
             return None
-        return pause if self.budget.spend() else None
+        return pause if self._is_time(pause) and self.budget.spend() else None
+
+    def _is_time(self, pause: float) -> bool:
+        return self.left() >= pause + self.longest_call + _TO_FINISH
 
 
-def patient(*, tries: int = 4) -> Retries:
+def patient(
+    *, tries: int = 4, left: Callable[[], float] = lambda: math.inf, longest_call: float = LONGEST_CALL
+) -> Retries:
     """For workers: a queue waits, the function for two minutes; a call that hangs for 30 s is made twice."""
-    return Retries(tries=tries, patience=60.0, longest_pause=5.0)
+    return Retries(tries=tries, patience=60.0, longest_pause=5.0, left=left, longest_call=longest_call)
 
 
 def hurried(*, tries: int = 3) -> Retries:

@@ -27,7 +27,9 @@ class Circuits:
     def around(self, retries: Retries, *, vendor: str, work: str) -> Ask:
         """How `vendor` is asked for one kind of work, `{vendor}-{work}`."""
         name = f"{vendor}-{work}"
-        return Inside(Circuit(name, vendor, self._guard(name, vendor), self._told), retries)
+        circuit = Circuit(name, vendor, self._guard(name, vendor), self._told)
+        # Outside the circuit: that there is no time says nothing about the vendor.
+        return Inside(retries.in_time, Inside(circuit, retries))
 
     def _guard(self, name: str, vendor: str) -> Callable[[], Guard]:
         @cache

@@ -127,9 +127,10 @@ def learns_model(settings: Settings, secrets: Secrets, watch: Watch, client: "Cl
     """The model that writes `learns`, which keeps to the budget of what will be embedded; None where none is set."""
     if not settings.learns_model:
         return None
-    from sakuin.adapters.openai_learns import OpenAILearnsModel
+    from sakuin.adapters.openai_learns import LONGEST_LEARNS, OpenAILearnsModel
 
-    ask = _circuits(settings, secrets, watch).around(patient(tries=1), vendor="openai", work="learns")
+    retries = patient(tries=1, left=watch.work.seconds_left, longest_call=LONGEST_LEARNS)
+    ask = _circuits(settings, secrets, watch).around(retries, vendor="openai", work="learns")
     model = OpenAILearnsModel(openai(settings, secrets, watch, leg="Learns"), settings.learns_model, ask=ask)
     if not settings.embedding_daily_tokens:
         return model
@@ -146,7 +147,8 @@ def _embedder(settings: Settings, secrets: Secrets, watch: Watch, spend: Callabl
         _used(settings, watch, tokens)
         spend(tokens)
 
-    ask = _circuits(settings, secrets, watch).around(patient(tries=3), vendor="openai", work="passages")
+    retries = patient(tries=3, left=watch.work.seconds_left)
+    ask = _circuits(settings, secrets, watch).around(retries, vendor="openai", work="passages")
     return OpenAIEmbedder(openai(settings, secrets, watch, leg="Embedding"), settings.embedding_model, used, ask)
 
 
@@ -171,7 +173,7 @@ def chunk_store(settings: Settings, secrets: Secrets, watch: Watch) -> "Turbopuf
     circuits = _circuits(settings, secrets, watch)
     return TurbopufferChunkStore(
         store_connected(url, secrets.turbopuffer_api_key, session),
-        ask=circuits.around(patient(), vendor="turbopuffer", work="writes"),
+        ask=circuits.around(patient(left=watch.work.seconds_left), vendor="turbopuffer", work="writes"),
         ask_now=circuits.around(hurried(), vendor="turbopuffer", work="searches"),
     )
 

@@ -1,6 +1,7 @@
 """What a worker says about itself: whose work it does, how much, how long, how often for nothing."""
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar
@@ -16,12 +17,20 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class CurrentWork:
-    """The id that logs and calls to others carry. A worker does one thing at a time, so there is one."""
+    """What a worker does now. A worker does one thing at a time, so there is one.
+
+    `id` is what logs and calls to others carry; `milliseconds_left` says how long its invocation may still take.
+    """
 
     id: str = ""
+    milliseconds_left: Callable[[], float] = lambda: math.inf
 
     def __call__(self) -> str:
         return self.id
+
+    def seconds_left(self) -> float:
+        """How long the invocation may still take."""
+        return self.milliseconds_left() / 1000
 
 
 class EmfMeter:

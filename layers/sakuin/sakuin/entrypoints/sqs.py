@@ -24,7 +24,7 @@ from sakuin.domain.work import (
     WorkQueueName,
 )
 from sakuin.entrypoints.observing import CurrentWork, work_id_of
-from sakuin.errors import SakuinError, Unavailable
+from sakuin.errors import OverBudget, SakuinError, Unavailable
 from sakuin.services.judge_failure import judged
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
@@ -73,8 +73,8 @@ def queue_handler(
 ) -> Handler:
     """A Lambda handler that gives each message's body to `work`; `gave_up` hears of a message's last failure.
 
-    What waits for a vendor or for the next day is parked: its row has it, and the queue no longer. Where the row
-    cannot be written, the message is sent to its queue again.
+    What waits for a vendor, for the next day or for a worker with more time is parked: its row has it, and the queue no
+    longer. Where the row cannot be written, the message is sent to its queue again.
     """
     current_work = current or CurrentWork()
 
@@ -82,6 +82,7 @@ def queue_handler(
     @tracer.capture_lambda_handler(capture_response=False)
     @logger.inject_lambda_context
     def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        current_work.milliseconds_left = context.get_remaining_time_in_millis
         taken = {record.message_id: _taken(record, queue, about) for record in map(SQSRecord, event["Records"])}
         batch = _Batch(work, postpone, logger, metrics, gave_up, current_work, taken, hold(list(taken.values())))
         written = False
@@ -155,7 +156,8 @@ class _Batch:
         self.ended.append(Ended(taken, verdict))
         if isinstance(verdict, Parked):
             self.logger.warning("message waits", reason=verdict.reason, vendor=verdict.vendor)
-            self.metrics.add_metric("WorkParked" if verdict.vendor else "WorkPostponed", MetricUnit.Count, 1)
+            name = "WorkPostponed" if isinstance(error, OverBudget) else "WorkParked"
+            self.metrics.add_metric(name, MetricUnit.Count, 1)
             self.parked.append((record.message_id, taken, verdict))
             return False
         # The queue decides about a further try; the log says what went wrong.

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from aws_lambda_powertools import Logger
 
-from sakuin.errors import Invalid, OverBudget, SakuinError, Unavailable
+from sakuin.errors import Invalid, OutOfTime, OverBudget, SakuinError, Unavailable
 
 T = TypeVar("T")
 
@@ -44,6 +44,6 @@ def is_alone(parts: Iterator[T]) -> bool:
 
 
 def _rank(error: Exception) -> int:
-    if isinstance(error, OverBudget | Unavailable):
+    if isinstance(error, OutOfTime | OverBudget | Unavailable):
         return 0
     return 2 if isinstance(error, Invalid) else 1

@@ -1,7 +1,7 @@
 """What becomes of a message that failed: its queue gives it out again, it is parked, or it is a dead letter."""
 
 from sakuin.domain.work import LONGEST_WAIT, MAX_TRIES, Again, Dead, Parked
-from sakuin.errors import CircuitOpen, OverBudget, Refused, SakuinError, Unavailable
+from sakuin.errors import CircuitOpen, OutOfTime, OverBudget, Refused, SakuinError, Unavailable
 
 # A hiccup costs seconds, an outage of minutes no message.
 RETRY_SECONDS = (5, 30, 180, 720)
@@ -20,13 +20,16 @@ def judged(
     """The verdict over a message that failed with `error` on its `tries`th try.
 
     `now`: seconds since 1970. `chance`: 0 to 1, so that not all come back at once. `parks`: how often it was parked
-    before. `waited`: for how many seconds it has been in trouble. Work over the budget goes on with the next day (UTC).
+    before. `waited`: for how many seconds it has been in trouble. Work over the budget goes on with the next day (UTC),
+    work whose worker had no more time with the next minute: neither costs a try.
     Where a vendor is away the message is parked before its tries are used up, and at once where nobody asks that
     vendor for a while, or the vendor lets nothing through; what has been parked for days, or weeks, is not.
     """
     reason = sentence_of(error)
     if isinstance(error, OverBudget):
         return Parked(_DAY - now % _DAY, reason)
+    if isinstance(error, OutOfTime) and parks < _MOST_PARKS:
+        return Parked(0.0, reason)
     retry_after = min((error.retry_after if isinstance(error, Unavailable) else None) or 0.0, LONGEST_WAIT)
     if isinstance(error, Unavailable) and _is_parked(error, tries, parks):
         vendor = error.vendor or "a vendor"

@@ -1,0 +1,52 @@
+"""Workers make no call to a vendor that might outlast their invocation."""
+
+import pytest
+from sakuin.adapters.asking import LONGEST_CALL
+from sakuin.adapters.openai_learns import LONGEST_LEARNS
+from sakuin.adapters.turbopuffer_client import connected
+from sakuin.bootstrap.watching import Watch, chunk_store, indexing_embedder, learns_model, supabase, watch
+from sakuin.bootstrap.watching import openai as openai_client
+from sakuin.domain.page import Page
+from sakuin.errors import OutOfTime
+from sakuin.settings import Secrets, Settings
+
+from tests.contracts.openai_server import OpenAIServer
+
+
+@pytest.fixture
+def observed() -> Watch:
+    """Of a worker that has twenty-five seconds left."""
+    observed = watch("Index")
+    observed.work.milliseconds_left = lambda: 25_000
+    return observed
+
+
+def test_what_might_outlast_the_invocation_is_not_begun(
+    observed: Watch, openai: OpenAIServer, environ: dict[str, str], members: dict[str, object]
+) -> None:
+    settings, secrets = Settings.read(environ | {"LEARNS_MODEL": "gpt"}), Secrets.read(members, "sakuin")
+    client = supabase(settings, secrets, observed)
+    model = learns_model(settings, secrets, observed, client)
+    assert model is not None
+    calls = (
+        lambda: indexing_embedder(settings, secrets, observed, client).passages(["a text"]),
+        lambda: model.learns(Page("", ())),
+        lambda: chunk_store(settings, secrets, observed).delete_namespace("n"),
+    )
+    for call in calls:
+        with pytest.raises(OutOfTime, match="this goes on by itself"):
+            call()
+    assert openai.requests == []
+
+
+def test_no_client_of_a_worker_waits_longer_than_is_reckoned_with(
+    environ: dict[str, str], members: dict[str, object]
+) -> None:
+    settings, secrets = Settings.read(environ), Secrets.read(members, "sakuin")
+    embeds, stores = (
+        openai_client(settings, secrets, watch("Index"), leg="Embedding"),
+        connected("https://store", "key"),
+    )
+    for timeout in (embeds.timeout, stores.timeout):
+        assert timeout.connect + timeout.read == LONGEST_CALL
+    assert LONGEST_LEARNS <= LONGEST_CALL
