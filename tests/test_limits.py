@@ -12,6 +12,7 @@ from sakuin.entrypoints import mcp_arguments, mcp_messages, wrong_keys
 from sakuin.services import keep_tables, keep_tools, names_of_records
 from sakuin.settings import Settings
 
+from tests.bootstrap import test_limits_from_outside
 from tests.test_settings import ENVIRONMENT
 from tests.test_template import GLOBAL, ROOT, TEMPLATE, resources
 
@@ -66,6 +67,12 @@ def test_a_limit_is_the_same_in_the_table_the_template_and_the_settings(paramete
 def _numbers(settings: Settings) -> dict[str, int]:
     own = {"page_bytes": settings.max_page_bytes, "daily_tokens": settings.embedding_daily_tokens}
     return {**own, **asdict(settings.limits)}
+
+
+def test_every_limit_is_met_from_outside() -> None:
+    elsewhere = {"EMBEDDING_DAILY_TOKENS": "tests/tables/test_table_budget.py"}
+    assert set(map(variable, LIMITS)) == set(test_limits_from_outside.LIMITS) | elsewhere.keys()
+    assert all((ROOT / path).is_file() for path in elsewhere.values())
 
 
 def test_the_defaults_of_code_and_settings_are_the_same() -> None:

@@ -198,6 +198,8 @@ language sql security definer set search_path = public, extensions, pg_temp as $
 
 create function public.member_add_member(p_project uuid, p_member uuid) returns void
 language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_room((select count(*) from project_member m where m.project_id = p_project and m.user_id <> p_member), 10000,
+                    'members');
   select add_member(p_project, signed_in(), p_member) $$;
 
 create function public.member_list_members(p_project uuid) returns jsonb

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sakuin.domain import table_document
 from sakuin.domain.json_pointer import resolve
-from sakuin.domain.table_document import MAX_DEPTH, parsed_table, patched, written_table
+from sakuin.domain.table_document import MAX_DEPTH, parsed_table, patched, written_body, written_table
 from sakuin.errors import Invalid, NotFound
 
 TEXTS = st.text(alphabet=st.characters(codec=None), max_size=6)
@@ -33,6 +33,34 @@ def test_a_document_comes_back_as_it_was_written(document: object) -> None:
     assert text.isascii()
     assert same(parsed_table(text), document)
     assert parsed_table(text.encode()) == document
+    assert same(parsed_table(written_body(document)), document)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '["' + "x" * 40_000 + '"]',
+        '["' + "数" * 20_000 + '"]',
+        '["' + "x" * 15_000 + "📐" + '"]',
+        "[" + "{}," * 500 + "{}]",
+        "[" + "0," * 2_500 + "0]",
+    ],
+    ids=["ASCII", "Japanese", "with a pictograph", "objects", "numbers"],
+)
+def test_a_document_that_takes_too_much_memory_is_refused_before_it_is_read(text: str) -> None:
+    assert parsed_table(text.encode(), most_memory=200_000) == parsed_table(text)
+    said = r"would take [\d,]+ bytes of memory, and there may be 100,000\. Upload it as a whole.*MaxTableMemoryBytes"
+    with pytest.raises(Invalid, match=said):
+        parsed_table(text.encode(), most_memory=100_000)
+
+
+def test_a_body_has_no_more_bytes_than_its_characters() -> None:
+    assert written_body({"題": "数列😀", "a": "é"}) == '{"題":"数列😀","a":"é"}'.encode()
+    assert written_body(["\ud800x", "\0"]) == rb'["\ud800x","\u0000"]'
+    deep: object = "底"
+    for _ in range(MAX_DEPTH):
+        deep = [deep]
+    assert same(parsed_table(written_body(deep)), deep)
 
 
 def test_two_surrogates_that_are_one_character_become_one() -> None:

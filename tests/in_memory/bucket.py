@@ -40,7 +40,9 @@ class MemoryBucket:
         if not wanted or wanted[0].body is None:
             raise NotFound(f"{key} is not in the bucket")
         if len(wanted[0].body) > max_bytes:
-            raise UnreadablePage(f"The file has {len(wanted[0].body):,} bytes; {max_bytes:,} are allowed. Split it.")
+            size = len(wanted[0].body)
+            said = f"The file has {size:,} bytes; {max_bytes:,} are allowed (MaxPageBytes for a page). Split it."
+            raise UnreadablePage(said)
         return StoredObject(wanted[0].body, wanted[0].id)
 
     def current_version(self, key: str) -> str | None:

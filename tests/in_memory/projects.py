@@ -79,7 +79,9 @@ class MemoryBodies:
         if key not in self.bodies:
             raise NotFound(f"{key} is not in the bucket")
         if len(self.bodies[key]) > max_bytes:
-            raise Invalid("too large")
+            raise Invalid(
+                f"The document has {len(self.bodies[key]):,} bytes, more than the {max_bytes:,} of MaxTableBytes"
+            )
         return self.bodies[key]
 
     def write(self, key: str, body: bytes) -> None:

@@ -104,8 +104,9 @@ class House:
 
 
 @contextmanager
-def house_of(database: Database, store: str) -> Iterator[House]:
-    """The house over a database, emptied of all others, and the search engine's stand-in."""
+def house_of(database: Database, store: str, **settings: str) -> Iterator[House]:
+    """The house over a database, emptied of all others, and the search engine's stand-in, with `settings` besides those
+    that it needs."""
     knowledge, admin = new_key(), new_key()
     with (
         mock_aws(),
@@ -141,6 +142,7 @@ def house_of(database: Database, store: str) -> Iterator[House]:
             "TABLES_BUCKET": "tables",
             "EVENT_BUS_NAME": "bus",
             **{name: _queue_url(name) for name in ("MATERIAL_QUEUE_URL", "TOOL_QUEUE_URL", "EMBED_QUEUE_URL")},
+            **settings,
         }
         for name, value in environ.items():
             patched.setenv(name, value)

@@ -21,7 +21,7 @@ class Member:
     def __init__(self) -> None:
         self.records = MemoryProjects()
         self.project = self.records.create_project(None, "p").id
-        self.tables = KeepTables(self.records, MemoryBodies(), max_bytes=1000, most=2)
+        self.tables = KeepTables(self.records, MemoryBodies(), Limits(table_bytes=1000, tables=2))
         self.tools = KeepTools(self.records, most=2)
         self.endpoints = KeepEndpoints(self.records, lambda: "pepper", Limits(endpoints=2, endpoint_tools=2))
 

@@ -90,10 +90,12 @@ class Settings:
             limits=Limits(
                 page_explanations=_number(environ, "MAX_PAGE_EXPLANATIONS", 2_000),
                 table_bytes=_number(environ, "MAX_TABLE_BYTES", 100_000_000),
+                table_memory_bytes=_number(environ, "MAX_TABLE_MEMORY_BYTES", 600_000_000),
                 table_strings=_number(environ, "MAX_TABLE_STRINGS", 200_000),
                 table_chunks=_number(environ, "MAX_TABLE_CHUNKS", 1_000_000),
                 string_chars=_number(environ, "MAX_STRING_CHARS", 5_000_000),
                 projects=_number(environ, "MAX_PROJECTS", 100),
+                members=_number(environ, "MAX_MEMBERS", 1_000),
                 tables=_number(environ, "MAX_TABLES", 1_000),
                 tools=_number(environ, "MAX_TOOLS", 1_000),
                 endpoints=_number(environ, "MAX_ENDPOINTS", 1_000),

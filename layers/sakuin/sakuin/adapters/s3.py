@@ -32,7 +32,9 @@ class S3Bucket:
             size = int(answer["ContentLength"])
             if size > max_bytes:
                 answer["Body"].close()
-                raise UnreadablePage(f"The file has {size:,} bytes; {max_bytes:,} are allowed. Split it.")
+                raise UnreadablePage(
+                    f"The file has {size:,} bytes; {max_bytes:,} are allowed (MaxPageBytes for a page). Split it."
+                )
             return StoredObject(body=answer["Body"].read(), version_id=answer.get("VersionId"))
 
     def current_version(self, key: str) -> str | None:

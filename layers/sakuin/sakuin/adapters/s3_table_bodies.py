@@ -41,7 +41,7 @@ class S3TableBodies:
             size = int(answer["ContentLength"])
             if size > max_bytes:
                 answer["Body"].close()
-                raise Invalid(f"The document has {size:,} bytes, more than the {max_bytes:,} that are allowed")
+                raise Invalid(f"The document has {size:,} bytes, more than the {max_bytes:,} of MaxTableBytes")
             return bytes(answer["Body"].read())
 
     def write(self, key: str, body: bytes) -> None:

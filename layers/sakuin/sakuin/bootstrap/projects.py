@@ -33,13 +33,8 @@ def project_services(settings: Settings, client: "Client") -> "ProjectServices":
     acting = acting_with(client, lambda: now().supabase_publishable_key)
     records = SupabaseProjects(client, acting)
     return ProjectServices(
-        projects=KeepProjects(records, settings.limits.projects),
-        tables=KeepTables(
-            records,
-            S3TableBodies(aws("s3"), settings.tables_bucket),
-            settings.limits.table_bytes,
-            settings.limits.tables,
-        ),
+        projects=KeepProjects(records, settings.limits),
+        tables=KeepTables(records, S3TableBodies(aws("s3"), settings.tables_bucket), settings.limits),
         tools=KeepTools(records, settings.limits.tools),
         endpoints=KeepEndpoints(records, lambda: now().key_pepper, settings.limits),
         hear=HearOfChanges(records),

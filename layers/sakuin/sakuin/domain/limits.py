@@ -9,17 +9,20 @@ from sakuin.errors import Invalid
 class Limits:
     """Each is a setting of the template; the defaults are far over what people need.
 
-    `table_strings`, `table_chunks` and `string_chars` are about the large strings of one Table; `tables`, `tools` and
+    `table_memory_bytes` is what a whole Table may take of the function that answers requests. `table_strings`,
+    `table_chunks` and `string_chars` are about the large strings of one Table; `members`, `tables`, `tools` and
     `endpoints` about one project, `projects` about one user. `queries_per_minute` is for each key of `/mcp`; 0 is no
     limit.
     """
 
     page_explanations: int = 2_000
     table_bytes: int = 100_000_000
+    table_memory_bytes: int = 600_000_000
     table_strings: int = 200_000
     table_chunks: int = 1_000_000
     string_chars: int = 5_000_000
     projects: int = 100
+    members: int = 1_000
     tables: int = 1_000
     tools: int = 1_000
     endpoints: int = 1_000

@@ -13,7 +13,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from sakuin.domain.bound_tools import Endpoint
 from sakuin.domain.keys import hash_of_key, known_hash
-from sakuin.entrypoints.asgi import Receive, Scope, Send
+from sakuin.entrypoints.asgi import Application, Message, Receive, Scope, Send
 from sakuin.entrypoints.authorization import KeyRing, borne_key, challenge, opening_hash
 from sakuin.entrypoints.http_errors import try_again
 from sakuin.entrypoints.key_use import Note
@@ -147,9 +147,27 @@ def _sessions(server: Server[Any]) -> StreamableHTTPSessionManager:
     return StreamableHTTPSessionManager(server, json_response=True, stateless=True, security_settings=security)
 
 
-def _limited(sessions: StreamableHTTPSessionManager, allow: Allow, longest_body: int) -> RequestBodyLimitMiddleware:
+def _limited(sessions: StreamableHTTPSessionManager, allow: Allow, longest_body: int) -> Application:
     answered = within_allowance(messages_taken(sessions.handle_request), allow)
-    return RequestBodyLimitMiddleware(answered, longest_body)
+    limited = RequestBodyLimitMiddleware(answered, longest_body)
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        refused = False
+
+        async def explained(message: Message) -> None:
+            nonlocal refused
+            if message.get("status") == 413:
+                # The SDK does not say how much is too much.
+                refused = True
+                await _answer(
+                    send, 413, f"A request has at most {longest_body:,} bytes (MaxMcpRequestBytes). Send less."
+                )
+            elif not refused:
+                await send(message)
+
+        await limited(scope, receive, explained)
+
+    return answer
 
 
 async def _refuse(send: Send, headers: dict[str, str]) -> None:

@@ -1,7 +1,7 @@
 """Projects and their members."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sakuin.domain.limits import Limits, check_room
 from sakuin.domain.project_records import Member, Project, User
@@ -14,13 +14,13 @@ class KeepProjects:
     """What members and admins do with projects."""
 
     records: ProjectRecords
-    most: int = Limits().projects
+    limits: Limits = field(default_factory=Limits)
 
     def create(self, user: User | None, name: str) -> Project:
         """A new project; the user becomes its member."""
         if user is not None:
             there = self.records.count_projects(user)
-            check_room(there, self.most, what="projects that you created", setting="MaxProjects")
+            check_room(there, self.limits.projects, what="projects that you created", setting="MaxProjects")
         return self.records.create_project(user, checked_name(name))
 
     def all(self, user: User | None) -> Sequence[Project]:
@@ -33,6 +33,9 @@ class KeepProjects:
 
     def add_member(self, user: User | None, project_id: str, member: str) -> None:
         """Makes another user a member."""
+        # Whoever is a member already may be added again.
+        others = [one for one in self.records.members(user, project_id) if one.user_id != member]
+        check_room(len(others), self.limits.members, what="members of one project", setting="MaxMembers")
         self.records.add_member(user, project_id, member)
 
     def members(self, user: User | None, project_id: str) -> Sequence[Member]:

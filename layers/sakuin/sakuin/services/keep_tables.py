@@ -1,12 +1,12 @@
 """Tables: created, read, replaced, changed by pointer, uploaded, deleted."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sakuin.domain.json_pointer import resolve
 from sakuin.domain.limits import Limits, check_room
 from sakuin.domain.project_records import StoredTable, Table, UploadTarget, User
-from sakuin.domain.table_document import MAX_BYTES, parsed_table, patched, written_table
+from sakuin.domain.table_document import parsed_table, patched, written_body, written_table
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.ports.projects import ProjectRecords, TableBodies
 from sakuin.services.names_of_records import checked_name
@@ -23,13 +23,12 @@ class KeepTables:
 
     records: ProjectRecords
     bodies: TableBodies
-    max_bytes: int = MAX_BYTES
-    most: int = Limits().tables
+    limits: Limits = field(default_factory=Limits)
 
     def create(self, user: User | None, project_id: str, *, name: str, document: object) -> Table:
         """A new Table that holds `document`."""
         self._check_room(user, project_id)
-        return self.records.create_table(user, project_id, name=checked_name(name), data=written_table(document))
+        return self.records.create_table(user, project_id, name=checked_name(name), data=self._text(document))
 
     def all(self, user: User | None, project_id: str) -> Sequence[Table]:
         """A project's Tables."""
@@ -45,7 +44,7 @@ class KeepTables:
 
     def replace(self, user: User | None, table_id: str, *, document: object, expected_version: int | None) -> Table:
         """The next version."""
-        data = written_table(document)
+        data = self._text(document)
         return self.records.replace_table(user, table_id, data=data, expected_version=expected_version)
 
     def rename(self, user: User | None, table_id: str, name: str) -> Table:
@@ -98,32 +97,42 @@ class KeepTables:
         stored = self.records.table(user, table_id)
         if expected_version not in (None, stored.table.version):
             raise Conflict(f"The table has version {stored.table.version}, not {expected_version}")
-        data = written_table(patched(self._document(stored), operations))
-        self._check(len(data))
-        if len(data) <= _LARGE:
+        document = patched(self._document(stored), operations)
+        body = written_body(document)
+        self._check(len(body))
+        if len(body) <= _LARGE and len(data := written_table(document)) <= _LARGE:
             return self.records.replace_table(user, table_id, data=data, expected_version=stored.table.version)
-        return self._replaced_by_upload(user, stored.table, data)
+        return self._replaced_by_upload(user, stored.table, body)
 
-    def _replaced_by_upload(self, user: User | None, read: Table, data: str) -> Table:
+    def _replaced_by_upload(self, user: User | None, read: Table, body: bytes) -> Table:
         # The number comes first: a body that arrives after this has a higher one and makes ours obsolete.
         upload = self.records.begin_upload(user, read.id)
         if self.read(user, read.id).version != read.version:
             raise Conflict("Somebody else changed the table first")
-        self.bodies.write(upload.key, data.encode())
+        self.bodies.write(upload.key, body)
         if not self.records.finish_upload(read.id, upload.upload, upload.key, None):
             raise Conflict("Somebody else changed the table first")
         return self.read(user, read.id)
 
     def _document(self, stored: StoredTable) -> object:
+        most = self.limits.table_memory_bytes
         if stored.data is not None:
-            return parsed_table(stored.data)
+            return parsed_table(stored.data, most_memory=most)
         if stored.data_key is not None:
-            return parsed_table(self.bodies.read(stored.data_key, max_bytes=self.max_bytes))
+            body = self.bodies.read(stored.data_key, max_bytes=self.limits.table_bytes)
+            return parsed_table(body, most_memory=most)
         raise NotFound("The table has no document yet. Upload it, or wait until its upload is imported.")
 
+    def _text(self, document: object) -> str:
+        text = written_table(document)
+        if len(text) > self.limits.table_bytes:
+            self._check(len(written_body(document)))
+        return text
+
     def _check(self, size: int) -> None:
-        if not 0 < size <= self.max_bytes:
-            raise Invalid(f"A table has 1 to {self.max_bytes:,} bytes (MaxTableBytes), not {size:,}.")
+        most = self.limits.table_bytes
+        if not 0 < size <= most:
+            raise Invalid(f"A table has 1 to {most:,} bytes (MaxTableBytes), not {size:,}.")
 
     def _check_room(self, user: User | None, project_id: str) -> None:
-        check_room(len(self.records.tables(user, project_id)), self.most, what="tables", setting="MaxTables")
+        check_room(len(self.records.tables(user, project_id)), self.limits.tables, what="tables", setting="MaxTables")
