@@ -33,6 +33,12 @@ begin
   return taken;
 end $$;
 
+-- How far it came; whoever has it goes on.
+create function public.keep_walk(p_walk text, p_after text) returns void
+language sql set search_path = public, extensions as $$
+  update reconciliation r set after = p_after where r.walk = p_walk
+$$;
+
 -- p_after null: it came to the end.
 create function public.leave_walk(p_walk text, p_after text) returns void
 language sql set search_path = public, extensions as $$
@@ -179,16 +185,24 @@ end $$;
 alter table public.context_table add column checked_at timestamptz;
 create index context_table_checked on public.context_table (checked_at nulls first, id);
 
--- What is claimed of p_limit Tables: by id after p_after, or without it those that were checked least recently.
--- `settled`: nobody has anything to do for it. `unbuilt`: a tool says ready, and what it says is not there.
-create function public.tables_to_check(p_fingerprint text, p_after uuid, p_whole boolean, p_limit integer) returns jsonb
+-- p_limit Tables: by id after p_after, or without p_whole those that were checked least recently.
+create function public.tables_in_turn(p_after uuid, p_whole boolean, p_limit integer) returns uuid[]
 language sql stable set search_path = public, extensions as $$
-  with picked as materialized (
-    (select t.id, t.project_id, t.generation, t.planned_generation, t.planned_fingerprint from context_table t
+  select coalesce(array_agg(x.id order by x.place), '{}') from (
+    (select t.id, row_number() over (order by t.id) as place from context_table t
      where p_whole and t.id > coalesce(p_after, '00000000-0000-0000-0000-000000000000') order by t.id limit p_limit)
     union all
-    (select t.id, t.project_id, t.generation, t.planned_generation, t.planned_fingerprint from context_table t
-     where not p_whole order by t.checked_at nulls first, t.id limit p_limit)
+    (select t.id, row_number() over (order by t.checked_at nulls first, t.id) from context_table t
+     where not p_whole order by t.checked_at nulls first, t.id limit p_limit)) x
+$$;
+
+-- What is claimed of these Tables.
+-- `settled`: nobody has anything to do for it. `unbuilt`: a tool says ready, and what it says is not there.
+create function public.tables_claimed(p_fingerprint text, p_tables uuid[]) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with picked as materialized (
+    select t.id, t.project_id, t.generation, t.planned_generation, t.planned_fingerprint from context_table t
+    where t.id = any (p_tables)
   )
   select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id, 'stored', x.stored,
     'settled', x.settled, 'unbuilt', x.unbuilt or x.settled and x.untrue) order by t.id), '[]')

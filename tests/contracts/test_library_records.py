@@ -68,6 +68,15 @@ def test_a_walk_begins_when_it_is_asked_to_and_goes_on_until_its_end(timed: Time
     assert walks.take("whole", seconds=60, begin=True) == Turn(None)
 
 
+def test_who_dies_is_followed_from_where_he_noted_that_he_was(timed: Timed) -> None:
+    walks = timed.walks
+    walks.take("whole", seconds=60, begin=True)
+    walks.keep("whole", "b")
+    assert walks.take("whole", seconds=60) is None
+    timed.passes(61)
+    assert walks.take("whole", seconds=60) == Turn("b")
+
+
 def test_one_at_a_time_walks_and_who_dies_loses_his_turn(timed: Timed) -> None:
     walks = timed.walks
     walks.take("round", seconds=60, begin=True)

@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -18,7 +19,13 @@ from sakuin.services.reconcile import Reconciled
 from tests.entrypoints.events import Context
 
 
-def handler(maintained: Maintained | Exception, *, whole: list[bool] | None = None, uncounted: bool = False) -> Handler:
+def handler(
+    maintained: Maintained | Exception,
+    *,
+    whole: list[bool] | None = None,
+    uncounted: bool = False,
+    failed: Sequence[str] = (),
+) -> Handler:
     def maintain() -> Maintained:
         if isinstance(maintained, Exception):
             raise maintained
@@ -34,7 +41,7 @@ def handler(maintained: Maintained | Exception, *, whole: list[bool] | None = No
 
     def reconcile(asked: bool) -> Reconciled:
         (whole if whole is not None else []).append(asked)
-        return Reconciled([Difference("lost", "a table", "2 of 4 chunks.", "they are stored again")], goes_on=asked)
+        return Reconciled([Difference("lost", "a table", "2 of 4 chunks.", "they are stored again")], asked, failed)
 
     return schedule_handler(
         maintain,
@@ -74,6 +81,13 @@ def test_a_part_that_fails_is_raised_after_the_others_had_their_turn(capsys: pyt
     with pytest.raises(Unavailable, match="turbopuffer"):
         schedule({}, Context())
     assert (asked, metrics(capsys)["ReconcileFindings"]) == ([False], [1])
+
+
+def test_what_reconciling_found_is_counted_although_a_part_of_it_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    schedule = handler(Maintained(sent=0, restarted=0, removed=0), failed=["keys: S3 did not answer"])
+    with pytest.raises(Unavailable, match="Reconciling failed in part: keys: S3 did not answer"):
+        schedule({"reconcile": True}, Context())
+    assert metrics(capsys)["ReconcileFindings"] == [1]
 
 
 def test_each_minute_reconciles_a_little_and_the_night_everything(capsys: pytest.CaptureFixture[str]) -> None:

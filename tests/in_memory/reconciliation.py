@@ -26,6 +26,9 @@ class MemoryWalks:
         self._busy[name] = self.clock() + seconds
         return Turn(self._places.setdefault(name, None))
 
+    def keep(self, name: str, after: str | None) -> None:
+        self._places[name] = after
+
     def leave(self, name: str, after: str | None) -> None:
         self._busy.pop(name, None)
         if after is None:
@@ -103,7 +106,10 @@ def _on_page(row: Row) -> WorkOnPage:
 class NoTables:
     """`TableClaims` of a deployment without Tables."""
 
-    def to_check(self, *, limit: int, after: str | None = None, whole: bool = False) -> Sequence[ClaimedTable]:
+    def in_turn(self, *, limit: int, after: str | None = None, whole: bool = False) -> Sequence[str]:
+        return ()
+
+    def claimed(self, table_ids: Collection[str]) -> Sequence[ClaimedTable]:
         return ()
 
     def checked(self, table_ids: Collection[str]) -> None:

@@ -1,7 +1,9 @@
 """The library is held against its bucket: what no event told is found, and repaired by whoever indexes."""
 
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 import pytest
 from sakuin.domain.material_version import Source
@@ -9,7 +11,8 @@ from sakuin.domain.reconciliation import HELD_BACK, Difference
 from sakuin.domain.work import About, Dead, Ended, Taken
 from sakuin.domain.work_on_pages import AT_WORK
 from sakuin.errors import Invalid, Unavailable
-from sakuin.services.reconcile import Reconcile
+from sakuin.services.reconcile import Reconciled
+from sakuin.services.whole_walk import MOST_TRIES
 
 from tests.builders import a_page
 from tests.in_memory.world import World
@@ -267,19 +270,68 @@ def test_two_never_walk_at_once(world: World) -> None:
 
 def test_a_walk_that_fails_is_given_back_where_it_stood(world: World) -> None:
     damaged(world)
-    bucket = world.bucket
-    run: Reconcile = world.reconcile
-    cast(Any, world).bucket = None
-    broken = world.reconcile_with(bucket=_Down())
-    for whole in (True, False):
-        with pytest.raises(Unavailable):
-            broken(whole=whole)
-    world.bucket = bucket
-    assert len(run(whole=False).differences) == 4
+    broken = world.reconcile_with(bucket=Down())
+    assert [broken(whole=whole).failed for whole in (True, False)] == [
+        ["keys: S3 did not answer", "S3 did not answer"]
+    ] * 2
+    assert len(world.reconcile(whole=False).differences) == 4
+    assert world.reconcile(whole=False).goes_on is False
 
 
-class _Down:
-    """A bucket that does not answer."""
+def test_a_kind_that_fails_leaves_the_others_and_the_minute_s_look_their_turn(world: World) -> None:
+    damaged(world)
+    world.put("a.html", ONE)
+    world.library_records.damaged["a"] = "words without postings"
+    world.library_records.readings = {"キカガク\t幾何学"}
+    down = Down(world.bucket, times=1)
+    night = world.reconcile_with(bucket=down)(whole=True)
+    assert (night.failed, night.goes_on, world.library_records.readings) == (["keys: S3 did not answer"], True, set())
+    assert {one.rule for one in night.differences} == {"broken", "missing", "stale", "gone"}
+    assert world.reconcile(whole=False).goes_on is False
 
-    def held(self, *_: object, **__: object) -> object:
-        raise Unavailable("S3 did not answer")
+
+def test_a_kind_that_fails_for_half_an_hour_is_left_to_the_next_night(world: World) -> None:
+    damaged(world)
+    broken = world.reconcile_with(bucket=Down())
+    runs = [broken(whole=number == 0) for number in range(MOST_TRIES + 1)]
+    assert [one.goes_on for one in runs] == [True] * (MOST_TRIES - 1) + [False, False]
+    assert world.reconcile(whole=True).goes_on is False
+
+
+def test_a_kind_that_ends_its_worker_comes_after_the_others_the_next_time(world: World) -> None:
+    damaged(world)
+    world.library_records.readings = {"キカガク\t幾何学"}
+    dies = world.reconcile_with(bucket=Down(error=KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        dies(whole=True)
+    world.walks.clock = lambda: 200.0
+    with pytest.raises(KeyboardInterrupt):
+        dies(whole=False)
+    assert world.library_records.readings == set()
+
+
+def test_a_kind_that_always_ends_its_worker_is_left_to_the_next_night(world: World) -> None:
+    damaged(world)
+    dies = world.reconcile_with(bucket=Down(world.bucket, times=MOST_TRIES, error=KeyboardInterrupt()))
+    for minute in range(MOST_TRIES):
+        world.walks.clock = partial(float, minute * 200)
+        with pytest.raises(KeyboardInterrupt):
+            dies(whole=minute == 0)
+    world.walks.clock = partial(float, MOST_TRIES * 200)
+    assert dies(whole=False) == Reconciled([], goes_on=False, failed=[])
+    assert len(dies(whole=False).differences) == 4
+
+
+@dataclass
+class Down:
+    """A bucket that does not answer, for so many times."""
+
+    real: Any = None
+    times: int = 1_000
+    error: BaseException = field(default_factory=lambda: Unavailable("S3 did not answer"))
+
+    def held(self, *where: Any, **page: Any) -> Any:
+        self.times -= 1
+        if self.times >= 0:
+            raise self.error
+        return self.real.held(*where, **page)

@@ -230,7 +230,7 @@ def test_a_look_costs_one_count_a_table_and_every_table_has_its_turn(world: Tabl
     tables = {indexed(world, {"a": A})[0] for _ in range(3)}
     looked = []
     for _ in range(3):
-        looked += [one.table_id for one in claims(world).to_check(limit=1)]
+        looked += claims(world).in_turn(limit=1)
         world.store = CountingStore(world.store)
         reconcile(world).counted(limit=1, is_over=ALL_TIME)
         assert world.store.calls == ["count"]

@@ -24,6 +24,9 @@ class SupabaseWalks:
         row = call(self.client, "take_walk", {"p_walk": name, "p_seconds": seconds, "p_begin": begin})
         return Turn(row["after"]) if row else None
 
+    def keep(self, name: str, after: str | None) -> None:
+        call(self.client, "keep_walk", {"p_walk": name, "p_after": after})
+
     def leave(self, name: str, after: str | None) -> None:
         call(self.client, "leave_walk", {"p_walk": name, "p_after": after})
 
@@ -65,10 +68,12 @@ class SupabaseTableClaims:
     client: Client
     fingerprint: str
 
-    def to_check(self, *, limit: int, after: str | None = None, whole: bool = False) -> Sequence[ClaimedTable]:
-        rows = self._call(
-            "tables_to_check", p_fingerprint=self.fingerprint, p_after=after, p_whole=whole, p_limit=limit
-        )
+    def in_turn(self, *, limit: int, after: str | None = None, whole: bool = False) -> Sequence[str]:
+        ids: list[str] = self._call("tables_in_turn", p_after=after, p_whole=whole, p_limit=limit)
+        return ids
+
+    def claimed(self, table_ids: Collection[str]) -> Sequence[ClaimedTable]:
+        rows = self._call("tables_claimed", p_fingerprint=self.fingerprint, p_tables=sorted(table_ids))
         return [ClaimedTable(**row) for row in rows]
 
     def checked(self, table_ids: Collection[str]) -> None:

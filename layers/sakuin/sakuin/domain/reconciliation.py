@@ -20,6 +20,7 @@ Rule = Literal[
     "lost",  # the records have chunks that the store has not
     "left over",  # the store has rows that nobody wants
     "unbuilt",  # a tool says that it is ready and its records are not there
+    "failed",  # it could not be compared
     "behind",  # the store has rows of a later generation than the records: those are from a backup
 ]
 

@@ -10,6 +10,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.domain.work import WorkCounts
 from sakuin.entrypoints.observing import CurrentWork, Handler
+from sakuin.errors import Unavailable
 from sakuin.services.canary import CanarySeen
 from sakuin.services.maintain import Maintained
 from sakuin.services.reconcile import Reconciled
@@ -53,6 +54,8 @@ def schedule_handler(
                 "difference found", rule=one.rule, where=one.where, difference=one.message, repair=one.repair
             )
         metrics.add_metric("ReconcileFindings", MetricUnit.Count, len(run.differences))
+        if run.failed:
+            raise Unavailable("Reconciling failed in part: " + "; ".join(run.failed))
         return {"differences": len(run.differences), "goes_on": run.goes_on}
 
     @metrics.log_metrics

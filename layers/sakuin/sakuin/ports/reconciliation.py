@@ -24,6 +24,9 @@ class Walks(Protocol):
         `begin`: where none is under way, one begins.
         """
 
+    def keep(self, name: str, after: str | None) -> None:
+        """Notes how far it came, and keeps it: whoever takes it after a death goes on from here."""
+
     def leave(self, name: str, after: str | None) -> None:
         """Gives it back where it stands; None: it came to its end."""
 
@@ -70,8 +73,11 @@ class ClaimedTable:
 class TableClaims(Protocol):
     """What the records say that the store holds."""
 
-    def to_check(self, *, limit: int, after: str | None = None, whole: bool = False) -> Sequence[ClaimedTable]:
-        """Tables by id after `after` if `whole`; else those that were checked least recently, doubted ones first."""
+    def in_turn(self, *, limit: int, after: str | None = None, whole: bool = False) -> Sequence[str]:
+        """Tables' ids, by id after `after` if `whole`; else checked least recently first, doubted ones before all."""
+
+    def claimed(self, table_ids: Collection[str]) -> Sequence[ClaimedTable]:
+        """What is claimed of these Tables, by id; one that is gone is left out. Many large ones are `Unavailable`."""
 
     def checked(self, table_ids: Collection[str]) -> None:
         """Remembers that these were checked now."""

@@ -1,10 +1,12 @@
 """What the records of Tables claim against what the search engine holds: counts often, ids at night."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sakuin.domain.reconciliation import Difference
 from sakuin.domain.search_index_names import namespace
+from sakuin.errors import CircuitOpen, SakuinError
 from sakuin.ports.chunk_store import ChunkStore
 from sakuin.ports.reconciliation import ClaimedTable, TableClaims
 from sakuin.ports.tables import TableIndex, TableQueues
@@ -27,32 +29,76 @@ class ReconcileTables:
 
     def counted(self, *, limit: int, is_over: Callable[[], bool]) -> list[Difference]:
         """Looks at the Tables that were checked least recently: by count, and closer where that differs."""
+        ids = self.claims.in_turn(limit=limit)
+        if not ids:
+            return []
+        # Before they are looked at: what ends this worker is not the first one again.
+        self.claims.checked(ids)
         found: list[Difference] = []
         looked: list[str] = []
-        for table in self.claims.to_check(limit=limit):
-            if is_over():
-                break
-            if table.unbuilt or (table.settled and self.store.count(self._name(table)) != table.stored):
-                found += self._looked(table, dry_run=False)
-            looked.append(table.table_id)
-        if looked:
-            self.claims.checked(looked)
+        try:
+            self._each(ids, self._counted, is_over, found, looked)
+        finally:
+            for table_id in set(ids).difference(looked):
+                self.claims.doubt(table_id)
         return found
 
     def page(self, after: str | None, *, dry_run: bool, is_over: Callable[[], bool]) -> Walked:
         """Some Tables by id, each row of theirs compared."""
         found: list[Difference] = []
-        tables = self.claims.to_check(limit=_TABLES_A_PAGE, after=after, whole=True)
         looked: list[str] = []
-        for table in tables:
-            found += self._looked(table, dry_run=dry_run)
-            looked.append(table.table_id)
-            if is_over():
-                break
+        ids = self.claims.in_turn(limit=_TABLES_A_PAGE, after=after, whole=True)
+        # One at least: else a walk would stand still.
+        self._each(ids, partial(self._looked, dry_run=dry_run), lambda: bool(looked) and is_over(), found, looked)
         if looked and not dry_run:
             self.claims.checked(looked)
-        is_end = len(looked) == len(tables) < _TABLES_A_PAGE
+        is_end = len(looked) == len(ids) < _TABLES_A_PAGE
         return Walked(found, None if is_end else looked[-1])
+
+    def _each(
+        self,
+        ids: Sequence[str],
+        look: Callable[[ClaimedTable], list[Difference]],
+        is_over: Callable[[], bool],
+        found: list[Difference],
+        looked: list[str],
+    ) -> None:
+        """Looks at one after the other, until it `is_over`; one that fails is a difference, and the others go on.
+
+        A vendor that is not asked for a while fails all of them: that is no Table's fault.
+        """
+        for table_id, claim in self._claims(ids, found):
+            if is_over():
+                return
+            try:
+                found += look(claim) if claim else []
+            except CircuitOpen:
+                raise
+            except SakuinError as error:
+                found.append(_failed(table_id, error))
+            looked.append(table_id)
+
+    def _claims(self, ids: Sequence[str], found: list[Difference]) -> Iterator[tuple[str, ClaimedTable | None]]:
+        """Each Table's claim, None where there is none: of all in one question, else one by one."""
+        try:
+            claims = {claim.table_id: claim for claim in self.claims.claimed(ids)} if ids else {}
+        except CircuitOpen:
+            raise
+        except SakuinError as error:
+            if len(ids) > 1:
+                # Large ones among them may take all the time that a question has.
+                for table_id in ids:
+                    yield from self._claims([table_id], found)
+                return
+            found.append(_failed(ids[0], error))
+            claims = {}
+        for table_id in ids:
+            yield table_id, claims.get(table_id)
+
+    def _counted(self, table: ClaimedTable) -> list[Difference]:
+        if table.unbuilt or (table.settled and self.store.count(self._name(table)) != table.stored):
+            return self._looked(table, dry_run=False)
+        return []
 
     def _looked(self, table: ClaimedTable, *, dry_run: bool) -> list[Difference]:
         if table.unbuilt:
@@ -76,6 +122,11 @@ class ReconcileTables:
 
     def _name(self, table: ClaimedTable) -> str:
         return namespace(table.project_id, table.table_id, self.suffix())
+
+
+def _failed(table_id: str, error: SakuinError) -> Difference:
+    said = f"It could not be compared: {str(error).removesuffix('.')}."
+    return Difference("failed", table_id, said, "nothing yet: it is looked at again in its turn")
 
 
 def _differences(table: ClaimedTable, rows: Compared) -> list[Difference]:
