@@ -31,7 +31,7 @@ FIXED: dict[str, Any] = {
     "messages in a batch": mcp_messages.LONGEST_BATCH,
     "a question, characters": mcp_arguments.MAX_QUERY,
     "`top_k`": mcp_arguments.MAX_TOP_K,
-    "wrong keys for endpoints, a worker in 5 seconds": wrong_keys._MOST_MISSES,
+    "wrong keys for one endpoint, a worker in 5 seconds": wrong_keys._MOST_MISSES,
     "an upload of a Table, seconds until it has begun": keep_tables._UPLOAD_SECONDS,
     "characters of an explanation that are embedded": recipe.EMBEDDED_LENGTH,
 }

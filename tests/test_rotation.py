@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 import boto3
@@ -10,11 +11,13 @@ import jwt
 import psycopg
 import pytest
 from aws_lambda_powertools.utilities import parameters
+from aws_lambda_powertools.utilities.parameters.constants import DEFAULT_PROVIDERS
 from moto import mock_aws
 from sakuin.adapters.stored_secret import SecretsManagerSecret
 from sakuin.adapters.supabase_client import call, connected
 from sakuin.adapters.supabase_tokens import tokens_of
 from sakuin.bootstrap.answering import mcp_endpoint
+from sakuin.bootstrap.keys import lasting_pepper
 from sakuin.domain.keys import hash_of_key, new_key
 from sakuin.entrypoints.callers import check_hook_secret
 from sakuin.errors import Unauthorized
@@ -30,10 +33,35 @@ NAME = "sakuin/prod"
 
 
 @dataclass
-class Deployment:
-    """The function `mcp` as it is deployed, and the keeper who replaces its keys."""
+class Worker:
+    """A worker of the function `mcp`, which remembers for itself what it has read of the secret."""
 
-    handler: Any
+    environment: dict[str, str]
+    read: dict[Any, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.remembers()
+        self.handler = mcp_endpoint(self.environment)
+
+    def remembers(self) -> None:
+        """From now on this one runs: Powertools keeps what was read for a whole process."""
+        DEFAULT_PROVIDERS["secrets"] = parameters.SecretsProvider()
+        DEFAULT_PROVIDERS["secrets"].store = self.read
+
+    def status(self, key: str, path: str = "/mcp") -> int:
+        """What a `tools/list` is answered with."""
+        self.remembers()
+        asked = event("mcp.list_tools")
+        asked["headers"]["authorization"] = f"Bearer {key}"
+        asked["rawPath"] = asked["requestContext"]["http"]["path"] = path
+        return int(self.handler(asked, Context())["statusCode"])
+
+
+@dataclass
+class Deployment:
+    """The function `mcp` as it is deployed, with two workers, and the keeper who replaces its keys."""
+
+    workers: tuple[Worker, Worker]
     secret: SecretsManagerSecret
     database: Database
 
@@ -42,17 +70,25 @@ class Deployment:
         return KeepKeys(self.secret)
 
     def five_minutes_pass(self) -> None:
-        parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
+        for worker in self.workers:
+            worker.read.clear()
+
+    def a_quarter_of_an_hour_passes(self) -> None:
+        version = self.secret.read()
+        earlier = datetime.fromisoformat(str(version.members["key_pepper_since"])) - timedelta(minutes=15)
+        self.secret.replace({**version.members, "key_pepper_since": earlier.isoformat()}, seen=version.id)
+        self.five_minutes_pass()
+
+    def secrets(self) -> Secrets:
+        return Secrets.read(self.secret.read().members, NAME)
 
     def pepper(self) -> str:
-        return Secrets.read(self.secret.read().members, NAME).key_pepper
+        return self.secrets().key_pepper
 
     def status(self, key: str, path: str = "/mcp") -> int:
-        """What a `tools/list` is answered with."""
-        asked = event("mcp.list_tools")
-        asked["headers"]["authorization"] = f"Bearer {key}"
-        asked["rawPath"] = asked["requestContext"]["http"]["path"] = path
-        return int(self.handler(asked, Context())["statusCode"])
+        """What both workers say."""
+        (said,) = {worker.status(key, path) for worker in self.workers}
+        return said
 
     def call(self, function: str, **arguments: Any) -> Any:
         client = connected(self.database.rest_url, self.database.service_key)
@@ -60,7 +96,7 @@ class Deployment:
 
     def endpoint(self, key: str) -> str:
         project = self.call("create_project", name="p", user=None)["id"]
-        key_hash = hash_of_key(key, self.pepper())
+        key_hash = hash_of_key(key, lasting_pepper(self.secrets()))
         made = self.call("create_mcp", project=project, user=None, name="e", key_hash=key_hash, tools=[])
         return str(made["id"])
 
@@ -76,7 +112,8 @@ def deployment(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         )
         parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
         environment = {**ENVIRONMENT, "SUPABASE_URL": database.rest_url}
-        yield Deployment(mcp_endpoint(environment), SecretsManagerSecret(client, NAME), database)
+        yield Deployment((Worker(environment), Worker(environment)), SecretsManagerSecret(client, NAME), database)
+        DEFAULT_PROVIDERS.pop("secrets")
         parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
 
 
@@ -99,9 +136,10 @@ def test_the_pepper_is_replaced_and_nobody_is_locked_out(deployment: Deployment)
 
     deployment.keys.new_pepper()
     # Until workers read the secret again, and after.
-    for _ in range(2):
+    for pass_time in (deployment.five_minutes_pass, deployment.a_quarter_of_an_hour_passes):
         assert (deployment.status(agent), deployment.status(bound, f"/mcp/{endpoint}")) == (200, 200)
-        deployment.five_minutes_pass()
+        pass_time()
+    assert deployment.status(bound, f"/mcp/{endpoint}") == 200
     assert deployment.call("endpoint_of", mcp=endpoint)["key_hashes"] == [hash_of_key(bound, deployment.pepper())]
 
     _, fresh = deployment.keys.new("knowledge")
@@ -110,6 +148,49 @@ def test_the_pepper_is_replaced_and_nobody_is_locked_out(deployment: Deployment)
     deployment.five_minutes_pass()
     assert [deployment.status(agent), deployment.status(fresh)] == [401, 200]
     assert deployment.status(bound, f"/mcp/{endpoint}") == 200
+
+
+def test_what_one_worker_has_heard_of_the_new_pepper_locks_nobody_out_at_another(deployment: Deployment) -> None:
+    deployment.keys.new("knowledge")
+    deployment.five_minutes_pass()
+    bound = new_key()
+    path = f"/mcp/{deployment.endpoint(bound)}"
+    assert deployment.status(bound, path) == 200
+
+    deployment.keys.new_pepper()
+    stale, fresh = deployment.workers
+    fresh.read.clear()
+    assert [worker.status(bound, path) for worker in (stale, fresh, stale)] == [200, 200, 200]
+
+
+def test_a_key_that_is_made_after_the_pepper_was_replaced_opens_at_once_everywhere(deployment: Deployment) -> None:
+    deployment.keys.new("knowledge")
+    deployment.five_minutes_pass()
+    stale, _ = deployment.workers
+    assert stale.status(new_key()) == 401  # It has looked just now, and looks no more for half a minute.
+    deployment.keys.new_pepper()
+    key, fresh = new_key(), new_key()
+    endpoint = deployment.endpoint(key)
+    assert deployment.status(key, f"/mcp/{endpoint}") == 200
+    wanted = hash_of_key(fresh, lasting_pepper(deployment.secrets()))
+    deployment.call("rotate_mcp", mcp=endpoint, user=None, key_hash=wanted, overlap_seconds=0)
+    assert deployment.status(fresh, f"/mcp/{endpoint}") == 200
+
+
+def test_a_new_key_of_the_library_opens_at_a_worker_that_has_read_the_secret_before(deployment: Deployment) -> None:
+    _, old = deployment.keys.new("knowledge")
+    deployment.five_minutes_pass()
+    assert deployment.status(old) == 200
+    deployment.keys.new_pepper()
+    _, key = deployment.keys.new("knowledge")
+    assert (deployment.status(key), deployment.status(old)) == (200, 200)
+
+
+def test_a_new_admin_s_key_opens_at_a_worker_that_has_read_the_secret_before(deployment: Deployment) -> None:
+    assert deployment.status(new_key(), "/mcp") == 401
+    _, key = deployment.keys.new("admin")
+    # 422: it was let in, and asked nothing that can be explained.
+    assert deployment.status(key, "/v1/explain") == 422
 
 
 def test_an_endpoint_s_key_is_replaced_with_an_overlap(deployment: Deployment, database: Database) -> None:

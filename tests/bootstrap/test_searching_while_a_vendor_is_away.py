@@ -18,7 +18,7 @@ from sakuin_local.database import Database
 from tests.builders import a_page, a_source
 from tests.contracts.openai_server import OpenAIServer
 from tests.contracts.scripted_server import Said, scripted_server
-from tests.entrypoints.events import Context, event
+from tests.entrypoints.events import ENDPOINT_KEY, KEY, Context, event
 from tests.in_memory.bucket import MemoryBucket
 from tests.in_memory.embedder import MemoryEmbedder
 
@@ -26,11 +26,12 @@ NOBODY = "00000000-0000-4000-8000-000000000000"
 AWAY = "http://127.0.0.1:9"
 
 
-def asked(environ: Mapping[str, str], *, times: int = 1, path: str = "/mcp") -> list[dict[str, Any]]:
+def asked(environ: Mapping[str, str], *, times: int = 1, path: str = "/mcp", key: str = KEY) -> list[dict[str, Any]]:
     """What the function answers to the recorded question, so often."""
     handler = mcp_endpoint(environ)
     request = event("mcp.search") | {"rawPath": path}
     request["requestContext"]["http"]["path"] = path
+    request["headers"]["authorization"] = f"Bearer {key}"
     return [handler(request, Context()) for _ in range(times)]
 
 
@@ -100,5 +101,5 @@ def test_without_supabase_a_question_is_an_error_to_ask_again(environ: dict[str,
 
 
 def test_without_supabase_nobody_s_key_is_called_wrong(environ: dict[str, str]) -> None:
-    (answer,) = asked(environ | {"SUPABASE_URL": AWAY}, path=f"/mcp/{NOBODY}")
+    (answer,) = asked(environ | {"SUPABASE_URL": AWAY}, path=f"/mcp/{NOBODY}", key=ENDPOINT_KEY)
     assert (answer["statusCode"], answer["headers"]["retry-after"]) == (503, "5")

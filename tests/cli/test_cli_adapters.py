@@ -66,7 +66,7 @@ class _WithSessions:
         self._tools = tools
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        app = McpApp(knowledge_server(self._tools, "test"), lambda: ([hash_of_key(KEY, PEPPER)], (PEPPER,)))
+        app = McpApp(knowledge_server(self._tools, "test"), lambda newer=False: ([hash_of_key(KEY, PEPPER)], (PEPPER,)))
         async with app.sessions.run():
             await app(scope, receive, send)
 

@@ -1,10 +1,12 @@
 """`sakuin keys`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from sakuin.bootstrap.keys import lasting_pepper
 from sakuin.domain.keys import known_hash
 from sakuin.errors import Misconfigured, SakuinError, Unavailable
 from sakuin.services.keep_keys import KeepKeys
@@ -132,10 +134,42 @@ def test_an_old_pepper_is_forgotten_only_when_no_key_needs_it(keeper: Keeper, se
 
     fresh = new(keeper, "admin")
     keeper.sakuin("keys", "rm", old["hash"])
+    early = keeper.sakuin("keys", "pepper", "--forget")
+    assert (early.code, "For 15 minutes" in " ".join(early.err.split())) == (1, True), early
+    members = dict(keeper.world.secret.members or {})
+    keeper.world.secret.members = {**members, "key_pepper_since": "2026-01-01T00:00:00+00:00"}
     assert keeper.sakuin("keys", "pepper", "--forget").code == 0
     now = functions_read(keeper)
     assert (now.previous_key_peppers, opens(fresh, now.admin_key_hashes, now)) == ((), True)
-    assert set(keeper.world.secret.members or {}) == {*before} - {"previous_key_peppers", "hashes_of_previous_peppers"}
+    assert set(keeper.world.secret.members or {}) == {*before} - {
+        "previous_key_peppers",
+        "hashes_of_previous_peppers",
+        "key_pepper_since",
+    }
+
+
+def test_for_a_quarter_of_an_hour_endpoints_get_keys_of_the_pepper_that_every_function_knows(
+    keeper: Keeper, secret: dict[str, object]
+) -> None:
+    new(keeper, "admin")
+    before = functions_read(keeper).key_pepper
+    assert lasting_pepper(functions_read(keeper)) == before
+    keeper.sakuin("keys", "pepper")
+    now = functions_read(keeper)
+    assert (now.key_pepper != before, lasting_pepper(now)) == (True, before)
+    assert now.key_pepper_since is not None
+    settled = replace(now, key_pepper_since=now.key_pepper_since - timedelta(minutes=15))
+    assert lasting_pepper(settled) == now.key_pepper
+
+
+@pytest.mark.parametrize("value", ["yesterday", "2026-11-22T10:00:00", 5])
+def test_a_time_of_the_pepper_that_is_none_is_not_guessed_at(keeper: Keeper, value: object) -> None:
+    keeper.world.secret.members = {**VENDORS, "key_pepper": "p", "key_pepper_since": value}
+    said = keeper.sakuin("keys", "pepper", "--forget")
+    assert (said.code, "key_pepper_since" in said.err) == (1, True), said
+    new(keeper, "knowledge"), new(keeper, "admin")
+    with pytest.raises(Misconfigured, match="key_pepper_since"):
+        functions_read(keeper)
 
 
 def test_without_a_pepper_there_is_none_to_replace(keeper: Keeper, secret: dict[str, object]) -> None:

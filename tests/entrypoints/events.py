@@ -4,11 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sakuin.domain.keys import hash_of_key
+from sakuin.domain.keys import KEY_PREFIX, hash_of_key
 
 EVENTS = Path(__file__).resolve().parents[2] / "events"
 KEY = "sk_sakuin_the-key-in-this-file-opens-nothing"
 PEPPER = "pepper"
+# An endpoint of Search Tools, and a key of the shape that such a one has.
+ENDPOINT = "00000000-0000-4000-8000-00000000000e"
+ENDPOINT_KEY = KEY_PREFIX + "e" * 43
 AUTHORIZATION = {"Authorization": f"Bearer {KEY}"}
 
 
@@ -18,7 +21,7 @@ def event(name: str) -> dict[str, Any]:
     return read
 
 
-def ring() -> tuple[list[str], tuple[str, ...]]:
+def ring(*, newer: bool = False) -> tuple[list[str], tuple[str, ...]]:
     """Knows the one key."""
     return [hash_of_key(KEY, PEPPER)], (PEPPER,)
 

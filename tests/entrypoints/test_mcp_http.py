@@ -12,7 +12,7 @@ from sakuin.entrypoints.mcp_http import McpApp, knowledge_server
 from sakuin.entrypoints.mcp_tools import KnowledgeTools
 from sakuin.errors import Unavailable
 
-from tests.entrypoints.events import AUTHORIZATION, event, ring
+from tests.entrypoints.events import AUTHORIZATION, ENDPOINT, ENDPOINT_KEY, KEY, event, ring
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -172,11 +172,11 @@ def test_the_key_that_opened_is_noted_and_a_wrong_one_is_not(tools: KnowledgeToo
     assert noted == ring()[0]
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/mcp/00000000-0000-4000-8000-000000000000"])
+@pytest.mark.parametrize(("path", "key"), [("/mcp", KEY), (f"/mcp/{ENDPOINT}", ENDPOINT_KEY)])
 def test_when_nobody_knows_the_keys_a_caller_is_told_to_come_back_and_nothing_else(
-    tools: KnowledgeTools, path: str
+    tools: KnowledgeTools, path: str, key: str
 ) -> None:
-    def away(*_: object) -> Any:
+    def away(*_: object, newer: bool = False) -> Any:
         raise Unavailable("The secret sakuin/prod cannot be read")
 
     app = McpApp(knowledge_server(tools, "1.2.3"), away, endpoint=away)
@@ -184,7 +184,7 @@ def test_when_nobody_knows_the_keys_a_caller_is_told_to_come_back_and_nothing_el
     async def request() -> httpx.Response:
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
         async with httpx.AsyncClient(transport=transport, base_url="http://sakuin.test") as client:
-            return await client.post(path, json=CALL, headers={**ACCEPT, **AUTHORIZATION})
+            return await client.post(path, json=CALL, headers={**ACCEPT, "Authorization": f"Bearer {key}"})
 
     answer = asyncio.run(request())
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")

@@ -12,7 +12,7 @@ import uvicorn
 from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from sakuin.domain.keys import hash_of_key
+from sakuin.domain.keys import KEY_PREFIX, hash_of_key
 from sakuin.domain.plain import INVISIBLE
 from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
 from sakuin.entrypoints.mcp_answers import ANSWER_BYTES
@@ -20,11 +20,12 @@ from sakuin.entrypoints.mcp_http import McpApp, knowledge_server, search_tools_s
 from sakuin.entrypoints.mcp_tools import KnowledgeTools
 from sakuin.errors import Unavailable
 
-from tests.entrypoints.events import AUTHORIZATION, PEPPER, ring
+from tests.entrypoints.events import AUTHORIZATION, ENDPOINT_KEY, PEPPER, ring
 from tests.tables.conftest import TableWorld, WatchedStore, long
 
 MODES = ("auto", "legacy", "2026-07-28")
-KEY = "sk_sakuin_of-the-endpoint"
+KEY = ENDPOINT_KEY
+NEXT, LAST = KEY_PREFIX + "n" * 43, KEY_PREFIX + "l" * 43
 NOBODY = "00000000-0000-4000-8000-000000000000"
 TEXT = long("二次方程式の解の公式")
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -210,7 +211,7 @@ def test_a_tool_is_listed_without_what_its_maker_hid_in_the_description(tables: 
     assert listed.description == "記事を探す"
 
 
-@pytest.mark.parametrize("key", [None, "wrong", AUTHORIZATION["Authorization"].removeprefix("Bearer ")])
+@pytest.mark.parametrize("key", [None, "wrong", NEXT, AUTHORIZATION["Authorization"].removeprefix("Bearer ")])
 def test_an_endpoint_opens_only_with_its_own_key(
     tables: TableWorld, status: Callable[..., int], key: str | None
 ) -> None:
@@ -242,10 +243,10 @@ def test_a_disabled_endpoint_is_refused_like_one_that_is_not_there(
 
 def test_the_old_key_opens_for_as_long_as_the_rotation_said(tables: TableWorld, status: Callable[..., int]) -> None:
     endpoint = keyed(tables)
-    tables.call("rotate_mcp", mcp=endpoint, user=None, key_hash=hash_of_key("new", PEPPER), overlap_seconds=60)
-    assert (status(f"/{endpoint}", KEY), status(f"/{endpoint}", "new")) == (200, 200)
-    tables.call("rotate_mcp", mcp=endpoint, user=None, key_hash=hash_of_key("newer", PEPPER), overlap_seconds=0)
-    assert (status(f"/{endpoint}", "new"), status(f"/{endpoint}", "newer")) == (401, 200)
+    tables.call("rotate_mcp", mcp=endpoint, user=None, key_hash=hash_of_key(NEXT, PEPPER), overlap_seconds=60)
+    assert (status(f"/{endpoint}", KEY), status(f"/{endpoint}", NEXT)) == (200, 200)
+    tables.call("rotate_mcp", mcp=endpoint, user=None, key_hash=hash_of_key(LAST, PEPPER), overlap_seconds=0)
+    assert (status(f"/{endpoint}", NEXT), status(f"/{endpoint}", LAST)) == (401, 200)
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])

@@ -15,12 +15,13 @@ from sakuin.entrypoints.mcp_search_tools import SearchTools
 from sakuin.entrypoints.mcp_tools import KnowledgeTools
 from sakuin.services.search_table import TableAnswer
 
-from tests.entrypoints.events import KEY, PEPPER, Context, event, ring
+from tests.entrypoints.events import ENDPOINT, ENDPOINT_KEY, PEPPER, Context, event, ring
 
 STATELESS = "2026-07-28"
 ERAS = ("2025-03-26", "2025-06-18", "2025-11-25", STATELESS)
-PATHS = ("/mcp", "/mcp/e")
-TOOL_OF = {"/mcp": "search_knowledge", "/mcp/e": "search"}
+TOOLS = f"/mcp/{ENDPOINT}"
+PATHS = ("/mcp", TOOLS)
+TOOL_OF = {"/mcp": "search_knowledge", TOOLS: "search"}
 # What a caller may be told; anything from 500 on would be our failure, not his.
 TOLD = {200, 202, 400, 401, 403, 404, 405, 406, 411, 413, 415, 422}
 
@@ -43,15 +44,15 @@ def nothing_found(_mcp_id: str, _tool: BoundTool, query: str, **_how: Any) -> Ta
 
 
 def handler_of(tools: KnowledgeTools) -> Handler:
-    """The function `mcp`, with one endpoint of Search Tools, `e`, that the same key opens."""
+    """The function `mcp`, with one endpoint of Search Tools."""
     bound = BoundTool("t", "p", "table", "", "search", "d", SEARCH_INPUT_SCHEMA, {})
-    endpoint = Endpoint("e", "p", (hash_of_key(KEY, PEPPER),), (bound,))
+    endpoint = Endpoint(ENDPOINT, "p", (hash_of_key(ENDPOINT_KEY, PEPPER),), (bound,))
     search_tools = search_tools_server(SearchTools(nothing_found), "1")
     app = McpApp(
         knowledge_server(tools, "1"),
         ring,
         tools_server=search_tools,
-        endpoint=lambda mcp_id: endpoint if mcp_id == "e" else None,
+        endpoint=lambda mcp_id: endpoint if mcp_id == ENDPOINT else None,
     )
     return held_open(app, app.run)
 
@@ -62,7 +63,8 @@ def asked(
     """One POST; bytes come in base64, as API Gateway sends what is no text; a header that is None is left out."""
     recorded = event("mcp.search")
     kept = ("accept", "authorization", "content-type", "host", "x-forwarded-proto")
-    sent = {**{name: recorded["headers"][name] for name in kept}, **(headers or {})}
+    own = {"authorization": f"Bearer {ENDPOINT_KEY}"} if path == TOOLS else {}
+    sent = {**{name: recorded["headers"][name] for name in kept}, **own, **(headers or {})}
     recorded["headers"] = {name: value for name, value in sent.items() if value is not None}
     recorded["rawPath"] = recorded["requestContext"]["http"]["path"] = path
     recorded["isBase64Encoded"] = isinstance(body, bytes)

@@ -1,4 +1,4 @@
-"""What keys have left of their minute, in memory."""
+"""What is left of each minute, in memory."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ class MemoryAllowances:
     asked: int = 0
     away: bool = False
 
-    def take(self, key_hash: str, *, wanted: int, per_minute: int) -> Granted:
+    def take(self, holder: str, *, wanted: int, per_minute: int) -> Granted:
         self.asked += 1
         if self.away:
             raise Unavailable("Supabase did not answer")
         now = self.clock()
-        place = key_hash, int(now // 60)
+        place = holder, int(now // 60)
         left = max(per_minute - self.taken.get(place, 0), 0)
         granted = min(wanted, -(-left // 4))
         self.taken[place] = self.taken.get(place, 0) + granted

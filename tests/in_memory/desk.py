@@ -127,7 +127,7 @@ def explanations_of(world: World, key: str = ADMIN_KEY) -> RestExplanations:
     return RestExplanations(_client(world, key))
 
 
-def ring() -> tuple[list[str], tuple[str, ...]]:
+def ring(*, newer: bool = False) -> tuple[list[str], tuple[str, ...]]:
     return [hash_of_key(ADMIN_KEY, PEPPER)], (PEPPER,)
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from sakuin.domain.limits import Limits
 from sakuin.domain.page import DEFAULT_BOX_SELECTORS
@@ -102,7 +103,7 @@ class Settings:
                 endpoint_tools=_number(environ, "MAX_ENDPOINT_TOOLS", 100),
                 mcp_request_bytes=_number(environ, "MAX_MCP_REQUEST_BYTES", 1_000_000),
                 api_request_bytes=_number(environ, "MAX_API_REQUEST_BYTES", 6_000_000),
-                queries_per_minute=_number(environ, "QUERIES_PER_MINUTE", 3_000),
+                queries_per_minute=_number(environ, "QUERIES_PER_MINUTE", 1_200),
             ),
         )
 
@@ -120,6 +121,7 @@ class Secrets:
     supabase_publishable_key: str = field(repr=False, default="")
     hook_secret: str = field(repr=False, default="")
     turbopuffer_api_key: str = field(repr=False, default="")
+    key_pepper_since: datetime | None = None
     previous_key_peppers: tuple[str, ...] = field(repr=False, default=())
     previous_jwt_secrets: tuple[str, ...] = field(repr=False, default=())
     previous_hook_secrets: tuple[str, ...] = field(repr=False, default=())
@@ -151,7 +153,7 @@ class Secrets:
 
         Without `supabase_jwt_secret` tokens are verified by Supabase's public keys alone, without
         `supabase_publishable_key` no user is let in, without `hook_secret` no webhook. The lists of previous ones are
-        there while one is replaced.
+        there while one is replaced, and `key_pepper_since` says when the pepper was.
         """
         return cls(
             supabase_service_key=_secret(secret, "supabase_service_key", name),
@@ -163,6 +165,7 @@ class Secrets:
             supabase_publishable_key=str(secret.get("supabase_publishable_key") or ""),
             hook_secret=str(secret.get("hook_secret") or ""),
             turbopuffer_api_key=str(secret.get("turbopuffer_api_key") or ""),
+            key_pepper_since=_moment(secret, "key_pepper_since", name),
             previous_key_peppers=_previous(secret, "previous_key_peppers", name),
             previous_jwt_secrets=_previous(secret, "previous_jwt_secrets", name),
             previous_hook_secrets=_previous(secret, "previous_hook_secrets", name),
@@ -219,6 +222,19 @@ def _hashes(secret: Mapping[str, object], member: str, name: str) -> tuple[str, 
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
     raise Misconfigured(f"The secret {name} has no member {member!r}: put it into its JSON object, as a list of hashes")
+
+
+def _moment(secret: Mapping[str, object], member: str, name: str) -> datetime | None:
+    value = secret.get(member)
+    if value is None:
+        return None
+    try:
+        read = datetime.fromisoformat(str(value))
+    except ValueError:
+        read = None
+    if read is None or read.tzinfo is None:
+        raise Misconfigured(f"The secret {name} has a member {member!r} that is no time with its zone: correct it")
+    return read
 
 
 def _previous(secret: Mapping[str, object], member: str, name: str) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from aws_lambda_powertools.utilities import parameters
@@ -21,22 +21,28 @@ _CURRENT = "AWSCURRENT"
 
 @dataclass(slots=True)
 class NamedSecret:
-    """The secret, as one that holds a client asks for it."""
+    """The secret, as one that holds a client asks for it; `told` hears of each reading what must not be shown."""
 
     name: str
     clock: Callable[[], float] = time.monotonic
+    told: Callable[[Iterable[str]], None] = lambda _confidential: None
     _looked: float = -_LOOK_SECONDS
 
     def now(self) -> Secrets:
         """Its members, at most five minutes old."""
-        return secrets_named(self.name)
+        return self._read()
 
     def newer(self) -> Secrets:
         """Its members at this moment: a key was refused. A key that is simply wrong costs a look now and then only."""
         if self.clock() - self._looked < _LOOK_SECONDS:
             return self.now()
         self._looked = self.clock()
-        return secrets_named(self.name, fresh=True)
+        return self._read(fresh=True)
+
+    def _read(self, *, fresh: bool = False) -> Secrets:
+        members = secrets_named(self.name, fresh=fresh)
+        self.told(members.confidential)
+        return members
 
 
 def secrets_named(name: str, *, fresh: bool = False) -> Secrets:

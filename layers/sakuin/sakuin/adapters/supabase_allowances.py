@@ -1,4 +1,4 @@
-"""What keys have left of their minute, counted in Supabase."""
+"""What is left of each minute, counted in Supabase."""
 
 from dataclasses import dataclass
 
@@ -14,6 +14,7 @@ class SupabaseAllowances:
 
     client: Client
 
-    def take(self, key_hash: str, *, wanted: int, per_minute: int) -> Granted:
-        row = call(self.client, "take_allowance", {"p_key": key_hash, "p_wanted": wanted, "p_per_minute": per_minute})
+    def take(self, holder: str, *, wanted: int, per_minute: int) -> Granted:
+        asked = {"p_holder": holder, "p_wanted": wanted, "p_per_minute": per_minute}
+        row = call(self.client, "take_allowance", asked)
         return Granted(int(row["searches"]), float(row["seconds"]))

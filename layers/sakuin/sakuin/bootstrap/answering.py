@@ -7,12 +7,11 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from sakuin import __version__
-from sakuin.adapters.secrets_manager import secrets_named
 from sakuin.bootstrap.fingerprints import table_fingerprint
 from sakuin.bootstrap.indexes import kept_or_own
-from sakuin.bootstrap.keys import key_ring
+from sakuin.bootstrap.keys import has_settled, key_ring
 from sakuin.bootstrap.starting import starts_ahead, unswept
-from sakuin.bootstrap.watching import Watch, chunk_store, question_embedder, supabase, watch
+from sakuin.bootstrap.watching import Watch, chunk_store, question_embedder, secret_of, supabase, watch
 from sakuin.domain.index_settings import named_index
 from sakuin.domain.recipe import EmbeddingModel
 from sakuin.entrypoints.observing import correlated, counted
@@ -55,7 +54,8 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.services.search_table import SearchTable
 
     settings, watched = Settings.read(environ), watch("Search")
-    secrets = secrets_named(settings.secret_name)
+    secret = secret_of(settings, watched)
+    secrets = secret.now()
     client = supabase(settings, secrets, watched)
     index = SupabaseSearch(client, calibration_of(settings.embedding_model.name))
     lexicon = SupabaseLexicon(client)
@@ -75,7 +75,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         search=_counted_knowledge(search, watched),
         read=ReadKnowledge(index, settings.base_url),
     )
-    ring = key_ring(settings.secret_name, lambda now: now.knowledge_key_hashes)
+    ring = key_ring(secret, lambda now: now.knowledge_key_hashes)
     records = SupabaseToolSearch(client, table_fingerprint(settings).id)
     # The first question would wait for the dictionary and the glossary.
     understood("索引", KnownWords())
@@ -106,6 +106,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         used=used,
         allow=AllowSearches(SupabaseAllowances(client), settings.limits.queries_per_minute, time.monotonic),
         rehash=SupabaseEndpointKeys(client).rehash,
+        settled=lambda: has_settled(secret.now()),
         wrong=WrongKeys(time.monotonic),
         longest_body=settings.limits.mcp_request_bytes,
     )
@@ -113,7 +114,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     explain = ExplainApp(
         explain_knowledge,
         explain_tool,
-        key_ring(settings.secret_name, lambda now: now.admin_key_hashes),
+        key_ring(secret_of(settings, watched), lambda now: now.admin_key_hashes),
         otherwise=app,
         used=used,
     )

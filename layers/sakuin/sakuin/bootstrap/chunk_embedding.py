@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 
-from sakuin.adapters.secrets_manager import secrets_named
 from sakuin.bootstrap.aws import postponing, sending_again, work_queue
 from sakuin.bootstrap.embedders import embedder_of_each_model
 from sakuin.bootstrap.giving_up import giving_up_tables
 from sakuin.bootstrap.indexes import kept_or_own, live_last
-from sakuin.bootstrap.watching import chunk_store, supabase, watch
+from sakuin.bootstrap.watching import chunk_store, secret_of, supabase, watch
 from sakuin.entrypoints.redacting import Handler, sealed
 from sakuin.settings import Settings
 
@@ -23,7 +22,7 @@ def chunk_embedder(environ: Mapping[str, str]) -> Handler:
     from sakuin.services.every_index import EmbedEverywhere
 
     settings, observed = Settings.read(environ), watch("Index")
-    secrets = secrets_named(settings.secret_name)
+    secrets = secret_of(settings, observed).now()
     client = supabase(settings, secrets, observed)
     store = chunk_store(settings, secrets, observed)
     embeds = embedder_of_each_model(settings, secrets, observed, client)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def holding(settings: Settings, secrets: Secrets, watch: Watch) -> Callable[[Sequence[Taken]], WorkInHand]:
     """Has rows say what a worker has in hand, until it lets go."""
-    client = renewing(connected_beside(settings.supabase_url, secrets.supabase_service_key), settings, secrets)
+    client = renewing(connected_beside(settings.supabase_url, secrets.supabase_service_key), settings, secrets, watch)
     rows = SupabaseWork(client)
     return lambda taken: WorkInHand(rows, taken, watch.logger.warning)
 

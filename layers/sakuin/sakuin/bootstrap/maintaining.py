@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from sakuin.adapters.secrets_manager import secrets_named
 from sakuin.bootstrap.aws import aws, bucket_of_pages, table_queues, work_queue
 from sakuin.bootstrap.fingerprints import table_fingerprint
 from sakuin.bootstrap.indexes import kept_or_own, own_index
-from sakuin.bootstrap.watching import chunk_store, supabase, watch
+from sakuin.bootstrap.watching import chunk_store, secret_of, supabase, watch
 from sakuin.entrypoints.redacting import Handler, shielded
 from sakuin.settings import Settings
 
@@ -37,7 +36,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from sakuin.services.send_events import SendEvents
 
     settings, observed = Settings.read(environ), watch("Maintain")
-    secrets = secrets_named(settings.secret_name)
+    secrets = secret_of(settings, observed).now()
     client = supabase(settings, secrets, observed)
     send = SendEvents(SupabaseOutbox(client), EventBridgeBus(aws("events"), settings.event_bus_name))
     index = SupabaseTableIndex(client, table_fingerprint(settings))

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 
-from sakuin.adapters.secrets_manager import secrets_named
 from sakuin.bootstrap.aws import bucket_of_pages, postponing, sending_again, work_queue
 from sakuin.bootstrap.embedders import embedder_of_each_model
 from sakuin.bootstrap.fingerprints import page_fingerprint
 from sakuin.bootstrap.indexes import pages_of, recorded
-from sakuin.bootstrap.watching import indexing_embedder, learns_model, supabase, watch
+from sakuin.bootstrap.watching import indexing_embedder, learns_model, secret_of, supabase, watch
 from sakuin.entrypoints.redacting import Handler, sealed
 from sakuin.settings import Settings
 
@@ -23,7 +22,7 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
     from sakuin.services.learns_sources import LearnsSources
 
     settings, observed = Settings.read(environ), watch("Index")
-    secrets = secrets_named(settings.secret_name)
+    secrets = secret_of(settings, observed).now()
     bucket, queue = bucket_of_pages(settings), work_queue(settings.queue_url, observed)
     client = supabase(settings, secrets, observed)
     index = SupabaseIndex(client)

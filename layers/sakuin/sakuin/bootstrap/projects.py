@@ -1,10 +1,10 @@
 """What keeps projects, their Tables, Tools and endpoints, for the REST function."""
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from sakuin.adapters.secrets_manager import secrets_named
+from sakuin.adapters.secrets_manager import NamedSecret
 from sakuin.bootstrap.aws import aws
+from sakuin.bootstrap.keys import lasting_pepper
 from sakuin.settings import Settings
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sakuin.entrypoints.http_projects import ProjectServices
 
 
-def project_services(settings: Settings, client: "Client") -> "ProjectServices":
+def project_services(settings: Settings, secret: NamedSecret, client: "Client") -> "ProjectServices":
     """What the routes of projects ask."""
     from sakuin.adapters.eventbridge import EventBridgeBus
     from sakuin.adapters.s3_table_bodies import S3TableBodies
@@ -29,14 +29,14 @@ def project_services(settings: Settings, client: "Client") -> "ProjectServices":
     from sakuin.services.keep_tools import KeepTools
     from sakuin.services.send_events import SendEvents
 
-    now = partial(secrets_named, settings.secret_name)
+    now = secret.now
     acting = acting_with(client, lambda: now().supabase_publishable_key)
     records = SupabaseProjects(client, acting)
     return ProjectServices(
         projects=KeepProjects(records, settings.limits),
         tables=KeepTables(records, S3TableBodies(aws("s3"), settings.tables_bucket), settings.limits),
         tools=KeepTools(records, settings.limits.tools),
-        endpoints=KeepEndpoints(records, lambda: now().key_pepper, settings.limits),
+        endpoints=KeepEndpoints(records, lambda: lasting_pepper(now()), settings.limits),
         hear=HearOfChanges(records),
         send=SendEvents(SupabaseOutbox(client), EventBridgeBus(aws("events"), settings.event_bus_name)),
         user_of=tokens_of(settings.supabase_url, lambda: now().jwt_secrets).user_of,

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from sakuin import __version__
-from sakuin.adapters.secrets_manager import secrets_named
 from sakuin.bootstrap.aws import bucket_of_pages, work_queue
 from sakuin.bootstrap.fingerprints import page_fingerprint
 from sakuin.bootstrap.indexes import is_deployed
 from sakuin.bootstrap.keys import key_ring
 from sakuin.bootstrap.projects import project_services
 from sakuin.bootstrap.starting import unswept
-from sakuin.bootstrap.watching import supabase, watch
+from sakuin.bootstrap.watching import secret_of, supabase, watch
 from sakuin.entrypoints.observing import correlated
 from sakuin.entrypoints.redacting import Handler, hiding
 from sakuin.settings import Settings
@@ -40,7 +39,8 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.services.look_at_work import LookAtWork
 
     settings, watched = Settings.read(environ), watch("Api")
-    client = supabase(settings, secrets_named(settings.secret_name), watched)
+    secret = secret_of(settings, watched)
+    client = supabase(settings, secret.now(), watched)
     library = Library(
         records=SupabaseRecords(client),
         index=SupabaseIndex(client),
@@ -52,9 +52,9 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         box_selectors=settings.box_selectors,
         most_explanations=settings.limits.page_explanations,
     )
-    ring = key_ring(settings.secret_name, lambda now: now.admin_key_hashes)
+    ring = key_ring(secret, lambda now: now.admin_key_hashes)
     work = LookAtWork(SupabaseWork(client))
-    reconcile = reconciling(settings, secrets_named(settings.secret_name), watched, client)
+    reconcile = reconciling(settings, secret.now(), watched, client)
     admin_routers = (
         work_router(work),
         reconcile_router(reconcile),
@@ -63,7 +63,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     key_use = SupabaseKeyUse(client)
 
     def days() -> Mapping[str, str]:
-        now = secrets_named(settings.secret_name)
+        now = secret.now()
         return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes])
 
     used = noted_once_a_day(key_use.note, lambda: datetime.now(UTC).date())
@@ -72,7 +72,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         library,
         ring,
         __version__,
-        *project_routers(project_services(settings, client), ring),
+        *project_routers(project_services(settings, secret, client), ring),
         admin_routers=admin_routers,
         used=used,
         days=days,

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sakuin.adapters.secrets_manager import secrets_named
 from sakuin.bootstrap.aws import aws, postponing, sending_again, table_queues, work_queue
 from sakuin.bootstrap.giving_up import giving_up_tables
 from sakuin.bootstrap.indexes import kept_or_own, live_last
-from sakuin.bootstrap.watching import chunk_store, supabase, watch
+from sakuin.bootstrap.watching import chunk_store, secret_of, supabase, watch
 from sakuin.entrypoints.redacting import Handler, sealed
 from sakuin.settings import Settings
 
@@ -26,7 +25,7 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
     from sakuin.services.index_table import IndexTable
 
     settings, observed = Settings.read(environ), watch("Index")
-    secrets = secrets_named(settings.secret_name)
+    secrets = secret_of(settings, observed).now()
     client = supabase(settings, secrets, observed)
     bodies = S3TableBodies(aws("s3"), settings.tables_bucket)
     store, queues = chunk_store(settings, secrets, observed), table_queues(settings, observed)

@@ -52,30 +52,29 @@ def watch(activity: str) -> Watch:
     return Watch(logger, metrics, Tracer(), CurrentWork(), EmfMeter(metrics, activity), redaction)
 
 
-def _renewed(
-    settings: Settings, secrets: Secrets, key_of: Callable[[Secrets], str], redaction: Redaction | None = None
-) -> RenewedKey:
-    secret = NamedSecret(settings.secret_name)
+def secret_of(settings: Settings, watch: Watch) -> NamedSecret:
+    """The functions' secret: whatever is read of it now or later is hidden in all that leaves the function.
 
-    def key(found: Secrets) -> str:
-        if redaction is not None:
-            redaction.know(found.confidential)
-        return key_of(found)
+    Each holder of one gets its looks at it for itself: wrong keys must not use up those of a vendor's key.
+    """
+    return NamedSecret(settings.secret_name, told=watch.redaction.know)
 
-    return RenewedKey(key(secrets), lambda: key(secret.now()), lambda: key(secret.newer()))
+
+def _renewed(settings: Settings, secrets: Secrets, key_of: Callable[[Secrets], str], watch: Watch) -> RenewedKey:
+    secret = secret_of(settings, watch)
+    return RenewedKey(key_of(secrets), lambda: key_of(secret.now()), lambda: key_of(secret.newer()))
 
 
 def supabase(settings: Settings, secrets: Secrets, watch: Watch) -> "Client":
     """Supabase, with the service key."""
-    watch.redaction.know(secrets.confidential)
-    client = renewing(connected(settings.supabase_url, secrets.supabase_service_key), settings, secrets)
+    client = renewing(connected(settings.supabase_url, secrets.supabase_service_key), settings, secrets, watch)
     watched(client.session, watch.meter, watch.work, header=REQUEST_HEADER, leg="Database")
     return client
 
 
-def renewing(client: "Client", settings: Settings, secrets: Secrets) -> "Client":
+def renewing(client: "Client", settings: Settings, secrets: Secrets, watch: Watch) -> "Client":
     """The same client, which takes the service key that the secret has now."""
-    renewed = _renewed(settings, secrets, lambda now: now.supabase_service_key)
+    renewed = _renewed(settings, secrets, lambda now: now.supabase_service_key, watch)
     renewed.headers = credentials
     # The one place where it takes what httpx calls an auth.
     client.basic_auth = auth_of(httpx.Auth, renewed)
@@ -88,7 +87,7 @@ def openai(settings: Settings, secrets: Secrets, watch: Watch, *, leg: str) -> "
     from openai import DefaultHttpxClient, OpenAI, Timeout
 
     session = DefaultHttpxClient()
-    session.auth = auth_of(httpx2.Auth, _renewed(settings, secrets, lambda now: now.openai_api_key, watch.redaction))
+    session.auth = auth_of(httpx2.Auth, _renewed(settings, secrets, lambda now: now.openai_api_key, watch))
     watched(session, watch.meter, watch.work, header=OPENAI_HEADER, leg=leg)
     return OpenAI(
         api_key=secrets.openai_api_key,
@@ -105,7 +104,7 @@ def question_embedder(settings: Settings, secrets: Secrets, watch: Watch) -> "Qu
     from sakuin.adapters.openai_questions import connected as openai_connected
 
     session = openai_connected(settings.openai_base_url, secrets.openai_api_key)
-    session.auth = auth_of(httpx.Auth, _renewed(settings, secrets, lambda now: now.openai_api_key, watch.redaction))
+    session.auth = auth_of(httpx.Auth, _renewed(settings, secrets, lambda now: now.openai_api_key, watch))
     watched(session, watch.meter, watch.work, header=OPENAI_HEADER, leg="Embedding")
     ask = _circuits(settings, secrets, watch).around(hurried(tries=2), vendor="openai", work="questions")
     return OpenAIQuestions(session, settings.embedding_model, partial(_used, settings, watch), ask)
@@ -167,7 +166,7 @@ def chunk_store(settings: Settings, secrets: Secrets, watch: Watch) -> "Turbopuf
 
     url = configured(settings.turbopuffer_base_url, "TURBOPUFFER_BASE_URL", "https://gcp-us-central1.turbopuffer.com")
     session = DefaultHttpxClient()
-    key = _renewed(settings, secrets, lambda now: now.turbopuffer_api_key, watch.redaction)
+    key = _renewed(settings, secrets, lambda now: now.turbopuffer_api_key, watch)
     session.auth = auth_of(httpx2.Auth, key)
     watched(session, watch.meter, watch.work, header=REQUEST_HEADER, leg="Store")
     circuits = _circuits(settings, secrets, watch)

@@ -2,15 +2,25 @@
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 
 KEY_PREFIX = "sk_sakuin_"
+_KEY = re.compile(rf"{KEY_PREFIX}[A-Za-z0-9_-]{{43}}")
+# Workers read the secret every five minutes, AWS lets a keeper's clock differ by five, and as much again to spare.
+PEPPER_SETTLES = timedelta(minutes=15)
 
 
 def new_key() -> str:
     """A key of 32 random bytes in URL-safe base64, behind a prefix that secret scanners can find."""
     return KEY_PREFIX + secrets.token_urlsafe(32)
+
+
+def is_key(text: str) -> bool:
+    """Whether it has the shape of a key that `new_key` makes."""
+    return _KEY.fullmatch(text) is not None
 
 
 def hash_of_key(key: str, pepper: str) -> str:
@@ -27,3 +37,8 @@ def known_hash(key: str, hashes: Iterable[str], peppers: Sequence[str]) -> str |
     # No early exit: the time must not tell which of several keys was nearly right.
     found = [known for known in hashes for one in made if hmac.compare_digest(one, known)]
     return found[0] if found else None
+
+
+def is_settled(since: datetime | None, now: datetime) -> bool:
+    """Whether every worker knows the pepper that is there `since` then; None: since ever."""
+    return since is None or now - since >= PEPPER_SETTLES

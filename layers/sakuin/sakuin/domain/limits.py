@@ -11,8 +11,8 @@ class Limits:
 
     `table_memory_bytes` is what a whole Table may take of the function that answers requests. `table_strings`,
     `table_chunks` and `string_chars` are about the large strings of one Table; `members`, `tables`, `tools` and
-    `endpoints` about one project, `projects` about one user. `queries_per_minute` is for each key of `/mcp`; 0 is no
-    limit.
+    `endpoints` about one project, `projects` about one user. `queries_per_minute` is for each key of `/mcp`
+    and each endpoint; 0 is no limit.
     """
 
     page_explanations: int = 2_000
@@ -29,7 +29,7 @@ class Limits:
     endpoint_tools: int = 100
     mcp_request_bytes: int = 1_000_000
     api_request_bytes: int = 6_000_000
-    queries_per_minute: int = 3_000
+    queries_per_minute: int = 1_200
 
 
 def check_room(there: int, most: int, *, what: str, setting: str, more: int = 1) -> None:

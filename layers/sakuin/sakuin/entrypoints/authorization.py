@@ -1,11 +1,20 @@
 """Who may call: the one place where a key is read and judged."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
-from sakuin.domain.keys import known_hash
+from sakuin.domain.keys import is_key, known_hash
 
-# Gives the hashes of the keys that open an endpoint, and the peppers they may be made with.
-KeyRing = Callable[[], tuple[Iterable[str], Sequence[str]]]
+
+class KeyRing(Protocol):
+    """What a worker knows of keys."""
+
+    def __call__(self, *, newer: bool = False) -> tuple[Iterable[str], Sequence[str]]:
+        """The hashes of the keys that open something, and the peppers they may be made with, the present one first.
+
+        They may be some minutes old; `newer` ones are looked up, as often as that is allowed.
+        """
+
 
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="sakuin"'}
 
@@ -20,8 +29,15 @@ def opening_hash(headers: Mapping[str, str], ring: KeyRing) -> str | None:
     key = borne_key(headers)
     if key is None:
         return None
-    hashes, peppers = ring()
-    return known_hash(key, hashes, peppers)
+    found = known_hash(key, *ring())
+    # It may have been made after the worker last looked.
+    return known_hash(key, *ring(newer=True)) if found is None and is_key(key) else found
+
+
+def opening_hash_among(key: str, hashes: Sequence[str], ring: KeyRing) -> str | None:
+    """The same of a key whose hash is not the ring's, but one of these."""
+    found = known_hash(key, hashes, ring()[1])
+    return known_hash(key, hashes, ring(newer=True)[1]) if found is None and hashes and is_key(key) else found
 
 
 def borne_key(headers: Mapping[str, str]) -> str | None:

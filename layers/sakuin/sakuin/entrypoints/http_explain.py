@@ -86,14 +86,14 @@ class ExplainApp:
     async def _answer(self, request: Request) -> JSONResponse:
         if request.method != "POST":
             return _refused(405, "Only POST", {"Allow": "POST"})
-        key_hash = await anyio.to_thread.run_sync(opening_hash, dict(request.headers), self.keys)
-        if key_hash is None:
-            return _refused(401, "Send the header Authorization: Bearer <admin key>", challenge(request.headers))
-        await anyio.to_thread.run_sync(self.used, key_hash)
-        body = await request.body()
-        if len(body) > _MAX_BODY:
-            return _refused(413, "That is more than a question needs")
         try:
+            key_hash = await anyio.to_thread.run_sync(opening_hash, dict(request.headers), self.keys)
+            if key_hash is None:
+                return _refused(401, "Send the header Authorization: Bearer <admin key>", challenge(request.headers))
+            await anyio.to_thread.run_sync(self.used, key_hash)
+            body = await request.body()
+            if len(body) > _MAX_BODY:
+                return _refused(413, "That is more than a question needs")
             asked = ExplanationAsked.model_validate(_json(body))
             explanation = await anyio.to_thread.run_sync(self._explained, asked)
         except ValidationError as error:

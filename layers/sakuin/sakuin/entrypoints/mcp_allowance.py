@@ -11,25 +11,25 @@ from mcp_types import ErrorData, JSONRPCError
 from sakuin.entrypoints.asgi import Application, Receive, Scope, Send, replayed, whole_body
 from sakuin.errors import OverLimit
 
-# Takes so many searches of the key with this hash; `OverLimit` where it has not so many left.
+# Takes so many searches of a holder's; `OverLimit` where he has not so many left.
 Allow = Callable[[str, int], None]
 
-# Where a request's scope says by which key it was let in.
-KEY_HASH = "sakuin.key_hash"
+# Where a request's scope says whose searches are counted: an endpoint's by its id, of `/mcp` a key's by its hash.
+HOLDER = "sakuin.holder"
 # Of the codes that JSON-RPC leaves to implementations.
 _TOO_MANY = -32029
 _METHOD = "tools/call"
 
 
 def within_allowance(application: Application, allow: Allow) -> Application:
-    """`application`, asked only while the key that came with the request has calls left; 429 says when it has again."""
+    """`application`, asked only while the holder of the request has calls left; 429 says when it has again."""
 
     async def counted(scope: Scope, receive: Receive, send: Send) -> None:
         body = await whole_body(receive)
         read = _read(body)
         try:
             if calls := _calls(read):
-                await anyio.to_thread.run_sync(allow, scope[KEY_HASH], calls)
+                await anyio.to_thread.run_sync(allow, scope[HOLDER], calls)
         except OverLimit as error:
             await _refuse(send, read, error)
         else:

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,25 +12,19 @@ from mcp.server import Server
 from mcp.server.streamable_http_manager import RequestBodyLimitMiddleware, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from sakuin.domain.bound_tools import Endpoint
-from sakuin.domain.keys import hash_of_key, known_hash
 from sakuin.entrypoints.asgi import Application, Message, Receive, Scope, Send
 from sakuin.entrypoints.authorization import KeyRing, borne_key, challenge, opening_hash
+from sakuin.entrypoints.endpoint_keys import EndpointKeys, EndpointOf, Rehash
 from sakuin.entrypoints.http_errors import try_again
 from sakuin.entrypoints.key_use import Note
-from sakuin.entrypoints.mcp_allowance import KEY_HASH, Allow, within_allowance
+from sakuin.entrypoints.mcp_allowance import HOLDER, Allow, within_allowance
 from sakuin.entrypoints.mcp_messages import messages_taken
 from sakuin.entrypoints.mcp_origins import is_foreign, is_preflight, preflight_headers, readable
 from sakuin.entrypoints.mcp_servers import ENDPOINT, knowledge_server, search_tools_server
 from sakuin.entrypoints.wrong_keys import WrongKeys
-from sakuin.errors import SakuinError, Unavailable
+from sakuin.errors import OverLimit, Unavailable
 
 __all__ = ["McpApp", "knowledge_server", "search_tools_server"]
-
-# Gives the enabled endpoint of an id, if there is one.
-EndpointOf = Callable[[str], Endpoint | None]
-# Gives the key of an endpoint with one hash another one.
-Rehash = Callable[[str, str, str], None]
 
 PATH = "/mcp"
 # A question is a kilobyte or two; Lambda itself would take six megabytes.
@@ -50,17 +45,16 @@ class McpApp:
         tools_server: Server[Any] | None = None,
         endpoint: EndpointOf = lambda _mcp_id: None,
         used: Note = lambda _key_hash: None,
-        allow: Allow = lambda _key_hash, _searches: None,
+        allow: Allow = lambda _holder, _searches: None,
         rehash: Rehash = lambda _mcp_id, _old, _new: None,
+        settled: Callable[[], bool] = lambda: True,
         wrong: WrongKeys | None = None,
         longest_body: int = LONGEST_BODY,
     ) -> None:
         self._keys = keys
         self._allowed_origins = allowed_origins
-        self._endpoint = endpoint
+        self._endpoint_keys = EndpointKeys(keys, endpoint, rehash, settled, wrong or WrongKeys(time.monotonic))
         self._used = used
-        self._rehash = rehash
-        self._wrong = wrong
         self.sessions = _sessions(server)
         self._tool_sessions = _sessions(tools_server or Server("sakuin-search-tools"))
         self._answer_knowledge = _limited(self.sessions, allow, longest_body)
@@ -96,49 +90,28 @@ class McpApp:
             await _answer(send, 503, "What knows the keys does not answer. Try again in a moment.", try_again(error))
 
     async def _knowledge(self, headers: dict[str, str], scope: Scope, receive: Receive, send: Send) -> None:
-        key_hash = opening_hash(headers, self._keys)
+        key_hash = await anyio.to_thread.run_sync(opening_hash, headers, self._keys)
         if key_hash is None:
             await _refuse(send, headers)
             return
         await anyio.to_thread.run_sync(self._used, key_hash)
-        await self._answer_knowledge({**scope, KEY_HASH: key_hash}, receive, send)
+        await self._answer_knowledge({**scope, HOLDER: key_hash}, receive, send)
 
     async def _tools(self, headers: dict[str, str], scope: Scope, receive: Receive, send: Send) -> None:
         """An endpoint of Search Tools; one that is not there is refused like a wrong key, so that nobody can guess."""
-        mcp_id, key = scope["path"].removeprefix(f"{PATH}/").rstrip("/"), borne_key(headers)
-        if key is None or (self._wrong and self._wrong.is_wrong(mcp_id, key)):
-            await _refuse(send, headers)
-            return
-        if self._wrong and (seconds := self._wrong.seconds_to_wait(mcp_id, key)):
-            await _answer(send, 429, "Too many wrong keys.", {"Retry-After": str(math.ceil(seconds))})
-            return
-        endpoint, key_hash = await anyio.to_thread.run_sync(self._opened, mcp_id, key)
-        if self._wrong:
-            self._wrong.note(mcp_id, key, opened=key_hash is not None)
-        if key_hash is None:
-            await _refuse(send, headers)
-            return
-        await anyio.to_thread.run_sync(self._used, key_hash)
-        await self._answer_tools({**scope, ENDPOINT: endpoint, KEY_HASH: key_hash}, receive, send)
-
-    def _opened(self, mcp_id: str, key: str) -> tuple[Endpoint | None, str | None]:
-        """The endpoint, and the hash of the key if the key opens it."""
-        endpoint = self._endpoint(mcp_id)
-        _, peppers = self._keys()
-        known = known_hash(key, endpoint.key_hashes, peppers) if endpoint else None
-        if known is None:
-            return endpoint, None
-        present = hash_of_key(key, peppers[0])
-        return endpoint, known if known == present else self._rehashed(mcp_id, known, present)
-
-    def _rehashed(self, mcp_id: str, known: str, present: str) -> str:
-        """The hash that the key has from now on: the pepper that it was made with is to be forgotten one day."""
+        mcp_id = scope["path"].removeprefix(f"{PATH}/").rstrip("/")
         try:
-            self._rehash(mcp_id, known, present)
-        except SakuinError:
-            logger.warning("a key keeps the hash of an old pepper", exc_info=True)
-            return known
-        return present
+            opened = await anyio.to_thread.run_sync(self._endpoint_keys, mcp_id, borne_key(headers))
+        except OverLimit as error:
+            await _answer(send, 429, str(error), {"Retry-After": str(math.ceil(error.retry_after))})
+            return
+        if opened is None:
+            await _refuse(send, headers)
+            return
+        endpoint, key_hash = opened
+        await anyio.to_thread.run_sync(self._used, key_hash)
+        # Not its key: with another one an endpoint would begin its minute anew.
+        await self._answer_tools({**scope, ENDPOINT: endpoint, HOLDER: endpoint.id}, receive, send)
 
 
 def _sessions(server: Server[Any]) -> StreamableHTTPSessionManager:

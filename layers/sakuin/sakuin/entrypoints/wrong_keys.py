@@ -2,45 +2,55 @@
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-_WRONG_SECONDS = 5.0
-_RIGHT_SECONDS = 300.0
-# In a worker, within `_WRONG_SECONDS`: more is no slip of a hand.
+_SECONDS = 5.0
+# Of one endpoint in a worker, within `_SECONDS`: more is no slip of a hand.
 _MOST_MISSES = 20
+# A stranger may name a million endpoints: then what is known longest is forgotten, and asked again.
 _MOST_KEPT = 1000
 
 
 @dataclass(slots=True)
+class _Misses:
+    """How many keys were wrong for one endpoint, and the hashes of those that are right."""
+
+    until: float
+    count: int = 0
+    hashes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
 class WrongKeys:
-    """What a worker remembers of the keys that endpoints were asked with; kept as hashes, a few seconds long."""
+    """What a worker remembers a few seconds long: wrong keys as hashes, and how many each endpoint was sent."""
 
     clock: Callable[[], float]
     _wrong: OrderedDict[bytes, float] = field(default_factory=OrderedDict)
-    _right: OrderedDict[bytes, float] = field(default_factory=OrderedDict)
+    _misses: OrderedDict[str, _Misses] = field(default_factory=OrderedDict)
 
     def is_wrong(self, mcp_id: str, key: str) -> bool:
         """Whether this key did not open this endpoint a moment ago."""
-        return self._is_fresh(self._wrong, _name(mcp_id, key))
+        return self._wrong.get(_name(mcp_id, key), 0.0) > self.clock()
 
-    def seconds_to_wait(self, mcp_id: str, key: str) -> float:
-        """How long nobody new is asked about, since so many keys were wrong; 0 for a key that opened lately."""
+    def too_many(self, mcp_id: str) -> tuple[float, Sequence[str]] | None:
+        """After so many wrong keys of an endpoint: for how long it is asked about no more, and the hashes to go by."""
+        misses, now = self._misses.get(mcp_id), self.clock()
+        if misses is None or misses.until <= now or misses.count < _MOST_MISSES:
+            return None
+        return misses.until - now, misses.hashes
+
+    def note(self, mcp_id: str, key: str, hashes: Sequence[str]) -> None:
+        """Remembers that the key opened nothing, where the endpoint's keys have these hashes."""
         now = self.clock()
-        misses = [until for until in self._wrong.values() if until > now]
-        if len(misses) < _MOST_MISSES or self._is_fresh(self._right, _name(mcp_id, key)):
-            return 0.0
-        return min(misses) - now
-
-    def note(self, mcp_id: str, key: str, *, opened: bool) -> None:
-        """Remembers what came of it."""
-        kept, seconds = (self._right, _RIGHT_SECONDS) if opened else (self._wrong, _WRONG_SECONDS)
-        kept[_name(mcp_id, key)] = self.clock() + seconds
-        while len(kept) > _MOST_KEPT:
-            kept.popitem(last=False)
-
-    def _is_fresh(self, kept: OrderedDict[bytes, float], name: bytes) -> bool:
-        return kept.get(name, 0.0) > self.clock()
+        self._wrong[_name(mcp_id, key)] = now + _SECONDS
+        misses = self._misses.get(mcp_id)
+        if misses is None or misses.until <= now:
+            misses = self._misses[mcp_id] = _Misses(now + _SECONDS)
+        misses.count, misses.hashes = misses.count + 1, tuple(hashes)
+        for kept in (self._wrong, self._misses):
+            while len(kept) > _MOST_KEPT:
+                kept.popitem(last=False)
 
 
 def _name(mcp_id: str, key: str) -> bytes:

@@ -1,17 +1,18 @@
 """The keys that open `/mcp` and `/v1`: given once, kept as hashes in the functions' secret."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Literal
 
-from sakuin.domain.keys import hash_of_key, new_key
+from sakuin.domain.keys import PEPPER_SETTLES, hash_of_key, is_settled, new_key
 from sakuin.errors import Invalid, Misconfigured, NotFound, SakuinError
 from sakuin.ports.desk import DeployedKeyUse, StoredSecret
 
 Purpose = Literal["knowledge", "admin"]
 _MEMBERS: Mapping[Purpose, str] = {"knowledge": "knowledge_key_hashes", "admin": "admin_key_hashes"}
-_PEPPER, _PREVIOUS_PEPPERS = "key_pepper", "previous_key_peppers"
+_PEPPER, _PREVIOUS_PEPPERS, _SINCE = "key_pepper", "previous_key_peppers", "key_pepper_since"
 # Which keys there were when the pepper was replaced: a hash does not tell what it was made with.
 _OUTDATED = "hashes_of_previous_peppers"
 _SHORTEST = 8
@@ -27,10 +28,11 @@ class KeptKey:
 
 @dataclass(frozen=True, slots=True)
 class KeepKeys:
-    """What a keeper does with keys. Functions read the secret again after five minutes: until then nothing changes."""
+    """What a keeper does with keys. Functions read the secret after five minutes, or for a key that is new to them."""
 
     secret: StoredSecret = field(repr=False)
     use: DeployedKeyUse | None = None
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def new(self, purpose: Purpose) -> tuple[KeptKey, str]:
         """One key more beside those that are there, and the key itself: only its hash is kept.
@@ -85,6 +87,7 @@ class KeepKeys:
         changed: dict[str, object] = {
             _PEPPER: secrets.token_urlsafe(32),
             _PREVIOUS_PEPPERS: [old, *_list(version.members.get(_PREVIOUS_PEPPERS, []), _PREVIOUS_PEPPERS)],
+            _SINCE: self.clock().isoformat(timespec="seconds"),
             _OUTDATED: [each for purpose in _MEMBERS for each in hashes[purpose]],
         }
         self.secret.replace({**version.members, **changed}, seen=version.id)
@@ -101,7 +104,13 @@ class KeepKeys:
                 f"Keys of the old pepper still open something: {', '.join(left)}. Replace each: "
                 "`sakuin keys new`, hand it out, `sakuin keys rm`"
             )
-        gone = {_PREVIOUS_PEPPERS, _OUTDATED}
+        since = _since(version.members)
+        if not is_settled(since, self.clock()):
+            raise Invalid(
+                f"The pepper was replaced at {since}. For {PEPPER_SETTLES.seconds // 60} minutes keys of endpoints are "
+                "still made with the old one, since every function knows it. Wait until each was used after that"
+            )
+        gone = {_PREVIOUS_PEPPERS, _OUTDATED, _SINCE}
         members = {name: value for name, value in version.members.items() if name not in gone}
         self.secret.replace(members, seen=version.id)
 
@@ -109,6 +118,19 @@ class KeepKeys:
 def _hashes(members: Mapping[str, object]) -> dict[Purpose, list[str]]:
     """The lists as they are; one that is not there is empty."""
     return {purpose: _list(members.get(member, []), member) for purpose, member in _MEMBERS.items()}
+
+
+def _since(members: Mapping[str, object]) -> datetime | None:
+    value = members.get(_SINCE)
+    if value is None:
+        return None
+    try:
+        since = datetime.fromisoformat(str(value))
+    except ValueError:
+        since = datetime.min
+    if since.tzinfo is None:
+        raise Misconfigured(f"The secret's member {_SINCE!r} must be a time with its zone")
+    return since
 
 
 def _list(value: object, member: str) -> list[str]:

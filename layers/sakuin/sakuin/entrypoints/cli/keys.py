@@ -31,7 +31,7 @@ def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
         as_json: JsonOption = False,
         data: DataOption = None,
     ) -> None:
-        """Make a key and show it, this once; those that there are stay. Opens within five minutes."""
+        """Make a key and show it, this once; those that there are stay. Opens within half a minute."""
         terminal = Terminal(as_json)
         with terminal.reported():
             made, key = desk_of(data).keys().new(purpose)
