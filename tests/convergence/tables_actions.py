@@ -101,6 +101,7 @@ _places = st.sampled_from(
         *(
             "rpc/settle_index",
             "rpc/walk_started",
+            "rpc/page_walked",
             "rpc/table_work",
             "sqs",
             "rpc/chunks_to_store",

@@ -18,7 +18,7 @@ from sakuin.adapters.turbopuffer import TurbopufferChunkStore
 from sakuin.adapters.turbopuffer_client import connected as store_connected
 from sakuin.domain.table_cut import TableCut
 from sakuin.domain.table_index import TableFingerprint
-from sakuin.entrypoints.tool_messages import IndexAsked, embed_work, tool_work
+from sakuin.entrypoints.tool_messages import Heard, IndexAsked, embed_work, tool_work
 from sakuin.errors import Unavailable
 from sakuin.services.compare_store import CountTable
 from sakuin.services.embed_chunks import EmbedChunks
@@ -127,7 +127,10 @@ class TablesWorld:
                 self.embed(batch.project_id, batch.table_id, batch.chunks)
             else:
                 for asked in self._asked(message):
-                    self.walk(asked.project_id, asked.table_id, generation=asked.generation, skip=asked.skip)
+                    heard = isinstance(asked, Heard)
+                    self.walk(
+                        asked.project_id, asked.table_id, generation=asked.generation, skip=asked.skip, heard=heard
+                    )
         except Exception:
             if message.tries >= MAX_RECEIVE_COUNT:
                 self._fail(message)

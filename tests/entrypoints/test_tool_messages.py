@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from sakuin.entrypoints.tool_messages import EVENTS, BodyArrived, EmbedAsked, IndexAsked, embed_work, tool_work
+from sakuin.entrypoints.tool_messages import EVENTS, BodyArrived, EmbedAsked, Heard, IndexAsked, embed_work, tool_work
 from sakuin.errors import Invalid
 
 from tests.entrypoints.events import event
@@ -27,13 +27,13 @@ def uploaded(*keys: str) -> str:
 
 
 def test_the_recorded_event_asks_for_its_table() -> None:
-    assert tool_work(body("index_tool.event")) == [IndexAsked(**IDS)]
+    assert tool_work(body("index_tool.event")) == [Heard(**IDS)]
 
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_every_event_asks_for_a_walk_and_carries_nothing_but_ids(name: str) -> None:
     sent = {"detail-type": name, "source": "a platform", "detail": {**IDS, "tool_id": None, "data": "ignored"}}
-    assert tool_work(json.dumps(sent)) == [IndexAsked(**IDS)]
+    assert tool_work(json.dumps(sent)) == [Heard(**IDS)]
 
 
 def test_the_recorded_upload_is_a_table_s_body() -> None:

@@ -55,6 +55,14 @@ class SupabaseTableIndex:
             check_store=row["check_store"],
         )
 
+    def wanted(self, table_id: str, generation: int | None, *, skip: int, heard: bool) -> bool:
+        asked = {"p_generation": generation, "p_skip": skip, "p_heard": heard}
+        return bool(self._call("walk_wanted", p_table=table_id, p_fingerprint=self.fingerprint, **asked))
+
+    def walked(self, table_id: str, generation: int, *, nodes: int) -> None:
+        asked = {"p_generation": generation, "p_nodes": nodes}
+        self._call("page_walked", p_table=table_id, p_fingerprint=self.fingerprint, **asked)
+
     def started(self, table_id: str, generation: int) -> bool:
         started = self._call("walk_started", p_table=table_id, p_fingerprint=self.fingerprint, p_generation=generation)
         return bool(started)

@@ -10,7 +10,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from sakuin.domain.work import About, Taken
 from sakuin.entrypoints.observing import CurrentWork
 from sakuin.entrypoints.sqs import Handler, Held, Postpone, SendAgain, Unheld, queue_handler
-from sakuin.entrypoints.tool_messages import BodyArrived, IndexAsked, embed_work, tool_work_in_turn
+from sakuin.entrypoints.tool_messages import BodyArrived, Heard, IndexAsked, embed_work, tool_work_in_turn
 from sakuin.entrypoints.turns import all_followed, is_alone
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def tool_handler(
             generation=asked.generation,
             skip=asked.skip,
             fingerprint=asked.fingerprint,
+            heard=isinstance(asked, Heard),
         )
         logger.info(
             "table walked",

@@ -43,6 +43,10 @@ class IndexAsked(QueueMessage):
     fingerprint: str | None = Field(default=None, description="The index over Tables that asks; null: all.")
 
 
+class Heard(IndexAsked):
+    """A walk that an event is the reason for: one for all events of the same changes."""
+
+
 class EmbedAsked(QueueMessage):
     """A batch of chunks that is to be embedded and stored."""
 
@@ -90,7 +94,7 @@ def tool_work_in_turn(body: str) -> Iterator[IndexAsked | BodyArrived]:
             yield IndexMessage.model_validate(message).index
         elif message.get("Event") != "s3:TestEvent":
             subject = ToolEvent.model_validate(message).detail
-            yield IndexAsked(project_id=subject.project_id, table_id=subject.table_id)
+            yield Heard(project_id=subject.project_id, table_id=subject.table_id)
     except ValidationError as error:
         raise _not_taken(error) from error
 

@@ -111,6 +111,17 @@ class TableIndex(Protocol):
     def work(self, table_id: str) -> TableWork | None:
         """The Table and what is wanted of it; None when it is gone."""
 
+    def wanted(self, table_id: str, generation: int | None, *, skip: int, heard: bool) -> bool:
+        """Whether the page after `skip` strings has to be walked, of this generation or, None, of the present one.
+
+        Not if a newer one came, nor if it was `walked` before, unless the walk is to begin (`skip` 0) and was not just
+        `heard` of in an event. An event is enough where the store is to be compared, and long after a walk that has
+        not made the Table whole. One that is gone is wanted: somebody has to find out.
+        """
+
+    def walked(self, table_id: str, generation: int, *, nodes: int) -> None:
+        """Records that all is sent, or done, that the first so many strings of this generation ask for."""
+
     def started(self, table_id: str, generation: int) -> bool:
         """Says that a worker walks this generation, on the tools if this index answers; False if a newer one came."""
 

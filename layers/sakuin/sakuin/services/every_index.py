@@ -30,6 +30,7 @@ class IndexEverywhere:
         generation: int | None = None,
         skip: int = 0,
         fingerprint: str | None = None,
+        heard: bool = False,
     ) -> "TableWalked":
         """Walks for `fingerprint`, or for all; gives what became of the one that answers."""
         from sakuin.services.index_table import TableWalked
@@ -39,7 +40,7 @@ class IndexEverywhere:
             # A walk that goes on belongs to one index: to none but this, before messages named it.
             fingerprint = list(walks)[-1]
         walked = _all_done(
-            partial(walk, project_id, table_id, generation=generation, skip=skip)
+            partial(walk, project_id, table_id, generation=generation, skip=skip, heard=heard)
             for name, walk in walks.items()
             if fingerprint in (None, name)
         )

@@ -48,8 +48,16 @@ class IndexTable:
     limits: Limits = field(default_factory=Limits)
     count: Callable[[str, str], object] | None = None
 
-    def __call__(self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0) -> TableWalked:
-        """Walks one page; the next one is a message. Any number of times, by any number of workers."""
+    def __call__(
+        self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0, heard: bool = False
+    ) -> TableWalked:
+        """Walks one page; the next one is a message. Any number of times, by any number of workers.
+
+        `heard`: an event asks, and of many events of one generation the first is enough.
+        """
+        # Before the body travels: a hundred events of a large Table cost a hundred small questions.
+        if not self.index.wanted(table_id, generation, skip=skip, heard=heard):
+            return TableWalked("superseded")
         work = self.index.work(table_id)
         if work is not None and work.check_store:
             self._compare(work, table_id)
@@ -72,15 +80,20 @@ class IndexTable:
             _check(strings, self.cut, self.limits)
         except Invalid as error:
             self.index.failed(table_id, work.generation, f"The table cannot be indexed: {error}")
+            self.index.walked(table_id, work.generation, nodes=skip + 1)
             return TableWalked("unreadable")
-        page = strings[skip : skip + self.nodes_a_page]
-        planned = self._plan(work, table_id, page)
+        changed, end = _page(strings, work, skip=skip, most=self.nodes_a_page)
+        planned = self._plan(work, table_id, changed)
         if planned is None:
             return TableWalked("superseded")
-        if skip + self.nodes_a_page < len(strings):
-            self.queues.index(work.project_id, table_id, generation=work.generation, skip=skip + self.nodes_a_page)
-            return TableWalked("page", len(page), planned)
-        return self._end(work, table_id, strings, skipped, planned)
+        if end < len(strings):
+            self.queues.index(work.project_id, table_id, generation=work.generation, skip=end)
+            walked = TableWalked("page", end - skip, planned)
+        else:
+            walked = self._end(work, table_id, strings, skipped, planned)
+        # Last of all: whoever dies before leaves a page that is walked again.
+        self.index.walked(table_id, work.generation, nodes=max(end, skip + 1))
+        return walked
 
     def _compare(self, work: TableWork, table_id: str) -> None:
         name = namespace(work.project_id, table_id, self.suffix)
@@ -94,9 +107,8 @@ class IndexTable:
             return parsed_table(self.bodies.read(work.data_key, max_bytes=self.limits.table_bytes))
         return parsed_table(work.data) if work.data is not None else None
 
-    def _plan(self, work: TableWork, table_id: str, page: Sequence[LargeString]) -> int | None:
+    def _plan(self, work: TableWork, table_id: str, changed: Sequence[LargeString]) -> int | None:
         planned = 0
-        changed = [string for string in page if not _is_whole(string, work)]
         for nodes in _batches(_nodes(changed, self.cut)):
             missing = self.index.want(table_id, work.generation, nodes)
             if missing is None:
@@ -175,6 +187,17 @@ def _length_problem(string: LargeString, longest: int) -> str | None:
 
 def _outermost(scopes: Sequence[str]) -> list[str]:
     return [scope for scope in scopes if not any(other != scope and is_within(scope, other) for other in scopes)]
+
+
+def _page(strings: Sequence[LargeString], work: TableWork, *, skip: int, most: int) -> tuple[list[LargeString], int]:
+    """The next strings that have to be planned, and how many are walked then: what is whole costs no page."""
+    changed: list[LargeString] = []
+    for at in range(skip, len(strings)):
+        if len(changed) == most:
+            return changed, at
+        if not _is_whole(strings[at], work):
+            changed.append(strings[at])
+    return changed, len(strings)
 
 
 def _is_whole(string: LargeString, work: TableWork) -> bool:
