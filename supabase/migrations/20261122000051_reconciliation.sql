@@ -124,6 +124,20 @@ language sql stable set search_path = public, extensions set jit = off set enabl
     'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
 $$;
 
+-- Of p_limit materials after p_after those whose learns wait for a language model, and that nobody works on:
+-- {materials, next}.
+create function public.provisional_materials(p_after text, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with page as materialized (
+    select m.material from material m where m.material > p_after order by m.material limit p_limit
+  )
+  select jsonb_build_object(
+    'materials', (select coalesce(jsonb_agg(p.material order by p.material), '[]') from page p
+      where exists (select from knowledge_chunks k where k.material = p.material and k.learns_source = 'provisional')
+        and not exists (select from work w where w.queue = 'material' and w.subject = p.material)),
+    'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
+$$;
+
 -- The postings of a material are written again from its words, and a deleted page keeps no chunk. What else is wrong
 -- is put right by applying the page again.
 create function public.mend_material(p_material text) returns void

@@ -84,7 +84,7 @@ def test_while_supabase_refuses_the_key_a_question_is_an_error_that_says_so(envi
     refuses = Said(401, b'{"message": "Invalid API key"}')
     with scripted_server(refuses) as supabase:
         (answer,) = asked(environ | {"SUPABASE_URL": supabase.url})
-        (at_endpoint,) = asked(environ | {"SUPABASE_URL": supabase.url}, path=f"/mcp/{NOBODY}")
+        (at_endpoint,) = asked(environ | {"SUPABASE_URL": supabase.url}, path=f"/mcp/{NOBODY}", key=ENDPOINT_KEY)
     assert result(answer)["isError"]
     assert result(answer)["content"][0]["text"] == (
         "Supabase refused the key (no code): check supabase_service_key in the secret. Those who keep this server have "

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords, SupabaseWalks
 from sakuin.adapters.supabase_work import SupabaseWork
+from sakuin.domain.knowledge import Learns
 from sakuin.domain.language.indexing import index_words
 from sakuin.domain.material_version import Source
 from sakuin.domain.reconciliation import RecordedObject
@@ -182,6 +183,23 @@ def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge, reco
     knowledge.index.delete("b", a_source("b", 32))
     assert records.broken("", limit=2) == ([], "b")
     assert records.broken("b", limit=2) == ([], None)
+
+
+def test_pages_whose_learns_wait_for_a_model_are_named_unless_somebody_works_on_them(
+    knowledge: Knowledge, records: LibraryRecords, request: pytest.FixtureRequest
+) -> None:
+    for material in ("a", "b", "c"):
+        learns = Learns(("甲の方法", "乙の方法", "丙の方法"), "written" if material == "b" else "provisional")
+        knowledge.apply(
+            a_source(f"{material}.html", 16), [a_chunk(material, "rule-a", "公式", learns=learns)], material=material
+        )
+    assert records.provisional("", limit=2) == (["a"], "b")
+    assert records.provisional("b", limit=2) == (["c"], None)
+    rows: WorkRows = (
+        records.rows if isinstance(records, MemoryLibraryRecords) else SupabaseWork(request.getfixturevalue("service"))
+    )
+    rows.begin([Taken("1", "material", "{}", "", About("c"), 1, 1000.0)])
+    assert records.provisional("", limit=9) == (["a"], None)
 
 
 def test_readings_go_when_no_page_has_them_any_more(knowledge: Knowledge, records: LibraryRecords) -> None:

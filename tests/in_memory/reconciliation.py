@@ -81,6 +81,16 @@ class MemoryLibraryRecords:
         found = [(material, self.damaged[material]) for material in page if material in self.damaged]
         return found, page[-1] if len(page) == limit else None
 
+    def provisional(self, after: str, *, limit: int) -> tuple[Sequence[str], str | None]:
+        page = sorted(material for material in self.index.rows if material > after)[:limit]
+        late = {
+            stored.chunk.material
+            for stored in self.index.chunks.values()
+            if stored.chunk.learns.source == "provisional"
+        }
+        late -= {row.taken.about.subject or "" for row in self.rows.table.values() if row.taken.queue == "material"}
+        return [material for material in page if material in late], page[-1] if len(page) == limit else None
+
     def mend(self, material: str) -> None:
         self.damaged.pop(material, None)
 

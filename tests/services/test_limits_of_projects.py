@@ -69,7 +69,7 @@ def test_the_third_of_two_is_refused_with_what_raises_the_limit(
 
 def test_projects_that_others_made_one_a_member_of_are_not_counted() -> None:
     """Else who knows a user's id takes his projects from him."""
-    keep = KeepProjects(MemoryProjects(), most=2)
+    keep = KeepProjects(MemoryProjects(), Limits(projects=2))
     attacker, victim = (User(id, token=id) for id in ("attacker", "victim"))
     for _ in range(2):
         keep.add_member(attacker, keep.create(attacker, "p").id, victim.id)

@@ -15,6 +15,7 @@ from sakuin.services.reconcile import Reconciled
 from sakuin.services.whole_walk import MOST_TRIES
 
 from tests.builders import a_page
+from tests.in_memory.learns_model import MemoryLearnsModel
 from tests.in_memory.world import World
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -231,9 +232,23 @@ def test_readings_that_no_page_has_go_without_a_word(world: World) -> None:
     assert (found(world, "words"), world.library_records.readings) == ([], set())
 
 
+def test_learns_that_a_model_was_away_for_longer_than_a_page_waited_are_asked_for_at_night() -> None:
+    model = MemoryLearnsModel({"rule-a": ("甲の方法", "乙の方法", "丙の方法")}, late=True)
+    world = World(model=model)
+    world.put("m.html", ONE)
+    world.settle()
+    model.late = False
+    assert (found(world, "learns", dry_run=True), world.settle()) == ([], [])
+    assert found(world, "learns") == []
+    world.settle()
+    assert {stored.chunk.learns.source for stored in world.index.chunks.values()} == {"model"}
+    asked = model.asked
+    assert (found(world, "learns"), world.settle(), model.asked) == ([], [], asked)
+
+
 def test_there_are_four_kinds(world: World) -> None:
     assert found(world, "tables") == []
-    with pytest.raises(Invalid, match="keys, pages, words, tables"):
+    with pytest.raises(Invalid, match="keys, pages, words, learns, tables"):
         found(world, "everything")
 
 
@@ -255,8 +270,8 @@ def test_a_night_walks_everything_and_what_it_does_not_reach_goes_on_with_the_mi
     slow = world.reconcile_with(ticks=80.0)
     first = slow(whole=True)
     assert (len(first.differences), first.goes_on) == (4, True)
-    rest = [slow(whole=False) for _ in range(3)]
-    assert [one.goes_on for one in rest] == [True, True, False]
+    rest = [slow(whole=False) for _ in range(4)]
+    assert [one.goes_on for one in rest] == [True, True, True, False]
     assert world.library_records.readings == set()
 
 

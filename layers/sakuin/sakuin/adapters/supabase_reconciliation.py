@@ -53,6 +53,10 @@ class SupabaseLibraryRecords:
         said = call(self.client, "broken_materials", {"p_after": after, "p_limit": limit})
         return [(row["material"], row["why"]) for row in said["broken"]], said["next"]
 
+    def provisional(self, after: str, *, limit: int) -> tuple[Sequence[str], str | None]:
+        said = call(self.client, "provisional_materials", {"p_after": after, "p_limit": limit})
+        return said["materials"], said["next"]
+
     def mend(self, material: str) -> None:
         call(self.client, "mend_material", {"p_material": material})
 

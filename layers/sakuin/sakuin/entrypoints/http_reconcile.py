@@ -16,8 +16,9 @@ _SECONDS = 10.0
 class ReconcileView(BaseModel):
     """Which part to hold against its source, and from where on."""
 
-    kind: Literal["keys", "pages", "words", "tables"] = Field(
-        description="keys: bucket and index; pages: within the database; words: unused readings; tables: the store"
+    kind: Literal["keys", "pages", "words", "learns", "tables"] = Field(
+        description="keys: bucket and index; pages: within the database; words: unused readings; "
+        "learns: pages that wait for a language model; tables: the store"
     )
     after: str | None = Field(default=None, description="The `next` of the page before.")
     dry_run: bool = Field(default=True, description="Changes nothing.")

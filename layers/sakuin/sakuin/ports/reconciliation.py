@@ -49,6 +49,10 @@ class LibraryRecords(Protocol):
     def broken(self, after: str, *, limit: int) -> tuple[Sequence[tuple[str, str]], str | None]:
         """`(material, why)` of those, among `limit` after `after`, whose chunks and words do not fit; and the next."""
 
+    def provisional(self, after: str, *, limit: int) -> tuple[Sequence[str], str | None]:
+        """Those, among `limit` after `after`, whose `learns` wait for a language model and have no row of work; and
+        the next."""
+
     def mend(self, material: str) -> None:
         """Finds a page by all its words again, as far as they are recorded; the rest is done by applying it again."""
 

@@ -12,7 +12,7 @@ from sakuin.services.reconcile_materials import SETTLING, ReconcileMaterials, Wa
 from sakuin.services.reconcile_tables import ReconcileTables
 from sakuin.services.whole_walk import NOWHERE, Place, places_of, text_of
 
-KINDS = ("keys", "pages", "words", "tables")
+KINDS = ("keys", "pages", "words", "learns", "tables")
 _TABLES_A_MINUTE = 10
 _MINUTE_SECONDS = 10.0
 # The function that runs it has two minutes; whoever died with a walk in hand gives it up after three.
@@ -97,6 +97,8 @@ class Reconcile:
             return self.materials.pages(after, dry_run=dry_run)
         if kind == "words":
             return self.materials.words(after, dry_run=dry_run)
+        if kind == "learns":
+            return self.materials.learns(after, dry_run=dry_run)
         if kind == "tables":
             return self.tables.page(after, dry_run=dry_run, is_over=lambda: self.clock() > until)
         raise Invalid(f"There is nothing called {kind!r} to reconcile, only {', '.join(KINDS)}.")

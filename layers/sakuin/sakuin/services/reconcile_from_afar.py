@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sakuin.domain.reconciliation import Difference
 from sakuin.ports.desk import DeployedReconciliation
 
-OF_MATERIALS = ("keys", "pages", "words")
+OF_MATERIALS = ("keys", "pages", "words", "learns")
 OF_TABLES = ("tables",)
 
 

@@ -96,3 +96,10 @@ class ReconcileMaterials:
         """Takes out readings that no page has any more: pages that change leave them, so they are no difference."""
         _, following = self.records.sweep_words(after or "", limit=_READINGS_A_PAGE, dry_run=dry_run)
         return Walked([], following)
+
+    def learns(self, after: str | None, *, dry_run: bool) -> Walked:
+        """Asks once more for pages whose language model was away for longer than they waited: no difference either."""
+        late, following = self.records.provisional(after or "", limit=_MATERIALS_A_PAGE)
+        if not dry_run and late:
+            self.queue.reapply(late, reason="provisional")
+        return Walked([], following)
