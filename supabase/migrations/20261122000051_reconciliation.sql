@@ -269,22 +269,30 @@ $$;
 -- `recorded_rows` says the same and more.
 drop function public.recorded_chunks(uuid, text);
 
--- In one look: {generation, planned, stored: {doc id: id}, coming: [doc id]}, null when the Table is gone. `coming`
--- are recorded chunks that are not stored, by the doc id that they will have (see sakuin.domain.search_index_names).
-create function public.recorded_rows(p_table uuid, p_fingerprint text) returns jsonb
+-- Of p_limit chunks after p_after ([pointer's hash, content's hash, place], null at the beginning): {generation,
+-- planned, stored: {doc id: id}, coming: [doc id], next}, null when the Table is gone. `coming` are recorded chunks that
+-- are not stored, by the doc id that they will have (see sakuin.domain.search_index_names).
+create function public.recorded_rows(p_table uuid, p_fingerprint text, p_after jsonb, p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
+  with page as materialized (
+    select c.id, c.pointer_hash, c.content_hash, c.chunk_index,
+           c.turbopuffer_doc_id is not null and c.indexed_at is not null as stored,
+           coalesce(c.turbopuffer_doc_id, left(c.table_id::text, 8) || '_' || c.pointer_hash || '_'
+                    || left(c.content_hash, 16) || '_' || c.chunk_index) as doc_id
+    from chunks c
+    where c.table_id = p_table and c.fingerprint = p_fingerprint
+      and (c.pointer_hash, c.content_hash, c.chunk_index)
+        > (coalesce(p_after->>0, ''), coalesce(p_after->>1, ''), coalesce((p_after->>2)::integer, -1))
+    order by c.pointer_hash, c.content_hash, c.chunk_index limit p_limit
+  )
   select jsonb_build_object(
     'generation', t.generation,
     'planned', t.planned_generation = t.generation and t.planned_fingerprint = p_fingerprint,
-    'stored', coalesce(jsonb_object_agg(x.doc_id, x.id) filter (where x.stored), '{}'),
-    'coming', coalesce(jsonb_agg(x.doc_id) filter (where not x.stored), '[]'))
-  from context_table t left join lateral (
-    select c.id, c.turbopuffer_doc_id is not null and c.indexed_at is not null as stored,
-           coalesce(c.turbopuffer_doc_id, left(c.table_id::text, 8) || '_' || c.pointer_hash || '_'
-                    || left(c.content_hash, 16) || '_' || c.chunk_index) as doc_id
-    from chunks c where c.table_id = t.id and c.fingerprint = p_fingerprint) x on x.id is not null
-  where t.id = p_table
-  group by t.id
+    'stored', (select coalesce(jsonb_object_agg(x.doc_id, x.id) filter (where x.stored), '{}') from page x),
+    'coming', (select coalesce(jsonb_agg(x.doc_id) filter (where not x.stored), '[]') from page x),
+    'next', (select jsonb_build_array(x.pointer_hash, x.content_hash, x.chunk_index) from page x
+             order by x.pointer_hash, x.content_hash, x.chunk_index offset p_limit - 1))
+  from context_table t where t.id = p_table
 $$;
 
 -- The store has rows of a later generation: the records are from a backup. They count on from there.

@@ -7,7 +7,9 @@ from uuid import UUID
 
 import pytest
 from sakuin.adapters.supabase_reconciliation import SupabaseTableClaims
+from sakuin.adapters.supabase_recorded_rows import recorded_rows
 from sakuin.domain.search_index_names import namespace
+from sakuin.ports.tables import RecordedRows
 from sakuin.services.compare_store import CountTable
 from sakuin.services.reconcile_tables import ReconcileTables
 
@@ -279,6 +281,24 @@ def test_recorded_rows_are_named_as_they_will_be_stored(world: TableWorld) -> No
     assert coming is not None
     assert rows is not None
     assert (named(coming.coming), named(coming.stored)) == (named(rows.stored), set())
+
+
+@pytest.mark.parametrize("rows_a_request", [1, 2, 3, 4, 5])
+def test_recorded_rows_are_the_same_in_parts(world: TableWorld, rows_a_request: int) -> None:
+    table, _, _ = indexed(world, {"a": A, "b": B})
+    whole = world.index.recorded(table)
+    assert replace(world.index, rows_a_request=rows_a_request).recorded(table) == whole
+    assert whole is not None
+    assert whole.stored.keys() == world.rows(table).keys()
+
+
+def test_of_rows_whose_table_changes_while_they_are_read_nothing_is_left_over() -> None:
+    parts: dict[Any, dict[str, Any]] = {
+        None: {"generation": 1, "planned": True, "stored": {"a": "1"}, "coming": [], "next": ["x", "y", 0]},
+        "x": {"generation": 2, "planned": True, "stored": {"b": "2"}, "coming": ["c"], "next": None},
+    }
+    rows = recorded_rows(lambda after: parts[after and after[0]])
+    assert rows == RecordedRows(1, planned=False, stored={"a": "1", "b": "2"}, coming=["c"])
 
 
 def named(ids: Collection[str] | Mapping[str, str]) -> set[str]:

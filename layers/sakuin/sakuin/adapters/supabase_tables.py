@@ -10,6 +10,7 @@ from postgrest import SyncPostgrestClient as Client
 
 from sakuin.adapters.supabase_client import answer, call
 from sakuin.adapters.supabase_index import written
+from sakuin.adapters.supabase_recorded_rows import ROWS_A_REQUEST, recorded_rows
 from sakuin.domain.bound_tools import BoundTool, Endpoint, FullChunk
 from sakuin.domain.language.question import KnownWords, Sought
 from sakuin.domain.search_tool import SkippedNode
@@ -36,6 +37,7 @@ class SupabaseTableIndex:
 
     client: Client
     built_with: TableFingerprint
+    rows_a_request: int = ROWS_A_REQUEST
 
     @property
     def fingerprint(self) -> str:
@@ -148,8 +150,8 @@ class SupabaseTableIndex:
         self._call("refuse_nodes", p_table=table_id, p_fingerprint=self.fingerprint, p_refused=said)
 
     def recorded(self, table_id: str) -> RecordedRows | None:
-        row = self._call("recorded_rows", p_table=table_id, p_fingerprint=self.fingerprint)
-        return RecordedRows(row["generation"], row["planned"], row["stored"], row["coming"]) if row else None
+        asked = {"p_table": table_id, "p_fingerprint": self.fingerprint, "p_limit": self.rows_a_request}
+        return recorded_rows(lambda after: self._call("recorded_rows", p_after=after, **asked))
 
     def lost(self, table_id: str, ids: Collection[str]) -> None:
         self._call("chunks_lost", p_table=table_id, p_fingerprint=self.fingerprint, p_ids=sorted(ids))
