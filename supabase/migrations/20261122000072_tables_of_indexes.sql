@@ -148,8 +148,8 @@ language sql stable set search_path = public, extensions as $$
     select o.table_id from tool o
     where tables_answer(p_fingerprint) and o.enabled
       and o.metadata->'search_index'->>'state' in ('pending', 'indexing')
-      and coalesce((o.metadata->'search_index'->>'heartbeat_at')::timestamptz,
-                   (o.metadata->'search_index'->>'configured_at')::timestamptz) < now() - make_interval(secs => p_seconds)
+      and coalesce(moment_of(o.metadata->'search_index'->>'heartbeat_at'),
+                   moment_of(o.metadata->'search_index'->>'configured_at')) < now() - make_interval(secs => p_seconds)
     union
     select t.id from table_plan p join indexed_table t on t.id = p.table_id
     where not tables_answer(p_fingerprint) and p.fingerprint = p_fingerprint

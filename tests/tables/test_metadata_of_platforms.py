@@ -1,7 +1,5 @@
 """Platforms write `metadata` themselves: what one wrote there costs no other one anything, nor himself for long."""
 
-from uuid import UUID
-
 import pytest
 from psycopg.types.json import Jsonb
 from sakuin.adapters.supabase_reconciliation import SupabaseTableClaims
@@ -48,8 +46,7 @@ def test_every_table_is_checked_whatever_a_tool_says(
 ) -> None:
     table, tool = wrong
     world.sql("update tool set metadata = %s where id = %s", Jsonb(metadata), tool)
-    before = str(UUID(int=UUID(table).int - 1))
-    claimed = SupabaseTableClaims(world.client, FINGERPRINT.id).to_check(limit=1, after=before, whole=True)
+    claimed = SupabaseTableClaims(world.client, FINGERPRINT.id).claimed([table])
     assert [each.table_id for each in claimed] == [table]
 
 
