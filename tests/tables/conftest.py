@@ -8,8 +8,10 @@ import psycopg
 import pytest
 from mcp_types import CallToolResult
 from sakuin.adapters.supabase_client import call, connected
+from sakuin.adapters.supabase_index import SupabaseIndex
 from sakuin.adapters.supabase_outbox import SupabaseOutbox
 from sakuin.adapters.supabase_tables import SupabaseTableIndex, SupabaseToolSearch
+from sakuin.adapters.supabase_work import SupabaseWork
 from sakuin.adapters.turbopuffer import TurbopufferChunkStore
 from sakuin.adapters.turbopuffer_client import connected as store_connected
 from sakuin.domain.search_index_names import namespace
@@ -21,10 +23,16 @@ from sakuin.entrypoints.mcp_search_tools import SearchTools
 from sakuin.errors import NotFound
 from sakuin.ports.chunk_store import FoundChunk
 from sakuin.ports.projects import EventBus
+from sakuin.ports.tables import TableQueues
 from sakuin.services.embed_chunks import EmbedChunks
+from sakuin.services.give_up_page import GiveUpPage
+from sakuin.services.give_up_table import GiveUpTable
+from sakuin.services.give_up_work import GiveUpWork
 from sakuin.services.index_table import NODES_A_PAGE, IndexTable
 from sakuin.services.maintain import Maintain, Maintained
+from sakuin.services.restart_tables import RestartTables
 from sakuin.services.search_table import SearchTable, TableAnswer
+from sakuin.services.send_due_work import SendDueWork
 from sakuin.services.send_events import SendEvents
 from sakuin_local.database import Database
 from sakuin_local.serving import served
@@ -32,8 +40,10 @@ from sakuin_local.turbopuffer.endpoint import application
 from sakuin_local.turbopuffer.store import Store
 from supabase import Client
 
+from tests.in_memory.bucket import MemoryBucket
 from tests.in_memory.embedder import MODEL, MemoryEmbedder
 from tests.in_memory.projects import MemoryBus
+from tests.in_memory.work import MemoryWorkQueues
 
 FINGERPRINT = TableFingerprint(MODEL, TableCut())
 
@@ -206,7 +216,7 @@ class TableWorld:
 
     def maintain(self, bus: EventBus | None = None) -> Maintained:
         send = SendEvents(SupabaseOutbox(self.client), bus or MemoryBus())
-        return Maintain(send, self.index, self.queues, self.store)()
+        return maintenance(self, send=send, line=len(self.queues.asked))()
 
     def sql(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
         """What no function of the product does, done to the database."""
@@ -233,6 +243,39 @@ class TableWorld:
             return dict(self.store.ids(namespace(self.project, table)))
         except NotFound:
             return {}
+
+
+@dataclass(frozen=True, slots=True)
+class OfProject:
+    """The part of an index that `RestartTables` asks, as one project alone: Tables of other tests stand still too."""
+
+    real: SupabaseTableIndex
+    project: str
+
+    def stuck(self, seconds: int) -> list[tuple[str, str]]:
+        return [found for found in self.real.stuck(seconds) if found[0] == self.project]
+
+
+def maintenance(
+    world: TableWorld,
+    *,
+    index: SupabaseTableIndex | None = None,
+    asks: TableQueues | None = None,
+    send: Callable[[], int] = lambda: 0,
+    line: int = 0,
+) -> Maintain:
+    """As `bootstrap` puts it together, over the real rows of work; `line` is how many messages wait for a worker."""
+    index = index or world.index
+    rows, queues = SupabaseWork(world.client), MemoryWorkQueues(line=line)
+    page, gave_up = GiveUpPage(SupabaseIndex(world.client), "", MemoryBucket()), GiveUpTable(index)
+    of_project: Any = OfProject(index, world.project)
+    return Maintain(
+        send,
+        index,
+        world.store,
+        RestartTables(index.fingerprint, of_project, asks or world.queues, rows, queues, gave_up),
+        SendDueWork(rows, queues, GiveUpWork(page, lambda table, reason, _fingerprint: gave_up(table, reason))),
+    )
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ from sakuin.domain.table_index import TableFingerprint
 from sakuin.errors import Unavailable
 from sakuin.services.embed_chunks import EmbedChunks
 from sakuin.services.index_table import IndexTable
-from sakuin.services.maintain import Maintain
 
 from tests.in_memory.embedder import MODEL
 from tests.tables.conftest import FINGERPRINT, TableWorld, WatchedStore, long
@@ -43,10 +42,6 @@ class Other(TableWorld):
     @property
     def embed(self) -> EmbedChunks:
         return EmbedChunks(self.index, self.store, self.embedder, self.index.suffix())
-
-    @property
-    def maintain(self) -> Maintain:
-        return Maintain(lambda: 0, self.index, self.queues, self.store)  # type: ignore[arg-type]
 
 
 @dataclass

@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import Any
 
 import pytest
 from sakuin.adapters.sqs_tables import SqsTableQueues
 from sakuin.adapters.supabase_indexes import SupabaseIndexes
 from sakuin.adapters.supabase_tables import SupabaseTableIndex, SupabaseToolSearch
 from sakuin.adapters.supabase_work import SupabaseWork
-from sakuin.bootstrap.holding import restarting, sending_due
+from sakuin.bootstrap.giving_up import giving_up_tables
+from sakuin.bootstrap.holding import restarting
 from sakuin.domain.chunking import CHUNKER
 from sakuin.domain.index_settings import IndexSettings, KeptIndex, named_index
 from sakuin.domain.index_state import IndexState
@@ -22,9 +24,11 @@ from sakuin.entrypoints.tool_messages import IndexAsked, embed_work, tool_work
 from sakuin.services.build_indexes import BuildIndexes
 from sakuin.services.embed_chunks import EmbedChunks
 from sakuin.services.every_index import EmbedEverywhere, IndexEverywhere
+from sakuin.services.give_up_work import GiveUpWork
 from sakuin.services.index_table import IndexTable
 from sakuin.services.maintain import Maintain, Maintained
 from sakuin.services.search_table import SearchTable, TableAnswer
+from sakuin.services.send_due_work import SendDueWork
 from sakuin_local.database import Database, running_database
 
 from tests.in_memory.embedder import MODEL, MemoryEmbedder
@@ -123,11 +127,13 @@ class Deployment:
         """The schedule's turn."""
         client = self.world.client
         restart = restarting(client, self.kept, self.asks, self.line)
-        send_due = sending_due(client, self.kept, self.line, "")
+        nowhere: Any = None
+        gave_up = GiveUpWork(nowhere, giving_up_tables(client, self.kept))
+        send_due = SendDueWork(SupabaseWork(client), self.line, gave_up)
         maintain = Maintain(
-            lambda: 0,  # type: ignore[arg-type]  # events are sent by `edit`
+            # Events are sent by `edit`.
+            lambda: 0,
             self.index(self.own),
-            self.asks(),
             self.world.store,
             restart,
             send_due,

@@ -9,7 +9,7 @@ from sakuin.bootstrap.aws import bucket_of_pages
 from sakuin.bootstrap.giving_up import giving_up_tables
 from sakuin.bootstrap.indexes import Kept, live_last
 from sakuin.bootstrap.watching import Watch, renewing
-from sakuin.domain.work import About, Taken, WorkQueueName
+from sakuin.domain.work import Taken
 from sakuin.services.work_in_hand import WorkInHand
 from sakuin.settings import Secrets, Settings, configured
 
@@ -35,17 +35,11 @@ def sending_due(settings: Settings, client: "Client", kept: Kept, queues: "WorkQ
     """Sends again what stopped or waited long enough."""
     from sakuin.adapters.supabase_index import SupabaseIndex
     from sakuin.services.give_up_page import GiveUpPage
+    from sakuin.services.give_up_work import GiveUpWork
     from sakuin.services.send_due_work import SendDueWork
 
     page = GiveUpPage(SupabaseIndex(client), settings.material_prefix, bucket_of_pages(settings))
-    table = giving_up_tables(client, kept)
-
-    def gave_up(queue: WorkQueueName, about: About, reason: str) -> None:
-        if queue == "material":
-            page(about, reason)
-        elif about.subject is not None:
-            table(about.subject, reason, about.fingerprint)
-
+    gave_up = GiveUpWork(page, giving_up_tables(client, kept))
     return SendDueWork(SupabaseWork(client), queues, gave_up)
 
 

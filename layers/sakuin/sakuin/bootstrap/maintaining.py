@@ -49,7 +49,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     kept, queues = kept_or_own(client, settings), work_queues(settings)
     restart = restarting(client, kept, asks_of, queues)
     send_due = sending_due(settings, client, kept, queues)
-    maintain = Maintain(send, index, asks, store, restart, send_due)
+    maintain = Maintain(send, index, store, restart, send_due)
     build = BuildIndexes(
         indexes=SupabaseIndexes(client),
         own=own_index(settings),

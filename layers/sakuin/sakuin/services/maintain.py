@@ -8,10 +8,8 @@ from typing import TypeVar
 from sakuin.domain.search_index_names import namespace
 from sakuin.errors import SakuinError
 from sakuin.ports.chunk_store import ChunkStore
-from sakuin.ports.tables import Leftover, TableIndex, TableQueues
-from sakuin.services.restart_tables import SECONDS_WITH_A_LINE
+from sakuin.ports.tables import Leftover, TableIndex
 from sakuin.services.send_due_work import SentWork
-from sakuin.services.send_events import SendEvents
 
 # A worker lives for minutes; its late write must still be found.
 _REMEMBERED_SECONDS = 86_400
@@ -33,17 +31,13 @@ class Maintained:
 
 @dataclass(frozen=True, slots=True)
 class Maintain:
-    """Runs on a schedule; any number of times, beside anything.
+    """Runs on a schedule; any number of times, beside anything."""
 
-    `restart` and `send_due` know the rows of work; without them a Table that stands still is walked anew each time.
-    """
-
-    send_events: SendEvents
+    send_events: Callable[[], int]
     index: TableIndex
-    queues: TableQueues
     store: ChunkStore
-    restart: Callable[[], int] | None = None
-    send_due: Callable[[], SentWork] = SentWork
+    restart: Callable[[], int]
+    send_due: Callable[[], SentWork]
     clock: Callable[[], float] = time.monotonic
 
     def __call__(self) -> Maintained:
@@ -62,17 +56,11 @@ class Maintain:
             resent = self.send_due()
         except SakuinError as error:
             failures.append(error)
-        sent, restarted = done(self.send_events), done(self.restart or self._restart)
+        sent, restarted = done(self.send_events), done(self.restart)
         removed = done(self._remove_abandoned) + done(self._remove_leftovers)
         if failures:
             raise failures[0]
         return Maintained(sent, restarted, removed, resent.sent, resent.buried)
-
-    def _restart(self) -> int:
-        stuck = self.index.stuck(SECONDS_WITH_A_LINE)
-        for project_id, table_id in stuck:
-            self.queues.index(project_id, table_id)
-        return len(stuck)
 
     def _remove_leftovers(self) -> int:
         """Of indexes that are no longer kept.
