@@ -141,7 +141,8 @@ create view public.indexed_table with (security_invoker = true) as
 revoke all on public.indexed_table from anon, authenticated;
 
 -- Tables whose work for this index stopped: no sign of life, and nothing speaks for them. Of the index that answers
--- their tools wait; of another they were asked for, and neither whole nor given up.
+-- their tools wait; of another they were asked for, and neither whole nor given up. Of any index also those of which
+-- something is there that no tool asks for.
 create or replace function public.stuck_tables(p_fingerprint text, p_seconds integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   with still as (
@@ -157,6 +158,12 @@ language sql stable set search_path = public, extensions as $$
       -- A change is asked for by its event.
       and greatest(p.heartbeat_at, t.updated_at) < now() - make_interval(secs => p_seconds)
       and not table_whole(t.id, p_fingerprint)
+    union
+    select t.id from context_table t
+    where t.updated_at < now() - make_interval(secs => p_seconds)
+      and not exists (select from tool o where o.table_id = t.id and o.enabled)
+      and (exists (select from node n where n.table_id = t.id and n.fingerprint = p_fingerprint)
+           or exists (select from removed_chunk r where r.table_id = t.id and r.fingerprint = p_fingerprint))
   )
   select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id) order by t.id), '[]')
   from still s join context_table t on t.id = s.table_id

@@ -1,10 +1,13 @@
 """What fails, dies or comes late costs nothing but time: the retry repairs it, and old text never comes back."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from sakuin.adapters.supabase_work import SupabaseWork
+from sakuin.domain.work import About, Taken
 from sakuin.errors import Unavailable
 from sakuin_local.database import Database
 
@@ -253,6 +256,29 @@ def test_a_tool_whose_event_was_lost_is_started_all_the_same(world: TableWorld) 
     assert world.maintain().restarted == 1
     world.settle()
     assert world.status(tool)["state"] == "ready"
+
+
+@pytest.mark.parametrize("seconds", [60, 300])
+def test_rows_that_no_tool_asks_for_go_although_the_event_was_lost(world: TableWorld, seconds: int) -> None:
+    table, tool, _ = documented(world, {"a": A})
+    world.settle()
+    world.call("delete_tool", tool=tool, user=None)
+    world.sql("update context_table set updated_at = now() - make_interval(secs => %s) where id = %s", seconds, table)
+    # What was changed just now is left to its event.
+    assert world.maintain().restarted == (seconds > 120)
+    world.settle()
+    assert (world.rows(table) == {}) == (seconds > 120)
+    assert world.maintain().restarted == 0
+
+
+def test_what_ended_its_workers_five_times_is_said_on_the_tools(world: TableWorld) -> None:
+    table, tool, _ = documented(world, {"a": A})
+    rows = SupabaseWork(world.client)
+    rows.begin([Taken(f"of {table}", "embed", "a body", "", About(table), tries=5, sent_at=time.time())])
+    world.sql("update work set until = now() where id = %s", f"of {table}")
+    world.maintain()
+    assert [row.state for row in rows.rows(subjects=[table])] == ["dead"]
+    assert str(world.status(tool)["last_error"]).startswith("Its worker stopped without a word 5 times")
 
 
 def test_a_namespace_without_a_table_is_removed_and_no_other(world: TableWorld) -> None:

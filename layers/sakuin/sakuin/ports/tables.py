@@ -201,6 +201,7 @@ class TableIndex(Protocol):
         """`(project, table)` whose work in this index gave no sign of life for so long, and that no message speaks for.
 
         Of an index that does not answer: none that was never asked for, and none that was given up.
+        Those, too, whose tools went so long ago and whose rows are still there.
         """
 
     def suffix(self) -> str:
