@@ -275,6 +275,7 @@ def maintenance(
         world.store,
         RestartTables(index.fingerprint, of_project, asks or world.queues, rows, queues, gave_up),
         SendDueWork(rows, queues, GiveUpWork(page, lambda table, reason, _fingerprint: gave_up(table, reason))),
+        lambda: 0,
     )
 
 

@@ -137,6 +137,7 @@ class Deployment:
             self.world.store,
             restart,
             send_due,
+            lambda: 0,
         )
         done = maintain()
         BuildIndexes(self.indexes, self.own, MemoryQueue(), self.asks)()

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 def maintainer(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that runs on a schedule."""
     import time
+    from datetime import UTC, datetime
 
     from sakuin.adapters.eventbridge import EventBridgeBus
+    from sakuin.adapters.s3 import S3Bucket
     from sakuin.adapters.supabase_indexes import SupabaseIndexes
+    from sakuin.adapters.supabase_left_bodies import SupabaseLeftBodies
     from sakuin.adapters.supabase_outbox import SupabaseOutbox
     from sakuin.adapters.supabase_records import SupabaseRecords
     from sakuin.adapters.supabase_tables import SupabaseTableIndex
@@ -33,6 +36,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from sakuin.services.build_indexes import BuildIndexes
     from sakuin.services.canary import Canary
     from sakuin.services.maintain import Maintain
+    from sakuin.services.remove_bodies import RemoveBodies
     from sakuin.services.send_events import SendEvents
 
     settings, observed = Settings.read(environ), watch("Maintain")
@@ -49,7 +53,10 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     kept, queues = kept_or_own(client, settings), work_queues(settings)
     restart = restarting(client, kept, asks_of, queues)
     send_due = sending_due(settings, client, kept, queues)
-    maintain = Maintain(send, index, store, restart, send_due)
+    remove_bodies = RemoveBodies(
+        SupabaseLeftBodies(client), S3Bucket(aws("s3"), settings.tables_bucket), lambda: datetime.now(UTC)
+    )
+    maintain = Maintain(send, index, store, restart, send_due, remove_bodies)
     build = BuildIndexes(
         indexes=SupabaseIndexes(client),
         own=own_index(settings),

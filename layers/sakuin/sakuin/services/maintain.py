@@ -1,4 +1,4 @@
-"""What must be true in the end, whatever died: events and work sent, none stuck, no namespace without a Table."""
+"""What must be true in the end, whatever died: events and work sent, none stuck, nothing kept without a Table."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -38,6 +38,7 @@ class Maintain:
     store: ChunkStore
     restart: Callable[[], int]
     send_due: Callable[[], SentWork]
+    remove_bodies: Callable[[], int]
     clock: Callable[[], float] = time.monotonic
 
     def __call__(self) -> Maintained:
@@ -57,7 +58,7 @@ class Maintain:
         except SakuinError as error:
             failures.append(error)
         sent, restarted = done(self.send_events), done(self.restart)
-        removed = done(self._remove_abandoned) + done(self._remove_leftovers)
+        removed = done(self._remove_abandoned) + done(self._remove_leftovers) + done(self.remove_bodies)
         if failures:
             raise failures[0]
         return Maintained(sent, restarted, removed, resent.sent, resent.buried)
