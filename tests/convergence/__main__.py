@@ -12,8 +12,8 @@ from sakuin_local.database import running_database
 from tests.convergence.materials_machine import MaterialsMachine
 from tests.convergence.materials_world import materials_house
 from tests.convergence.running import run_schedules
+from tests.convergence.tables_house import tables_house
 from tests.convergence.tables_machine import TablesMachine
-from tests.convergence.tables_world import tables_house
 from tests.convergence.tally import Tally
 
 

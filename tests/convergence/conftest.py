@@ -8,7 +8,7 @@ from sakuin_local.database import Database
 
 from tests.contracts.conftest import emptied
 from tests.convergence.materials_world import MaterialsHouse, materials_house
-from tests.convergence.tables_world import TablesHouse, tables_house
+from tests.convergence.tables_house import TablesHouse, tables_house
 
 
 @pytest.fixture(scope="module")

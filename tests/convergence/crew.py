@@ -1,6 +1,6 @@
 """The workers of a schedule, at most three at once, and what becomes of their messages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from sakuin.errors import Conflict, Unavailable
@@ -14,11 +14,13 @@ _AT_ONCE = 3
 
 @dataclass
 class Crew:
-    """Takes messages from `sqs` to `handle`; a message whose worker fails or dies comes back."""
+    """Takes messages from `sqs` to `handle`, which says whether they are done; the others come back."""
 
     sqs: ModelledSqs
-    handle: Callable[[Message], object]
+    handle: Callable[[Message], bool]
     tally: Tally
+    # What no queue forgets before it has a row.
+    lasting: str | None = None
     at_work: list[tuple[Worker, Message | None]] = field(default_factory=list)
 
     def take(self, which: int, *, doubled: bool, place: str | int, fate: Fate) -> None:
@@ -38,6 +40,22 @@ class Crew:
         """One of those at work goes on, if any are."""
         if self.at_work:
             self._advance(*self.at_work.pop(which % len(self.at_work)), place, fate)
+
+    def forget(self, which: int | None, rows: Collection[str]) -> None:
+        """The queue loses one of the messages that have a row of work, taken ones among them; or all that it has."""
+        messages = [*self.sqs.waiting, *(message for _, message in self.at_work if message is not None)]
+        known = [message for message in messages if message.work_id in rows]
+        if which is not None:
+            messages = [known[which % len(known)]] if known else []
+        elif self.lasting is not None:
+            messages = [message for message in messages if message in known or self.lasting not in message.body]
+        for message in messages:
+            self.sqs.forget(message)
+        self.tally.messages["messages forgotten"] += len(messages)
+
+    def in_hand(self) -> list[str]:
+        """The names of the rows of what those at work have."""
+        return [message.work_id for _, message in self.at_work if message is not None]
 
     def finish_all(self) -> None:
         """All goes well until nobody is at work and no message waits, dead letters included."""
@@ -60,6 +78,7 @@ class Crew:
         counts["messages doubled"] += doubled
         counts["messages that overtook others"] += place > 0
         counts["messages delivered again"] += message.tries > 1
+        counts["copies delivered"] += message.work_id != message.id
         return message
 
     def _advance(self, worker: Worker, message: Message | None, place: str | int, fate: Fate) -> None:
@@ -86,5 +105,5 @@ class Crew:
     def _ended(self, worker: Worker, message: Message | None) -> None:
         if worker.error is not None and not isinstance(worker.error, Unavailable | Conflict):
             raise worker.error
-        if message is not None and (worker.died or worker.error):
+        if message is not None and not worker.result:
             self.sqs.failed(message)

@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 from botocore.exceptions import EndpointConnectionError
+from sakuin.errors import CircuitOpen, Unavailable
 
 from tests.convergence.interleaving import Died, Fate, fate_of_call
 
@@ -52,11 +53,15 @@ def _called(request: httpx.Request) -> str:
 
 @dataclass(frozen=True)
 class Gate:
-    """A part that is in memory, behind the same gate; `failure` makes what it raises when it does not answer."""
+    """A part that is in memory, behind the same gate.
+
+    `failure` makes what it raises when it does not answer, `refusal` what it raises when it is not even asked.
+    """
 
     real: Any
     vendor: str
     failure: Callable[[], Exception]
+    refusal: Callable[[], Exception] | None = None
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self.real, name)
@@ -68,7 +73,7 @@ class Gate:
             if fate is Fate.DIE_BEFORE:
                 raise Died
             if fate is Fate.FAIL_BEFORE:
-                raise self.failure()
+                raise (self.refusal or self.failure)()
             if fate is Fate.TWICE:
                 method(*arguments, **named)
             result = method(*arguments, **named)
@@ -84,3 +89,13 @@ class Gate:
 def aws_failure() -> Exception:
     """What boto3 raises when AWS does not answer."""
     return EndpointConnectionError(endpoint_url="https://aws")
+
+
+def away(vendor: str) -> Callable[[], Exception]:
+    """What the adapter of a vendor raises that does not answer."""
+    return lambda: Unavailable("as the schedule has it", vendor=vendor)
+
+
+def shunned(vendor: str) -> Callable[[], Exception]:
+    """What is raised where a vendor has failed so often that nobody asks it for a while: work is parked at once."""
+    return lambda: CircuitOpen("as the schedule has it", vendor=vendor)

@@ -18,7 +18,7 @@ class Fate(StrEnum):
 
 
 class Died(BaseException):
-    """The worker's process is gone: nothing catches it, nothing is tidied up."""
+    """The worker's process is gone: nothing catches it, and what it would still call is not called."""
 
 
 _here = threading.local()
@@ -40,6 +40,7 @@ class Worker:
         self._orders: SimpleQueue[Fate] = SimpleQueue()
         self._stops: SimpleQueue[str | None] = SimpleQueue()
         self._job = job
+        self.result: object = None
         self.error: Exception | None = None
         self.died = False
         threading.Thread(target=self._run, daemon=True).start()
@@ -77,15 +78,20 @@ class Worker:
             self.advance(Fate.DIE_BEFORE)
 
     def stop_at(self, place: str) -> Fate:
+        if self.died:
+            # What is written at the end of all things is Python's doing, not a process's that is gone.
+            return Fate.DIE_BEFORE
         self._stops.put(place)
-        return self._orders.get()
+        fate = self._orders.get()
+        self.died = fate in (Fate.DIE_BEFORE, Fate.DIE_AFTER)
+        return fate
 
     def _run(self) -> None:
         _here.worker = self
         try:
-            self._job()
+            self.result = self._job()
         except Died:
-            self.died = True
+            pass
         except Exception as error:
             self.error = error
         finally:

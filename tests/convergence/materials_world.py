@@ -1,35 +1,44 @@
 """Materials on the real adapters: each call of a worker stops at a gate, each event waits for the schedule."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
+from typing import Any
 
 import psycopg
 from sakuin.adapters.sqs import SqsWorkQueue
+from sakuin.adapters.sqs_work import SqsWorkQueues
 from sakuin.adapters.supabase_client import connected
 from sakuin.adapters.supabase_index import SupabaseIndex
 from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords
 from sakuin.adapters.supabase_search import SupabaseSearch
-from sakuin.entrypoints.material_messages import changes
-from sakuin.errors import Unavailable
+from sakuin.adapters.supabase_work import SupabaseWork
+from sakuin.bootstrap.aws import postponing, sending_again
+from sakuin.entrypoints.sqs_materials import material_handler
 from sakuin.services.apply_page import ApplyPage
 from sakuin.services.follow_bucket import FollowBucket
+from sakuin.services.give_up_page import GiveUpPage
+from sakuin.services.give_up_work import GiveUpWork
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.reconcile_materials import ReconcileMaterials
+from sakuin.services.send_due_work import SendDueWork
 from sakuin_local.database import Database
 from supabase import Client
 
-from tests.convergence.gates import Gate, aws_failure, gated
-from tests.convergence.queues import Message, ModelledSqs
+from tests.convergence.delivery import Delivery, Holding, Surprises, unwatched
+from tests.convergence.gates import Gate, away, aws_failure, gated, shunned
+from tests.convergence.passing import time_passes
+from tests.convergence.queues import DEAD_LETTERS, ModelledSqs
 from tests.in_memory.bucket import MemoryBucket
 from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
 
 _QUEUE = "materials"
 _TABLES = (
     *("knowledge_chunks", "chunk_words", "posting", "reading", "waiting_source", "receipt", "site_synonyms"),
-    *("followed_file", "material"),
+    *("followed_file", "material", "work", "embedding_cache"),
 )
 
 
@@ -50,28 +59,40 @@ def materials_house(database: Database) -> Iterator[MaterialsHouse]:
         yield MaterialsHouse(client, sql)
 
 
-def _no_answer() -> Exception:
-    return Unavailable("as the schedule has it")
-
-
 @dataclass
 class MaterialsWorld:
-    """The services of one schedule over a bucket of its own."""
+    """The services of one schedule over a bucket of its own.."""
 
     house: MaterialsHouse
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
+    counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        bucket = Gate(self.bucket, "s3", _no_answer)
+        bucket, sqs = Gate(self.bucket, "s3", away("s3")), Gate(self.sqs, "sqs", aws_failure)
         self.index = SupabaseIndex(self.house.client)
-        queue = SqsWorkQueue(Gate(self.sqs, "sqs", aws_failure), _QUEUE)
-        embedder = Gate(MemoryEmbedder(), "openai", _no_answer)
+        queue = SqsWorkQueue(sqs, _QUEUE)
+        embedder = Gate(MemoryEmbedder(), "openai", away("openai"), shunned("openai"))
         learns = LearnsSources(bucket, self.index, None, "")
         apply_page = ApplyPage(bucket, self.index, embedder, learns, FINGERPRINT, 1_000_000)
         self.follow = FollowBucket(bucket, self.index, queue, apply_page, "")
         records = SupabaseLibraryRecords(self.house.client)
-        self.reconcile = ReconcileMaterials(bucket, records, queue, "", lambda: datetime.now(UTC))
+        self.reconcile = ReconcileMaterials(bucket, records, queue, "", lambda: self.bucket.now)
+        self.rows = SupabaseWork(self.house.client)
+        gave_up = GiveUpPage(self.index, "", bucket)
+        work_queues = SqsWorkQueues(sqs, {"material": _QUEUE}, {"material": _QUEUE + DEAD_LETTERS})
+        tables: Any = None
+        self.send_due = SendDueWork(self.rows, work_queues, GiveUpWork(gave_up, tables))
+        surprises = Surprises()
+        handler = material_handler(
+            surprises.of(self.follow),
+            postponing(queue),
+            *unwatched(),
+            hold=Holding(self.rows, self.counts),
+            gave_up=gave_up,
+            send_again=sending_again(queue),
+        )
+        self.handle = Delivery({_QUEUE: handler}, surprises)
         self.search = SupabaseSearch(self.house.client, CALIBRATION)
 
     def notify(self) -> None:
@@ -84,13 +105,24 @@ class MaterialsWorld:
         name = unicodedata.normalize("NFC", key).removesuffix(".html")
         SqsWorkQueue(self.sqs, _QUEUE).reapply([name], reason="asked")
 
-    def handle(self, message: Message) -> None:
-        """What the queue's function does with a message."""
-        for change in changes(message.body):
-            self.follow(change)
+    def each_minute(self) -> bool:
+        """What the schedule's function does each minute; whether there was anything to do."""
+        done = self.send_due()
+        found = self.reconcile.keys(None, dry_run=False).differences
+        return bool(done.sent or done.buried or found)
+
+    def in_rows(self) -> set[str]:
+        """The names of the rows of work."""
+        return {row.id for row in self.rows.rows()}
+
+    def time_passes(self, seconds: int) -> None:
+        """So many seconds, in the database, over the messages and for the bucket."""
+        time_passes(self.house.sql, seconds)
+        self.sqs.passes(seconds)
+        self.bucket.now += timedelta(seconds=seconds)
 
     def look_at_bucket(self) -> bool:
-        """What the schedule's function does in the end; whether anything differed."""
+        """What a keeper asks for in the end; whether anything differed."""
         return bool(self.reconcile.keys(None, dry_run=False, settling=timedelta(0)).differences)
 
     def clear(self) -> None:

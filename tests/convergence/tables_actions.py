@@ -66,11 +66,21 @@ class Send:
 
 @dataclass(frozen=True)
 class Maintenance:
-    """The schedule's function begins; `later` so long after all else that it must think it stuck."""
+    """The schedule's function begins, a minute after all else, through which those at work gave signs of life.
+
+    `later`: an hour after, through which nobody gave any.
+    """
 
     later: bool
     place: str | int
     fate: Fate
+
+
+@dataclass(frozen=True)
+class Forget:
+    """A queue loses a message that has a row of work, though a worker has it. None: all queues lose all."""
+
+    which: int | None
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,7 @@ class Look:
     which: int
 
 
-Action = Change | Work | GoOn | Send | Maintenance | Look
+Action = Change | Work | GoOn | Send | Maintenance | Forget | Look
 
 _texts = st.sampled_from(_TEXTS)
 documents = st.fixed_dictionaries(
@@ -99,6 +109,8 @@ _places = st.sampled_from(
     (
         *("", END, END, "rpc/want_nodes", "rpc/unwant_nodes", "rpc/flip_nodes", "rpc/chunks_removed"),
         *(
+            "rpc/work_begun",
+            "rpc/work_ended",
             "rpc/settle_index",
             "rpc/walk_started",
             "rpc/page_walked",
@@ -114,15 +126,23 @@ _places = st.sampled_from(
     )
 )
 _places_of_schedule = st.sampled_from(
-    ("", END, "sqs", "bus", "rpc/events_sent", "rpc/stuck_tables", "rpc/abandoned_namespaces", "turbopuffer")
+    (
+        *("", END, END, "sqs", "bus", "rpc/events_sent", "rpc/work_due", "rpc/work_sent", "rpc/stuck_tables"),
+        *("rpc/table_restarted", "rpc/abandoned_namespaces", "turbopuffer"),
+    )
 )
 
 _changes = st.builds(Change, st.sampled_from(_WHAT), _numbers, documents, st.sampled_from(SCOPES), st.booleans())
 _work = st.builds(Work, _numbers, st.booleans(), _places, fates)
+_away = st.builds(Work, _numbers, st.booleans(), st.sampled_from(("openai", "circuit")), st.just(Fate.FAIL_BEFORE))
 _go_on = st.builds(GoOn, _numbers, _places, fates)
 _send = st.builds(Send, st.frozensets(st.integers(0, 3), max_size=2), _places_of_schedule, fates)
 _maintenance = st.builds(Maintenance, st.booleans(), _places_of_schedule, fates)
+_forget = st.builds(Forget, st.none() | _numbers)
 _look = st.builds(Look, _numbers)
 # Mostly work: a schedule in which nobody works is all settled at its end, and shows little.
-_WEIGHTS = ((_changes, 3), (_work, 8), (_go_on, 3), (_send, 1), (_maintenance, 1), (_look, 1))
+_WEIGHTS = (
+    *((_changes, 3), (_work, 8), (_away, 1), (_go_on, 3)),
+    *((_send, 1), (_maintenance, 2), (_forget, 1), (_look, 1)),
+)
 actions: st.SearchStrategy[Action] = weighted(_WEIGHTS)

@@ -8,6 +8,7 @@ from sakuin.domain.search_index_names import namespace
 from sakuin.domain.table_walk import content_hash
 from sakuin_local.turbopuffer.refusals import Refused
 
+from tests.convergence.rows_checks import check_rows
 from tests.convergence.tables_oracle import Piece, TablesOracle, below, pieces
 from tests.convergence.tables_world import TablesWorld
 
@@ -50,6 +51,8 @@ def check_settled(world: TablesWorld, oracle: TablesOracle, project: str, endpoi
     sql = world.house.sql
     assert not world.sqs.waiting, "messages wait"
     assert not sql.execute("select event from outbox where sent_at is null").fetchall(), "events wait"
+    check_rows(sql)
+    assert not world.index.stuck(-1), "Tables stand still"
     alive = {namespace(project, table) for table in oracle.documents}
     kept = {name["id"] for name in world.house.stand_in.listed("project_", "", 1000)["namespaces"]}
     assert kept <= alive, f"namespaces without a Table: {kept - alive}"

@@ -1,6 +1,7 @@
 """Schedules over Tables: people change things, workers are interleaved, messages doubled, calls lost."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from hypothesis import strategies as st
@@ -10,10 +11,12 @@ from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
 from sakuin.domain.table_document import written_table
 
 from tests.convergence.crew import Crew
+from tests.convergence.passing import A_MINUTE, AN_HOUR
 from tests.convergence.tables_actions import (
     SCOPES,
     Action,
     Change,
+    Forget,
     GoOn,
     Look,
     Maintenance,
@@ -23,8 +26,9 @@ from tests.convergence.tables_actions import (
     documents,
 )
 from tests.convergence.tables_checks import check_always, check_look, check_settled
+from tests.convergence.tables_house import TablesHouse
 from tests.convergence.tables_oracle import TablesOracle, ToolFact
-from tests.convergence.tables_world import TablesHouse, TablesWorld
+from tests.convergence.tables_world import TablesWorld
 from tests.convergence.tally import Tally
 
 _MOST_TABLES = 2
@@ -36,11 +40,12 @@ class TablesMachine(RuleBasedStateMachine):
 
     house: TablesHouse
     tally: Tally
-    store: Any = None
+    # What is broken on purpose.
+    parts: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = TablesWorld(self.house, self.store)
+        self.world = TablesWorld(self.house, counts=self.tally.messages, **self.parts)
         self.oracle = TablesOracle()
         self.crew = Crew(self.world.sqs, self.world.handle, self.tally)
         self.project, self.endpoint = self._project()
@@ -67,9 +72,12 @@ class TablesMachine(RuleBasedStateMachine):
                 self.world.bus.refused = refused
                 self.crew.begin(self.world.send_events, place=place, fate=fate)
             case Maintenance(later, place, fate):
-                if later:
-                    self.world.time_passes()
+                self.world.time_passes(AN_HOUR if later else A_MINUTE)
+                if not later:
+                    self.world.rows.beat(self.crew.in_hand())
                 self.crew.begin(self.world.each_minute, place=place, fate=fate)
+            case Forget(which):
+                self.crew.forget(which, self.world.in_rows())
             case Look(which):
                 enabled = [id for id, tool in self.oracle.tools.items() if tool.enabled]
                 if enabled:
@@ -93,7 +101,7 @@ class TablesMachine(RuleBasedStateMachine):
         self.world.bus.refused = frozenset()
         for _ in range(_MOST_ROUNDS):
             self.crew.finish_all()
-            self.world.time_passes()
+            self.world.time_passes(AN_HOUR)
             busy = self.world.each_minute()
             if not (busy or self.world.sqs.waiting or self.world.sqs.dead):
                 return

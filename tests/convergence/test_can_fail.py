@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 from sakuin.ports.chunk_store import StoredChunkRow
+from sakuin.services.send_due_work import SentWork
 
 from tests.convergence.interleaving import Fate
 from tests.convergence.running import run_schedules
-from tests.convergence.tables_actions import END, Change, GoOn, Work
+from tests.convergence.tables_actions import END, Change, Forget, GoOn, Work
+from tests.convergence.tables_house import TablesHouse
 from tests.convergence.tables_machine import TablesMachine
-from tests.convergence.tables_world import TablesHouse
 from tests.convergence.tally import Tally
 
 
@@ -53,20 +54,38 @@ class StoresOtherText(Broken):
 def test_a_store_that_is_broken_is_found_out(tables: TablesHouse, broken: type[Broken]) -> None:
     store = broken(tables.store)
     with pytest.raises(AssertionError):
-        run_schedules(TablesMachine, Tally(), schedules=50, house=tables, store=store, shrink=False)
+        run_schedules(TablesMachine, Tally(), schedules=50, house=tables, parts={"store": store}, shrink=False)
 
 
 def test_a_sweep_that_asks_for_no_generation_is_found_out(tables: TablesHouse) -> None:
-    made: Any = type(
-        "Broken", (TablesMachine,), {"house": tables, "tally": Tally(), "store": SweepsEverything(tables.store)}
-    )
-    story: TablesMachine = made()
+    story = _story(tables, store=SweepsEverything(tables.store))
     try:
         with pytest.raises(AssertionError, match="the store has not"):
             _sweep_late(story)
     finally:
         story.crew.dismiss()
         story.world.clear()
+
+
+def test_maintenance_that_sends_nothing_again_loses_what_its_queue_forgot(tables: TablesHouse) -> None:
+    story = _story(tables, send_due=lambda _whole: SentWork)
+    story.begin(document={"a": "公式に代入する。係数を読みとる。"}, scope="", indexed=False)
+    story.step(Work(0, False, "rpc/walk_started", Fate.DIE_AFTER))
+    story.step(Forget(None))
+    with pytest.raises(AssertionError, match="in_hand"):
+        story.teardown()
+
+
+def test_maintenance_that_sends_nothing_again_is_found_out(tables: TablesHouse) -> None:
+    parts = {"send_due": lambda _whole: SentWork}
+    with pytest.raises(AssertionError, match="rows of work"):
+        run_schedules(TablesMachine, Tally(), schedules=50, house=tables, parts=parts, shrink=False)
+
+
+def _story(tables: TablesHouse, **parts: Any) -> TablesMachine:
+    made: Any = type("Broken", (TablesMachine,), {"house": tables, "tally": Tally(), "parts": parts})
+    story: TablesMachine = made()
+    return story
 
 
 def _sweep_late(story: TablesMachine) -> None:

@@ -8,17 +8,17 @@ from typing import Any
 from tests.convergence.materials_machine import MaterialsMachine
 from tests.convergence.materials_world import MaterialsHouse
 from tests.convergence.running import run_schedules
+from tests.convergence.tables_house import TablesHouse
 from tests.convergence.tables_machine import TablesMachine
-from tests.convergence.tables_world import TablesHouse
 from tests.convergence.tally import Tally
 
 
 def test_every_schedule_over_tables_ends_where_the_tables_are(tables: TablesHouse) -> None:
-    _converges(TablesMachine, tables, schedules=80)
+    _converges(TablesMachine, tables, schedules=60)
 
 
 def test_every_schedule_over_materials_ends_where_the_bucket_is(materials: MaterialsHouse) -> None:
-    _converges(MaterialsMachine, materials, schedules=120)
+    _converges(MaterialsMachine, materials, schedules=90)
 
 
 def _converges(machine: Any, house: object, *, schedules: int) -> None:

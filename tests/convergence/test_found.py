@@ -7,10 +7,10 @@ import pytest
 from sakuin.domain.search_index_names import namespace
 
 from tests.convergence.interleaving import Fate
-from tests.convergence.tables_actions import END, Change, GoOn, Work
+from tests.convergence.tables_actions import END, Change, Forget, GoOn, Work
 from tests.convergence.tables_checks import stored_texts
+from tests.convergence.tables_house import TablesHouse
 from tests.convergence.tables_machine import TablesMachine
-from tests.convergence.tables_world import TablesHouse
 from tests.convergence.tally import Tally
 
 A, B, C = (
@@ -106,3 +106,9 @@ def test_a_project_that_is_deleted_while_its_table_is_indexed_leaves_nothing(sto
     story.step(Work(0, False, "openai", Fate.GO))
     story.step(Change("delete project", 0, {}, "", sent=True))
     story.step(Work(0, False, END, Fate.GO))
+
+
+@pytest.mark.parametrize("what", ["delete tool", "switch tool"])
+def test_rows_that_no_tool_asks_for_go_though_every_queue_forgot_the_event(story: TablesMachine, what: str) -> None:
+    story.step(Change(what, 0, {}, "", sent=True))
+    story.step(Forget(None))

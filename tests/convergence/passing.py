@@ -1,0 +1,33 @@
+"""Time passes over everything that maintenance looks at: what was written moves into the past."""
+
+import psycopg
+
+# A little over what the schedule waits: so long that whoever gave no sign of life is thought dead.
+A_MINUTE, AN_HOUR = 65, 3600
+
+_ROWS = (
+    b"update work set until = until - %(t)s, since = since - %(t)s, heartbeat_at = heartbeat_at - %(t)s,"
+    b" taken_at = taken_at - %(t)s, sent_at = sent_at - %(t)s",
+)
+_TABLES = (
+    b"update table_restart set at = at - %(t)s",
+    b"update context_table set updated_at = updated_at - %(t)s",
+    b"update table_plan set heartbeat_at = heartbeat_at - %(t)s",
+    b"update tool set metadata = jsonb_set(metadata, '{search_index}', metadata->'search_index' || moved.status)"
+    b" from (select o.id, jsonb_object_agg(e.key, e.value::timestamptz - %(t)s) as status"
+    b"       from tool o cross join jsonb_each_text(o.metadata->'search_index') e"
+    b"       where e.key in ('configured_at', 'heartbeat_at') and e.value is not null group by o.id) moved"
+    b" where moved.id = tool.id",
+)
+_MATERIALS = (
+    b"update material set updated_at = updated_at - %(t)s",
+    b"update waiting_source set since = since - %(t)s",
+    b"update followed_file set at = at - %(t)s",
+)
+
+
+def time_passes(sql: psycopg.Connection, seconds: int) -> None:
+    """So many seconds."""
+    with sql.transaction():
+        for statement in (*_ROWS, *_TABLES, *_MATERIALS):
+            sql.execute(statement.replace(b"%(t)s", b"make_interval(secs => %(t)s)"), {"t": seconds})
