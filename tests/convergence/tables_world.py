@@ -105,6 +105,7 @@ class TablesWorld:
             self.store,
             RestartTables(FINGERPRINT.id, self.index, self.queues, self.rows, work_queues, GiveUpTable(self.index)),
             self.send_due(SendDueWork(self.rows, work_queues, GiveUpWork(nowhere, self._give_up))),
+            lambda: 0,
         )
 
     def _delivery(self, tools: SqsWorkQueue, embeds: SqsWorkQueue) -> Delivery:
