@@ -1,14 +1,12 @@
 """What failed for the last time is said on what it was about: a page, or the tools of a Table."""
 
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from sakuin.domain.material_version import Source, padded
 from sakuin.domain.work import About
 from sakuin.services.give_up_page import GiveUpPage
-from sakuin.services.give_up_table import GiveUpTable
 from sakuin.services.give_up_work import GiveUpWork
 
 from tests.builders import a_page
@@ -17,15 +15,12 @@ from tests.in_memory.world import World
 
 @dataclass
 class Failures:
-    """The part of a `TableIndex` that is told, of Tables in their third generation."""
+    """Hears of Tables: which, why, in which index."""
 
-    told: list[tuple[str, int, str]] = field(default_factory=list)
+    told: list[tuple[str, str, str | None]] = field(default_factory=list)
 
-    def work(self, _table_id: str) -> Any:
-        return SimpleNamespace(generation=3)
-
-    def failed(self, table_id: str, generation: int, error: str) -> None:
-        self.told.append((table_id, generation, error))
+    def __call__(self, table_id: str, reason: str, fingerprint: str | None) -> None:
+        self.told.append((table_id, reason, fingerprint))
 
 
 @pytest.fixture
@@ -43,8 +38,7 @@ def tables() -> Failures:
 
 @pytest.fixture
 def give_up(world: World, tables: Failures) -> GiveUpWork:
-    index: Any = tables
-    return GiveUpWork(GiveUpPage(world.index, ""), GiveUpTable(index))
+    return GiveUpWork(GiveUpPage(world.index, "", world.bucket), tables)
 
 
 def test_a_page_s_end_is_said_on_the_page(give_up: GiveUpWork, world: World, tables: Failures) -> None:
@@ -54,9 +48,8 @@ def test_a_page_s_end_is_said_on_the_page(give_up: GiveUpWork, world: World, tab
 
 @pytest.mark.parametrize("queue", ["tool", "embed"])
 def test_a_table_s_end_is_said_on_its_tools(give_up: GiveUpWork, tables: Failures, queue: Any) -> None:
-    give_up(queue, About("a table"), "It failed")
-    ((table, generation, said),) = tables.told
-    assert (table, generation, said.startswith("It failed. ")) == ("a table", 3, True)
+    give_up(queue, About("a table", fingerprint="an index"), "It failed")
+    assert tables.told == [("a table", "It failed", "an index")]
 
 
 def test_of_what_nobody_could_read_nothing_is_said(give_up: GiveUpWork, tables: Failures) -> None:
