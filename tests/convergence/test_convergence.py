@@ -14,11 +14,11 @@ from tests.convergence.tally import Tally
 
 
 def test_every_schedule_over_tables_ends_where_the_tables_are(tables: TablesHouse) -> None:
-    _converges(TablesMachine, tables, schedules=60)
+    _converges(TablesMachine, tables, schedules=100)
 
 
 def test_every_schedule_over_materials_ends_where_the_bucket_is(materials: MaterialsHouse) -> None:
-    _converges(MaterialsMachine, materials, schedules=90)
+    _converges(MaterialsMachine, materials, schedules=120)
 
 
 def _converges(machine: Any, house: object, *, schedules: int) -> None:
