@@ -11,11 +11,14 @@ from sakuin.errors import CircuitOpen, Unavailable
 from tests.convergence.interleaving import Died, Fate, fate_of_call
 
 _FATE = "fate"
+_SECONDS = 120.0
 
 
 def gated(session: Any, vendor: str) -> None:
     """Puts the gate around each request of a client of httpx: the adapters above it are the product's own."""
-    plain = httpx.Client()
+    # On a busy machine too, what does not answer is the schedule's doing.
+    session.timeout = httpx.Timeout(_SECONDS)
+    plain = httpx.Client(timeout=_SECONDS)
 
     def leaves(request: httpx.Request) -> None:
         fate = fate_of_call(f"{vendor} {_called(request)}")
