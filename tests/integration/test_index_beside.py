@@ -38,6 +38,8 @@ def other_settings(deployed: Deployed) -> Iterator[Callable[[str], None]]:
         variables = own | {"CHUNK_THRESHOLD_CHARS": threshold}
         client.update_function_configuration(FunctionName=name, Environment={"Variables": variables})
 
+    # Right after a deployment nobody has recorded the first index yet.
+    maintained(deployed)
     first = indexes(deployed)[0]["fingerprint"]
     yield deploy
     deploy(own["CHUNK_THRESHOLD_CHARS"])
@@ -96,7 +98,7 @@ def refused(deployed: Deployed, *arguments: str) -> str:
 def test_another_index_is_built_flipped_to_and_back_and_dropped_while_searches_answer(
     deployed: Deployed, other_settings: Callable[[str], None], tmp_path: Path
 ) -> None:
-    eventually(lambda: indexes(deployed)[0]["tables"]["missing"] == 0)
+    eventually("every Table in the first index", lambda: indexes(deployed)[0]["tables"]["missing"] == 0)
     (first,) = indexes(deployed)
     old = namespace_found(deployed)
     with searched_all_the_while(deployed) as found:
@@ -104,17 +106,17 @@ def test_another_index_is_built_flipped_to_and_back_and_dropped_while_searches_a
             other_settings("900")
             maintained(deployed)
             assert "Tables are missing" in refused(deployed, "flip")
-        eventually(lambda: indexes(deployed)[1]["tables"]["missing"] == 0)
+        eventually("every Table in the next index", lambda: indexes(deployed)[1]["tables"]["missing"] == 0)
         assert set(found) == {old}
         labels = tmp_path / "labels.jsonl"
         labels.write_text(json.dumps(LABEL, ensure_ascii=False), "utf-8")
         # It refuses to measure while a busy machine's embeddings are late.
-        eventually(lambda: deployed.sakuin("eval", str(labels), *NEXT_FINDS_IT)[0] == 0)
+        eventually("a good measure", lambda: deployed.sakuin("eval", str(labels), *NEXT_FINDS_IT)[0] == 0)
         second = told(deployed, "index", "flip")
         assert (second["live"], second["whole"]) == (True, True)
-        new = eventually(lambda: {namespace_found(deployed)} - {old}).pop()
+        new = eventually("answers of the next index", lambda: {namespace_found(deployed)} - {old}).pop()
         told(deployed, "index", "flip", first["fingerprint"])
-        eventually(lambda: namespace_found(deployed) == old)
+        eventually("answers of the first index", lambda: namespace_found(deployed) == old)
     assert set(found) <= {old, new}
     other_settings("1000")
     assert "until just now" in refused(deployed, "drop", second["fingerprint"])
