@@ -136,7 +136,7 @@ def running() -> Iterator[Stack]:
         start_turbopuffer(folder, programs, port=store)
         command = [sys.executable, "-m", "benchmarks.hashed_embeddings", str(embedder)]
         started = programs.start("embedder", command, {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])})
-        until_ready(started, programs, lambda: not is_free(embedder))
+        until_ready(started, lambda: not is_free(embedder))
         with running_database(folder / "supabase") as database:
             urls = f"http://127.0.0.1:{store}", f"http://127.0.0.1:{embedder}"
             yield Stack(folder, database.rest_url, database.service_key, *urls)
