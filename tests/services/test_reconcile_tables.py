@@ -39,7 +39,7 @@ class Records:
     def doubt(self, table_id: str) -> None:
         self.turn = [table_id, *(name for name in self.turn if name != table_id)]
 
-    def rows(self, table_id: str) -> None:
+    def recorded(self, table_id: str) -> None:
         """Gone meanwhile; or it cannot be told."""
         self._asked(table_id)
 
