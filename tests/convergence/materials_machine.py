@@ -162,8 +162,10 @@ class MaterialsMachine(RuleBasedStateMachine):
         for _ in range(_MOST_ROUNDS):
             self.crew.finish_all()
             self.world.time_passes(AN_HOUR)
-            busy = self.world.each_minute() or self.world.look_at_bucket()
-            if not (busy or self.world.sqs.waiting or self.world.sqs.dead):
+            by_itself = self.world.each_minute()
+            # By hand too: a bucket that lost most of its pages is not followed without being asked.
+            by_hand = self.world.look_at_bucket()
+            if not (by_itself or by_hand or self.world.sqs.waiting or self.world.sqs.dead):
                 return
         raise AssertionError("It never comes to rest")
 
