@@ -1,20 +1,15 @@
 """A small HTTP proxy on this machine: another path on another port, everything else untouched."""
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any
 
 import httpcore
 
 from sakuin_local.addresses import LOOPBACK
+from sakuin_local.same_machine import Receive, Scope, Send, answer
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
 # RFC 9110, 7.6.1: these speak of one connection only.
@@ -83,10 +78,10 @@ class Proxy:
             target = self._route(_path(scope))
         except NotYet:
             # Not a 404: whoever waits for an upload goes on waiting while the stack starts again.
-            await _answer(send, 503, "the stack is still starting")
+            await answer(send, 503, "the stack is still starting")
             return
         if target is None:
-            await _answer(send, 404, "nothing is at this address")
+            await answer(send, 404, "nothing is at this address")
             return
         body = await _whole_body(receive)
         async with self._turn, AsyncExitStack() as stack:
@@ -101,7 +96,7 @@ class Proxy:
                     )
                 )
             except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
-                await _answer(send, 502, f"port {target.port} does not answer: {type(error).__name__} {error}")
+                await answer(send, 502, f"port {target.port} does not answer: {type(error).__name__} {error}")
                 return
             headers = [(name, value) for name, value in response.headers if name.lower() not in HOP_BY_HOP]
             await send({"type": "http.response.start", "status": response.status, "headers": headers})
@@ -138,10 +133,3 @@ def _forwarded(headers: Headers, body: bytes, added: Headers) -> Headers:
     kept = [(name, value) for name, value in headers if name not in left_out] + added
     had_length = any(name in (b"content-length", b"transfer-encoding") for name, _ in headers)
     return [*kept, (b"content-length", str(len(body)).encode())] if had_length else kept
-
-
-async def _answer(send: Send, status: int, message: str) -> None:
-    body = json.dumps({"message": message}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

@@ -62,10 +62,15 @@ def _is_from_a_page(headers: dict[bytes, str]) -> bool:
 async def _refuse(scope: Scope, send: Send, message: str) -> None:
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008})
-        return
+    else:
+        await answer(send, 403, message)
+
+
+async def answer(send: Send, status: int, message: str) -> None:
+    """A document of JSON that says why nothing else came."""
     body = json.dumps({"message": message}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": 403, "headers": headers})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from aws_lambda_powertools import Logger, Metrics, Tracer
@@ -80,15 +81,21 @@ def test_an_event_and_its_batches_make_a_tool_ready(workers: Workers, tables: Ta
     assert tables.status(tool)["state"] == "ready"
 
 
-def test_an_uploaded_body_is_imported_and_walked(workers: Workers, tables: TableWorld) -> None:
-    table = tables.table({"a": "small"})
-    tool = tables.tool(table, "")
+def uploaded(tables: TableWorld, table: str) -> dict[str, Any]:
+    """What S3 says of the body that has just come for a Table."""
     tables.call("begin_upload", table=table, user=None)
     key = f"tables/{tables.project}/{table}/1.json"
     tables.bodies.bodies[key] = json.dumps({"b": TEXT}).encode()
     tables.queues.asked.clear()
-    message = json.loads(event("index_tool.body")["Records"][0]["body"])
+    message: dict[str, Any] = json.loads(event("index_tool.body")["Records"][0]["body"])
     message["Records"][0]["s3"]["object"]["key"] = key
+    return message
+
+
+def test_an_uploaded_body_is_imported_and_walked(workers: Workers, tables: TableWorld) -> None:
+    table = tables.table({"a": "small"})
+    tool = tables.tool(table, "")
+    message = uploaded(tables, table)
     assert workers.tool(json.dumps(message)) == []
     assert workers.embed(*batches(tables)) == []
     assert (tables.status(tool)["state"], tables.found(tables.endpoint(tool))) == ("ready", {"/b"})
@@ -108,12 +115,7 @@ def test_a_body_that_cannot_be_read_stops_neither_its_neighbours_nor_calls_them_
 ) -> None:
     table = tables.table({"a": "small"})
     tool = tables.tool(table, "")
-    tables.call("begin_upload", table=table, user=None)
-    key = f"tables/{tables.project}/{table}/1.json"
-    tables.bodies.bodies[key] = json.dumps({"b": TEXT}).encode()
-    tables.queues.asked.clear()
-    message = json.loads(event("index_tool.body")["Records"][0]["body"])
-    message["Records"][0]["s3"]["object"]["key"] = key
+    message = uploaded(tables, table)
     message["Records"].insert(0, {"eventName": "x"})
     assert workers.tool(json.dumps(message), tries=5) == ["0"]
     assert tables.status(tool)["state"] == "indexing"
