@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from sakuin.adapters.supabase_left_bodies import SupabaseLeftBodies
+from sakuin.errors import Unavailable
+from sakuin.ports.materials import HeldPage
 from sakuin.services.remove_bodies import LEFT, OF_THE_GONE, RemoveBodies
 
 from tests.in_memory.bucket import MemoryBucket
@@ -54,6 +56,22 @@ class Uploads:
 @pytest.fixture
 def uploads(world: TableWorld) -> Uploads:
     return Uploads(world)
+
+
+@dataclass
+class Failing(MemoryBucket):
+    """A bucket that does not answer about one folder."""
+
+    real: MemoryBucket = field(default_factory=MemoryBucket)
+    folder: str = ""
+
+    def held(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> HeldPage:
+        if prefix == self.folder:
+            raise Unavailable("S3 did not answer", vendor="s3")
+        return self.real.held(prefix, after=after, limit=limit)
+
+    def remove(self, key: str) -> str:
+        return self.real.remove(key)
 
 
 def hours(delta: timedelta, more: int) -> timedelta:
@@ -127,3 +145,16 @@ def test_a_table_that_nobody_changed_or_uploaded_has_no_folder(uploads: Uploads)
     table = uploads.world.table({"a": 1})
     uploads.world.call("delete_table", table=table, user=None)
     assert uploads.known() == []
+
+
+def test_a_folder_that_cannot_be_looked_through_leaves_the_others_their_turn(uploads: Uploads) -> None:
+    first, second = (uploads.world.table({}) for _ in range(2))
+    for table in (first, second):
+        uploads.upload(table)
+        uploads.world.call("delete_table", table=table, user=None)
+    bucket = uploads.bucket
+    uploads.bucket = Failing(real=bucket, folder=uploads.folder(first))
+    with pytest.raises(Unavailable):
+        uploads.removed(after=hours(OF_THE_GONE, 1))
+    uploads.bucket = bucket
+    assert uploads.known() == [uploads.folder(first)]

@@ -1,19 +1,16 @@
 """Work on a Table is done in every index that is kept, in each by itself."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from sakuin.errors import SakuinError
+from sakuin.services.each_in_turn import each_in_turn
 
 if TYPE_CHECKING:
     # One of the two functions has no Japanese layer, which the other's service needs.
     from sakuin.services.embed_chunks import ChunksEmbedded, EmbedChunks
     from sakuin.services.index_table import IndexTable, TableWalked
     from sakuin.services.restart_tables import RestartTables
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +36,9 @@ class IndexEverywhere:
         if fingerprint is None and generation is not None:
             # A walk that goes on belongs to one index: to none but this, before messages named it.
             fingerprint = list(walks)[-1]
-        walked = _all_done(
-            partial(walk, project_id, table_id, generation=generation, skip=skip, heard=heard)
-            for name, walk in walks.items()
-            if fingerprint in (None, name)
+        walked = each_in_turn(
+            [walk for name, walk in walks.items() if fingerprint in (None, name)],
+            lambda walk: walk(project_id, table_id, generation=generation, skip=skip, heard=heard),
         )
         return walked[-1] if walked else TableWalked("dropped")
 
@@ -59,10 +55,9 @@ class EmbedEverywhere:
         """Works on a batch of `fingerprint`; where none is named, each index knows its own chunks."""
         from sakuin.services.embed_chunks import ChunksEmbedded
 
-        done = _all_done(
-            partial(embed, project_id, table_id, ids)
-            for name, embed in self.indexes().items()
-            if fingerprint in (None, name)
+        done = each_in_turn(
+            [embed for name, embed in self.indexes().items() if fingerprint in (None, name)],
+            lambda embed: embed(project_id, table_id, ids),
         )
         return ChunksEmbedded(
             stored=sum(each.stored for each in done),
@@ -79,18 +74,4 @@ class RestartEverywhere:
 
     def __call__(self) -> int:
         """How many are walked anew, in all indexes together."""
-        return sum(_all_done(self.indexes().values()))
-
-
-def _all_done(parts: Iterable[Callable[[], T]]) -> list[T]:
-    """What each part gave; one that fails is raised after the others had their turn."""
-    done: list[T] = []
-    failures: list[SakuinError] = []
-    for part in parts:
-        try:
-            done.append(part())
-        except SakuinError as error:
-            failures.append(error)
-    if failures:
-        raise failures[0]
-    return done
+        return sum(each_in_turn(self.indexes().values(), lambda restart: restart()))

@@ -9,6 +9,7 @@ from sakuin.domain.search_index_names import namespace
 from sakuin.errors import SakuinError
 from sakuin.ports.chunk_store import ChunkStore
 from sakuin.ports.tables import Leftover, TableIndex
+from sakuin.services.each_in_turn import each_in_turn
 from sakuin.services.send_due_work import SentWork
 
 # A worker lives for minutes; its late write must still be found.
@@ -92,15 +93,5 @@ class Maintain:
         """
         until = self.clock() + _SECONDS_A_PART
         first = int(until // 60) % len(items) if items else 0
-        removed, failures = 0, list[SakuinError]()
-        for item in [*items[first:], *items[:first]]:
-            if self.clock() > until:
-                break
-            try:
-                remove(item)
-                removed += 1
-            except SakuinError as error:
-                failures.append(error)
-        if failures:
-            raise failures[0]
-        return removed
+        in_turn = [*items[first:], *items[:first]]
+        return len(each_in_turn(in_turn, remove, is_over=lambda: self.clock() > until))

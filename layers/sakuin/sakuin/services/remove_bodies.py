@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from sakuin.domain.reconciliation import HeldObject
 from sakuin.ports.materials import MaterialBucket
 from sakuin.ports.projects import LeftBodies, LeftFolder
+from sakuin.services.each_in_turn import each_in_turn
 
 # An address that was given out works for minutes, and a worker for as long.
 OF_THE_GONE = timedelta(days=1)
@@ -27,7 +28,7 @@ class RemoveBodies:
     def __call__(self) -> int:
         """How many are removed."""
         folders = self.bodies.due(of_the_gone=OF_THE_GONE, left=LEFT, limit=_FOLDERS_A_MINUTE)
-        return sum(self._looked_through(folder) for folder in folders)
+        return sum(each_in_turn(folders, self._looked_through))
 
     def _looked_through(self, folder: LeftFolder) -> int:
         removed, others = 0, 0
