@@ -1,15 +1,24 @@
 """The workers of a schedule, at most three at once, and what becomes of their messages."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sakuin.errors import Conflict, Unavailable
+from sakuin.platform.queue_handler import LEASE_SECONDS
 
 from tests.convergence.interleaving import Fate, Worker
 from tests.convergence.queues import Message, ModelledSqs
 from tests.convergence.tally import Tally
 
 _AT_ONCE = 3
+
+
+@dataclass(frozen=True)
+class Received:
+    """A message in the hands of a worker, and the handle that it was received with."""
+
+    message: Message
+    handle: str
 
 
 @dataclass
@@ -19,80 +28,89 @@ class Crew:
     sqs: ModelledSqs
     handle: Callable[[Message], bool]
     tally: Tally
-    # What no queue forgets before it has a row.
+    # What no queue forgets.
     lasting: str | None = None
-    at_work: list[tuple[Worker, Message | None]] = field(default_factory=list)
+    at_work: list[tuple[Worker, Received | None]] = field(default_factory=list)
 
     def take(self, which: int, *, doubled: bool, place: str | int, fate: Fate) -> None:
         """A worker takes one of the messages that wait, if any do."""
-        if self.sqs.waiting:
-            message = self._taken(which % len(self.sqs.waiting), doubled=doubled)
-            self.begin(lambda: self.handle(message), message, place=place, fate=fate)
+        waiting = self.sqs.waiting
+        if waiting:
+            received = self._received(which % len(waiting), doubled=doubled)
+            self.begin(lambda: self.handle(received.message), received, place=place, fate=fate)
 
-    def begin(self, job: Callable[[], object], message: Message | None = None, *, place: str | int, fate: Fate) -> None:
+    def begin(
+        self, job: Callable[[], object], received: Received | None = None, *, place: str | int, fate: Fate
+    ) -> None:
         """A worker begins; the one that has been at it longest makes room by coming to its end."""
         if len(self.at_work) == _AT_ONCE:
             self._finish(*self.at_work.pop(0))
         self.tally.most_at_once = max(self.tally.most_at_once, len(self.at_work) + 1)
-        self._advance(Worker(job), message, place, fate)
+        self._advance(Worker(job), received, place, fate)
 
     def go_on(self, which: int, *, place: str | int, fate: Fate) -> None:
         """One of those at work goes on, if any are."""
         if self.at_work:
             self._advance(*self.at_work.pop(which % len(self.at_work)), place, fate)
 
-    def forget(self, which: int | None, rows: Collection[str]) -> None:
-        """The queue loses one of the messages that have a row of work, taken ones among them; or all that it has."""
-        messages = [*self.sqs.waiting, *(message for _, message in self.at_work if message is not None)]
-        known = [message for message in messages if message.work_id in rows]
-        if which is not None:
-            messages = [known[which % len(known)]] if known else []
-        elif self.lasting is not None:
-            messages = [message for message in messages if message in known or self.lasting not in message.body]
+    def forget(self, which: int | None) -> None:
+        """The queues lose one message, taken ones among them; or all that they have."""
+        messages = [message for message in self.sqs.messages if not self._lasts(message)]
+        if which is not None and messages:
+            messages = [messages[which % len(messages)]]
         for message in messages:
             self.sqs.forget(message)
         self.tally.messages["messages forgotten"] += len(messages)
 
-    def in_hand(self) -> list[str]:
-        """The names of the rows of what those at work have."""
-        return [message.work_id for _, message in self.at_work if message is not None]
+    def time_passes(self, seconds: float, *, alive: bool) -> None:
+        """So much time passes for the queues; workers that are `alive` extend the leases of their messages."""
+        for _, received in self.at_work if alive else ():
+            if received is not None:
+                self.sqs.extend(received.message, received.handle, seconds + LEASE_SECONDS)
+        self.sqs.passes(seconds)
 
     def finish_all(self) -> None:
-        """All goes well until nobody is at work and no message waits, dead letters included."""
+        """All goes well until nobody is at work and no message is left, dead letters included."""
         while self.at_work:
             self._finish(*self.at_work.pop(0))
         self.sqs.redrive()
-        while self.sqs.waiting:
-            message = self._taken(0, doubled=False)
-            self._finish(Worker(lambda message=message: self.handle(message)), message)  # type: ignore[misc]
+        while self.sqs.messages:
+            self.sqs.until_next()
+            if not self.sqs.waiting:
+                self.sqs.redrive()
+                continue
+            received = self._received(0, doubled=False)
+            self._finish(Worker(lambda received=received: self.handle(received.message)), received)  # type: ignore[misc]
 
     def dismiss(self) -> None:
         """Nobody is at work any more."""
         while self.at_work:
             self.at_work.pop()[0].kill()
 
-    def _taken(self, place: int, *, doubled: bool) -> Message:
-        message = self.sqs.take(place, doubled=doubled)
+    def _lasts(self, message: Message) -> bool:
+        return self.lasting is not None and self.lasting in message.body
+
+    def _received(self, place: int, *, doubled: bool) -> Received:
+        message = self.sqs.receive(place, doubled=doubled)
         counts = self.tally.messages
         counts["messages delivered"] += 1
         counts["messages doubled"] += doubled
         counts["messages that overtook others"] += place > 0
-        counts["messages delivered again"] += message.tries > 1
-        counts["copies delivered"] += message.work_id != message.id
-        return message
+        counts["messages delivered again"] += message.receives > 1
+        return Received(message, message.handle)
 
-    def _advance(self, worker: Worker, message: Message | None, place: str | int, fate: Fate) -> None:
+    def _advance(self, worker: Worker, received: Received | None, place: str | int, fate: Fate) -> None:
         self._to(worker, place)
         self.tally.call(fate, worker.place)
         worker.advance(fate)
         if worker.ended:
-            self._ended(worker, message)
+            self._ended(worker, received)
         else:
-            self.at_work.append((worker, message))
+            self.at_work.append((worker, received))
 
-    def _finish(self, worker: Worker, message: Message | None) -> None:
+    def _finish(self, worker: Worker, received: Received | None) -> None:
         self._to(worker, None)
-        self._ended(worker, message)
+        self._ended(worker, received)
 
     def _to(self, worker: Worker, place: str | int | None) -> None:
         """All goes well until it is about to call `place`, has made so many calls, or has ended."""
@@ -102,8 +120,8 @@ class Crew:
             worker.advance()
             left = left and left - 1
 
-    def _ended(self, worker: Worker, message: Message | None) -> None:
+    def _ended(self, worker: Worker, received: Received | None) -> None:
         if worker.error is not None and not isinstance(worker.error, Unavailable | Conflict):
             raise worker.error
-        if message is not None and not worker.result:
-            self.sqs.failed(message)
+        if received is not None and worker.result:
+            self.sqs.delete(received.message.id)

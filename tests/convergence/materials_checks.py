@@ -7,7 +7,7 @@ from sakuin.ports.knowledge import Question
 
 from tests.convergence.materials_oracle import SYNONYMS, Boxes, MaterialsOracle, name_of
 from tests.convergence.materials_world import MaterialsWorld
-from tests.convergence.rows_checks import check_rows
+from tests.convergence.unfinished_checks import check_finished
 from tests.in_memory.embedder import FINGERPRINT, vector_of
 
 _NEVER = (
@@ -50,7 +50,7 @@ def check_always(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
 
 def check_settled(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
     """Everything is as the bucket says, and nothing else is there."""
-    check_rows(world.house.sql)
+    check_finished(world.house.sql)
     found = searchable(world)
     names = {name_of(key) for key in oracle.ever if key.endswith(".html")}
     assert found.keys() <= names

@@ -72,7 +72,7 @@ _places = st.sampled_from(
     (
         *("", END, END, "rpc/apply_material", "rpc/apply_current", "s3 read", "s3 current_version", "GET material"),
         *("openai", "POST embedding_cache", "sqs", "rpc/materials_spoken_of", "rpc/keep_synonyms"),
-        *("rpc/work_begun", "rpc/work_ended"),
+        *("rpc/record_unfinished", "rpc/finish_work"),
         *range(1, 9),
     )
 )
@@ -83,9 +83,7 @@ _remove = st.builds(Remove, _keys, st.none() | st.integers(0, 2))
 _work = st.builds(Work, _numbers, st.booleans(), _places, fates)
 _away = st.builds(Work, _numbers, st.booleans(), st.just("openai"), st.just(Fate.FAIL_BEFORE))
 _go_on = st.builds(GoOn, _numbers, _places, fates)
-_places_of_schedule = st.sampled_from(
-    ("", END, END, "rpc/work_due", "rpc/work_sent", "sqs", "s3 held", "rpc/recorded_objects")
-)
+_places_of_schedule = st.sampled_from(("", END, END, "rpc/due_work", "sqs", "s3 held", "rpc/recorded_objects"))
 _maintenance = st.builds(Maintenance, st.booleans(), _places_of_schedule, fates)
 _WEIGHTS = (
     *((_upload, 4), (_file, 1), (_remove, 2), (st.builds(Again, _pages), 1), (st.builds(BeginAnew), 1)),
@@ -105,7 +103,7 @@ class MaterialsMachine(RuleBasedStateMachine):
         self.world = MaterialsWorld(self.house, counts=self.tally.messages)
         self.oracle = MaterialsOracle(self.world.bucket)
         # A learns.yml whose requests an emulator forgets has to be pushed once more: docs/reliability.md.
-        self.crew = Crew(self.world.sqs, self.world.handle, self.tally, lasting='"reapply"')
+        self.crew = Crew(self.world.sqs, self.world.handle, self.tally, lasting='"reindex"')
         self.tally.schedules += 1
 
     @initialize(boxes=_boxes, indexed=st.booleans())
@@ -130,18 +128,18 @@ class MaterialsMachine(RuleBasedStateMachine):
                 self.world.ask_again(key)
             case BeginAnew():
                 self.world.bucket.begin_anew()
-                self.crew.forget(None, self.world.in_rows())
+                self.crew.forget(None)
             case Work(which, doubled, place, fate):
                 self.crew.take(which, doubled=doubled, place=place, fate=fate)
             case GoOn(which, place, fate):
                 self.crew.go_on(which, place=place, fate=fate)
             case Maintenance(later, place, fate):
-                self.world.time_passes(AN_HOUR if later else A_MINUTE)
-                if not later:
-                    self.world.rows.beat(self.crew.in_hand())
-                self.crew.begin(self.world.each_minute, place=place, fate=fate)
+                seconds = AN_HOUR if later else A_MINUTE
+                self.world.time_passes(seconds)
+                self.crew.time_passes(seconds, alive=not later)
+                self.crew.begin(self.world.each_night if later else self.world.each_minute, place=place, fate=fate)
             case Forget(which):
-                self.crew.forget(which, self.world.in_rows())
+                self.crew.forget(which)
         self.world.notify()
         self.tally.steps[type(action).__name__.lower()] += 1
 
@@ -162,10 +160,10 @@ class MaterialsMachine(RuleBasedStateMachine):
         for _ in range(_MOST_ROUNDS):
             self.crew.finish_all()
             self.world.time_passes(AN_HOUR)
-            by_itself = self.world.each_minute()
+            by_itself = self.world.each_minute() | self.world.each_night()
             # By hand too: a bucket that lost most of its pages is not followed without being asked.
             by_hand = self.world.look_at_bucket()
-            if not (by_itself or by_hand or self.world.sqs.waiting or self.world.sqs.dead):
+            if not (by_itself or by_hand or self.world.sqs.messages or self.world.sqs.dead):
                 return
         raise AssertionError("It never comes to rest")
 

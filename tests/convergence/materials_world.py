@@ -9,36 +9,34 @@ from datetime import timedelta
 from typing import Any
 
 import psycopg
-from sakuin.adapters.sqs import SqsWorkQueue
-from sakuin.adapters.sqs_work import SqsWorkQueues
+from sakuin.adapters.sqs import MaterialQueue
 from sakuin.adapters.supabase_client import connected
 from sakuin.adapters.supabase_index import SupabaseIndex
 from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords
 from sakuin.adapters.supabase_search import SupabaseSearch
-from sakuin.adapters.supabase_work import SupabaseWork
-from sakuin.bootstrap.aws import postponing, sending_again
-from sakuin.entrypoints.sqs_materials import material_handler
+from sakuin.entrypoints.sqs_materials import MaterialWork
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.services.apply_page import ApplyPage
-from sakuin.services.follow_bucket import FollowBucket
+from sakuin.services.follow_bucket import BucketEvent, BucketEvents, EventResult
 from sakuin.services.give_up_page import GiveUpPage
-from sakuin.services.give_up_work import GiveUpWork
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.reconcile_materials import ReconcileMaterials
-from sakuin.services.send_due_work import SendDueWork
+from sakuin.services.resume_work import ResumeWork
 from sakuin_local.database import Database
 from supabase import Client
 
-from tests.convergence.delivery import Delivery, Holding, Surprises, unwatched
+from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
 from tests.convergence.gates import Gate, away, aws_failure, gated, shunned
 from tests.convergence.passing import time_passes
-from tests.convergence.queues import DEAD_LETTERS, ModelledSqs
+from tests.convergence.queues import ModelledSqs
 from tests.in_memory.bucket import MemoryBucket
 from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
 
 _QUEUE = "materials"
 _TABLES = (
     *("knowledge_chunks", "chunk_words", "posting", "reading", "waiting_source", "receipt", "site_synonyms"),
-    *("followed_file", "material", "work", "embedding_cache"),
+    *("followed_file", "material", "unfinished_work", "embedding_cache"),
 )
 
 
@@ -59,6 +57,17 @@ def materials_house(database: Database) -> Iterator[MaterialsHouse]:
         yield MaterialsHouse(client, sql)
 
 
+@dataclass(frozen=True)
+class _Surprised:
+    """The events of the bucket, whose surprises are kept."""
+
+    events: BucketEvents
+    surprises: Surprises
+
+    def process(self, event: BucketEvent) -> EventResult:
+        return self.surprises.of(self.events.process)(event)
+
+
 @dataclass
 class MaterialsWorld:
     """The services of one schedule over a bucket of its own.."""
@@ -71,28 +80,20 @@ class MaterialsWorld:
     def __post_init__(self) -> None:
         bucket, sqs = Gate(self.bucket, "s3", away("s3")), Gate(self.sqs, "sqs", aws_failure)
         self.index = SupabaseIndex(self.house.client)
-        queue = SqsWorkQueue(sqs, _QUEUE)
+        queue = MaterialQueue(SqsQueue(sqs, _QUEUE))
         embedder = Gate(MemoryEmbedder(), "openai", away("openai"), shunned("openai"))
         learns = LearnsSources(bucket, self.index, None, "")
         apply_page = ApplyPage(bucket, self.index, embedder, learns, FINGERPRINT, 1_000_000)
-        self.follow = FollowBucket(bucket, self.index, queue, apply_page, "")
+        events = BucketEvents(bucket, self.index, queue, apply_page, "")
         records = SupabaseLibraryRecords(self.house.client)
-        self.reconcile = ReconcileMaterials(bucket, records, queue, "", lambda: self.bucket.now)
-        self.rows = SupabaseWork(self.house.client)
-        gave_up = GiveUpPage(self.index, "", bucket)
-        work_queues = SqsWorkQueues(sqs, {"material": _QUEUE}, {"material": _QUEUE + DEAD_LETTERS})
+        self.unfinished = UnfinishedWorkStore(self.house.client)
+        self.reconcile = ReconcileMaterials(bucket, records, self.unfinished, queue, "", lambda: self.bucket.now)
         tables: Any = None
-        self.send_due = SendDueWork(self.rows, work_queues, GiveUpWork(gave_up, tables))
+        self.resume = ResumeWork(self.unfinished, queue, tables)
         surprises = Surprises()
-        handler = material_handler(
-            surprises.of(self.follow),
-            postponing(queue),
-            *unwatched(),
-            hold=Holding(self.rows, self.counts),
-            gave_up=gave_up,
-            send_again=sending_again(queue),
-        )
-        self.handle = Delivery({_QUEUE: handler}, surprises)
+        process: Any = _Surprised(events, surprises)
+        work = MaterialWork(process, GiveUpPage(self.index, "", bucket), *silent())
+        self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, self.unfinished)}, surprises, self.counts)
         self.search = SupabaseSearch(self.house.client, CALIBRATION)
 
     def notify(self) -> None:
@@ -103,26 +104,23 @@ class MaterialsWorld:
     def ask_again(self, key: str) -> None:
         """Somebody asks for a page to be applied again."""
         name = unicodedata.normalize("NFC", key).removesuffix(".html")
-        SqsWorkQueue(self.sqs, _QUEUE).reapply([name], reason="asked")
+        MaterialQueue(SqsQueue(self.sqs, _QUEUE)).reindex([name], reason="asked")
 
     def each_minute(self) -> bool:
         """What the schedule's function does each minute; whether there was anything to do."""
-        done = self.send_due()
-        found = self.reconcile.keys(None, dry_run=False).differences
-        return bool(done.sent or done.buried or found)
+        return bool(self.resume())
 
-    def in_rows(self) -> set[str]:
-        """The names of the rows of work."""
-        return {row.id for row in self.rows.rows()}
+    def each_night(self) -> bool:
+        """What the schedule's function does at night; whether anything differed."""
+        return bool(self.reconcile.keys(None, dry_run=False).differences)
 
     def time_passes(self, seconds: int) -> None:
-        """So many seconds, in the database, over the messages and for the bucket."""
+        """So many seconds, in the database and for the bucket."""
         time_passes(self.house.sql, seconds)
-        self.sqs.passes(seconds)
         self.bucket.now += timedelta(seconds=seconds)
 
     def look_at_bucket(self) -> bool:
-        """What a keeper asks for in the end; whether anything differed."""
+        """What an operator asks for in the end; whether anything differed."""
         return bool(self.reconcile.keys(None, dry_run=False, settling=timedelta(0)).differences)
 
     def clear(self) -> None:

@@ -5,10 +5,7 @@ import psycopg
 # A little over what the schedule waits: so long that whoever gave no sign of life is thought dead.
 A_MINUTE, AN_HOUR = 65, 3600
 
-_ROWS = (
-    b"update work set until = until - %(t)s, since = since - %(t)s, heartbeat_at = heartbeat_at - %(t)s,"
-    b" taken_at = taken_at - %(t)s, sent_at = sent_at - %(t)s",
-)
+_ROWS = (b"update unfinished_work set retry_at = retry_at - %(t)s, since = since - %(t)s, sent_at = sent_at - %(t)s",)
 _TABLES = (
     b"update table_restart set at = at - %(t)s",
     b"update context_table set updated_at = updated_at - %(t)s",

@@ -1,107 +1,173 @@
-"""SQS as it is: at least once, in any order, again after a failure, and after five tries with the dead letters.
+"""SQS as it is: at least once, in any order, hidden for a while once received, and after five receives a dead letter.
 
 And as an emulator that is killed: it forgets.
 """
 
-import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sakuin.domain.work import MAX_TRIES, WORK_ATTRIBUTE
+from botocore.exceptions import ClientError
+from sakuin.platform.retry import MAX_RECEIVES
 
-DEAD_LETTERS = " dead letters"
+# As the template sets it for the embed queue.
+VISIBILITY_SECONDS = 720
+LONGEST_VISIBILITY_SECONDS = 43_200
+LONGEST_DELAY_SECONDS = 900
+RETENTION_SECONDS = 14 * 86_400
+_MOST_ENTRIES = 10
 
 
 @dataclass
 class Message:
-    """One message. `tries` counts how often it was received, a doubled one with its twin.
-
-    `work_id` says whose copy it is. A `forgotten` one is with the worker that has it, and nowhere else.
-    """
+    """One message. `handle` is the newest receipt handle, `visible_at` the moment from which it can be received."""
 
     id: str
     queue: str
     body: str
     attributes: dict[str, Any]
     sent_at: float
-    tries: int = 0
-    forgotten: bool = False
-
-    @property
-    def work_id(self) -> str:
-        said: dict[str, str] = self.attributes.get(WORK_ATTRIBUTE, {})
-        return said.get("StringValue", self.id)
+    visible_at: float
+    receives: int = 0
+    handle: str = ""
 
     def as_record(self) -> dict[str, Any]:
         """As Lambda hands it to a function."""
-        said = {name: {"stringValue": value["StringValue"]} for name, value in self.attributes.items()}
+        named = {name: {"stringValue": value["StringValue"]} for name, value in self.attributes.items()}
         return {
             "messageId": self.id,
-            "receiptHandle": self.id,
+            "receiptHandle": self.handle,
             "body": self.body,
             "attributes": {
-                "ApproximateReceiveCount": str(self.tries),
+                "ApproximateReceiveCount": str(self.receives),
                 "SentTimestamp": str(round(self.sent_at * 1000)),
             },
-            "messageAttributes": said,
+            "messageAttributes": named,
             "eventSource": "aws:sqs",
         }
 
 
 @dataclass
 class ModelledSqs:
-    """boto3's SQS client for the product's adapters; a schedule takes messages where it likes."""
+    """boto3's SQS client for the product; the caller receives and deletes messages as Lambda does.
 
-    waiting: list[Message] = field(default_factory=list)
+    `now` is its clock, in seconds since 1970.
+    """
+
+    now: float = 1_800_000_000.0
+    messages: list[Message] = field(default_factory=list)
     dead: list[Message] = field(default_factory=list)
-    sent: list[Message] = field(default_factory=list)
+    count: int = 0
+
+    # ---------------------------------------------------------------- what the product calls
 
     def send_message(
-        self, *, QueueUrl: str, MessageBody: str, MessageAttributes: dict[str, Any] | None = None, **_: Any
-    ) -> None:
-        queue = QueueUrl.removesuffix(DEAD_LETTERS)
-        message = Message(f"m{len(self.sent)}", queue, MessageBody, MessageAttributes or {}, time.time())
-        self.sent.append(message)
-        (self.dead if QueueUrl.endswith(DEAD_LETTERS) else self.waiting).append(message)
+        self,
+        *,
+        QueueUrl: str,
+        MessageBody: str,
+        MessageAttributes: dict[str, Any] | None = None,
+        DelaySeconds: int = 0,
+    ) -> dict[str, str]:
+        if not 0 <= DelaySeconds <= LONGEST_DELAY_SECONDS:
+            raise refusal("InvalidParameterValue", "SendMessage")
+        self.count += 1
+        visible_at = self.now + DelaySeconds
+        message = Message(f"m{self.count}", QueueUrl, MessageBody, MessageAttributes or {}, self.now, visible_at)
+        self.messages.append(message)
+        return {"MessageId": message.id}
 
-    def change_message_visibility(self, **_: Any) -> None:
-        """A schedule says when a message comes."""
+    def send_message_batch(self, *, QueueUrl: str, Entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        if not 0 < len(Entries) <= _MOST_ENTRIES:
+            raise refusal("AWS.SimpleQueueService.TooManyEntriesInBatchRequest", "SendMessageBatch")
+        for entry in Entries:
+            self.send_message(
+                QueueUrl=QueueUrl,
+                MessageBody=entry["MessageBody"],
+                MessageAttributes=entry.get("MessageAttributes"),
+                DelaySeconds=entry.get("DelaySeconds", 0),
+            )
+        return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
+
+    def change_message_visibility(self, *, QueueUrl: str, ReceiptHandle: str, VisibilityTimeout: int) -> None:
+        if not 0 <= VisibilityTimeout <= LONGEST_VISIBILITY_SECONDS:
+            raise refusal("InvalidParameterValue", "ChangeMessageVisibility")
+        for message in self.messages:
+            if message.handle == ReceiptHandle and message.visible_at > self.now:
+                message.visible_at = self.now + VisibilityTimeout
+                return
+        # It was deleted, received again, or its time is over.
+        raise refusal("MessageNotInflight", "ChangeMessageVisibility")
 
     def get_queue_attributes(self, *, QueueUrl: str, AttributeNames: list[str]) -> dict[str, Any]:
-        line = sum(message.queue == QueueUrl for message in self.waiting)
-        return {"Attributes": {name: str(line * (not number)) for number, name in enumerate(AttributeNames)}}
+        line = [message for message in self.messages if message.queue == QueueUrl]
+        counts = {
+            "ApproximateNumberOfMessages": sum(message.visible_at <= self.now for message in line),
+            "ApproximateNumberOfMessagesDelayed": sum(
+                message.visible_at > self.now and not message.handle for message in line
+            ),
+        }
+        return {"Attributes": {name: str(counts[name]) for name in AttributeNames}}
 
-    def take(self, which: int, *, doubled: bool = False) -> Message:
-        """Receives one of those that wait; `doubled` leaves its twin to be received too."""
+    # ---------------------------------------------------------------- what Lambda and time do
+
+    @property
+    def waiting(self) -> list[Message]:
+        """The messages that can be received now. One that was received too often is moved to the dead letters."""
+        late = [message for message in self.messages if self._is_due(message) and message.receives >= MAX_RECEIVES]
+        for message in late:
+            self.messages.remove(message)
+            self.dead.append(message)
+        return [message for message in self.messages if self._is_due(message)]
+
+    def receive(self, which: int, *, doubled: bool = False) -> Message:
+        """Receives one of those that wait; `doubled` lets it be received once more at once, which SQS may do."""
         message = self.waiting[which]
-        if not doubled:
-            del self.waiting[which]
-        message.tries += 1
+        message.receives += 1
+        message.handle = f"{message.id}-{message.receives}"
+        message.visible_at = self.now if doubled else self.now + VISIBILITY_SECONDS
         return message
 
-    def failed(self, message: Message) -> None:
-        """It comes back, or is put with the dead letters."""
-        if not message.forgotten:
-            (self.dead if message.tries >= MAX_TRIES else self.waiting).append(message)
+    def delete(self, id: str) -> None:
+        """Deletes a message whose work is done; one that is gone is not an error."""
+        self.messages = [message for message in self.messages if message.id != id]
 
     def forget(self, message: Message) -> None:
         """It lies in no queue any more, and does not come back."""
-        message.forgotten = True
-        self.waiting = [other for other in self.waiting if other is not message]
+        self.delete(message.id)
+
+    def extend(self, message: Message, handle: str, seconds: float) -> None:
+        """What the lease of a living worker does while time passes: others cannot receive its message."""
+        if message in self.messages and message.handle == handle and message.visible_at > self.now:
+            message.visible_at = self.now + seconds
 
     def redrive(self) -> None:
-        """Sends the dead letters again, with new tries, under the names of their rows."""
+        """Sends the dead letters again as new messages."""
         letters, self.dead = self.dead, []
         for letter in letters:
-            named = {WORK_ATTRIBUTE: {"DataType": "String", "StringValue": letter.work_id}}
-            self.send_message(
-                QueueUrl=letter.queue, MessageBody=letter.body, MessageAttributes=letter.attributes | named
-            )
+            self.send_message(QueueUrl=letter.queue, MessageBody=letter.body, MessageAttributes=letter.attributes)
 
     def passes(self, seconds: float) -> None:
-        """So much time passes over all that was sent."""
-        for message in self.sent:
-            message.sent_at -= seconds
+        """So much time passes. What is older than the retention period is gone."""
+        self.now += seconds
+        self.messages = list(self._kept(self.messages))
+        self.dead = list(self._kept(self.dead))
+
+    def until_next(self) -> None:
+        """Time passes until a hidden message can be received, if there is one."""
+        if self.messages and not self.waiting:
+            self.now = max(self.now, min(message.visible_at for message in self.messages))
+
+    def _kept(self, messages: Sequence[Message]) -> Iterator[Message]:
+        return (message for message in messages if self.now - message.sent_at <= RETENTION_SECONDS)
+
+    def _is_due(self, message: Message) -> bool:
+        return message.visible_at <= self.now
+
+
+def refusal(code: str, operation: str) -> ClientError:
+    """What boto3 raises for a request that SQS refuses."""
+    return ClientError({"Error": {"Code": code, "Message": code}}, operation)
 
 
 @dataclass

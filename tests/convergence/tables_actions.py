@@ -66,9 +66,9 @@ class Send:
 
 @dataclass(frozen=True)
 class Maintenance:
-    """The schedule's function begins, a minute after all else, through which those at work gave signs of life.
+    """The schedule's function begins, a minute after all else, through which those at work kept their messages.
 
-    `later`: an hour after, through which nobody gave any.
+    `later`: the nightly run begins, an hour after, through which nobody kept any.
     """
 
     later: bool
@@ -78,7 +78,7 @@ class Maintenance:
 
 @dataclass(frozen=True)
 class Forget:
-    """A queue loses a message that has a row of work, though a worker has it. None: all queues lose all."""
+    """A queue loses a message, though a worker may have it. None: all queues lose all."""
 
     which: int | None
 
@@ -109,8 +109,8 @@ _places = st.sampled_from(
     (
         *("", END, END, "rpc/want_nodes", "rpc/unwant_nodes", "rpc/flip_nodes", "rpc/chunks_removed"),
         *(
-            "rpc/work_begun",
-            "rpc/work_ended",
+            "rpc/record_unfinished",
+            "rpc/finish_work",
             "rpc/settle_index",
             "rpc/walk_started",
             "rpc/page_walked",
@@ -127,7 +127,7 @@ _places = st.sampled_from(
 )
 _places_of_schedule = st.sampled_from(
     (
-        *("", END, END, "sqs", "bus", "rpc/events_sent", "rpc/work_due", "rpc/work_sent", "rpc/stuck_tables"),
+        *("", END, END, "sqs", "bus", "rpc/events_sent", "rpc/due_work", "rpc/stuck_tables"),
         *("rpc/table_restarted", "rpc/abandoned_namespaces", "turbopuffer"),
     )
 )

@@ -8,9 +8,9 @@ from sakuin.domain.search_index_names import namespace
 from sakuin.domain.table_walk import content_hash
 from sakuin_local.turbopuffer.refusals import Refused
 
-from tests.convergence.rows_checks import check_rows
 from tests.convergence.tables_oracle import Piece, TablesOracle, below, pieces
 from tests.convergence.tables_world import TablesWorld
+from tests.convergence.unfinished_checks import check_finished
 
 _ANSWERING = """
   select n.table_id::text, t.project_id::text, n.json_pointer, n.content_hash, n.unswept,
@@ -49,9 +49,9 @@ def check_always(world: TablesWorld, oracle: TablesOracle) -> None:
 def check_settled(world: TablesWorld, oracle: TablesOracle, project: str, endpoint: str) -> None:
     """Everything is as the documents say, and nothing else is anywhere."""
     sql = world.house.sql
-    assert not world.sqs.waiting, "messages wait"
+    assert not world.sqs.messages, "messages wait"
     assert not sql.execute("select event from outbox where sent_at is null").fetchall(), "events wait"
-    check_rows(sql)
+    check_finished(sql)
     assert not world.index.stuck(-1), "Tables stand still"
     alive = {namespace(project, table) for table in oracle.documents}
     kept = {name["id"] for name in world.house.stand_in.listed("project_", "", 1000)["namespaces"]}

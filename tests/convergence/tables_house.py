@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psycopg
-from sakuin.adapters.asking import Ask, patient
 from sakuin.adapters.supabase_client import connected
 from sakuin.adapters.turbopuffer import TurbopufferChunkStore
 from sakuin.adapters.turbopuffer_client import connected as store_connected
+from sakuin.platform.calls import Ask, background
 from sakuin_local.database import Database
 from sakuin_local.serving import served
 from sakuin_local.turbopuffer.endpoint import application
@@ -45,7 +45,7 @@ def tables_house(database: Database, folder: Path) -> Iterator[TablesHouse]:
         puffer = store_connected(f"http://127.0.0.1:{port}", "any", session).with_options(max_retries=0)
         # A row a request: what is stored of a batch may be any part of it.
         circuit = Gate(
-            Retried(replace(patient(), sleep=lambda _: None)), _CIRCUIT, away("turbopuffer"), shunned("turbopuffer")
+            Retried(replace(background(), sleep=lambda _: None)), _CIRCUIT, away("turbopuffer"), shunned("turbopuffer")
         )
         yield TablesHouse(client, TurbopufferChunkStore(puffer, 1, circuit.ask, circuit.ask), stand_in, sql)
 

@@ -72,12 +72,12 @@ class TablesMachine(RuleBasedStateMachine):
                 self.world.bus.refused = refused
                 self.crew.begin(self.world.send_events, place=place, fate=fate)
             case Maintenance(later, place, fate):
-                self.world.time_passes(AN_HOUR if later else A_MINUTE)
-                if not later:
-                    self.world.rows.beat(self.crew.in_hand())
-                self.crew.begin(self.world.each_minute, place=place, fate=fate)
+                seconds = AN_HOUR if later else A_MINUTE
+                self.world.time_passes(seconds)
+                self.crew.time_passes(seconds, alive=not later)
+                self.crew.begin(self.world.each_night if later else self.world.each_minute, place=place, fate=fate)
             case Forget(which):
-                self.crew.forget(which, self.world.in_rows())
+                self.crew.forget(which)
             case Look(which):
                 enabled = [id for id, tool in self.oracle.tools.items() if tool.enabled]
                 if enabled:
@@ -102,8 +102,9 @@ class TablesMachine(RuleBasedStateMachine):
         for _ in range(_MOST_ROUNDS):
             self.crew.finish_all()
             self.world.time_passes(AN_HOUR)
-            busy = self.world.each_minute()
-            if not (busy or self.world.sqs.waiting or self.world.sqs.dead):
+            # Both have their turn.
+            busy = self.world.each_minute() | self.world.each_night()
+            if not (busy or self.world.sqs.messages or self.world.sqs.dead):
                 return
         raise AssertionError("It never comes to rest")
 

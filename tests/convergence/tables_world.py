@@ -6,38 +6,33 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sakuin.adapters.eventbridge import EventBridgeBus
-from sakuin.adapters.sqs import SqsWorkQueue
-from sakuin.adapters.sqs_tables import SqsTableQueues
-from sakuin.adapters.sqs_work import SqsWorkQueues
+from sakuin.adapters.sqs_tables import TableQueues
 from sakuin.adapters.supabase_client import call
 from sakuin.adapters.supabase_outbox import SupabaseOutbox
 from sakuin.adapters.supabase_projects import SupabaseProjects
 from sakuin.adapters.supabase_reconciliation import SupabaseTableClaims
 from sakuin.adapters.supabase_tables import SupabaseTableIndex, SupabaseToolSearch
-from sakuin.adapters.supabase_work import SupabaseWork
-from sakuin.bootstrap.aws import postponing, sending_again
 from sakuin.domain.table_cut import TableCut
 from sakuin.domain.table_index import TableFingerprint
-from sakuin.domain.work import WorkQueueName
-from sakuin.entrypoints.sqs_tables import embed_handler, tool_handler
-from sakuin.services.compare_store import CountTable
+from sakuin.entrypoints.sqs_tables import EmbedWork, ToolWork
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.services.embed_chunks import EmbedChunks
 from sakuin.services.every_index import EmbedEverywhere, IndexEverywhere
 from sakuin.services.give_up_table import GiveUpTable
-from sakuin.services.give_up_work import GiveUpWork
 from sakuin.services.hear_of_changes import HearOfChanges
 from sakuin.services.index_table import IndexTable
 from sakuin.services.maintain import Maintain
 from sakuin.services.reconcile_tables import ReconcileTables
 from sakuin.services.restart_tables import RestartTables
+from sakuin.services.resume_work import ResumeWork
 from sakuin.services.search_table import SearchTable
-from sakuin.services.send_due_work import SendDueWork, SentWork
 from sakuin.services.send_events import SendEvents
 
-from tests.convergence.delivery import Delivery, Holding, Surprises, unwatched
+from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
 from tests.convergence.gates import Gate, away, aws_failure, shunned
 from tests.convergence.passing import time_passes
-from tests.convergence.queues import DEAD_LETTERS, ModelledBus, ModelledSqs
+from tests.convergence.queues import ModelledBus, ModelledSqs
 from tests.convergence.tables_house import TablesHouse
 from tests.in_memory.embedder import MODEL, MemoryEmbedder
 
@@ -51,23 +46,26 @@ _TOOLS, _EMBEDS = "tools", "embeds"
 class FewAMessage:
     """`TableQueues` that makes two messages of a batch of four: batches of one Table overtake each other."""
 
-    real: SqsTableQueues
+    real: TableQueues
 
-    def index(self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0) -> None:
-        self.real.index(project_id, table_id, generation=generation, skip=skip)
+    def index(self, project_id: str, table_id: str, **asked: Any) -> None:
+        self.real.index(project_id, table_id, **asked)
 
-    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]]) -> None:
+    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False) -> None:
         small = [batch[at : at + 2] for batch in batches for at in range(0, len(batch), 2)]
-        self.real.embed(project_id, table_id, small)
+        self.real.embed(project_id, table_id, small, resumed=resumed)
+
+    def import_document(self, key: str) -> None:
+        self.real.import_document(key)
 
 
 @dataclass
 class TablesWorld:
-    """The services of one schedule. `store` and what sends due work may be swapped for what is broken on purpose."""
+    """The services of one schedule. `store` and what resumes work may be swapped for what is broken on purpose."""
 
     house: TablesHouse
     store: Any = None
-    send_due: Callable[[SendDueWork], Callable[[], SentWork]] = lambda whole: whole
+    resume: Callable[[ResumeWork], Callable[[], int]] = lambda whole: whole
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -76,56 +74,51 @@ class TablesWorld:
         self.bus = ModelledBus(self.sqs, _TOOLS)
         self.index = SupabaseTableIndex(self.house.client, FINGERPRINT)
         sqs = Gate(self.sqs, "sqs", aws_failure)
-        self.queues = FewAMessage(SqsTableQueues(sqs, _TOOLS, _EMBEDS))
+        self.tool_queue, self.embed_queue = SqsQueue(sqs, _TOOLS), SqsQueue(sqs, _EMBEDS)
+        self.queues = FewAMessage(TableQueues(self.tool_queue, self.embed_queue, FINGERPRINT.id))
         embedder = Gate(MemoryEmbedder(), "openai", away("openai"), shunned("openai"))
         claims = SupabaseTableClaims(self.house.client, FINGERPRINT.id)
-        count = CountTable(self.store, claims)
         bodies = Gate({}, "s3", away("s3"))
-        self.walk = IndexTable(self.index, bodies, self.store, self.queues, CUT, nodes_a_page=2, count=count)
-        self.embed = EmbedChunks(self.index, self.store, embedder, count=count)
+        self.walk = IndexTable(self.index, bodies, self.store, self.queues, CUT, nodes_a_page=2)
+        self.embed = EmbedChunks(self.index, self.store, embedder)
         self.reconcile = ReconcileTables(claims, self.index, self.store, self.queues, lambda: "")
         bus = EventBridgeBus(Gate(self.bus, "bus", aws_failure), "bus")
         self.send_events = SendEvents(SupabaseOutbox(self.house.client), bus)
-        self.rows = SupabaseWork(self.house.client)
-        self.maintain = self._maintenance(sqs)
-        self.handle = self._delivery(SqsWorkQueue(sqs, _TOOLS), SqsWorkQueue(sqs, _EMBEDS))
+        self.unfinished = UnfinishedWorkStore(self.house.client)
+        self.give_up = GiveUpTable(lambda: {FINGERPRINT.id: self.index})
+        self.maintain = self._maintenance()
+        self.handle = self._delivery(sqs)
         self.hear = HearOfChanges(SupabaseProjects(self.house.client))
         self.records = SupabaseToolSearch(self.house.client, FINGERPRINT.id)
         self.search = SearchTable(self.records, self.house.store, MemoryEmbedder())
 
-    def _maintenance(self, sqs: Gate) -> Maintain:
+    def _maintenance(self) -> Maintain:
         """As `bootstrap` puts it together."""
-        queues: dict[WorkQueueName, str] = {"tool": _TOOLS, "embed": _EMBEDS}
-        letters: dict[WorkQueueName, str] = {name: queue + DEAD_LETTERS for name, queue in queues.items()}
-        work_queues = SqsWorkQueues(sqs, queues, letters)
         nowhere: Any = None
+
+        def has_backlog() -> bool:
+            return not (self.tool_queue.is_empty() and self.embed_queue.is_empty())
+
         return Maintain(
             self.send_events,
             self.index,
             self.store,
-            RestartTables(FINGERPRINT.id, self.index, self.queues, self.rows, work_queues, GiveUpTable(self.index)),
-            self.send_due(SendDueWork(self.rows, work_queues, GiveUpWork(nowhere, self._give_up))),
+            RestartTables(FINGERPRINT.id, self.index, self.queues, has_backlog, self.give_up),
+            self.resume(ResumeWork(self.unfinished, nowhere, lambda _fingerprint: self.queues)),
             lambda: 0,
         )
 
-    def _delivery(self, tools: SqsWorkQueue, embeds: SqsWorkQueue) -> Delivery:
+    def _delivery(self, sqs: Gate) -> Delivery:
         """The functions of the two queues, as `bootstrap` puts them together."""
-        surprises, hold = Surprises(), Holding(self.rows, self.counts)
-        walk: Any = surprises.of(IndexEverywhere(lambda: {FINGERPRINT.id: self.walk}))
+        surprises = Surprises()
+        scan: Any = surprises.of(IndexEverywhere(lambda: {FINGERPRINT.id: self.walk}))
         embed: Any = surprises.of(EmbedEverywhere(lambda: {FINGERPRINT.id: self.embed}))
         nobody: Any = None
         handlers = {
-            _TOOLS: tool_handler(
-                walk, nobody, self._give_up, postponing(tools), *unwatched(), hold=hold, send_again=sending_again(tools)
-            ),
-            _EMBEDS: embed_handler(
-                embed, self._give_up, postponing(embeds), *unwatched(), hold=hold, send_again=sending_again(embeds)
-            ),
+            _TOOLS: handler_of(sqs, _TOOLS, ToolWork(scan, nobody, self.give_up, *silent()), self.unfinished),
+            _EMBEDS: handler_of(sqs, _EMBEDS, EmbedWork(embed, self.give_up, *silent()), self.unfinished),
         }
-        return Delivery(handlers, surprises)
-
-    def _give_up(self, table_id: str, reason: str, _fingerprint: str | None) -> None:
-        GiveUpTable(self.index)(table_id, reason)
+        return Delivery(handlers, surprises, self.counts)
 
     def call(self, function: str, **arguments: Any) -> Any:
         """One of the functions that the API calls, for an admin."""
@@ -134,8 +127,11 @@ class TablesWorld:
     def each_minute(self) -> bool:
         """What the schedule's function does each minute; whether there was anything to do."""
         done = self.maintain()
-        found = self.reconcile.counted(limit=10, is_over=lambda: False)
-        return bool(done.sent or done.restarted or done.resent or done.buried or found)
+        return bool(done.sent or done.restarted or done.resumed)
+
+    def each_night(self) -> bool:
+        """What the schedule's function does at night; whether anything differed."""
+        return bool(self.reconcile.page(None, dry_run=False, is_over=lambda: False).differences)
 
     def clear(self) -> None:
         """Leaves nothing of this schedule to the next."""
@@ -144,7 +140,7 @@ class TablesWorld:
         self.house.sql.execute("delete from project")
         self.house.sql.execute("delete from outbox")
         self.house.sql.execute("delete from table_namespace")
-        self.house.sql.execute("delete from work")
+        self.house.sql.execute("delete from unfinished_work")
 
     def write_elsewhere(self, table: str, data: str, *, told: int) -> None:
         """A platform writes the record in the database itself; its webhook says so, so many times."""
@@ -155,11 +151,6 @@ class TablesWorld:
         for _ in range(told):
             self.hear(payload)
 
-    def in_rows(self) -> set[str]:
-        """The names of the rows of work."""
-        return {row.id for row in self.rows.rows()}
-
     def time_passes(self, seconds: int) -> None:
-        """So many seconds, in the database and over the messages."""
+        """So many seconds, in the database."""
         time_passes(self.house.sql, seconds)
-        self.sqs.passes(seconds)

@@ -45,12 +45,21 @@ class Unavailable(SakuinError):
 
     `vendor` is its name ("openai", "turbopuffer", "supabase", "s3", "sqs", …), if one is to blame.
     `retry_after` are the seconds after which it wants to be asked again, if it said so.
+    `namespace` names the only part of the vendor that failed; None: it says nothing narrower than the vendor.
     """
 
-    def __init__(self, message: str = "", *, vendor: str | None = None, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        vendor: str | None = None,
+        retry_after: float | None = None,
+        namespace: str | None = None,
+    ) -> None:
         super().__init__(message)
         self.vendor = vendor
         self.retry_after = retry_after
+        self.namespace = namespace
 
 
 class CircuitOpen(Unavailable):

@@ -21,6 +21,7 @@ class Settings:
     `tables_bucket` and `event_bus_name` are missed only by a function that uses them (`configured`).
     `table_cut` says which strings of Tables are large, and how large their chunks are.
     Indexing waits for the next day once `embedding_daily_tokens` are embedded; 0 is no limit.
+    A message comes back to its queue when its worker was not heard of for `lease_seconds`.
     `flip_when_built`: another index answers as soon as it is whole; else its keepers flip to it.
     """
 
@@ -40,14 +41,12 @@ class Settings:
     event_bus_name: str = ""
     tool_queue_url: str = ""
     embed_queue_url: str = ""
-    material_dead_letters_url: str = ""
-    tool_dead_letters_url: str = ""
-    embed_dead_letters_url: str = ""
     turbopuffer_base_url: str = ""
     table_cut: TableCut = field(default_factory=TableCut)
     embedding_daily_tokens: int = 0
     embedding_usd_per_million_tokens: float = 0.02
     flip_when_built: bool = False
+    lease_seconds: int = 60
     limits: Limits = field(default_factory=Limits)
 
     @classmethod
@@ -75,9 +74,6 @@ class Settings:
             event_bus_name=environ.get("EVENT_BUS_NAME", "").strip(),
             tool_queue_url=environ.get("TOOL_QUEUE_URL", "").strip(),
             embed_queue_url=environ.get("EMBED_QUEUE_URL", "").strip(),
-            material_dead_letters_url=environ.get("MATERIAL_DEAD_LETTERS_URL", "").strip(),
-            tool_dead_letters_url=environ.get("TOOL_DEAD_LETTERS_URL", "").strip(),
-            embed_dead_letters_url=environ.get("EMBED_DEAD_LETTERS_URL", "").strip(),
             turbopuffer_base_url=environ.get("TURBOPUFFER_BASE_URL", "").strip(),
             table_cut=TableCut(
                 threshold=_number(environ, "CHUNK_THRESHOLD_CHARS", 1000),
@@ -88,6 +84,7 @@ class Settings:
             embedding_daily_tokens=_number(environ, "EMBEDDING_DAILY_TOKENS", 0),
             embedding_usd_per_million_tokens=_price(environ, "EMBEDDING_USD_PER_MILLION_TOKENS", 0.02),
             flip_when_built=environ.get("FLIP_WHEN_BUILT", "").strip() == "true",
+            lease_seconds=_number(environ, "LEASE_SECONDS", 60),
             limits=Limits(
                 page_explanations=_number(environ, "MAX_PAGE_EXPLANATIONS", 2_000),
                 table_bytes=_number(environ, "MAX_TABLE_BYTES", 100_000_000),

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from openai import APIConnectionError, APIStatusError, OpenAI, OpenAIError
 
-from sakuin.adapters.asking import Ask, patient
 from sakuin.adapters.openai_answers import NO_ANSWER, NOT_UNDERSTOOD, VENDOR, in_order, refusal
 from sakuin.domain.embedding_requests import requests
 from sakuin.domain.recipe import EmbeddingModel
 from sakuin.errors import Invalid, Unavailable
+from sakuin.platform.calls import Ask, background
 from sakuin.ports.embedding import Vector
 
 
@@ -23,7 +23,7 @@ class OpenAIEmbedder:
     client: OpenAI
     model: EmbeddingModel
     used: Callable[[int], None] = lambda _tokens: None
-    ask: Ask = field(default_factory=lambda: patient(tries=3))
+    ask: Ask = field(default_factory=lambda: background(tries=3))
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
         vectors: list[Vector] = []

@@ -7,11 +7,11 @@ from functools import partial
 from openai import APIStatusError, OpenAI, OpenAIError
 from pydantic import BaseModel, Field
 
-from sakuin.adapters.asking import Ask, patient
 from sakuin.adapters.openai_answers import VENDOR, refusal
 from sakuin.adapters.retry_after import retry_after
 from sakuin.domain.page import Page
 from sakuin.errors import Refused, Unavailable
+from sakuin.platform.calls import Ask, background
 
 _INSTRUCTION = """\
 You are given the explanations of one page of teaching material. For each, say in the page's own language what a
@@ -41,7 +41,7 @@ class OpenAILearnsModel:
     client: OpenAI
     model: str
     seconds: float = _SECONDS
-    ask: Ask = field(default_factory=lambda: patient(tries=1))
+    ask: Ask = field(default_factory=lambda: background(tries=1))
 
     @property
     def name(self) -> str:

@@ -8,10 +8,10 @@ from functools import partial
 
 import httpx
 
-from sakuin.adapters.asking import Ask, hurried
 from sakuin.adapters.openai_answers import NO_ANSWER, NOT_UNDERSTOOD, VENDOR, in_order, refusal
 from sakuin.domain.recipe import EmbeddingModel
 from sakuin.errors import Unavailable
+from sakuin.platform.calls import Ask, interactive
 from sakuin.ports.embedding import Vector
 
 # An agent waits, and words alone answer too: all tries together, with their pauses, take no longer.
@@ -28,7 +28,7 @@ class OpenAIQuestions:
     session: httpx.Client
     model: EmbeddingModel
     used: Callable[[int], None] = lambda _tokens: None
-    ask: Ask = field(default_factory=lambda: hurried(tries=2))
+    ask: Ask = field(default_factory=lambda: interactive(tries=2))
     seconds: float = _SECONDS
     clock: Callable[[], float] = time.monotonic
 

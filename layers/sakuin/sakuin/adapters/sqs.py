@@ -1,57 +1,31 @@
-"""The material queue on Amazon SQS."""
+"""Messages to the function that indexes materials."""
 
-import json
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from sakuin.domain.work import WORK_ATTRIBUTE
-from sakuin.errors import Unavailable
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.unfinished_work import WorkSubject
 
 
 @dataclass(frozen=True, slots=True)
-class SqsWorkQueue:
-    """A `WorkQueue`. `client` is boto3's SQS client."""
+class MaterialQueue:
+    """Asks for work on materials. At least once; asking for nothing is not an error."""
 
-    client: Any
-    queue_url: str
+    queue: SqsQueue
 
-    def reapply(self, materials: Collection[str], *, reason: str, attempt: int = 1, delay_seconds: int = 0) -> None:
-        # One message a request: the emulator asks for a permission to send batches that AWS does not know.
-        for material in sorted(materials):
-            asked = {"reapply": {"material": material, "reason": reason, "attempt": attempt}}
-            body = json.dumps(asked, ensure_ascii=False)
-            with translated():
-                self.client.send_message(QueueUrl=self.queue_url, MessageBody=body, DelaySeconds=delay_seconds)
+    def reindex(self, materials: Collection[str], *, reason: str, attempt: int = 1, delay_seconds: int = 0) -> None:
+        """Asks to read each material and index it again."""
+        asked = [{"material": material, "reason": reason, "attempt": attempt} for material in sorted(materials)]
+        self.queue.send([{"reindex": each} for each in asked], delay_seconds=delay_seconds)
 
-    def look(self, keys: Collection[str], *, reason: str) -> None:
-        for key in sorted(keys):
-            body = json.dumps({"look": {"key": key, "reason": reason}}, ensure_ascii=False)
-            with translated():
-                self.client.send_message(QueueUrl=self.queue_url, MessageBody=body)
+    def recheck(self, keys: Collection[str], *, reason: str) -> None:
+        """Asks to bring the index in line with what the bucket holds under each key now."""
+        self.queue.send([{"recheck": {"key": key, "reason": reason}} for key in sorted(keys)])
 
-    def postpone(self, receipt_handle: str, *, seconds: int) -> None:
-        with translated():
-            self.client.change_message_visibility(
-                QueueUrl=self.queue_url, ReceiptHandle=receipt_handle, VisibilityTimeout=seconds
-            )
-
-    def send_again(self, body: str, *, work_id: str, delay_seconds: int) -> None:
-        """A copy of a message, without the tries that the first one had."""
-        attributes = {WORK_ATTRIBUTE: {"DataType": "String", "StringValue": work_id}}
-        with translated():
-            self.client.send_message(
-                QueueUrl=self.queue_url, MessageBody=body, DelaySeconds=delay_seconds, MessageAttributes=attributes
-            )
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Failures of boto3 as ours."""
-    try:
-        yield
-    except (ClientError, BotoCoreError) as error:
-        raise Unavailable("SQS did not take the request", vendor="sqs") from error
+    def resume(self, subject: WorkSubject) -> None:
+        """Asks for work that waited: on a material, or on a file by its newest known event."""
+        if subject.kind == "material":
+            self.queue.send([{"reindex": {"material": subject.id, "reason": "resumed", "resumed": True}}])
+            return
+        event = {"version_id": subject.version_id, "sequencer": subject.sequencer, "removed": subject.removed}
+        self.queue.send([{"recheck": {"key": subject.id, "reason": "resumed", "resumed": True, **event}}])

@@ -6,9 +6,9 @@ import httpx
 from postgrest import APIError
 from postgrest import SyncPostgrestClient as Client
 
-from sakuin.adapters.asking import hurried
 from sakuin.adapters.supabase_retries import RepeatingTransport
 from sakuin.errors import Conflict, Invalid, NotFound, Refused, SakuinError, Unavailable
+from sakuin.platform.calls import interactive
 
 # A statement ends after 8 seconds by itself.
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
@@ -30,7 +30,7 @@ class Request(Protocol):
 def connected(url: str, key: str) -> Client:
     """A client of the tables and functions that acts with `key`; it opens no connection before the first request."""
     address = f"{url}/rest/v1"
-    transport = RepeatingTransport(httpx.HTTPTransport(), hurried())
+    transport = RepeatingTransport(httpx.HTTPTransport(), interactive())
     session = httpx.Client(base_url=address, timeout=_TIMEOUT, transport=transport)
     # Its own retries sleep for one, two and four seconds.
     return Client(address, headers=credentials(key), http_client=session, retry_enabled=False)

@@ -2,15 +2,13 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from postgrest import SyncPostgrestClient as Client
 
-from sakuin.adapters.supabase_client import call
+from sakuin.adapters.supabase_client import answer, call
 from sakuin.domain.recipe import ANALYZER
 from sakuin.domain.reconciliation import RecordedObject
-from sakuin.domain.work_on_pages import WorkOnPage
 from sakuin.ports.reconciliation import ClaimedTable, Turn
 
 
@@ -45,10 +43,6 @@ class SupabaseLibraryRecords:
     def pages(self) -> int:
         return int(call(self.client, "recorded_pages", {}))
 
-    def work(self, subjects: Collection[str]) -> Sequence[WorkOnPage]:
-        rows = call(self.client, "work_on_pages", {"p_subjects": sorted(subjects)})
-        return [WorkOnPage(**row | {"sent_at": datetime.fromisoformat(row["sent_at"])}) for row in rows]
-
     def broken(self, after: str, *, limit: int) -> tuple[Sequence[tuple[str, str]], str | None]:
         said = call(self.client, "broken_materials", {"p_after": after, "p_limit": limit})
         return [(row["material"], row["why"]) for row in said["broken"]], said["next"]
@@ -72,23 +66,14 @@ class SupabaseTableClaims:
     client: Client
     fingerprint: str
 
-    def in_turn(self, *, limit: int, after: str | None = None, whole: bool = False) -> Sequence[str]:
-        ids: list[str] = self._call("tables_in_turn", p_after=after, p_whole=whole, p_limit=limit)
-        return ids
+    def after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
+        query = self.client.table("context_table").select("id").order("id").limit(limit)
+        rows = answer(query if table_id is None else query.gt("id", table_id))
+        return [row["id"] for row in rows]
 
     def claimed(self, table_ids: Collection[str]) -> Sequence[ClaimedTable]:
         rows = self._call("tables_claimed", p_fingerprint=self.fingerprint, p_tables=sorted(table_ids))
         return [ClaimedTable(**row) for row in rows]
-
-    def checked(self, table_ids: Collection[str]) -> None:
-        self._call("tables_checked", p_tables=sorted(table_ids))
-
-    def doubt(self, table_id: str) -> None:
-        self._call("doubt_table", p_table=table_id)
-
-    def stored(self, table_id: str) -> int | None:
-        count = self._call("stored_rows", p_table=table_id, p_fingerprint=self.fingerprint)
-        return None if count is None else int(count)
 
     def catch_up(self, table_id: str, generation: int) -> None:
         self._call("catch_up_table", p_table=table_id, p_generation=generation)

@@ -5,8 +5,8 @@ from urllib.parse import unquote
 
 import httpx
 
-from sakuin.adapters.asking import Retries
 from sakuin.adapters.retry_after import retry_after
+from sakuin.platform.calls import Retries
 
 # SQL functions that only read: PostgREST is asked for all functions by POST.
 READING_FUNCTIONS = frozenset(

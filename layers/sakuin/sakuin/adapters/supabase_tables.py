@@ -190,6 +190,12 @@ class SupabaseTableIndex:
         rows = self._call("stuck_tables", p_fingerprint=self.fingerprint, p_seconds=seconds)
         return [(row["project_id"], row["table_id"]) for row in rows]
 
+    def restarted(self, table_id: str, *, seconds: int) -> int | None:
+        count: int | None = self._call(
+            "table_restarted", p_table=table_id, p_fingerprint=self.fingerprint, p_seconds=seconds
+        )
+        return count
+
     def suffix(self) -> str:
         return str(self._call("namespace_suffix", p_fingerprint=self.fingerprint))
 

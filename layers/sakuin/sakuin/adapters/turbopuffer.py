@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 from turbopuffer import Turbopuffer
 from turbopuffer.types import Row
 
-from sakuin.adapters.asking import Ask, hurried, patient
 from sakuin.adapters.turbopuffer_client import quick, translated, understood
 from sakuin.adapters.turbopuffer_documents import DISTANCE, SCHEMA, cosine, document, found_chunk, requests
 from sakuin.adapters.turbopuffer_words import words_leg
 from sakuin.domain.language.question import Slot
 from sakuin.errors import NotFound
+from sakuin.platform.calls import Ask, background, interactive
 from sakuin.ports.chunk_store import FoundChunk, StoredChunkRow
 from sakuin.ports.embedding import Vector
 
@@ -31,8 +31,8 @@ class TurbopufferChunkStore:
 
     client: Turbopuffer
     max_request_bytes: int = _MAX_REQUEST_BYTES
-    ask: Ask = field(default_factory=patient)
-    ask_now: Ask = field(default_factory=hurried)
+    ask: Ask = field(default_factory=background)
+    ask_now: Ask = field(default_factory=interactive)
 
     def upsert(self, namespace: str, rows: Sequence[StoredChunkRow]) -> None:
         for request in requests(rows, self.max_request_bytes):
@@ -54,7 +54,7 @@ class TurbopufferChunkStore:
         asked = {"filters": ("ancestors", "Contains", scope), "limit": depth, "include_attributes": _FOUND}
         queries: list[Any] = [{"rank_by": leg, **asked} for leg in legs]
         try:
-            rankings = self.ask_now(lambda: self._rankings(namespace, queries))
+            rankings = self.ask_now(lambda: self._rankings(namespace, queries), namespace=namespace)
         except NotFound:
             return (), ()
         by_vector = rankings.pop(0) if nearest else ()
@@ -90,7 +90,7 @@ class TurbopufferChunkStore:
                 return int(str(understood(answer, "aggregations").aggregations["rows"]))  # type: ignore[index]
 
         try:
-            return self.ask(rows)
+            return self.ask(rows, namespace=namespace)
         except NotFound:
             return 0
 
@@ -106,7 +106,7 @@ class TurbopufferChunkStore:
 
     def namespaces(self, prefix: str) -> list[str]:
         def names() -> list[str]:
-            with translated(prefix):
+            with translated(""):
                 return sorted(each.id for each in understood(self.client.namespaces(prefix=prefix), "namespaces"))
 
         return self.ask(names)
@@ -146,7 +146,7 @@ class TurbopufferChunkStore:
             with translated(namespace):
                 return understood(call(), *members)
 
-        return self.ask(answer)
+        return self.ask(answer, namespace=namespace)
 
 
 def _parts(ids: Collection[str]) -> Iterator[list[str]]:

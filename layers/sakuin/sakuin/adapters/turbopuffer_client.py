@@ -21,7 +21,8 @@ from sakuin.errors import Invalid, NotFound, Refused, SakuinError, Unavailable
 _TIMEOUT = Timeout(30.0, connect=5.0)
 # An agent waits for a search, API Gateway 30 s at most; a cold namespace of a million rows answers within 2 s.
 _SEARCH_TIMEOUT = Timeout(6.0, connect=2.0)
-_RETRIED = {408, 409, 429}
+_TOO_MANY = 429
+_RETRIED = {408, 409, _TOO_MANY}
 _REFUSED = {401, 402, 403}
 VENDOR = "turbopuffer"
 T = TypeVar("T")
@@ -80,7 +81,9 @@ def _ours(error: APIStatusError, namespace: str) -> SakuinError:
         return Refused(said, vendor=VENDOR)
     if status in _RETRIED or status >= 500:
         wanted = retry_after(error.response.headers)
-        return Unavailable(f"turbopuffer answered {status}", vendor=VENDOR, retry_after=wanted)
+        # Limits are of one namespace: https://turbopuffer.com/docs/limits
+        busy = namespace if status == _TOO_MANY and namespace else None
+        return Unavailable(f"turbopuffer answered {status}", vendor=VENDOR, retry_after=wanted, namespace=busy)
     return Invalid(f"turbopuffer refused the request with {status}: {_reason(error)}")
 
 

@@ -1,15 +1,15 @@
 """The bucket, the queues and the other clients of AWS."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sakuin.bootstrap.watching import Watch, queues
-from sakuin.settings import Settings
+from sakuin.platform.sqs import SqsQueue
+from sakuin.settings import Settings, configured
 
 if TYPE_CHECKING:
     from sakuin.adapters.s3 import S3Bucket
-    from sakuin.adapters.sqs import SqsWorkQueue
-    from sakuin.adapters.sqs_tables import SqsTableQueues
+    from sakuin.adapters.sqs import MaterialQueue
+    from sakuin.adapters.sqs_tables import TableQueues
 
 
 def aws(service: str) -> Any:
@@ -26,25 +26,18 @@ def bucket_of_pages(settings: Settings) -> "S3Bucket":
     return S3Bucket(aws("s3"), settings.bucket)
 
 
-def work_queue(queue_url: str, observed: Watch) -> "SqsWorkQueue":
-    """The queue at this address."""
-    from sakuin.adapters.sqs import SqsWorkQueue
+def material_queue(settings: Settings, observed: Watch) -> "MaterialQueue":
+    """Messages to the function that indexes materials."""
+    from sakuin.adapters.sqs import MaterialQueue
 
-    return SqsWorkQueue(queues(observed), queue_url)
-
-
-def table_queues(settings: Settings, observed: Watch) -> "SqsTableQueues":
-    """The two queues of Tables."""
-    from sakuin.adapters.sqs_tables import SqsTableQueues
-
-    return SqsTableQueues(queues(observed), settings.tool_queue_url, settings.embed_queue_url)
+    return MaterialQueue(SqsQueue(queues(observed), settings.queue_url))
 
 
-def postponing(queue: "SqsWorkQueue") -> Callable[[str, int], None]:
-    """Has a message come again after some seconds, by its receipt handle."""
-    return lambda receipt_handle, seconds: queue.postpone(receipt_handle, seconds=seconds)
+def table_queues(settings: Settings, observed: Watch, fingerprint: str = "") -> "TableQueues":
+    """Messages to the workers of Tables, for one index over Tables or, with "", for all."""
+    from sakuin.adapters.sqs_tables import TableQueues
 
-
-def sending_again(queue: "SqsWorkQueue") -> Callable[[str, str, int], None]:
-    """Sends a body again under the id of its work, after some seconds."""
-    return lambda body, work_id, seconds: queue.send_again(body, work_id=work_id, delay_seconds=seconds)
+    client = queues(observed)
+    tool = SqsQueue(client, configured(settings.tool_queue_url, "TOOL_QUEUE_URL", "https://sqs.…"))
+    embed = SqsQueue(client, configured(settings.embed_queue_url, "EMBED_QUEUE_URL", "https://sqs.…"))
+    return TableQueues(tool, embed, fingerprint)

@@ -2,24 +2,22 @@
 
 from collections.abc import Mapping
 
-from sakuin.bootstrap.aws import postponing, sending_again, work_queue
 from sakuin.bootstrap.embedders import embedder_of_each_model
-from sakuin.bootstrap.giving_up import giving_up_tables
-from sakuin.bootstrap.indexes import kept_or_own, live_last
+from sakuin.bootstrap.indexes import kept_or_own, live_last, table_indexes
+from sakuin.bootstrap.queue_handling import handler_of
 from sakuin.bootstrap.watching import chunk_store, secret_of, supabase, watch
-from sakuin.entrypoints.redacting import Handler, sealed
-from sakuin.settings import Settings
+from sakuin.entrypoints.redacting import Handler
+from sakuin.settings import Settings, configured
 
 
 def chunk_embedder(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that embeds the chunks of Tables."""
     from sakuin.adapters.supabase_tables import SupabaseTableIndex
-    from sakuin.bootstrap.holding import holding
-    from sakuin.bootstrap.reconciling import counting
     from sakuin.domain.table_index import tables_of
-    from sakuin.entrypoints.sqs_tables import embed_handler
+    from sakuin.entrypoints.sqs_tables import EmbedWork
     from sakuin.services.embed_chunks import EmbedChunks
     from sakuin.services.every_index import EmbedEverywhere
+    from sakuin.services.give_up_table import GiveUpTable
 
     settings, observed = Settings.read(environ), watch("Index")
     secrets = secret_of(settings, observed).now()
@@ -35,21 +33,12 @@ def chunk_embedder(environ: Mapping[str, str]) -> Handler:
                 store,
                 embeds(each.settings.model),
                 each.suffix,
-                counting(client, tables_of(each.settings), store, each.suffix),
             )
             for each in live_last(kept)
         }
 
-    queue = work_queue(settings.embed_queue_url, observed)
-    handler = embed_handler(
-        EmbedEverywhere(embedding),
-        giving_up_tables(client, kept),
-        postponing(queue),
-        observed.logger,
-        observed.metrics,
-        observed.tracer,
-        hold=holding(settings, secrets, observed),
-        send_again=sending_again(queue),
-        current=observed.work,
+    work = EmbedWork(
+        EmbedEverywhere(embedding), GiveUpTable(table_indexes(client, kept)), observed.logger, observed.metrics
     )
-    return sealed(handler, observed.redaction, observed.logger)
+    url = configured(settings.embed_queue_url, "EMBED_QUEUE_URL", "https://sqs.…")
+    return handler_of(url, work, settings, secrets, observed)

@@ -1,7 +1,7 @@
 """Which indexes a function works on: those that the deployment keeps, or its own while none is recorded."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,6 +13,7 @@ from sakuin.settings import Settings
 if TYPE_CHECKING:
     from postgrest import SyncPostgrestClient as Client
 
+    from sakuin.adapters.supabase_tables import SupabaseTableIndex
     from sakuin.ports.embedding import Embedder
     from sakuin.services.apply_page import IndexOfPages
 
@@ -97,3 +98,15 @@ def live_last(kept: Kept) -> list[KeptIndex]:
     live = live_index(found)
     others = {each.tables: each for each in found if live is None or each.tables != live.tables}
     return [*others.values(), *([live] if live else [])]
+
+
+def table_indexes(client: "Client", kept: Kept) -> "Callable[[], Mapping[str, SupabaseTableIndex]]":
+    """Gives the index over Tables of each kept index, by fingerprint, that of the live one last."""
+
+    def indexes() -> "Mapping[str, SupabaseTableIndex]":
+        from sakuin.adapters.supabase_tables import SupabaseTableIndex
+        from sakuin.domain.table_index import tables_of
+
+        return {each.tables: SupabaseTableIndex(client, tables_of(each.settings)) for each in live_last(kept)}
+
+    return indexes

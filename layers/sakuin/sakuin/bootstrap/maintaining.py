@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from sakuin.bootstrap.aws import aws, bucket_of_pages, table_queues, work_queue
+from sakuin.bootstrap.aws import aws, bucket_of_pages, material_queue, table_queues
 from sakuin.bootstrap.fingerprints import table_fingerprint
-from sakuin.bootstrap.indexes import kept_or_own, own_index
+from sakuin.bootstrap.indexes import kept_or_own, own_index, table_indexes
 from sakuin.bootstrap.watching import chunk_store, secret_of, supabase, watch
 from sakuin.entrypoints.redacting import Handler, shielded
 from sakuin.settings import Settings
 
 if TYPE_CHECKING:
-    from sakuin.ports.tables import TableQueues
+    from sakuin.adapters.sqs_tables import TableQueues
     from sakuin.services.maintain import Maintained
     from sakuin.services.reconcile import Reconciled
 
@@ -29,14 +29,17 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from sakuin.adapters.supabase_outbox import SupabaseOutbox
     from sakuin.adapters.supabase_records import SupabaseRecords
     from sakuin.adapters.supabase_tables import SupabaseTableIndex
-    from sakuin.adapters.supabase_work import SupabaseWork
-    from sakuin.bootstrap.holding import restarting, sending_due, work_queues
     from sakuin.bootstrap.reconciling import reconciling
     from sakuin.entrypoints.scheduled import schedule_handler
+    from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.services.build_indexes import BuildIndexes
     from sakuin.services.canary import Canary
+    from sakuin.services.every_index import RestartEverywhere
+    from sakuin.services.give_up_table import GiveUpTable
     from sakuin.services.maintain import Maintain
     from sakuin.services.remove_bodies import RemoveBodies
+    from sakuin.services.restart_tables import RestartTables
+    from sakuin.services.resume_work import ResumeWork
     from sakuin.services.send_events import SendEvents
 
     settings, observed = Settings.read(environ), watch("Maintain")
@@ -45,23 +48,32 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     send = SendEvents(SupabaseOutbox(client), EventBridgeBus(aws("events"), settings.event_bus_name))
     index = SupabaseTableIndex(client, table_fingerprint(settings))
     store = chunk_store(settings, secrets, observed)
-    asks = table_queues(settings, observed)
+    tables, materials = table_queues(settings, observed), material_queue(settings, observed)
+    indexes = table_indexes(client, kept_or_own(client, settings))
+    give_up_table, unfinished = GiveUpTable(indexes), UnfinishedWorkStore(client)
 
-    def asks_of(fingerprint: str) -> "TableQueues":
-        return replace(asks, fingerprint=fingerprint)
+    def queues_of(fingerprint: str) -> "TableQueues":
+        return replace(tables, fingerprint=fingerprint)
 
-    kept, queues = kept_or_own(client, settings), work_queues(settings)
-    restart = restarting(client, kept, asks_of, queues)
-    send_due = sending_due(settings, client, kept, queues)
+    def has_backlog() -> bool:
+        return not (tables.tool_queue.is_empty() and tables.embed_queue.is_empty())
+
+    def restarts() -> "dict[str, RestartTables]":
+        return {
+            name: RestartTables(name, index, queues_of(name), has_backlog, give_up_table)
+            for name, index in indexes().items()
+        }
+
+    resume = ResumeWork(unfinished, materials, queues_of)
     remove_bodies = RemoveBodies(
         SupabaseLeftBodies(client), S3Bucket(aws("s3"), settings.tables_bucket), lambda: datetime.now(UTC)
     )
-    maintain = Maintain(send, index, store, restart, send_due, remove_bodies)
+    maintain = Maintain(send, index, store, RestartEverywhere(restarts), resume, remove_bodies)
     build = BuildIndexes(
         indexes=SupabaseIndexes(client),
         own=own_index(settings),
-        pages=work_queue(settings.queue_url, observed),
-        queues=asks_of,
+        pages=materials,
+        queues=queues_of,
         flips=settings.flip_when_built,
     )
     canary = Canary(
@@ -69,7 +81,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     )
     parts = observed.logger, observed.metrics, observed.tracer
     net = observed.redaction, observed.logger
-    counts = shielded(SupabaseWork(client).counts, *net)
+    counts = shielded(unfinished.counts, *net)
     reconcile = reconciling(settings, secrets, observed, client)
 
     def reconciled(whole: bool) -> "Reconciled":

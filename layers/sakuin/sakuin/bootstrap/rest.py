@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from sakuin import __version__
-from sakuin.bootstrap.aws import bucket_of_pages, work_queue
+from sakuin.bootstrap.aws import bucket_of_pages, material_queue
 from sakuin.bootstrap.fingerprints import page_fingerprint
 from sakuin.bootstrap.indexes import is_deployed
 from sakuin.bootstrap.keys import key_ring
@@ -25,18 +25,17 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.adapters.supabase_indexes import SupabaseIndexes
     from sakuin.adapters.supabase_key_use import SupabaseKeyUse
     from sakuin.adapters.supabase_records import SupabaseRecords
-    from sakuin.adapters.supabase_work import SupabaseWork
     from sakuin.bootstrap.reconciling import reconciling
     from sakuin.entrypoints.http import rest_api
     from sakuin.entrypoints.http_indexes import index_router
     from sakuin.entrypoints.http_projects import project_routers
     from sakuin.entrypoints.http_reconcile import reconcile_router
-    from sakuin.entrypoints.http_work import work_router
+    from sakuin.entrypoints.http_work import WorkOfMaterials, work_router
     from sakuin.entrypoints.key_use import noted_once_a_day
     from sakuin.entrypoints.lambda_http import observed
+    from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.services.keep_indexes import KeepIndexes
     from sakuin.services.library import Library
-    from sakuin.services.look_at_work import LookAtWork
 
     settings, watched = Settings.read(environ), watch("Api")
     secret = secret_of(settings, watched)
@@ -45,7 +44,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         records=SupabaseRecords(client),
         index=SupabaseIndex(client),
         bucket=bucket_of_pages(settings),
-        queue=work_queue(settings.queue_url, watched),
+        queue=material_queue(settings, watched),
         prefix=settings.material_prefix,
         fingerprint=page_fingerprint(settings).id,
         max_page_bytes=settings.max_page_bytes,
@@ -53,10 +52,11 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         most_explanations=settings.limits.page_explanations,
     )
     ring = key_ring(secret, lambda now: now.admin_key_hashes)
-    work = LookAtWork(SupabaseWork(client))
+    unfinished = UnfinishedWorkStore(client)
+    work_of = WorkOfMaterials(unfinished, settings.material_prefix)
     reconcile = reconciling(settings, secret.now(), watched, client)
     admin_routers = (
-        work_router(work),
+        work_router(unfinished, work_of),
         reconcile_router(reconcile),
         index_router(KeepIndexes(SupabaseIndexes(client), is_deployed(settings))),
     )
@@ -76,7 +76,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         admin_routers=admin_routers,
         used=used,
         days=days,
-        work_of=work.of_materials,
+        work_of=work_of,
         longest_body=longest,
     )
     mangum = Mangum(rest, lifespan="off")

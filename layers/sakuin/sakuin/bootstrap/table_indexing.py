@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sakuin.bootstrap.aws import aws, postponing, sending_again, table_queues, work_queue
-from sakuin.bootstrap.giving_up import giving_up_tables
-from sakuin.bootstrap.indexes import kept_or_own, live_last
+from sakuin.bootstrap.aws import aws, table_queues
+from sakuin.bootstrap.indexes import kept_or_own, live_last, table_indexes
+from sakuin.bootstrap.queue_handling import handler_of
 from sakuin.bootstrap.watching import chunk_store, secret_of, supabase, watch
-from sakuin.entrypoints.redacting import Handler, sealed
-from sakuin.settings import Settings
+from sakuin.entrypoints.redacting import Handler
+from sakuin.settings import Settings, configured
 
 
 def table_indexer(environ: Mapping[str, str]) -> Handler:
@@ -16,11 +16,10 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
     from sakuin.adapters.s3_table_bodies import S3TableBodies
     from sakuin.adapters.supabase_projects import SupabaseProjects
     from sakuin.adapters.supabase_tables import SupabaseTableIndex
-    from sakuin.bootstrap.holding import holding
-    from sakuin.bootstrap.reconciling import counting
     from sakuin.domain.table_index import tables_of
-    from sakuin.entrypoints.sqs_tables import tool_handler
+    from sakuin.entrypoints.sqs_tables import ToolWork
     from sakuin.services.every_index import IndexEverywhere
+    from sakuin.services.give_up_table import GiveUpTable
     from sakuin.services.import_body import ImportBody
     from sakuin.services.index_table import IndexTable
 
@@ -41,23 +40,13 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
                 cut=each.settings.cut,
                 suffix=each.suffix,
                 limits=settings.limits,
-                count=counting(client, tables_of(each.settings), store, each.suffix),
             )
             for each in live_last(kept)
         }
 
     take = ImportBody(SupabaseProjects(client), bodies, settings.limits.table_bytes)
-    queue = work_queue(settings.tool_queue_url, observed)
-    handler = tool_handler(
-        IndexEverywhere(walks),
-        take,
-        giving_up_tables(client, kept),
-        postponing(queue),
-        observed.logger,
-        observed.metrics,
-        observed.tracer,
-        hold=holding(settings, secrets, observed),
-        send_again=sending_again(queue),
-        current=observed.work,
+    work = ToolWork(
+        IndexEverywhere(walks), take, GiveUpTable(table_indexes(client, kept)), observed.logger, observed.metrics
     )
-    return sealed(handler, observed.redaction, observed.logger)
+    url = configured(settings.tool_queue_url, "TOOL_QUEUE_URL", "https://sqs.…")
+    return handler_of(url, work, settings, secrets, observed)

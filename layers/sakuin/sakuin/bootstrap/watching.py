@@ -1,21 +1,20 @@
 """What a function logs, counts and traces, and the clients of vendors that take part in it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx
 from aws_lambda_powertools import Logger, Metrics, Tracer
 
-from sakuin.adapters.asking import hurried, patient
 from sakuin.adapters.renewed_key import RenewedKey, auth_of
 from sakuin.adapters.secrets_manager import NamedSecret
 from sakuin.adapters.supabase_client import connected, credentials
 from sakuin.adapters.vendor_calls import OPENAI_HEADER, REQUEST_HEADER, messages_with_work, watched
-from sakuin.bootstrap.circuits import Circuits
 from sakuin.entrypoints.observing import CurrentWork, EmfMeter
 from sakuin.entrypoints.redacting import Redaction, redacting_logger
+from sakuin.platform.calls import Change, Circuit, Retries, VendorCalls, background, interactive
 from sakuin.settings import Secrets, Settings, configured
 
 if TYPE_CHECKING:
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
 
 _OPENAI_SECONDS = 30.0
 _OPENAI_CONNECT_SECONDS = 5.0
-# Nothing waits longer for what is known of circuits.
-_CIRCUIT_SECONDS = 2.0
+_COUNTED: dict[Change, str] = {"opened": "CircuitsOpened", "not called": "CallsNotMade", "refused": "CallsDenied"}
 _MILLION = 1_000_000
 
 
@@ -43,6 +41,14 @@ class Watch:
     work: CurrentWork
     meter: EmfMeter
     redaction: Redaction
+    circuits: dict[str, Circuit] = field(default_factory=dict)
+
+    def circuit_changed(self, name: str, change: Change) -> None:
+        """Counts and logs what becomes of a circuit."""
+        if change in _COUNTED:
+            self.meter.count(_COUNTED[change])
+        if change in ("opened", "closed"):
+            self.logger.warning("circuit changed", circuit=name, change=change)
 
 
 def watch(activity: str) -> Watch:
@@ -106,7 +112,7 @@ def question_embedder(settings: Settings, secrets: Secrets, watch: Watch) -> "Qu
     session = openai_connected(settings.openai_base_url, secrets.openai_api_key)
     session.auth = auth_of(httpx.Auth, _renewed(settings, secrets, lambda now: now.openai_api_key, watch))
     watched(session, watch.meter, watch.work, header=OPENAI_HEADER, leg="Embedding")
-    ask = _circuits(settings, secrets, watch).around(hurried(tries=2), vendor="openai", work="questions")
+    ask = _calls(watch, interactive(tries=2), vendor="openai", work="questions")
     return OpenAIQuestions(session, settings.embedding_model, partial(_used, settings, watch), ask)
 
 
@@ -128,8 +134,8 @@ def learns_model(settings: Settings, secrets: Secrets, watch: Watch, client: "Cl
         return None
     from sakuin.adapters.openai_learns import LONGEST_LEARNS, OpenAILearnsModel
 
-    retries = patient(tries=1, left=watch.work.seconds_left, longest_call=LONGEST_LEARNS)
-    ask = _circuits(settings, secrets, watch).around(retries, vendor="openai", work="learns")
+    retries = background(tries=1, seconds_left=watch.work.seconds_left, longest_call=LONGEST_LEARNS)
+    ask = _calls(watch, retries, vendor="openai", work="learns")
     model = OpenAILearnsModel(openai(settings, secrets, watch, leg="Learns"), settings.learns_model, ask=ask)
     if not settings.embedding_daily_tokens:
         return model
@@ -146,8 +152,8 @@ def _embedder(settings: Settings, secrets: Secrets, watch: Watch, spend: Callabl
         _used(settings, watch, tokens)
         spend(tokens)
 
-    retries = patient(tries=3, left=watch.work.seconds_left)
-    ask = _circuits(settings, secrets, watch).around(retries, vendor="openai", work="passages")
+    retries = background(tries=3, seconds_left=watch.work.seconds_left)
+    ask = _calls(watch, retries, vendor="openai", work="passages")
     return OpenAIEmbedder(openai(settings, secrets, watch, leg="Embedding"), settings.embedding_model, used, ask)
 
 
@@ -169,21 +175,19 @@ def chunk_store(settings: Settings, secrets: Secrets, watch: Watch) -> "Turbopuf
     key = _renewed(settings, secrets, lambda now: now.turbopuffer_api_key, watch)
     session.auth = auth_of(httpx2.Auth, key)
     watched(session, watch.meter, watch.work, header=REQUEST_HEADER, leg="Store")
-    circuits = _circuits(settings, secrets, watch)
     return TurbopufferChunkStore(
         store_connected(url, secrets.turbopuffer_api_key, session),
-        ask=circuits.around(patient(left=watch.work.seconds_left), vendor="turbopuffer", work="writes"),
-        ask_now=circuits.around(hurried(), vendor="turbopuffer", work="searches"),
+        ask=_calls(watch, background(seconds_left=watch.work.seconds_left), vendor="turbopuffer", work="writes"),
+        ask_now=_calls(watch, interactive(), vendor="turbopuffer", work="searches"),
     )
 
 
-def _circuits(settings: Settings, secrets: Secrets, watch: Watch) -> Circuits:
-    def client() -> "Client":
-        made = supabase(settings, secrets, watch)
-        made.session.timeout = _CIRCUIT_SECONDS
-        return made
-
-    return Circuits(client, watch.meter, watch.logger)
+def _calls(watch: Watch, retries: Retries, *, vendor: str, work: str) -> VendorCalls:
+    """How `vendor` is called for one kind of work. All calls of a worker for it share a circuit."""
+    name = f"{vendor}-{work}"
+    if name not in watch.circuits:
+        watch.circuits[name] = Circuit(name, vendor, watch.circuit_changed)
+    return VendorCalls(retries, watch.circuits[name])
 
 
 def queues(watch: Watch) -> Any:

@@ -1,15 +1,15 @@
-"""What may stand in the material queue, and what it means."""
+"""What the material queue may hold, and what it means."""
 
-import json
-from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import unquote_plus
 
 from pydantic import Field, ValidationError
 
 from sakuin.domain.material_version import Source, padded
-from sakuin.entrypoints.s3_notification import QueueMessage, S3Record, records_in_turn
+from sakuin.entrypoints.s3_notification import QueueMessage, S3Record, only_record
 from sakuin.errors import Invalid
-from sakuin.services.follow_bucket import AskedAgain, Change, LookedAt, Removed, Written
+from sakuin.services.follow_bucket import BucketEvent, ObjectRemoved, ObjectWritten, RecheckKey, ReindexMaterial
 
 
 class S3TestEvent(QueueMessage):
@@ -18,66 +18,70 @@ class S3TestEvent(QueueMessage):
     event: str = Field(alias="Event", pattern="^s3:TestEvent$")
 
 
-class Reapply(QueueMessage):
-    """A material that is to be read and applied again."""
+class Reindex(QueueMessage):
+    """A material to read and index again."""
 
     material: str = Field(min_length=1)
     reason: str = Field(default="asked", description="Why, for the log.")
     attempt: int = Field(default=1, ge=1, description="How often a late language model was asked.")
+    resumed: bool = Field(default=False, description="Whether it waited.")
 
 
-class Look(QueueMessage):
-    """A key that is to be looked at as it is now."""
+class Recheck(QueueMessage):
+    """A key to bring the index in line with, as it is now in the bucket."""
 
     key: str = Field(min_length=1, description="As it is in the bucket, not URL-encoded.")
     reason: str = Field(default="asked", description="Why, for the log.")
+    version_id: str | None = Field(default=None, description="Of the newest event known of the key.")
+    sequencer: str = Field(default="", description="Of that event, padded.")
+    removed: bool = Field(default=False, description="Whether that event removed the object.")
+    resumed: bool = Field(default=False, description="Whether it waited.")
 
 
-class LookMessage(QueueMessage):
-    """Asks for the index to be brought to what the bucket holds under a key now, because an event may be missing."""
+class RecheckMessage(QueueMessage):
+    """Asks to bring the index in line with what the bucket holds under a key now, since an event may be missing."""
 
-    look: Look
-
-
-class ReapplyMessage(QueueMessage):
-    """Asks for a material to be read and applied again."""
-
-    reapply: Reapply
+    recheck: Recheck
 
 
-def changes(body: str) -> list[Change]:
-    """The changes that a message speaks of; none for S3's test event.
+class ReindexMessage(QueueMessage):
+    """Asks to read and index a material again."""
 
-    A body that is none of the four messages raises `Invalid`.
-    """
-    return list(changes_in_turn(body))
+    reindex: Reindex
 
 
-def changes_in_turn(body: str) -> Iterator[Change]:
-    """The same one by one: a record of S3's that cannot be read raises `Invalid` after those beside it."""
+def bucket_event(message: Mapping[str, Any]) -> BucketEvent | None:
+    """What a message asks for; None for S3's test event. Any other message is `Invalid`."""
     try:
-        message = json.loads(body)
-        if not isinstance(message, dict):
-            raise Invalid("The message is not a JSON object")
         if "Records" in message:
-            yield from map(_change, records_in_turn(message))
-        elif "reapply" in message:
-            asked = ReapplyMessage.model_validate(message).reapply
-            yield AskedAgain(asked.material, asked.reason, asked.attempt)
-        elif "look" in message:
-            look = LookMessage.model_validate(message).look
-            yield LookedAt(look.key, look.reason)
-        else:
-            S3TestEvent.model_validate(message)
+            return _of_record(only_record(message))
+        if "reindex" in message:
+            reindex = ReindexMessage.model_validate(message).reindex
+            return ReindexMaterial(reindex.material, reindex.reason, reindex.attempt, resumed=reindex.resumed)
+        if "recheck" in message:
+            recheck = RecheckMessage.model_validate(message).recheck
+            return RecheckKey(
+                recheck.key,
+                recheck.reason,
+                version_id=recheck.version_id,
+                sequencer=recheck.sequencer,
+                removed=recheck.removed,
+                resumed=recheck.resumed,
+            )
+        S3TestEvent.model_validate(message)
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(map(str, problem["loc"]))
-        raise Invalid(f"The message is not one this queue takes: {place}: {problem['msg']}") from error
-    except (ValueError, RecursionError) as error:
-        raise Invalid("The message is not JSON") from error
+        raise unknown_message(error) from error
+    return None
 
 
-def _change(record: S3Record) -> Change:
+def unknown_message(error: ValidationError) -> Invalid:
+    """The error about a message that its queue does not take."""
+    problem = error.errors(include_url=False)[0]
+    place = ".".join(map(str, problem["loc"]))
+    return Invalid(f"The message is not one that this queue takes: {place}: {problem['msg']}")
+
+
+def _of_record(record: S3Record) -> BucketEvent:
     stored = record.s3.object
     source = Source(
         bucket=record.s3.bucket.name,
@@ -88,5 +92,5 @@ def _change(record: S3Record) -> Change:
     )
     name = record.event_name.removeprefix("s3:")
     if name.startswith("ObjectCreated:"):
-        return Written(source)
-    return Removed(source, marker=name == "ObjectRemoved:DeleteMarkerCreated" or stored.version_id is None)
+        return ObjectWritten(source)
+    return ObjectRemoved(source, marker=name == "ObjectRemoved:DeleteMarkerCreated" or stored.version_id is None)

@@ -1,6 +1,5 @@
 """What a worker says about itself: whose work it does, how much, how long, how often for nothing."""
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -90,22 +89,21 @@ def correlated(handler: Handler, work: CurrentWork, logger: Logger) -> Handler:
     return named
 
 
-def work_id_of(attributes: Mapping[str, Mapping[str, str]], body: str, message_id: str) -> str:
-    """Whose work a message of a queue is.
+def work_id_of(attributes: Mapping[str, str], message: Mapping[str, Any], message_id: str) -> str:
+    """Returns whose work a message of a queue is.
 
-    Our own messages say it in an attribute; an event of ours names the request that it came from, S3's the upload
-    (`x-amz-request-id`). A message that says nothing goes by its own id.
+    Our own messages name it in an attribute; an event of ours names the request that it came from, S3's the upload
+    (`x-amz-request-id`). A message that names nothing goes by its own id.
     """
-    said = attributes.get("correlation_id", {}).get("stringValue") or _said_in(body)
-    return said if isinstance(said, str) and said else message_id
+    named = attributes.get("correlation_id") or _named_in(message)
+    return named if isinstance(named, str) and named else message_id
 
 
-def _said_in(body: str) -> object:
+def _named_in(message: Mapping[str, Any]) -> object:
     try:
-        message = json.loads(body)
         if "Records" in message:
             return message["Records"][0]["responseElements"]["x-amz-request-id"]
         return message["detail"].get("request_id") or message["id"]
-    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+    except (LookupError, TypeError, AttributeError):
         # Whether a message can be understood is judged elsewhere.
         return None

@@ -1,12 +1,13 @@
 """What S3 sends to a queue."""
 
 import re
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import unquote_plus
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from sakuin.errors import Invalid
 
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
@@ -25,13 +26,13 @@ class QueueMessage(BaseModel):
 
 
 class S3Bucket(QueueMessage):
-    """The bucket that an S3 record speaks of."""
+    """The bucket of an S3 record."""
 
     name: str
 
 
 class S3Object(QueueMessage):
-    """The object that an S3 record speaks of."""
+    """The object of an S3 record."""
 
     key: Annotated[str, AfterValidator(_nameable)] = Field(
         description="URL-encoded as in a form: every Japanese key is."
@@ -57,15 +58,14 @@ class S3Record(QueueMessage):
 
 
 class S3Notification(QueueMessage):
-    """What S3 sends to the queue."""
+    """What S3 sends to the queue: one record."""
 
     records: list[S3Record] = Field(alias="Records")
 
 
-def records_in_turn(message: dict[str, Any]) -> Iterator[S3Record]:
-    """Those of a notification's records that can be read, then the `ValidationError` about those that cannot."""
-    listed = message.get("Records")
-    for record in listed if isinstance(listed, list) else ():
-        with suppress(ValidationError):
-            yield S3Record.model_validate(record)
-    S3Notification.model_validate(message)
+def only_record(message: Mapping[str, Any]) -> S3Record:
+    """The record of a notification. S3 sends one in each message; more are `Invalid`, so that none is dropped."""
+    notification = S3Notification.model_validate(message)
+    if len(notification.records) != 1:
+        raise Invalid(f"The message holds {len(notification.records)} records of S3 instead of one")
+    return notification.records[0]

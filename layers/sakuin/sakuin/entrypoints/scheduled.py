@@ -8,9 +8,9 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
 
-from sakuin.domain.work import WorkCounts
 from sakuin.entrypoints.observing import CurrentWork, Handler
 from sakuin.errors import Unavailable
+from sakuin.platform.unfinished_work import UnfinishedCounts
 from sakuin.services.canary import CanarySeen
 from sakuin.services.maintain import Maintained
 from sakuin.services.reconcile import Reconciled
@@ -27,10 +27,10 @@ def schedule_handler(
     tracer: Tracer,
     current: CurrentWork,
     *,
-    counts: Callable[[], WorkCounts] = lambda: WorkCounts({}),
+    counts: Callable[[], UnfinishedCounts] = lambda: UnfinishedCounts({}),
     reconcile: Callable[[bool], Reconciled] = lambda _whole: Reconciled(),
 ) -> Handler:
-    """A Lambda handler for the schedule; `{"canary": true}` asks for the canary. `counts` says what is not done.
+    """A Lambda handler for the schedule; `{"canary": true}` asks for the canary. `counts` counts unfinished work.
 
     `reconcile` looks at a little each minute, and at everything for `{"reconcile": true}`. A part that fails is raised
     after the others had their turn.
@@ -40,7 +40,7 @@ def schedule_handler(
         done = asdict(maintain())
         logger.info("maintained", **done)
         metrics.add_metric("TablesRestarted", MetricUnit.Count, done["restarted"])
-        metrics.add_metric("WorkResent", MetricUnit.Count, done["resent"])
+        metrics.add_metric("WorkResumed", MetricUnit.Count, done["resumed"])
         return done
 
     def counted() -> dict[str, Any]:
@@ -78,7 +78,7 @@ def schedule_handler(
             try:
                 done |= part()
             except Exception as error:
-                # What is parked is counted, and lost events are looked for, while a vendor of another part is away.
+                # What waits is counted, and lost events are looked for, while a vendor of another part is away.
                 failures.append(error)
         if failures:
             raise failures[0]
@@ -87,6 +87,6 @@ def schedule_handler(
     return handler
 
 
-def _count(counts: WorkCounts, metrics: Metrics) -> None:
-    metrics.add_metric("ParkedMessages", MetricUnit.Count, counts.states.get("parked", 0))
-    metrics.add_metric("OldestParkedSeconds", MetricUnit.Seconds, counts.oldest_parked_seconds)
+def _count(counts: UnfinishedCounts, metrics: Metrics) -> None:
+    metrics.add_metric("WaitingWork", MetricUnit.Count, counts.states.get("waiting", 0))
+    metrics.add_metric("OldestWaitingSeconds", MetricUnit.Seconds, counts.oldest_waiting_seconds)

@@ -1,91 +1,73 @@
-"""Messages from the material queue."""
+"""The work of the material queue."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from aws_lambda_powertools import Logger, Metrics, Tracer
+from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
-from sakuin.domain.material_version import Source
-from sakuin.domain.work import About, Taken
-from sakuin.domain.work_on_pages import subject_of_key
-from sakuin.entrypoints.material_messages import changes_in_turn
-from sakuin.entrypoints.observing import CurrentWork
-from sakuin.entrypoints.sqs import GaveUp, Handler, Held, Postpone, SendAgain, Unheld, queue_handler
-from sakuin.entrypoints.turns import all_followed, is_alone
-from sakuin.services.follow_bucket import AskedAgain, Change, Followed, LookedAt
+from sakuin.entrypoints.material_messages import bucket_event
+from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.services.follow_bucket import BucketEvent, BucketEvents, ObjectRemoved, RecheckKey, ReindexMaterial
+from sakuin.services.give_up_page import GiveUpPage
 
 
-def material_handler(
-    follow: Callable[[Change], Followed],
-    postpone: Postpone,
-    logger: Logger,
-    metrics: Metrics,
-    tracer: Tracer,
-    *,
-    prefix: str = "",
-    hold: Callable[[Sequence[Taken]], Held] = lambda _taken: Unheld(),
-    gave_up: GaveUp = lambda _about, _reason: None,
-    send_again: SendAgain | None = None,
-    current: CurrentWork | None = None,
-) -> Handler:
-    """A Lambda handler for the material queue. `prefix` is the part of the keys that is not in a material's name."""
+@dataclass(frozen=True, slots=True)
+class MaterialWork:
+    """A `QueueWork`: brings the index in line with the bucket."""
 
-    def work(body: str) -> None:
-        all_followed(changes_in_turn(body), lambda change: _report(follow, change, logger, metrics), logger)
+    events: BucketEvents
+    give_up_page: GiveUpPage
+    logger: Logger
+    metrics: Metrics
+    asks_vendors: bool = True
 
-    return queue_handler(
-        work,
-        postpone,
-        logger,
-        metrics,
-        tracer,
-        queue="material",
-        about=lambda body: about_material(body, prefix),
-        hold=hold,
-        gave_up=gave_up,
-        send_again=send_again,
-        current=current,
-    )
+    def read(self, message: Mapping[str, Any]) -> BucketEvent | None:
+        return bucket_event(message)
 
+    def subject(self, asked: BucketEvent) -> WorkSubject:
+        return subject_of_event(asked)
 
-def about_material(body: str, prefix: str) -> About:
-    """The material that a message is about, or the key of what is no page.
+    def is_resumed(self, asked: BucketEvent) -> bool:
+        return isinstance(asked, ReindexMaterial | RecheckKey) and asked.resumed
 
-    S3 puts one change into a message. Of several the first is named, without its version: which of them failed in the
-    end is not known then, and a page that was applied must not be called failed.
-    """
-    turn = changes_in_turn(body)
-    change = next(turn, None)
-    if change is None:
-        return About()
-    if isinstance(change, AskedAgain):
-        return About(change.material)
-    if isinstance(change, LookedAt):
-        # Which version it is about, only who looks will know.
-        return About(subject_of_key(change.key, prefix), Source("", change.key, None, "") if is_alone(turn) else None)
-    return About(subject_of_key(change.source.key, prefix), change.source if is_alone(turn) else None)
+    def give_up(self, asked: BucketEvent, reason: str) -> None:
+        self.give_up_page(asked, reason)
+
+    def process(self, asked: BucketEvent) -> None:
+        started = time.perf_counter()
+        done = self.events.process(asked)
+        milliseconds = (time.perf_counter() - started) * 1000
+        result = done.result
+        self.logger.info(
+            "bucket event processed",
+            bucket_event=type(asked).__name__,
+            material=done.material,
+            outcome=result.applied.outcome if result else "ignored",
+            reason=result.reason if result else done.ignored,
+            chunks=result.chunks if result else 0,
+            embedded=result.embedded if result else 0,
+            asked=done.asked,
+            milliseconds=round(milliseconds),
+        )
+        if result is not None:
+            applied = result.applied.outcome == "applied"
+            self.metrics.add_metric("PagesApplied" if applied else "PagesNotApplied", MetricUnit.Count, 1)
+            self.metrics.add_metric("KnowledgeChunks", MetricUnit.Count, result.chunks if applied else 0)
+            self.metrics.add_metric("TextsEmbedded", MetricUnit.Count, result.embedded)
+            self.metrics.add_metric("PageMilliseconds", MetricUnit.Milliseconds, milliseconds)
 
 
-def _report(follow: Callable[[Change], Followed], change: Change, logger: Logger, metrics: Metrics) -> None:
-    started = time.perf_counter()
-    done = follow(change)
-    milliseconds = (time.perf_counter() - started) * 1000
-    result = done.result
-    logger.info(
-        "change followed",
-        change=type(change).__name__,
-        material=done.material,
-        outcome=result.applied.outcome if result else "ignored",
-        reason=result.reason if result else done.ignored,
-        chunks=result.chunks if result else 0,
-        embedded=result.embedded if result else 0,
-        asked=done.asked,
-        milliseconds=round(milliseconds),
-    )
-    if result is not None:
-        applied = result.applied.outcome == "applied"
-        metrics.add_metric("PagesApplied" if applied else "PagesNotApplied", MetricUnit.Count, 1)
-        metrics.add_metric("KnowledgeChunks", MetricUnit.Count, result.chunks if applied else 0)
-        metrics.add_metric("TextsEmbedded", MetricUnit.Count, result.embedded)
-        metrics.add_metric("PageMilliseconds", MetricUnit.Milliseconds, milliseconds)
+def subject_of_event(event: BucketEvent) -> WorkSubject:
+    """What an event of the bucket is about: a file, or a material that is indexed again."""
+    if isinstance(event, ReindexMaterial):
+        return WorkSubject("material", event.material)
+    if isinstance(event, RecheckKey):
+        return WorkSubject(
+            "file", event.key, version_id=event.version_id, sequencer=event.sequencer, removed=event.removed
+        )
+    source = event.source
+    removed = isinstance(event, ObjectRemoved) and event.marker
+    return WorkSubject("file", source.key, version_id=source.version_id, sequencer=source.sequencer, removed=removed)

@@ -1,20 +1,19 @@
 """What may stand in the queues of Tables, and what it means."""
 
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_plus
 
 from pydantic import Field, ValidationError
 
-from sakuin.entrypoints.s3_notification import QueueMessage, records_in_turn
-from sakuin.errors import Invalid
+from sakuin.entrypoints.material_messages import unknown_message
+from sakuin.entrypoints.s3_notification import QueueMessage, only_record
 
 EVENTS = ("ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted")
 _UUID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
-_BODY_KEY = re.compile(r"tables/(?P<project>[0-9a-f-]{36})/(?P<table>[0-9a-f-]{36})/(?P<upload>[0-9]{1,18})\.json")
+_DOCUMENT_KEY = re.compile(r"tables/(?P<project>[0-9a-f-]{36})/(?P<table>[0-9a-f-]{36})/(?P<upload>[0-9]{1,18})\.json")
 
 
 class Subject(QueueMessage):
@@ -34,17 +33,18 @@ class ToolEvent(QueueMessage):
 
 
 class IndexAsked(QueueMessage):
-    """A walk that goes on, or begins again."""
+    """A scan that continues, or begins again."""
 
     project_id: str = Field(pattern=_UUID)
     table_id: str = Field(pattern=_UUID)
     generation: int | None = None
     skip: int = Field(default=0, ge=0)
     fingerprint: str | None = Field(default=None, description="The index over Tables that asks; null: all.")
+    resumed: bool = Field(default=False, description="Whether it waited.")
 
 
-class Heard(IndexAsked):
-    """A walk that an event is the reason for: one for all events of the same changes."""
+class ScanForEvent(IndexAsked):
+    """A scan because of an event: one scan is enough for all events of the same changes."""
 
 
 class EmbedAsked(QueueMessage):
@@ -54,12 +54,25 @@ class EmbedAsked(QueueMessage):
     table_id: str = Field(pattern=_UUID)
     chunks: list[str] = Field(max_length=1000)
     fingerprint: str | None = Field(default=None, description="The index over Tables that the chunks belong to.")
+    resumed: bool = Field(default=False, description="Whether it probes a vendor that the Table waits for.")
+
+
+class ImportAsked(QueueMessage):
+    """An uploaded document to import."""
+
+    key: str
 
 
 class IndexMessage(QueueMessage):
-    """Asks for a walk over a Table."""
+    """Asks for a scan of a Table."""
 
     index: IndexAsked
+
+
+class ImportMessage(QueueMessage):
+    """Asks to import an uploaded document that waited."""
+
+    asked: ImportAsked = Field(alias="import")
 
 
 class EmbedMessage(QueueMessage):
@@ -69,60 +82,43 @@ class EmbedMessage(QueueMessage):
 
 
 @dataclass(frozen=True, slots=True)
-class BodyArrived:
-    """An uploaded Table's body lies in the bucket."""
+class DocumentUploaded:
+    """The document of a Table was uploaded to `key`. `resumed`: its import waited."""
 
     project_id: str
     table_id: str
     upload: int
     key: str
+    resumed: bool = False
 
 
-def tool_work(body: str) -> list[IndexAsked | BodyArrived]:
-    """What a message of the tool queue asks for; none for S3's test event and for objects that are no body."""
-    return list(tool_work_in_turn(body))
-
-
-def tool_work_in_turn(body: str) -> Iterator[IndexAsked | BodyArrived]:
-    """The same one by one: a record of S3's that cannot be read raises `Invalid` after those beside it."""
-    message = _object(body)
+def tool_message(message: Mapping[str, Any]) -> IndexAsked | DocumentUploaded | None:
+    """What a message of the tool queue asks for; None for S3's test event and for objects that are no document."""
     try:
         if "Records" in message:
-            arrived = (_arrived(unquote_plus(record.s3.object.key)) for record in records_in_turn(message))
-            yield from (each for each in arrived if each is not None)
-        elif "index" in message:
-            yield IndexMessage.model_validate(message).index
-        elif message.get("Event") != "s3:TestEvent":
-            subject = ToolEvent.model_validate(message).detail
-            yield Heard(project_id=subject.project_id, table_id=subject.table_id)
+            return _uploaded(unquote_plus(only_record(message).s3.object.key))
+        if "index" in message:
+            return IndexMessage.model_validate(message).index
+        if "import" in message:
+            return _uploaded(ImportMessage.model_validate(message).asked.key, resumed=True)
+        if message.get("Event") == "s3:TestEvent":
+            return None
+        subject = ToolEvent.model_validate(message).detail
+        return ScanForEvent(project_id=subject.project_id, table_id=subject.table_id)
     except ValidationError as error:
-        raise _not_taken(error) from error
+        raise unknown_message(error) from error
 
 
-def embed_work(body: str) -> EmbedAsked:
+def embed_message(message: Mapping[str, Any]) -> EmbedAsked:
     """The batch that a message of the embed queue asks for."""
     try:
-        return EmbedMessage.model_validate(_object(body)).embed
+        return EmbedMessage.model_validate(message).embed
     except ValidationError as error:
-        raise _not_taken(error) from error
+        raise unknown_message(error) from error
 
 
-def _arrived(key: str) -> BodyArrived | None:
-    found = _BODY_KEY.fullmatch(key)
-    return BodyArrived(found["project"], found["table"], int(found["upload"]), key) if found else None
-
-
-def _object(body: str) -> dict[str, Any]:
-    try:
-        message = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise Invalid("The message is not JSON") from error
-    if not isinstance(message, dict):
-        raise Invalid("The message is not a JSON object")
-    return message
-
-
-def _not_taken(error: ValidationError) -> Invalid:
-    problem = error.errors(include_url=False)[0]
-    place = ".".join(map(str, problem["loc"]))
-    return Invalid(f"The message is not one this queue takes: {place}: {problem['msg']}")
+def _uploaded(key: str, *, resumed: bool = False) -> DocumentUploaded | None:
+    found = _DOCUMENT_KEY.fullmatch(key)
+    if found is None:
+        return None
+    return DocumentUploaded(found["project"], found["table"], int(found["upload"]), key, resumed)

@@ -76,14 +76,11 @@ class LearnsModel(Protocol):
 class WorkQueue(Protocol):
     """Messages to the function that indexes materials."""
 
-    def reapply(self, materials: Collection[str], *, reason: str, attempt: int = 1, delay_seconds: int = 0) -> None:
-        """Asks for each material to be read and applied again. At least once; none is not an error."""
+    def reindex(self, materials: Collection[str], *, reason: str, attempt: int = 1, delay_seconds: int = 0) -> None:
+        """Asks to read each material and index it again. At least once; none is not an error."""
 
-    def look(self, keys: Collection[str], *, reason: str) -> None:
-        """Asks for each key to be looked at as it is now in the bucket. At least once; none is not an error."""
-
-    def postpone(self, receipt_handle: str, *, seconds: int) -> None:
-        """Lets a message that failed come back after `seconds` instead of after the queue's own time."""
+    def recheck(self, keys: Collection[str], *, reason: str) -> None:
+        """Asks to bring the index in line with what the bucket holds under each key now. At least once."""
 
 
 class KnowledgeIndex(Protocol):

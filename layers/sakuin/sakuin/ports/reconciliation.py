@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sakuin.domain.reconciliation import RecordedObject
-from sakuin.domain.work_on_pages import WorkOnPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +42,11 @@ class LibraryRecords(Protocol):
     def pages(self) -> int:
         """How many keys of pages are known that were not deleted."""
 
-    def work(self, subjects: Collection[str]) -> Sequence[WorkOnPage]:
-        """The rows of work about these materials, or keys of files beside the pages."""
-
     def broken(self, after: str, *, limit: int) -> tuple[Sequence[tuple[str, str]], str | None]:
         """`(material, why)` of those, among `limit` after `after`, whose chunks and words do not fit; and the next."""
 
     def provisional(self, after: str, *, limit: int) -> tuple[Sequence[str], str | None]:
-        """Those, among `limit` after `after`, whose `learns` wait for a language model and have no row of work; and
+        """Those, among `limit` after `after`, whose `learns` wait for a language model and that nobody works on; and
         the next."""
 
     def mend(self, material: str) -> None:
@@ -77,20 +73,11 @@ class ClaimedTable:
 class TableClaims(Protocol):
     """What the records say that the store holds."""
 
-    def in_turn(self, *, limit: int, after: str | None = None, whole: bool = False) -> Sequence[str]:
-        """Tables' ids, by id after `after` if `whole`; else checked least recently first, doubted ones before all."""
+    def after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
+        """The ids of Tables after this one, in order."""
 
     def claimed(self, table_ids: Collection[str]) -> Sequence[ClaimedTable]:
         """What is claimed of these Tables, by id; one that is gone is left out. Many large ones are `Unavailable`."""
-
-    def checked(self, table_ids: Collection[str]) -> None:
-        """Remembers that these were checked now."""
-
-    def doubt(self, table_id: str) -> None:
-        """Has a Table checked before all others."""
-
-    def stored(self, table_id: str) -> int | None:
-        """How many rows are recorded as stored; None while a newer generation is not walked yet."""
 
     def catch_up(self, table_id: str, generation: int) -> None:
         """Wants a Table anew after this generation; if it is there already, nothing happens."""

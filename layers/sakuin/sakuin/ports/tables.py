@@ -204,6 +204,12 @@ class TableIndex(Protocol):
         Those, too, whose tools went so long ago and whose rows are still there.
         """
 
+    def restarted(self, table_id: str, *, seconds: int) -> int | None:
+        """Counts a restart of a Table's indexing and returns how many there were, this one among them.
+
+        None if somebody restarted it within `seconds`, or the Table is gone. A new generation, or a day, begins at one.
+        """
+
     def suffix(self) -> str:
         """What this fingerprint's namespaces end in: nothing for the first of a deployment."""
 
@@ -227,11 +233,25 @@ class TableIndex(Protocol):
 class TableQueues(Protocol):
     """Messages to the workers of Tables. At least once."""
 
-    def index(self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0) -> None:
-        """Asks for a Table to be indexed; with `generation`, to go on with that walk after `skip` nodes."""
+    def index(
+        self,
+        project_id: str,
+        table_id: str,
+        *,
+        generation: int | None = None,
+        skip: int = 0,
+        resumed: bool = False,
+    ) -> None:
+        """Asks to scan a Table; with `generation`, to continue the scan of that generation after `skip` nodes.
 
-    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]]) -> None:
-        """Asks for chunks to be embedded, a message a batch."""
+        `resumed`: the Table waited before.
+        """
+
+    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False) -> None:
+        """Asks to embed chunks, a message a batch."""
+
+    def import_document(self, key: str) -> None:
+        """Asks to import the uploaded document at `key`."""
 
 
 class ToolSearch(Protocol):

@@ -46,7 +46,7 @@ class BuildIndexes:
         """Asks for what is missing; what is asked for already, is waited for."""
         self.indexes.keep(self.own)
         pages = self.indexes.pages_to_build(self.own.recipe, seconds=_PATIENCE_SECONDS, limit=_PAGES_A_RUN)
-        self.pages.reapply(pages, reason="an index is built")
+        self.pages.reindex(pages, reason="an index is built")
         tables = sum(self._tables(each.tables) for each in self.indexes.kept() if not each.live)
         flipped = self._flipped() if self.flips else None
         self.indexes.refresh(seconds=_REFRESH_SECONDS)

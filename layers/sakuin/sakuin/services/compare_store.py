@@ -4,10 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sakuin.domain.reconciliation import RecordedTable, lost_and_left_over
-from sakuin.domain.search_index_names import namespace
-from sakuin.errors import Unavailable
 from sakuin.ports.chunk_store import ChunkStore
-from sakuin.ports.reconciliation import TableClaims
 from sakuin.ports.tables import RecordedRows, TableIndex
 
 _LOST_A_REQUEST = 1_000
@@ -51,27 +48,3 @@ def repaired(rows: Compared, store: ChunkStore, index: TableIndex, name: str, ta
         index.lost(table_id, rows.lost[at : at + _LOST_A_REQUEST])
     if rows.left_over:
         store.delete(name, rows.left_over, generation=rows.recorded.generation)
-
-
-@dataclass(frozen=True, slots=True)
-class CountTable:
-    """After a job: one question to the store. A Table whose count differs is the next one to be looked at closely."""
-
-    store: ChunkStore
-    claims: TableClaims
-    suffix: str = ""
-
-    def __call__(self, project_id: str, table_id: str) -> bool:
-        """Whether the store holds as many rows as are recorded."""
-        stored = self.claims.stored(table_id)
-        if stored is None or stored == self._rows(namespace(project_id, table_id, self.suffix)):
-            return True
-        self.claims.doubt(table_id)
-        return False
-
-    def _rows(self, name: str) -> int | None:
-        try:
-            return self.store.count(name)
-        except Unavailable:
-            # The job is done; who looks closely tries again.
-            return None

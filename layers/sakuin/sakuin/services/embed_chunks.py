@@ -1,6 +1,6 @@
 """Chunks are embedded, stored, and recorded once the store has acknowledged them."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sakuin.domain.json_pointer import ancestors, pointer_hash
@@ -31,13 +31,12 @@ class ChunksEmbedded:
 
 @dataclass(frozen=True, slots=True)
 class EmbedChunks:
-    """Stores what is wanted and not stored yet; the rest of the batch costs nothing. `count`s what is ready."""
+    """Stores what is wanted and not stored yet; the rest of the batch costs nothing."""
 
     index: TableIndex
     store: ChunkStore
     embedder: Embedder
     suffix: str = ""
-    count: Callable[[str, str], object] | None = None
 
     def __call__(self, project_id: str, table_id: str, ids: Collection[str]) -> ChunksEmbedded:
         """Works on one batch. Any number of times, by any number of workers."""
@@ -52,8 +51,6 @@ class EmbedChunks:
         if wanted:
             self._store(table_id, name, wanted, vectors)
         ready = self.index.settle(table_id)
-        if ready and self.count is not None:
-            self.count(project_id, table_id)
         return ChunksEmbedded(len(wanted), embedded, ready, len(refused))
 
     def _without_refused(

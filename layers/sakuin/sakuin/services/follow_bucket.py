@@ -1,4 +1,4 @@
-"""What happens in the bucket happens in the index."""
+"""Events of the materials bucket: what happens in the bucket happens in the index."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ _MODEL_DELAY_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ObjectWritten:
     """An object was stored."""
 
     source: Source
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class ObjectRemoved:
     """An object was deleted (`marker`, or a bucket without versions), or one of its versions was."""
 
     source: Source
@@ -35,28 +35,36 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedAgain:
-    """A material is to be read and applied again."""
+class ReindexMaterial:
+    """A request to read a material and index it again. `resumed`: it waited before."""
 
     material: str
     reason: str
     attempt: int = 1
+    resumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class LookedAt:
-    """A key is to be looked at as it is now, because an event of it may be missing."""
+class RecheckKey:
+    """A request to bring the index in line with what the bucket holds under a key, since an event may be missing.
+
+    `version_id`, `sequencer` (padded; "" if none is known) and `removed` are those of the newest event known of it.
+    """
 
     key: str
     reason: str
+    version_id: str | None = None
+    sequencer: str = ""
+    removed: bool = False
+    resumed: bool = False
 
 
-Change = Written | Removed | AskedAgain | LookedAt
+BucketEvent = ObjectWritten | ObjectRemoved | ReindexMaterial | RecheckKey
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
-    """What a change led to; `ignored` says why nothing had to be done."""
+class EventResult:
+    """What an event led to; `ignored` says why nothing had to be done."""
 
     material: str | None
     result: PageResult | None = None
@@ -65,8 +73,8 @@ class Followed:
 
 
 @dataclass(frozen=True, slots=True)
-class FollowBucket:
-    """Brings the index to what the bucket holds, one change at a time, in any order, any number of times."""
+class BucketEvents:
+    """Brings the index in line with the bucket, one event at a time, in any order, any number of times."""
 
     bucket: MaterialBucket
     index: KnowledgeIndex
@@ -74,44 +82,45 @@ class FollowBucket:
     apply_page: ApplyPage
     prefix: str
 
-    def __call__(self, change: Change) -> Followed:
-        if isinstance(change, AskedAgain):
-            return self._again(change)
-        if isinstance(change, LookedAt):
-            return self(self._as_it_is(change.key))
-        key = change.source.key
+    def process(self, event: BucketEvent) -> EventResult:
+        """Processes one event."""
+        if isinstance(event, ReindexMaterial):
+            return self._reindex(event)
+        if isinstance(event, RecheckKey):
+            event = self._present(event)
+        key = event.source.key
         if key == LEARNS_FILE or key.endswith("/" + LEARNS_FILE):
-            return self._learns_file(change.source)
+            return self._learns_file(event.source)
         if key == synonyms_key(self.prefix):
-            return self._synonyms_file(change)
+            return self._synonyms_file(event)
         material = material_of_key(key, prefix=self.prefix)
         if material is None:
-            return Followed(None, ignored=f"{key} is not a page")
-        if isinstance(change, Written):
-            return self._written(material, change.source)
-        return self._removed(material, change)
+            return EventResult(None, ignored=f"{key} is not a page")
+        if isinstance(event, ObjectWritten):
+            return self._written(material, event.source)
+        return self._removed(material, event)
 
-    def _written(self, material: str, source: Source) -> Followed:
+    def _written(self, material: str, source: Source) -> EventResult:
         try:
             return self._applied(material, self.apply_page.uploaded(material, source), attempt=1)
         except NotFound:
             self.index.leave_receipt(source, "superseded")
-            return Followed(material, ignored="this version is gone: a newer one took its place")
+            return EventResult(material, ignored="this version is gone: a newer one took its place")
 
-    def _applied(self, material: str, result: PageResult, *, attempt: int) -> Followed:
+    def _applied(self, material: str, result: PageResult, *, attempt: int) -> EventResult:
         if result.provisional and attempt < _MODEL_ATTEMPTS:
             delay = _MODEL_DELAY_SECONDS * attempt
-            self.queue.reapply([material], reason="provisional", attempt=attempt + 1, delay_seconds=delay)
-        return Followed(material, result)
+            self.queue.reindex([material], reason="provisional", attempt=attempt + 1, delay_seconds=delay)
+        return EventResult(material, result)
 
-    def _removed(self, material: str, change: Removed) -> Followed:
+    def _removed(self, material: str, change: ObjectRemoved) -> EventResult:
         source = change.source
         if not change.marker:
             current = self.bucket.current_version(source.key)
             state = self.index.state(material)
             if current is not None:
                 if state is None or _is_another(change, state):
-                    return Followed(material, ignored="a version that was not current is gone")
+                    return EventResult(material, ignored="a version that was not current is gone")
                 # The version before the removed one is current again.
                 return self._written(material, Source(source.bucket, source.key, current, source.sequencer))
         return self._succeed(material, self._deleted(material, source))
@@ -122,31 +131,37 @@ class FollowBucket:
 
         return HeldNow(self.index, self.bucket)(material, source, change, gone=True)
 
-    def _as_it_is(self, key: str) -> Written | Removed:
-        """What the bucket holds under a key, as a change that no event told."""
-        version = self.bucket.current_version(key)
-        source = Source(self.bucket.name, key, version, "")
-        return Removed(source, marker=True) if version is None else Written(source)
+    def _present(self, asked: RecheckKey) -> ObjectWritten | ObjectRemoved:
+        """Returns what the bucket holds under a key as an event, with the sequencer if the newest known one is its."""
+        version = self.bucket.current_version(asked.key)
+        is_known = asked.removed if version is None else version == asked.version_id
+        source = Source(
+            self.bucket.name,
+            asked.key,
+            asked.version_id if is_known else version,
+            asked.sequencer if is_known else "",
+        )
+        return ObjectRemoved(source, marker=True) if version is None else ObjectWritten(source)
 
-    def _succeed(self, material: str, applied: Applied) -> Followed:
+    def _succeed(self, material: str, applied: Applied) -> EventResult:
         if applied.successor is None:
-            return Followed(material, PageResult(applied))
+            return EventResult(material, PageResult(applied))
         # Another spelling of the same key waited for its turn.
         return self._written(material, applied.successor)
 
-    def _again(self, change: AskedAgain) -> Followed:
-        state = self.index.state(change.material)
+    def _reindex(self, asked: ReindexMaterial) -> EventResult:
+        state = self.index.state(asked.material)
         if state is None or state.indexed_version_id is None:
-            return Followed(change.material, ignored="nothing of it is indexed")
+            return EventResult(asked.material, ignored="nothing of it is indexed")
         try:
-            result = self.apply_page.again(change.material, state.source.key, state.indexed_version_id)
+            result = self.apply_page.again(asked.material, state.source.key, state.indexed_version_id)
         except NotFound:
-            return Followed(change.material, ignored="the indexed version is gone: its own event follows")
+            return EventResult(asked.material, ignored="the indexed version is gone: its own event follows")
         except UnreadablePage as error:
-            return Followed(change.material, ignored=f"the indexed version can no longer be read: {error}")
-        return self._applied(change.material, result, attempt=change.attempt)
+            return EventResult(asked.material, ignored=f"the indexed version can no longer be read: {error}")
+        return self._applied(asked.material, result, attempt=asked.attempt)
 
-    def _learns_file(self, source: Source) -> Followed:
+    def _learns_file(self, source: Source) -> EventResult:
         """Asks for the pages again that the file speaks of, or spoke of before: what it no longer says must go."""
         folder = unicodedata.normalize("NFC", source.key).removeprefix(self.prefix).removesuffix(LEARNS_FILE)
         version: str | None = None
@@ -159,14 +174,14 @@ class FollowBucket:
         except Invalid as error:
             self.index.followed(source.key, version or source.version_id)
             self.index.leave_receipt(source, "failed", str(error))
-            return Followed(None, ignored=f"{source.key} cannot be read: {error}")
+            return EventResult(None, ignored=f"{source.key} cannot be read: {error}")
         touched = self.index.materials_spoken_of(folder, file.materials)
-        self.queue.reapply(touched, reason=f"{source.key} changed")
+        self.queue.reindex(touched, reason=f"{source.key} changed")
         self.index.followed(source.key, version)
         self.index.leave_receipt(source, "applied", "; ".join(file.problems) or None)
-        return Followed(None, asked=len(touched))
+        return EventResult(None, asked=len(touched))
 
-    def _synonyms_file(self, change: Written | Removed) -> Followed:
+    def _synonyms_file(self, change: ObjectWritten | ObjectRemoved) -> EventResult:
         """Keeps the list of the version that was written, or of the one that a removal leaves; no file, no list.
 
         A file that cannot be read leaves the last good list as it is.
@@ -177,16 +192,16 @@ class FollowBucket:
             file = self._synonyms(change, version)
         except NotFound:
             self.index.leave_receipt(source, "superseded")
-            return Followed(None, ignored="this version is gone: a newer one took its place")
+            return EventResult(None, ignored="this version is gone: a newer one took its place")
         except Invalid as error:
             self.index.followed(source.key, version)
             self.index.leave_receipt(source, "failed", str(error))
-            return Followed(None, ignored=f"{source.key} cannot be read: {error}")
+            return EventResult(None, ignored=f"{source.key} cannot be read: {error}")
         outcome = self._keep_synonyms(source, version, file.groups)
         if outcome == "applied":
             self.index.followed(source.key, version)
         self.index.leave_receipt(source, outcome, "; ".join(file.problems) or None)
-        return Followed(None, ignored=None if outcome == "applied" else "a newer version was first")
+        return EventResult(None, ignored=None if outcome == "applied" else "a newer version was first")
 
     def _keep_synonyms(self, source: Source, version: str | None, groups: Sequence[Sequence[str]]) -> Outcome:
         outcome: Outcome = self.index.keep_synonyms(source, groups) if source.sequencer else "superseded"
@@ -201,18 +216,18 @@ class FollowBucket:
             raise Conflict(f"{source.key} was changed by others while the bucket was looked at")
         return outcome
 
-    def _version_that_counts(self, change: Written | Removed) -> str | None:
-        if isinstance(change, Written):
+    def _version_that_counts(self, change: ObjectWritten | ObjectRemoved) -> str | None:
+        if isinstance(change, ObjectWritten):
             return change.source.version_id
         return None if change.marker else self.bucket.current_version(change.source.key)
 
-    def _synonyms(self, change: Written | Removed, version: str | None) -> SiteSynonyms:
-        if isinstance(change, Removed) and version is None:
+    def _synonyms(self, change: ObjectWritten | ObjectRemoved, version: str | None) -> SiteSynonyms:
+        if isinstance(change, ObjectRemoved) and version is None:
             return SiteSynonyms(())
         return parse_synonyms(self.bucket.read(change.source.key, version_id=version, max_bytes=LARGEST_FILE).body)
 
 
-def _is_another(change: Removed, state: MaterialState) -> bool:
+def _is_another(change: ObjectRemoved, state: MaterialState) -> bool:
     """Whether the removed version is none that the index knows; what a waiting key held is looked at again."""
     known = (state.indexed_version_id, state.source.version_id)
     return state.source.key == change.source.key and change.source.version_id not in known

@@ -1,5 +1,6 @@
-"""What failed for the last time is said on the tools of the Table that it was about."""
+"""Records on a Table's Tools that its message becomes a dead letter."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sakuin.ports.tables import TableIndex
@@ -7,13 +8,15 @@ from sakuin.ports.tables import TableIndex
 
 @dataclass(frozen=True, slots=True)
 class GiveUpTable:
-    """Says it on the tools of the Table, in the generation that they have now."""
+    """Sets the Tools of a Table to `error`. `indexes` are the indexes that are kept, by fingerprint."""
 
-    index: TableIndex
+    indexes: Callable[[], Mapping[str, TableIndex]]
 
-    def __call__(self, table_id: str, reason: str) -> None:
-        """A Table that is gone is not an error."""
-        work = self.index.work(table_id)
-        if work is not None:
-            said = f"{reason}. Send it again with `sakuin redrive`, or ask anew with `sakuin tool reindex`."
-            self.index.failed(table_id, work.generation, said)
+    def __call__(self, table_id: str, reason: str, fingerprint: str | None) -> None:
+        """Records it in the generation that the Table has now. A Table that is gone is not an error."""
+        for name, index in self.indexes().items():
+            if fingerprint in (None, "", name):
+                work = index.work(table_id)
+                if work is not None:
+                    said = f"{reason}. Send it again with `sakuin redrive`, or start over with `sakuin tool reindex`."
+                    index.failed(table_id, work.generation, said)

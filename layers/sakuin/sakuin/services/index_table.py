@@ -1,6 +1,6 @@
 """A Table's large strings become chunks, and their embedding is planned: one page of the walk at a time."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sakuin.domain.chunking import chunks
@@ -36,7 +36,7 @@ class TableWalked:
 
 @dataclass(frozen=True, slots=True)
 class IndexTable:
-    """Reads the Table as it is now, never as a message says it was. `count`s what is ready."""
+    """Reads the Table as it is now, never as a message says it was."""
 
     index: TableIndex
     bodies: TableBodies
@@ -46,7 +46,6 @@ class IndexTable:
     suffix: str = ""
     nodes_a_page: int = NODES_A_PAGE
     limits: Limits = field(default_factory=Limits)
-    count: Callable[[str, str], object] | None = None
 
     def __call__(
         self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0, heard: bool = False
@@ -137,8 +136,7 @@ class IndexTable:
         for generation, doc_ids in gone.items():
             self.store.delete(name, doc_ids, generation=generation)
             self.index.removed(table_id, generation)
-        if self.index.settle(table_id) and self.count is not None:
-            self.count(work.project_id, table_id)
+        self.index.settle(table_id)
         return TableWalked("walked", len(strings), planned)
 
 

@@ -60,7 +60,7 @@ class Library:
     def reapply_outdated(self) -> int:
         """Asks for every material again that was built with another fingerprint; says how many."""
         outdated = self.index.materials_built_otherwise(self.fingerprint)
-        self.queue.reapply(outdated, reason="built with other settings")
+        self.queue.reindex(outdated, reason="built with other settings")
         return len(outdated)
 
     def _keys(self, prefix: str) -> dict[str, str]:

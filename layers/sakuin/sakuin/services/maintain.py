@@ -10,7 +10,6 @@ from sakuin.errors import SakuinError
 from sakuin.ports.chunk_store import ChunkStore
 from sakuin.ports.tables import Leftover, TableIndex
 from sakuin.services.each_in_turn import each_in_turn
-from sakuin.services.send_due_work import SentWork
 
 # A worker lives for minutes; its late write must still be found.
 _REMEMBERED_SECONDS = 86_400
@@ -26,8 +25,7 @@ class Maintained:
     sent: int
     restarted: int
     removed: int
-    resent: int = 0
-    buried: int = 0
+    resumed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class Maintain:
     index: TableIndex
     store: ChunkStore
     restart: Callable[[], int]
-    send_due: Callable[[], SentWork]
+    resume: Callable[[], int]
     remove_bodies: Callable[[], int]
     clock: Callable[[], float] = time.monotonic
 
@@ -53,16 +51,11 @@ class Maintain:
                 failures.append(error)
                 return 0
 
-        resent = SentWork()
-        try:
-            resent = self.send_due()
-        except SakuinError as error:
-            failures.append(error)
-        sent, restarted = done(self.send_events), done(self.restart)
+        resumed, sent, restarted = done(self.resume), done(self.send_events), done(self.restart)
         removed = done(self._remove_abandoned) + done(self._remove_leftovers) + done(self.remove_bodies)
         if failures:
             raise failures[0]
-        return Maintained(sent, restarted, removed, resent.sent, resent.buried)
+        return Maintained(sent, restarted, removed, resumed)
 
     def _remove_leftovers(self) -> int:
         """Of indexes that are no longer kept.

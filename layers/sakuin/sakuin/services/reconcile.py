@@ -1,9 +1,8 @@
-"""The index is held against its sources: each minute a little, at night in full, by hand page by page."""
+"""Compares the index with its sources and repairs differences: at night in full, on command page by page."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 
 from sakuin.domain.reconciliation import Difference
 from sakuin.errors import Invalid, SakuinError
@@ -13,8 +12,6 @@ from sakuin.services.reconcile_tables import ReconcileTables
 from sakuin.services.whole_walk import NOWHERE, Place, places_of, text_of
 
 KINDS = ("keys", "pages", "words", "learns", "tables")
-_TABLES_A_MINUTE = 10
-_MINUTE_SECONDS = 10.0
 # The function that runs it has two minutes; whoever died with a walk in hand gives it up after three.
 _NIGHT_SECONDS = 45.0
 _LEASE_SECONDS = 180
@@ -45,16 +42,12 @@ class Reconcile:
     line_is_empty: Callable[[], bool]
 
     def __call__(self, *, whole: bool) -> Reconciled:
-        """Goes on with the whole walk that is under way, or begins one; else a little, and also where that fails."""
+        """Continues the nightly run that is under way; with `whole`, begins one where none is."""
         began = self.clock()
         turn = self.walks.take("whole", seconds=_LEASE_SECONDS, begin=whole)
         if turn is None:
-            return self._a_little()
-        night = self._some_of_all(places_of(turn.after, KINDS), began)
-        if not night.failed:
-            return night
-        little = self._a_little()
-        return Reconciled([*night.differences, *little.differences], night.goes_on, [*night.failed, *little.failed])
+            return Reconciled()
+        return self._some_of_all(places_of(turn.after, KINDS), began)
 
     def _some_of_all(self, places: list[Place], began: float) -> Reconciled:
         found: list[Difference] = []
@@ -102,31 +95,3 @@ class Reconcile:
         if kind == "tables":
             return self.tables.page(after, dry_run=dry_run, is_over=lambda: self.clock() > until)
         raise Invalid(f"There is nothing called {kind!r} to reconcile, only {', '.join(KINDS)}.")
-
-    def _a_little(self) -> Reconciled:
-        """Some of each."""
-        found: list[Difference] = []
-        failed: list[str] = []
-        for part in (partial(self._some_tables, self.clock()), self._some_keys):
-            try:
-                found += part()
-            except SakuinError as error:
-                failed.append(str(error))
-        return Reconciled(found, failed=failed)
-
-    def _some_tables(self, began: float) -> list[Difference]:
-        return self.tables.counted(limit=_TABLES_A_MINUTE, is_over=lambda: self.clock() - began > _MINUTE_SECONDS)
-
-    def _some_keys(self) -> list[Difference]:
-        if not self.line_is_empty():
-            return []
-        turn = self.walks.take("round", seconds=_LEASE_SECONDS, begin=True)
-        if turn is None:
-            return []
-        after = turn.after
-        try:
-            walked = self.materials.keys(after, dry_run=False)
-            after = walked.after
-        finally:
-            self.walks.leave("round", after)
-        return walked.differences

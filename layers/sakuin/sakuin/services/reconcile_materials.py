@@ -1,11 +1,11 @@
 """What the bucket holds against what the index says of it, a page of keys at a time; repairs go through the queue."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sakuin.domain.reconciliation import HELD_BACK, Difference, HeldObject, RecordedObject, held_back, of_bucket
-from sakuin.domain.work_on_pages import AT_WORK, BURIED, left_to_work, subject_of_key
+from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 from sakuin.ports.materials import MaterialBucket, WorkQueue
 from sakuin.ports.reconciliation import LibraryRecords
 from sakuin.services.canary import OWN_FOLDER
@@ -15,7 +15,9 @@ _MATERIALS_A_PAGE = 50
 _READINGS_A_PAGE = 5_000
 # An event is followed within seconds; what changed just now is not looked at yet.
 SETTLING = timedelta(minutes=3)
-_LEFT_ALONE = (HELD_BACK, AT_WORK, BURIED)
+UNDER_WAY = "nothing more: its work continues by itself"
+FAILED = "nothing by itself: see `sakuin redrive`, which has its dead letter"
+_LEFT_ALONE = (HELD_BACK, UNDER_WAY, FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class ReconcileMaterials:
 
     bucket: MaterialBucket
     records: LibraryRecords
+    unfinished: UnfinishedWorkStore
     queue: WorkQueue
     prefix: str
     now: Callable[[], datetime]
@@ -59,7 +62,7 @@ class ReconcileMaterials:
         if found:
             found = self._considered(found, held.items, recorded, by_hand=not settling)
         if not dry_run:
-            self.queue.look([one.where for one in found if one.repair not in _LEFT_ALONE], reason="reconcile")
+            self.queue.recheck([one.where for one in found if one.repair not in _LEFT_ALONE], reason="reconcile")
         return Walked(found, end)
 
     def _considered(
@@ -70,14 +73,15 @@ class ReconcileMaterials:
         *,
         by_hand: bool,
     ) -> list[Difference]:
-        # What is done since the two were read has no row any more: a look at it costs one message.
-        works = self.records.work({subject_of_key(one.where, self.prefix) for one in found})
+        # What has finished since the two were read has no row any more: a recheck of it costs one message.
+        rows = self.unfinished.rows(subjects={one.where for one in found}, limit=len(found))
+        unfinished = {row.subject: row for row in rows if row.kind == "file"}
         if by_hand:
-            alive = [work for work in works if work.state != "dead"]
-            return left_to_work(found, held, alive, prefix=self.prefix)
+            alive = {key: row for key, row in unfinished.items() if row.state != "failed"}
+            return _left_to_work(found, held, alive)
         found = held_back(found, recorded, pages=self.records.pages())
-        left = left_to_work(found, held, works, prefix=self.prefix)
-        return [one for one in left if one.repair not in (AT_WORK, BURIED)]
+        left = _left_to_work(found, held, unfinished)
+        return [one for one in left if one.repair not in (UNDER_WAY, FAILED)]
 
     def pages(self, after: str | None, *, dry_run: bool) -> Walked:
         """Chunks, words and postings of pages, which one transaction wrote, and which belong together."""
@@ -89,7 +93,7 @@ class ReconcileMaterials:
         if not dry_run and broken:
             for material, _ in broken:
                 self.records.mend(material)
-            self.queue.reapply([material for material, _ in broken], reason="reconcile")
+            self.queue.reindex([material for material, _ in broken], reason="reconcile")
         return Walked(found, following)
 
     def words(self, after: str | None, *, dry_run: bool) -> Walked:
@@ -101,5 +105,37 @@ class ReconcileMaterials:
         """Asks once more for pages whose language model was away for longer than they waited: no difference either."""
         late, following = self.records.provisional(after or "", limit=_MATERIALS_A_PAGE)
         if not dry_run and late:
-            self.queue.reapply(late, reason="provisional")
+            self.queue.reindex(late, reason="provisional")
         return Walked([], following)
+
+
+def _left_to_work(
+    found: Sequence[Difference], held: Sequence[HeldObject], unfinished: Mapping[str, UnfinishedWork]
+) -> list[Difference]:
+    """The same differences; those that have work of their own, or failed for good on this version, are left to it."""
+    there = {one.key: one for one in held if one.version_id is not None}
+    left = []
+    for one in found:
+        row = unfinished.get(one.where)
+        if row is None:
+            left.append(one)
+        elif row.state == "failed":
+            # A newer version is another matter.
+            is_same = _failed_on(row, there.get(one.where))
+            left.append(replace(one, repair=FAILED) if is_same else one)
+        elif row.state == "waiting" and one.rule == "gone":
+            # A page that is gone needs no vendor, so it does not wait for one.
+            left.append(one)
+        else:
+            left.append(replace(one, repair=UNDER_WAY))
+    return left
+
+
+def _failed_on(row: UnfinishedWork, held: HeldObject | None) -> bool:
+    """Returns whether work failed on what the bucket holds now."""
+    if held is None:
+        return row.removed
+    if row.version_id is None:
+        # It was about whatever the key held when it failed.
+        return held.modified <= datetime.fromisoformat(row.since)
+    return row.version_id == held.version_id

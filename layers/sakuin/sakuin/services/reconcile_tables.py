@@ -1,4 +1,4 @@
-"""What the records of Tables claim against what the search engine holds: counts often, ids at night."""
+"""Compares what the records of Tables claim with what the search engine holds, row by row."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,31 +27,13 @@ class ReconcileTables:
     queues: TableQueues
     suffix: Callable[[], str]
 
-    def counted(self, *, limit: int, is_over: Callable[[], bool]) -> list[Difference]:
-        """Looks at the Tables that were checked least recently: by count, and closer where that differs."""
-        ids = self.claims.in_turn(limit=limit)
-        if not ids:
-            return []
-        # Before they are looked at: what ends this worker is not the first one again.
-        self.claims.checked(ids)
-        found: list[Difference] = []
-        looked: list[str] = []
-        try:
-            self._each(ids, self._counted, is_over, found, looked)
-        finally:
-            for table_id in set(ids).difference(looked):
-                self.claims.doubt(table_id)
-        return found
-
     def page(self, after: str | None, *, dry_run: bool, is_over: Callable[[], bool]) -> Walked:
         """Some Tables by id, each row of theirs compared."""
         found: list[Difference] = []
         looked: list[str] = []
-        ids = self.claims.in_turn(limit=_TABLES_A_PAGE, after=after, whole=True)
+        ids = self.claims.after(after, limit=_TABLES_A_PAGE)
         # One at least: else a walk would stand still.
         self._each(ids, partial(self._looked, dry_run=dry_run), lambda: bool(looked) and is_over(), found, looked)
-        if looked and not dry_run:
-            self.claims.checked(looked)
         is_end = len(looked) == len(ids) < _TABLES_A_PAGE
         return Walked(found, None if is_end else looked[-1])
 
@@ -94,11 +76,6 @@ class ReconcileTables:
             claims = {}
         for table_id in ids:
             yield table_id, claims.get(table_id)
-
-    def _counted(self, table: ClaimedTable) -> list[Difference]:
-        if table.unbuilt or (table.settled and self.store.count(self._name(table)) != table.stored):
-            return self._looked(table, dry_run=False)
-        return []
 
     def _looked(self, table: ClaimedTable, *, dry_run: bool) -> list[Difference]:
         if table.unbuilt:

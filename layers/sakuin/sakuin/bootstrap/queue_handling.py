@@ -1,0 +1,38 @@
+"""How a function takes messages from its queue."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sakuin.bootstrap.watching import Watch, queues, renewing
+from sakuin.entrypoints.redacting import Handler, sealed
+from sakuin.platform.queue_handler import QueueHandler, QueueWork
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
+from sakuin.settings import Secrets, Settings
+
+
+def queue(url: str, watch: Watch) -> SqsQueue:
+    """The queue at this address."""
+    return SqsQueue(queues(watch), url)
+
+
+def handler_of(url: str, work: QueueWork[Any], settings: Settings, secrets: Secrets, watch: Watch) -> Handler:
+    """The Lambda handler of the queue at `url`."""
+    client = renewing(short_client(settings.supabase_url, secrets.supabase_service_key), settings, secrets, watch)
+    handler = QueueHandler(
+        queue(url, watch),
+        work,
+        UnfinishedWorkStore(client),
+        watch.logger,
+        watch.metrics,
+        watch.work,
+        lease_seconds=settings.lease_seconds,
+    )
+
+    @watch.metrics.log_metrics
+    @watch.tracer.capture_lambda_handler(capture_response=False)
+    @watch.logger.inject_lambda_context
+    def handle(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        return handler.handle(event, context)
+
+    return sealed(handle, watch.redaction, watch.logger)

@@ -1,0 +1,1 @@
+"""Outside systems and mechanisms that both products use: queues, retries, unfinished work."""
