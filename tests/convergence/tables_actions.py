@@ -107,14 +107,13 @@ END = "the end"
 # Where a worker may stop; the first call of all, and those between which it matters.
 _places = st.sampled_from(
     (
-        *("", END, END, "rpc/want_nodes", "rpc/unwant_nodes", "rpc/flip_nodes", "rpc/chunks_removed"),
+        *("", END, END, "rpc/begin_scan", "rpc/plan_nodes", "rpc/finish_scan", "rpc/record_removed"),
         *(
             "rpc/record_unfinished",
             "rpc/finish_work",
             "rpc/settle_index",
-            "rpc/walk_started",
-            "rpc/page_walked",
-            "rpc/table_work",
+            "rpc/changed_nodes",
+            "rpc/record_scan",
             "sqs",
             "rpc/chunks_to_store",
             "openai",

@@ -21,10 +21,11 @@ from sakuin.ports.tables import (
     FlippedNode,
     Leftover,
     NodeVersion,
+    Plan,
     RecordedRows,
+    Scan,
     StoredChunkRef,
     StoredResult,
-    TableWork,
     WantedChunk,
 )
 
@@ -43,59 +44,42 @@ class SupabaseTableIndex:
     def fingerprint(self) -> str:
         return self.built_with.id
 
-    def work(self, table_id: str) -> TableWork | None:
-        row = self._call("table_work", p_table=table_id, p_fingerprint=self.fingerprint)
-        if row is None:
-            return None
-        return TableWork(
-            project_id=row["project_id"],
-            generation=row["generation"],
-            data=row["data"],
-            data_key=row["data_key"],
-            scopes=tuple(row["scopes"]),
-            whole=row["whole"],
-            check_store=row["check_store"],
-        )
+    def begin_scan(self, table_id: str, generation: int | None, *, skip: int, for_event: bool) -> Scan:
+        row = self._of(table_id, "begin_scan", p_generation=generation, p_skip=skip, p_for_event=for_event)
+        return Scan(**{**row, "scopes": tuple(row.get("scopes", ()))})
 
-    def wanted(self, table_id: str, generation: int | None, *, skip: int, heard: bool) -> bool:
-        asked = {"p_generation": generation, "p_skip": skip, "p_heard": heard}
-        return bool(self._call("walk_wanted", p_table=table_id, p_fingerprint=self.fingerprint, **asked))
+    def changed_nodes(self, table_id: str, nodes: Sequence[tuple[str, str]], *, limit: int) -> Sequence[int]:
+        if not nodes:
+            return []
+        pointers, contents = zip(*nodes, strict=True)
+        hashes = {"p_pointer_hashes": list(pointers), "p_content_hashes": list(contents)}
+        places: list[int] = self._of(table_id, "changed_nodes", p_limit=limit, **hashes)
+        return [place - 1 for place in places]
 
-    def walked(self, table_id: str, generation: int, *, nodes: int) -> None:
-        asked = {"p_generation": generation, "p_nodes": nodes}
-        self._call("page_walked", p_table=table_id, p_fingerprint=self.fingerprint, **asked)
+    def plan_nodes(self, table_id: str, generation: int, nodes: Sequence[NodeVersion]) -> Plan | None:
+        rows = [_node(node) for node in nodes]
+        plan = self._of(table_id, "plan_nodes", p_generation=generation, p_nodes=rows)
+        return plan and Plan(plan["missing"], [FlippedNode(**row) for row in plan["published"]])
 
-    def started(self, table_id: str, generation: int) -> bool:
-        started = self._call("walk_started", p_table=table_id, p_fingerprint=self.fingerprint, p_generation=generation)
-        return bool(started)
+    def record_scan(self, table_id: str, generation: int, *, nodes: int) -> None:
+        self._of(table_id, "record_scan", p_generation=generation, p_nodes=nodes)
 
-    def want(self, table_id: str, generation: int, nodes: Sequence[NodeVersion]) -> Sequence[str] | None:
-        missing: list[str] | None = self._call(
-            "want_nodes",
-            p_table=table_id,
-            p_fingerprint=self.fingerprint,
-            p_generation=generation,
-            p_nodes=[_node(node) for node in nodes],
-        )
-        return missing
-
-    def planned(
-        self, table_id: str, generation: int, *, kept: Collection[str], skipped: Sequence[SkippedNode]
+    def finish_scan(
+        self, table_id: str, generation: int, *, kept: Collection[str], skipped: Sequence[SkippedNode], nodes: int
     ) -> Mapping[int, Sequence[str]] | None:
-        gone: dict[str, list[str]] | None = self._call(
-            "unwant_nodes",
-            p_table=table_id,
-            p_fingerprint=self.fingerprint,
+        reasons = [{"json_pointer": storable(node.json_pointer), "reason": storable(node.reason)} for node in skipped]
+        removed: dict[str, list[str]] | None = self._of(
+            table_id,
+            "finish_scan",
             p_generation=generation,
             p_kept=sorted(kept),
-            p_skipped=[
-                {"json_pointer": storable(node.json_pointer), "reason": storable(node.reason)} for node in skipped
-            ],
+            p_skipped=reasons,
+            p_nodes=nodes,
         )
-        return None if gone is None else {int(generation): ids for generation, ids in gone.items()}
+        return None if removed is None else {int(name): ids for name, ids in removed.items()}
 
-    def removed(self, table_id: str, generation: int) -> None:
-        self._call("chunks_removed", p_table=table_id, p_fingerprint=self.fingerprint, p_generation=generation)
+    def record_removed(self, table_id: str, removed: Collection[int], generation: int, *, nodes: int) -> None:
+        self._of(table_id, "record_removed", p_removed=sorted(removed), p_generation=generation, p_nodes=nodes)
 
     def to_store(self, table_id: str, ids: Collection[str], *, namespace: str) -> Sequence[WantedChunk]:
         rows = self._call(
@@ -159,12 +143,6 @@ class SupabaseTableIndex:
     def compared(self, table_id: str, generation: int) -> None:
         self._call("index_compared", p_table=table_id, p_fingerprint=self.fingerprint, p_generation=generation)
 
-    def flip(self, table_id: str, pointer_hashes: Collection[str]) -> Sequence[FlippedNode]:
-        rows = self._call(
-            "flip_nodes", p_table=table_id, p_fingerprint=self.fingerprint, p_pointer_hashes=sorted(pointer_hashes)
-        )
-        return [FlippedNode(**row) for row in rows]
-
     def swept(self, table_id: str, nodes: Sequence[FlippedNode]) -> None:
         swept = [asdict(node) for node in nodes]
         self._call("nodes_swept", p_table=table_id, p_fingerprint=self.fingerprint, p_swept=swept)
@@ -177,7 +155,7 @@ class SupabaseTableIndex:
     def settle(self, table_id: str) -> bool:
         return bool(self._call("settle_index", p_table=table_id, p_fingerprint=self.fingerprint))
 
-    def failed(self, table_id: str, generation: int, message: str) -> None:
+    def failed(self, table_id: str, generation: int | None, message: str) -> None:
         self._call(
             "walk_failed",
             p_table=table_id,
@@ -215,6 +193,9 @@ class SupabaseTableIndex:
 
     def forget_namespaces(self, namespaces: Collection[str], *, seconds: int) -> None:
         self._call("forget_namespaces", p_namespaces=sorted(namespaces), p_seconds=seconds)
+
+    def _of(self, table_id: str, function: str, **arguments: Any) -> Any:
+        return self._call(function, p_table=table_id, p_fingerprint=self.fingerprint, **arguments)
 
     def _call(self, function: str, **arguments: Any) -> Any:
         return call(self.client, function, arguments)

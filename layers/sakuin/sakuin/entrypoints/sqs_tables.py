@@ -73,7 +73,7 @@ class ToolWork:
             generation=asked.generation,
             skip=asked.skip,
             fingerprint=asked.fingerprint,
-            heard=isinstance(asked, ScanForEvent),
+            for_event=isinstance(asked, ScanForEvent),
         )
         self.logger.info(
             "table scanned",

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from sakuin.domain.bound_tools import Endpoint, FullChunk
 from sakuin.domain.chunking import ChunkText
@@ -12,21 +12,30 @@ from sakuin.ports.embedding import Vector
 
 
 @dataclass(frozen=True, slots=True)
-class TableWork:
-    """A Table as its worker finds it. Either `data` (JSON text) or `data_key` is set, or neither: nothing has come yet.
+class Scan:
+    """What a worker scans: a Table as it is now.
 
-    `scopes` are the json_paths of the enabled tools. `whole` has the content hash by pointer hash of the nodes that
-    answer with what was wanted last, all their chunks stored and their older rows swept. `check_store`: what is
-    recorded as stored has to be compared with the store.
+    `decision`: "scan", or why not: "gone", "empty" (no document has arrived), "superseded" (by a newer generation, or
+    this page was scanned already). Then the rest is empty. Either `data` (JSON text) or `data_key` is set.
+    `scopes` are the json_paths of the enabled Tools. `check_store`: what is recorded as stored has to be compared with
+    the store.
     """
 
-    project_id: str
-    generation: int
-    data: str | None
-    data_key: str | None
-    scopes: tuple[str, ...]
-    whole: Mapping[str, str]
-    check_store: bool
+    decision: Literal["scan", "gone", "empty", "superseded"]
+    project_id: str = ""
+    generation: int = 0
+    data: str | None = None
+    data_key: str | None = None
+    scopes: tuple[str, ...] = ()
+    check_store: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a page of the scan led to: ids of the chunks that the store does not have, and nodes that answer already."""
+
+    missing: Sequence[str]
+    published: Sequence["FlippedNode"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,40 +117,37 @@ class TableIndex(Protocol):
     Before the deployment has recorded an index, each is taken for the one that answers.
     """
 
-    def work(self, table_id: str) -> TableWork | None:
-        """The Table and what is wanted of it; None when it is gone."""
+    def begin_scan(self, table_id: str, generation: int | None, *, skip: int, for_event: bool) -> Scan:
+        """Begins a scan of this generation (None: the present one), or continues it after `skip` strings.
 
-    def wanted(self, table_id: str, generation: int | None, *, skip: int, heard: bool) -> bool:
-        """Whether the page after `skip` strings has to be walked, of this generation or, None, of the present one.
-
-        Not if a newer one came, nor if it was `walked` before, unless the walk is to begin (`skip` 0) and was not just
-        `heard` of in an event. An event is enough where the store is to be compared, and long after a walk that has
-        not made the Table whole. One that is gone is wanted: somebody has to find out.
+        A page that was scanned before is not scanned again because of an event (`for_event`), unless the store is to be
+        compared, or the scan long ago has not made the Table whole. Whoever asks by name, with `skip` 0, gets a scan.
         """
 
-    def walked(self, table_id: str, generation: int, *, nodes: int) -> None:
-        """Records that all is sent, or done, that the first so many strings of this generation ask for."""
+    def changed_nodes(self, table_id: str, nodes: Sequence[tuple[str, str]], *, limit: int) -> Sequence[int]:
+        """The places (from 0) of the first `limit` of these `(pointer hash, content hash)` that do not answer whole.
 
-    def started(self, table_id: str, generation: int) -> bool:
-        """Says that a worker walks this generation, on the tools if this index answers; False if a newer one came."""
-
-    def want(self, table_id: str, generation: int, nodes: Sequence[NodeVersion]) -> Sequence[str] | None:
-        """Records the versions that shall answer, with their chunks; twice is once.
-
-        Gives the ids of those chunks that the store does not have, or None if a newer generation has come.
+        A node answers whole with a text if all its chunks are stored and its older rows are swept.
         """
 
-    def planned(
-        self, table_id: str, generation: int, *, kept: Collection[str], skipped: Sequence[SkippedNode]
+    def plan_nodes(self, table_id: str, generation: int, nodes: Sequence[NodeVersion]) -> Plan | None:
+        """Records the versions that shall answer, with their chunks; twice is once. None: a newer generation came."""
+
+    def record_scan(self, table_id: str, generation: int, *, nodes: int) -> None:
+        """Records that all that the first so many strings of this generation ask for is sent, or done."""
+
+    def finish_scan(
+        self, table_id: str, generation: int, *, kept: Collection[str], skipped: Sequence[SkippedNode], nodes: int
     ) -> Mapping[int, Sequence[str]] | None:
-        """Ends the walk: nodes that are not among the `kept` pointer hashes go.
+        """Ends the scan: nodes that are not among the `kept` pointer hashes go.
 
-        Gives the doc ids that are to leave the store, by the generation up to which they are, until `removed` is
-        told; None if a newer generation has come.
+        Gives the doc ids that have to leave the store, by the generation up to which they are, until `record_removed`;
+        None if a newer generation has come. Where none has to leave, the scan is recorded, and each Tool is `ready` if
+        nothing else is missing.
         """
 
-    def removed(self, table_id: str, generation: int) -> None:
-        """Records that what `planned` gave for this generation has left the store."""
+    def record_removed(self, table_id: str, removed: Collection[int], generation: int, *, nodes: int) -> None:
+        """Records that what `finish_scan` gave for these generations has left the store, and the scan."""
 
     def to_store(self, table_id: str, ids: Collection[str], *, namespace: str) -> Sequence[WantedChunk]:
         """Those of the chunks that are wanted and not stored; none of a Table that is gone.
@@ -176,9 +182,6 @@ class TableIndex(Protocol):
     def compared(self, table_id: str, generation: int) -> None:
         """Records that the store was compared for this generation. If a newer one has come, nothing happens."""
 
-    def flip(self, table_id: str, pointer_hashes: Collection[str]) -> Sequence[FlippedNode]:
-        """Lets nodes answer whose wanted version is stored whole; gives those with older rows to sweep."""
-
     def swept(self, table_id: str, nodes: Sequence[FlippedNode]) -> None:
         """Records that the older rows of these nodes are gone from the store."""
 
@@ -191,8 +194,8 @@ class TableIndex(Protocol):
         Of the index that answers it sets each tool's counts, and `ready` once it is.
         """
 
-    def failed(self, table_id: str, generation: int, message: str) -> None:
-        """Notes why this generation is not indexed; if this index answers, on the tools, which are set to `error`.
+    def failed(self, table_id: str, generation: int | None, message: str) -> None:
+        """Notes why this generation (None: the present one) is not indexed; if this index answers, on the tools, which are set to `error`.
 
         The message is a sentence for people, never a secret.
         """

@@ -9,7 +9,7 @@ from sakuin.services.each_in_turn import each_in_turn
 if TYPE_CHECKING:
     # One of the two functions has no Japanese layer, which the other's service needs.
     from sakuin.services.embed_chunks import ChunksEmbedded, EmbedChunks
-    from sakuin.services.index_table import IndexTable, TableWalked
+    from sakuin.services.index_table import IndexTable, ScanResult
     from sakuin.services.restart_tables import RestartTables
 
 
@@ -27,10 +27,10 @@ class IndexEverywhere:
         generation: int | None = None,
         skip: int = 0,
         fingerprint: str | None = None,
-        heard: bool = False,
-    ) -> "TableWalked":
+        for_event: bool = False,
+    ) -> "ScanResult":
         """Walks for `fingerprint`, or for all; gives what became of the one that answers."""
-        from sakuin.services.index_table import TableWalked
+        from sakuin.services.index_table import ScanResult
 
         walks = self.indexes()
         if fingerprint is None and generation is not None:
@@ -38,9 +38,9 @@ class IndexEverywhere:
             fingerprint = list(walks)[-1]
         walked = each_in_turn(
             [walk for name, walk in walks.items() if fingerprint in (None, name)],
-            lambda walk: walk(project_id, table_id, generation=generation, skip=skip, heard=heard),
+            lambda walk: walk(project_id, table_id, generation=generation, skip=skip, for_event=for_event),
         )
-        return walked[-1] if walked else TableWalked("dropped")
+        return walked[-1] if walked else ScanResult("dropped")
 
 
 @dataclass(frozen=True, slots=True)

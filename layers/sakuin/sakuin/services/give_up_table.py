@@ -16,7 +16,5 @@ class GiveUpTable:
         """Records it in the generation that the Table has now. A Table that is gone is not an error."""
         for name, index in self.indexes().items():
             if fingerprint in (None, "", name):
-                work = index.work(table_id)
-                if work is not None:
-                    said = f"{reason}. Send it again with `sakuin redrive`, or start over with `sakuin tool reindex`."
-                    index.failed(table_id, work.generation, said)
+                said = f"{reason}. Send it again with `sakuin redrive`, or start over with `sakuin tool reindex`."
+                index.failed(table_id, None, said)

@@ -1,6 +1,6 @@
-"""A Table's large strings become chunks, and their embedding is planned: one page of the walk at a time."""
+"""A Table's large strings become chunks, and their embedding is planned: one page of the scan at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sakuin.domain.chunking import chunks
@@ -14,20 +14,21 @@ from sakuin.domain.table_walk import LargeString, OutOfReach, content_hash, larg
 from sakuin.errors import Invalid, NotFound
 from sakuin.ports.chunk_store import ChunkStore
 from sakuin.ports.projects import TableBodies
-from sakuin.ports.tables import NodeVersion, TableIndex, TableQueues, TableWork
+from sakuin.ports.tables import NodeVersion, Scan, TableIndex, TableQueues
 from sakuin.services.compare_store import compared, repaired
 from sakuin.services.sweep_nodes import swept
 
+# A page is one request to Postgres, and about as much again in messages.
 NODES_A_PAGE = 2000
-_CHUNKS_A_REQUEST = 200
+CHUNKS_A_PAGE = 1000
+CHUNKS_A_MESSAGE = 32
 # They stand in the status of every tool: enough to see what is wrong with all of them.
 _SKIPPED_SHOWN = 100
-CHUNKS_A_MESSAGE = 32
 
 
 @dataclass(frozen=True, slots=True)
-class TableWalked:
-    """What a page of the walk led to; `outcome` says why there was none."""
+class ScanResult:
+    """What a page of the scan led to; `outcome` says why there was none."""
 
     outcome: str
     nodes: int = 0
@@ -36,7 +37,7 @@ class TableWalked:
 
 @dataclass(frozen=True, slots=True)
 class IndexTable:
-    """Reads the Table as it is now, never as a message says it was."""
+    """Scans a Table as it is now, never as a message says it was."""
 
     index: TableIndex
     bodies: TableBodies
@@ -48,96 +49,115 @@ class IndexTable:
     limits: Limits = field(default_factory=Limits)
 
     def __call__(
-        self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0, heard: bool = False
-    ) -> TableWalked:
-        """Walks one page; the next one is a message. Any number of times, by any number of workers.
+        self,
+        project_id: str,
+        table_id: str,
+        *,
+        generation: int | None = None,
+        skip: int = 0,
+        for_event: bool = False,
+    ) -> ScanResult:
+        """Scans one page; the next one is a message. Any number of times, by any number of workers.
 
-        `heard`: an event asks, and of many events of one generation the first is enough.
+        `for_event`: of many events of one generation the first is enough.
         """
-        # Before the body travels: a hundred events of a large Table cost a hundred small questions.
-        if not self.index.wanted(table_id, generation, skip=skip, heard=heard):
-            return TableWalked("superseded")
-        work = self.index.work(table_id)
-        if work is not None and work.check_store:
-            self._compare(work, table_id)
-            work = self.index.work(table_id)
-        if work is None:
+        scan = self.index.begin_scan(table_id, generation, skip=skip, for_event=for_event)
+        if scan.decision == "gone":
             # Not by its name: only what this deployment wrote is its own to remove.
             for name in self.index.abandoned(table_id):
                 self.store.delete_namespace(name)
-            return TableWalked("gone")
-        if generation is not None and generation != work.generation:
-            return TableWalked("superseded")
-        if work.data is None and work.data_key is None:
-            # Its arrival is an event of its own; until then the tools stay pending.
-            return TableWalked("empty")
-        if not skip and not self.index.started(table_id, work.generation):
-            return TableWalked("superseded")
+        if scan.decision != "scan":
+            return ScanResult(scan.decision)
+        name = namespace(scan.project_id, table_id, self.suffix)
+        if scan.check_store:
+            self._compare(scan, table_id, name)
         try:
-            document = self._document(work)
-            strings, skipped = _strings(document, work.scopes, self.cut.threshold, self.limits.string_chars)
+            strings, skipped = _strings(self._document(scan), scan.scopes, self.cut.threshold, self.limits.string_chars)
             _check(strings, self.cut, self.limits)
         except Invalid as error:
-            self.index.failed(table_id, work.generation, f"The table cannot be indexed: {error}")
-            self.index.walked(table_id, work.generation, nodes=skip + 1)
-            return TableWalked("unreadable")
-        changed, end = _page(strings, work, skip=skip, most=self.nodes_a_page)
-        planned = self._plan(work, table_id, changed)
-        if planned is None:
-            return TableWalked("superseded")
+            self.index.failed(table_id, scan.generation, f"The table cannot be indexed: {error}")
+            self.index.record_scan(table_id, scan.generation, nodes=skip + 1)
+            return ScanResult("unreadable")
+        page, end = self._page(table_id, strings, skip)
+        planned = 0
+        if page:
+            plan = self.index.plan_nodes(table_id, scan.generation, page)
+            if plan is None:
+                return ScanResult("superseded")
+            # What the store has already answers at once: a text that came back, a message that came twice.
+            swept(self.store, self.index, name, table_id, plan.published)
+            batches = range(0, len(plan.missing), CHUNKS_A_MESSAGE)
+            messages = [plan.missing[start : start + CHUNKS_A_MESSAGE] for start in batches]
+            self.queues.embed(scan.project_id, table_id, messages)
+            planned = len(plan.missing)
         if end < len(strings):
-            self.queues.index(work.project_id, table_id, generation=work.generation, skip=end)
-            walked = TableWalked("page", end - skip, planned)
-        else:
-            walked = self._end(work, table_id, strings, skipped, planned)
-        # Last of all: whoever dies before leaves a page that is walked again.
-        self.index.walked(table_id, work.generation, nodes=max(end, skip + 1))
-        return walked
+            self.queues.index(scan.project_id, table_id, generation=scan.generation, skip=end)
+            # Last of all: whoever dies before leaves a page that is scanned again.
+            self.index.record_scan(table_id, scan.generation, nodes=end)
+            return ScanResult("page", end - skip, planned)
+        return self._finish(scan, table_id, name, strings, skipped, planned)
 
-    def _compare(self, work: TableWork, table_id: str) -> None:
-        name = namespace(work.project_id, table_id, self.suffix)
+    def _compare(self, scan: Scan, table_id: str, name: str) -> None:
         rows = compared(self.store, self.index, name, table_id)
         if rows is not None:
             repaired(rows, self.store, self.index, name, table_id)
-        self.index.compared(table_id, work.generation)
+        self.index.compared(table_id, scan.generation)
 
-    def _document(self, work: TableWork) -> object:
-        if work.data_key is not None:
-            return parsed_table(self.bodies.read(work.data_key, max_bytes=self.limits.table_bytes))
-        return parsed_table(work.data) if work.data is not None else None
+    def _document(self, scan: Scan) -> object:
+        if scan.data_key is not None:
+            return parsed_table(self.bodies.read(scan.data_key, max_bytes=self.limits.table_bytes))
+        return parsed_table(scan.data) if scan.data is not None else None
 
-    def _plan(self, work: TableWork, table_id: str, changed: Sequence[LargeString]) -> int | None:
-        planned = 0
-        for nodes in _batches(_nodes(changed, self.cut)):
-            missing = self.index.want(table_id, work.generation, nodes)
-            if missing is None:
-                return None
-            # What the store has already answers at once: a text that came back, a message that came twice.
-            flipped = self.index.flip(table_id, [node.pointer_hash for node in nodes])
-            swept(self.store, self.index, namespace(work.project_id, table_id, self.suffix), table_id, flipped)
-            messages = [missing[at : at + CHUNKS_A_MESSAGE] for at in range(0, len(missing), CHUNKS_A_MESSAGE)]
-            self.queues.embed(work.project_id, table_id, messages)
-            planned += len(missing)
-        return planned
+    def _page(self, table_id: str, strings: Sequence[LargeString], skip: int) -> tuple[list[NodeVersion], int]:
+        """Returns the next nodes to plan, and how many strings are scanned then: what is whole fills no page."""
+        nodes = [_Node.of(string) for string in strings[skip:]]
+        places = self.index.changed_nodes(
+            table_id, [(node.pointer_hash, node.content_hash) for node in nodes], limit=self.nodes_a_page + 1
+        )
+        page: list[NodeVersion] = []
+        pieces = 0
+        for place in places:
+            if len(page) == self.nodes_a_page or pieces >= CHUNKS_A_PAGE:
+                return page, skip + place
+            version = nodes[place].cut(self.cut)
+            page.append(version)
+            pieces += len(version.chunks)
+        return page, len(strings)
 
-    def _end(
+    def _finish(
         self,
-        work: TableWork,
+        scan: Scan,
         table_id: str,
+        name: str,
         strings: Sequence[LargeString],
         skipped: Sequence[SkippedNode],
         planned: int,
-    ) -> TableWalked:
+    ) -> ScanResult:
         kept = [pointer_hash(string.json_pointer) for string in strings]
-        gone = self.index.planned(table_id, work.generation, kept=kept, skipped=skipped)
-        if gone is None:
-            return TableWalked("superseded")
-        name = namespace(work.project_id, table_id, self.suffix)
-        for generation, doc_ids in gone.items():
+        nodes = max(len(strings), 1)
+        removed = self.index.finish_scan(table_id, scan.generation, kept=kept, skipped=skipped, nodes=nodes)
+        if removed is None:
+            return ScanResult("superseded")
+        for generation, doc_ids in removed.items():
             self.store.delete(name, doc_ids, generation=generation)
-            self.index.removed(table_id, generation)
-        self.index.settle(table_id)
-        return TableWalked("walked", len(strings), planned)
+        if removed:
+            self.index.record_removed(table_id, removed.keys(), scan.generation, nodes=nodes)
+        return ScanResult("scanned", len(strings), planned)
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    string: LargeString
+    pointer_hash: str
+    content_hash: str
+
+    @classmethod
+    def of(cls, string: LargeString) -> "_Node":
+        return cls(string, pointer_hash(string.json_pointer), content_hash(string.text))
+
+    def cut(self, cut: TableCut) -> NodeVersion:
+        pieces = chunks(self.string.text, size=cut.chunk_size, overlap=cut.overlap)
+        return NodeVersion(self.pointer_hash, self.string.json_pointer, self.content_hash, tuple(pieces))
 
 
 def _check(strings: Sequence[LargeString], cut: TableCut, limits: Limits) -> None:
@@ -185,36 +205,3 @@ def _length_problem(string: LargeString, longest: int) -> str | None:
 
 def _outermost(scopes: Sequence[str]) -> list[str]:
     return [scope for scope in scopes if not any(other != scope and is_within(scope, other) for other in scopes)]
-
-
-def _page(strings: Sequence[LargeString], work: TableWork, *, skip: int, most: int) -> tuple[list[LargeString], int]:
-    """The next strings that have to be planned, and how many are walked then: what is whole costs no page."""
-    changed: list[LargeString] = []
-    for at in range(skip, len(strings)):
-        if len(changed) == most:
-            return changed, at
-        if not _is_whole(strings[at], work):
-            changed.append(strings[at])
-    return changed, len(strings)
-
-
-def _is_whole(string: LargeString, work: TableWork) -> bool:
-    return work.whole.get(pointer_hash(string.json_pointer)) == content_hash(string.text)
-
-
-def _nodes(page: Sequence[LargeString], cut: TableCut) -> Iterator[NodeVersion]:
-    for string in page:
-        pieces = chunks(string.text, size=cut.chunk_size, overlap=cut.overlap)
-        pointer = string.json_pointer
-        yield NodeVersion(pointer_hash(pointer), pointer, content_hash(string.text), tuple(pieces))
-
-
-def _batches(nodes: Iterator[NodeVersion]) -> Iterator[list[NodeVersion]]:
-    batch: list[NodeVersion] = []
-    for node in nodes:
-        batch.append(node)
-        if sum(len(each.chunks) for each in batch) >= _CHUNKS_A_REQUEST:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
