@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sakuin_local import postgres, postgrest
 from sakuin_local.addresses import stable_ports
+from sakuin_local.errors import LocalError, OtherMigrations
 from sakuin_local.migrations import apply_migrations
 from sakuin_local.parts import Parts
 from sakuin_local.places import MIGRATIONS, TOOLS
@@ -73,7 +74,14 @@ def database_of(
         lambda: postgres.start(folder, programs, port=ports["postgres"], password=password, settings=settings),
     )
     ensure_roles(server.dsn(), password=password)
-    apply_migrations(server.dsn("postgres"), migrations)
+    try:
+        apply_migrations(server.dsn("postgres"), migrations)
+    except OtherMigrations as error:
+        raise LocalError(
+            f"{folder} has the data of another version of Sakuin: {error}. Databases are not upgraded before v1.0.0. "
+            "`sakuin up --fresh` deletes what is in the folder and starts with an empty one; to keep it, move it away "
+            "first."
+        ) from error
     parts.start(
         "postgrest",
         lambda: postgrest.start(

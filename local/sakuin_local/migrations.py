@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psycopg
 
-from sakuin_local.errors import LocalError
+from sakuin_local.errors import LocalError, OtherMigrations
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,35 +33,44 @@ def migrations_in(folder: Path) -> list[Migration]:
 
 
 def apply_migrations(dsn: str, folder: Path) -> list[str]:
-    """Apply what is not applied yet, each file in a transaction; the versions applied now.
+    """Apply what is not applied yet, each file in a transaction; return the versions applied now.
 
-    `dsn` belongs to the role that owns the database. A file that changed after it was applied is an error.
+    `dsn` belongs to the role that owns the database. `OtherMigrations` if a migration was applied that is not in the
+    folder, or is another one there.
     """
     applied: list[str] = []
     with psycopg.connect(dsn, autocommit=True) as connection:
         known = _recorded(connection)
-        for each in migrations_in(folder):
-            if each.version in known:
-                if known[each.version] != each.text:
-                    raise LocalError(
-                        f"migration {each.version}_{each.name} changed after it was applied here: write "
-                        "a new migration, or start again from nothing with `sakuin up --fresh`"
-                    )
-                continue
-            _apply(connection, each)
-            applied.append(each.version)
+        wanted = migrations_in(folder)
+        _compare(known, wanted)
+        for each in wanted:
+            if each.version not in known:
+                _apply(connection, each)
+                applied.append(each.version)
     return applied
 
 
-def _recorded(connection: psycopg.Connection) -> dict[str, str]:
+def _compare(known: dict[str, Migration], wanted: list[Migration]) -> None:
+    here = {each.version: each for each in wanted}
+    for version, applied in known.items():
+        name = f"migration {version}_{applied.name}"
+        if version not in here or here[version].name != applied.name:
+            raise OtherMigrations(f"{name} was applied here, and this version of Sakuin does not have it")
+        if here[version].text != applied.text:
+            raise OtherMigrations(f"{name} changed after it was applied here")
+
+
+def _recorded(connection: psycopg.Connection) -> dict[str, Migration]:
     with connection.transaction():
         connection.execute("create schema if not exists supabase_migrations")
         connection.execute(
             "create table if not exists supabase_migrations.schema_migrations"
             " (version text primary key, statements text[], name text)"
         )
-    rows = connection.execute("select version, statements[1] from supabase_migrations.schema_migrations")
-    return {str(version): str(text) for version, text in rows}
+    rows = connection.execute(
+        "select version, name, statements[1] from supabase_migrations.schema_migrations order by version"
+    )
+    return {str(version): Migration(str(version), str(name), str(text)) for version, name, text in rows}
 
 
 def _apply(connection: psycopg.Connection, migration: Migration) -> None:

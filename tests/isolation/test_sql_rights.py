@@ -1,9 +1,21 @@
 """Who may do what in the database, as its catalog has it: closed, unless it was decided otherwise."""
 
+from collections.abc import Iterator
+
 import pytest
+from sakuin.adapters.supabase_client import call, connected
+from sakuin.errors import Refused
 
 from tests.isolation.catalog import MEMBERS_OWN, SCHEMA
 from tests.isolation.house import House
+
+# What the workers need of each table and view, and nothing more.
+NEEDED = {"SELECT", "INSERT", "UPDATE", "DELETE"}
+A_LATER_MIGRATION = """
+create table later (id bigint generated always as identity primary key, name text);
+create view later_names with (security_invoker = true) as select name from later;
+create function later_count() returns bigint language sql stable as 'select count(*) from later';
+"""
 
 
 def rows(house: House, query: str, *values: object) -> list[tuple[object, ...]]:
@@ -31,6 +43,75 @@ def test_nobody_outside_has_a_right_to_a_sequence(house: House, role: str) -> No
         "where has_sequence_privilege(%s, oid, 'usage, select, update')"
     )
     assert rows(house, query, role) == []
+
+
+@pytest.mark.parametrize("kind", ["r", "v"], ids=["table", "view"])
+def test_the_workers_have_exactly_four_rights_to_every_table_and_view(house: House, kind: str) -> None:
+    """`service_role` passes row level security, but on hosted Supabase no grant comes by itself."""
+    query = (
+        "select relname, array(select privilege_type::text from aclexplode(relacl) "
+        "where grantee = 'service_role'::regrole) "
+        "from pg_class where relnamespace = SCHEMA and relkind::text = %s"
+    )
+    found = {name: set(rights) for name, rights in rows(house, query, kind) if isinstance(rights, list)}
+    assert found
+    assert {name: rights for name, rights in found.items() if rights != NEEDED} == {}
+
+
+def test_the_workers_may_use_every_sequence_that_an_insert_uses(house: House) -> None:
+    """The sequence of an identity column needs no grant; another one would."""
+    query = (
+        "select relname from (select * from pg_class where relnamespace = SCHEMA and relkind = 'S' offset 0) s "
+        "where not exists (select from pg_depend d where d.objid = s.oid and d.deptype = 'i') "
+        "and not has_sequence_privilege('service_role', s.oid, 'usage')"
+    )
+    assert rows(house, query) == []
+
+
+def test_the_workers_may_call_every_function(house: House) -> None:
+    query = (
+        "select proname from pg_proc where pronamespace = SCHEMA "
+        "and not has_function_privilege('service_role', oid, 'execute')"
+    )
+    assert rows(house, query) == []
+
+
+@pytest.fixture
+def later(house: House) -> Iterator[House]:
+    """The database after a migration that grants nothing by itself."""
+    with house.sql.transaction(force_rollback=True):
+        # Default privileges belong to the role that migrations are applied as.
+        house.sql.execute("set local role postgres")
+        house.sql.execute(A_LATER_MIGRATION)
+        yield house
+
+
+def test_a_later_migration_s_tables_have_their_grants_by_default(later: House) -> None:
+    query = (
+        "select c.relname, a.grantee::regrole::text, a.privilege_type from pg_class c, aclexplode(c.relacl) a "
+        "where c.relname in ('later', 'later_names', 'later_id_seq') and a.grantee <> c.relowner"
+    )
+    expected = {(name, "service_role", right) for name in ("later", "later_names") for right in NEEDED}
+    assert set(rows(later, query)) == expected
+
+
+def test_a_later_migration_s_function_is_open_to_people_only_through_public(later: House) -> None:
+    """What the migration has to revoke itself: the test below finds one that did not."""
+    query = (
+        "select case a.grantee when 0 then 'public' else a.grantee::regrole::text end "
+        "from pg_proc p, aclexplode(p.proacl) a where p.proname = 'later_count' and a.grantee <> p.proowner"
+    )
+    assert set(rows(later, query)) == {("public",), ("service_role",)}
+
+
+def test_a_table_without_its_grant_is_reported_as_that(house: House) -> None:
+    service = connected(house.database.rest_url, house.database.service_key)
+    house.sql.execute("revoke select on embedding_day from service_role")
+    try:
+        with pytest.raises(Refused, match=r"permission denied for table embedding_day.*supabase db push"):
+            call(service, "embedding_tokens_today", {})
+    finally:
+        house.sql.execute("grant select on embedding_day to service_role")
 
 
 def test_a_view_shows_what_its_reader_may_see(house: House) -> None:

@@ -1,33 +1,16 @@
 """Deployments that share one account of the search engine: each removes what it wrote itself, and all of that."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
-import psycopg
 import pytest
 from sakuin.domain.search_index_names import namespace
 from sakuin.errors import Unavailable
 from sakuin_local.database import Database, running_database
-from sakuin_local.places import MIGRATIONS
 
 from tests.tables.conftest import TableWorld, WatchedStore, long, world_of
 
 A, B = long("二次方程式の解の公式"), long("一次関数の傾き")
-LAST_BEFORE = "20261122000011"
-AN_OLD_INDEX = """
-insert into project (id, name) values ('00000000-0000-4000-8000-000000000001', 'p');
-insert into table_fingerprint (fingerprint, suffix) values ('first', ''), ('second', 'second');
-insert into context_table (id, project_id, name, version, planned_fingerprint) values
-  ('00000000-0000-4000-8000-00000000000a', '00000000-0000-4000-8000-000000000001', 'stored', 1, 'first'),
-  ('00000000-0000-4000-8000-00000000000b', '00000000-0000-4000-8000-000000000001', 'emptied', 1, 'second'),
-  ('00000000-0000-4000-8000-00000000000c', '00000000-0000-4000-8000-000000000001', 'never walked', 1, null);
-insert into chunks (table_id, pointer_hash, json_pointer, content_hash, chunk_index, fingerprint, total_chunks,
-                    chunk_text, char_start, char_end, turbopuffer_namespace)
-select '00000000-0000-4000-8000-00000000000a', 'h', '/a', 'c', i, 'first', 2, 't', 0, 1, 'named by its chunks'
-from generate_series(0, 1) i;
-"""
 
 
 @pytest.fixture(scope="module")
@@ -152,17 +135,3 @@ def test_nothing_is_remembered_of_a_table_that_is_gone_before_the_first_write(wo
     world.call("delete_table", table=table, user=None)
     world.settle()
     assert not remembered(world, table)
-
-
-def test_namespaces_from_before_are_remembered(tmp_path: Path) -> None:
-    before = tmp_path / "before"
-    before.mkdir()
-    for file in MIGRATIONS.glob("*.sql"):
-        if file.stem.split("_")[0] <= LAST_BEFORE:
-            shutil.copy(file, before)
-    with running_database(tmp_path / "data", before) as database, psycopg.connect(database.dsn_postgres) as sql:
-        sql.execute(AN_OLD_INDEX.encode())
-    with running_database(tmp_path / "data") as database, psycopg.connect(database.dsn_postgres) as sql:
-        found = sql.execute("select namespace, fingerprint from table_namespace order by 1").fetchall()
-    table = "project_00000000-0000-4000-8000-000000000001_table_00000000-0000-4000-8000-00000000000"
-    assert found == [("named by its chunks", "first"), (f"{table}a", "first"), (f"{table}b_second", "second")]

@@ -1,5 +1,6 @@
 """The connection to Supabase: the part of its SDK that speaks to the database, its failures translated."""
 
+import re
 from typing import Any, Protocol
 
 import httpx
@@ -15,9 +16,11 @@ _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 VENDOR = "supabase"
 # https://supabase.com/docs/guides/api/api-keys
 _PLAIN_KEYS = "sb_"
-# The database is overloaded, restarting, out of time, or chose this transaction as a victim.
 # A key that PostgREST or the gateway before it does not take, or one of a role that may do nothing.
 _NOT_LET_IN = ("PGRST301", "PGRST302", "PGRST303", "42501", "401", "403")
+# The key is right, but its role has no right to what a function uses. (A wrong key has no right to the function.)
+_NO_GRANT = re.compile(r"permission denied for (table|view|sequence) \w+")
+# The database is overloaded, restarting, out of time, or chose this transaction as a victim.
 _TRANSIENT = ("57", "53", "40", "08", "55P03", "PGRST000", "PGRST001", "PGRST002", "PGRST003")
 
 
@@ -62,6 +65,9 @@ def answer(request: Request) -> Any:
 
 def _ours(error: APIError) -> SakuinError:
     code = error.code or ""
+    if code == "42501" and (denied := _NO_GRANT.match(error.message or "")):
+        said = f"A grant is missing in Supabase ({denied[0]}): apply the migrations with `supabase db push`"
+        return Refused(said, vendor=VENDOR)
     # The gateway's own words have no code.
     if code in _NOT_LET_IN or (not code and "api key" in (error.message or "").lower()):
         said = f"Supabase refused the key ({code or 'no code'}): check supabase_service_key in the secret"

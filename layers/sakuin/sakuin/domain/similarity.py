@@ -1,6 +1,6 @@
 """What makes cosines of different models, and words beside them, one number from 0 to 1.
 
-The formula stands in `supabase/migrations/…_search_by_slots.sql`; how the constants were found stands in
+The formula stands in `supabase/migrations/…_search.sql`; how the constants were found stands in
 `docs/decisions/0006-similarity.md`.
 """
 

@@ -1,56 +1,49 @@
--- What people who signed in may do, themselves, with the token they were given: row level security decides.
+-- Who may do what. Three roles reach the database through PostgREST:
+--   service_role   the Lambda functions. It passes row level security, but it needs grants.
+--   authenticated  people who are signed in. They may call the functions member_* and nothing else.
+--   anon           nothing.
 --
--- The role `authenticated` reads and writes no table. It may call the functions `member_*` and nothing else. Those run
--- as `sakuin_member`, a role that nobody can log in as or switch to and that row level security binds: whatever a
--- function is told, it sees and writes only what the policies below give to the person of the token. So no column that
--- is the machine's own (hashes of keys, generations, statuses) can be reached but through a function that keeps it right.
---
--- A later migration that ends with `revoke execute on all functions` has to end with the last block of this file, too.
+-- The functions member_* run as sakuin_member, a role that nobody can log in as and that row level security binds.
+-- Whatever a function is asked, it sees and writes only what the policies allow for the person of the token. Columns
+-- that are not for people (hashes of keys, generations, states) change only through functions that keep them right.
+
+-- ---------------------------------------------------------------- the role of members
 
 do $$ begin
   if not exists (select from pg_roles where rolname = 'sakuin_member') then
     create role sakuin_member nologin noinherit;
   end if;
 end $$;
--- So that the owner of everything else can go on replacing what this role owns.
+-- The owner of everything else must be able to replace what this role owns.
 grant sakuin_member to postgres;
 grant usage on schema public to sakuin_member;
 
-revoke all on all tables in schema public from public, anon, authenticated;
-revoke all on all sequences in schema public from public, anon, authenticated;
-
--- Who asks; null for everybody who did not sign in. As auth.uid(), which a migration cannot open to a role of its own.
+-- The person who asks; null for everybody who is not signed in. The same as auth.uid(), which a migration cannot grant
+-- to a role of its own.
 create function public.acting_user() returns uuid
 language sql stable set search_path = public, extensions as $$
   select case when c.claims->>'role' = 'authenticated' then (c.claims->>'sub')::uuid end
   from (select nullif(current_setting('request.jwt.claims', true), '')::jsonb as claims) c
 $$;
 
--- ---------------------------------------------------------------- what is whose
-
-grant select, insert on public.project_member to sakuin_member;
-grant select, delete on public.project to sakuin_member;
-grant select, insert, update, delete on public.context_table, public.tool, public.mcp, public.mcp_binding
-  to sakuin_member;
-grant insert on public.outbox to sakuin_member;
-grant select on public.key_use to sakuin_member;
-grant delete on public.project_member to sakuin_member;
-create index project_member_user on public.project_member (user_id);
-
--- Who made a project, which counts against how many he may make; whom others make a member is asked nothing. Null for
--- those of an admin. Until now nothing but the time said so: whoever made a project became its member as it began.
-alter table public.project add column created_by uuid;
-create index project_creator on public.project (created_by);
-update public.project p set created_by = m.user_id
-from public.project_member m where m.project_id = p.id and m.created_at = p.created_at;
-
--- The projects of the person who asks. With the owner's rights, for a policy cannot ask its own table.
+-- The projects of the person who asks. It runs with the owner's rights: a policy cannot ask the table that it protects.
 create function public.acting_projects() returns setof uuid
 language sql stable security definer set search_path = public, extensions, pg_temp as $$
   select m.project_id from project_member m where m.user_id = acting_user()
 $$;
 
--- The members of what is one's own are seen, made and removed.
+-- ---------------------------------------------------------------- row level security
+
+-- Without a policy, a table has no rows for anybody but its owner and service_role.
+do $$
+declare
+  t regclass;
+begin
+  for t in select c.oid from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' loop
+    execute format('alter table %s enable row level security', t);
+  end loop;
+end $$;
+
 create policy own_memberships on public.project_member for select to sakuin_member
   using (project_id in (select acting_projects()));
 create policy new_memberships on public.project_member for insert to sakuin_member
@@ -64,70 +57,25 @@ create policy own_tables on public.context_table to sakuin_member
   using (project_id in (select m.project_id from public.project_member m where m.user_id = acting_user()));
 create policy own_tools on public.tool to sakuin_member
   using (project_id in (select m.project_id from public.project_member m where m.user_id = acting_user()))
-  with check (exists (select from public.context_table t where t.id = tool.table_id and t.project_id = tool.project_id));
+  with check (exists (select from public.context_table t
+                      where t.id = tool.table_id and t.project_id = tool.project_id));
 create policy own_endpoints on public.mcp to sakuin_member
   using (project_id in (select m.project_id from public.project_member m where m.user_id = acting_user()));
 create policy own_bindings on public.mcp_binding to sakuin_member
   using (mcp_id in (select e.id from public.mcp e))
   with check (exists (select from public.mcp e join public.tool o on o.project_id = e.project_id
                       where e.id = mcp_binding.mcp_id and o.id = mcp_binding.tool_id));
-create policy own_events on public.outbox for insert to sakuin_member
-  with check (project_id in (select m.project_id from public.project_member m where m.user_id = acting_user()));
-create index mcp_key on public.mcp (api_key_hash);
-create index mcp_previous_key on public.mcp (previous_key_hash);
 create policy own_keys on public.key_use for select to sakuin_member
   using (exists (select from public.mcp e where e.api_key_hash = key_use.key_hash)
          or exists (select from public.mcp e where e.previous_key_hash = key_use.key_hash));
+create policy own_events on public.outbox for insert to sakuin_member
+  with check (project_id in (select m.project_id from public.project_member m where m.user_id = acting_user()));
 
--- ---------------------------------------------------------------- who is a member
+-- ================================================================ the functions of members
+-- Each finds out by itself who asks; none takes a user. What the API checks before the call is checked here again,
+-- because a token opens PostgREST, too.
 
-create or replace function public.create_project(p_name text, p_user uuid) returns jsonb
-language plpgsql set search_path = public, extensions as $$
-declare
-  p project;
-begin
-  insert into project (name, created_by) values (p_name, p_user) returning * into p;
-  if p_user is not null then
-    insert into project_member (project_id, user_id) values (p.id, p_user);
-  end if;
-  return jsonb_build_object('id', p.id, 'name', p.name);
-end $$;
-
--- Also those that he left: with a second account nobody would have a limit otherwise.
-create function public.count_projects(p_user uuid) returns bigint
-language sql stable set search_path = public, extensions as $$
-  select count(*) from project p where p.created_by = p_user
-$$;
-
-create function public.list_members(p_project uuid, p_user uuid) returns jsonb
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform project_for(p_project, p_user);
-  return (select coalesce(jsonb_agg(jsonb_build_object('user_id', m.user_id, 'since', m.created_at)
-                                    order by m.created_at, m.user_id), '[]')
-          from project_member m where m.project_id = p_project);
-end $$;
-
-create function public.remove_member(p_project uuid, p_user uuid, p_member uuid) returns void
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform project_for(p_project, p_user);
-  -- Of two who remove each other one stays.
-  perform pg_advisory_xact_lock(hashtextextended('members of ' || p_project, 0));
-  -- Who was removed while he waited removes nobody.
-  perform project_for(p_project, p_user);
-  if not is_member(p_project, p_member) then
-    raise exception 'There is no member %', p_member using errcode = 'P0002';
-  end if;
-  if not exists (select from project_member m where m.project_id = p_project and m.user_id <> p_member) then
-    raise exception 'This is the last member: make another one first, or delete the project' using errcode = '23505';
-  end if;
-  delete from project_member where project_id = p_project and user_id = p_member;
-end $$;
-
--- ---------------------------------------------------------------- what they may ask for
--- Each says who asks by himself; none takes a user. What the API checks before it calls them is checked here again,
--- for a token also opens PostgREST itself.
+-- ---------------------------------------------------------------- checks of arguments
 
 create function public.fitting(p_text text, p_most integer, p_what text) returns text
 language plpgsql immutable set search_path = public, extensions as $$
@@ -138,7 +86,7 @@ begin
   return p_text;
 end $$;
 
--- What hash_of_key makes: whoever sets a hash cannot set anything else.
+-- A hash as `hash_of_key` makes it.
 create function public.fitting_hash(p_hash text) returns text
 language plpgsql immutable set search_path = public, extensions as $$
 begin
@@ -148,7 +96,7 @@ begin
   raise exception 'A hash is 64 digits of hex' using errcode = '22023';
 end $$;
 
--- A key that was replaced must not open for ever.
+-- A replaced key must not stay valid for ever.
 create function public.fitting_overlap(p_seconds integer) returns integer
 language plpgsql immutable set search_path = public, extensions as $$
 begin
@@ -158,7 +106,7 @@ begin
   raise exception 'An overlap has 0 to 604800 seconds' using errcode = '22023';
 end $$;
 
--- The deployment's own limits are known to the API. Whoever goes past it meets ten times their defaults.
+-- Limits for those who go past the API: ten times its defaults.
 create function public.check_room(p_there bigint, p_most bigint, p_what text) returns void
 language plpgsql immutable set search_path = public, extensions as $$
 begin
@@ -167,7 +115,7 @@ begin
   end if;
 end $$;
 
--- For the functions that are told null by an admin.
+-- The person who asks. Without one it is an error, because the functions behind take null for the admin key.
 create function public.signed_in() returns uuid
 language plpgsql stable set search_path = public, extensions as $$
 begin
@@ -177,13 +125,15 @@ begin
   return acting_user();
 end $$;
 
--- The owner's rights, not a member's: the first member of a project cannot be its member yet.
+-- ---------------------------------------------------------------- projects
+
+-- Runs with the owner's rights: before a project has its first member, nobody may see it.
 create function public.member_create_project(p_name text) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select check_room(count_projects(signed_in()), 1000, 'projects');
   select create_project(fitting(p_name, 200, 'A name'), signed_in()) $$;
 
--- The owner's rights here, too: a project that somebody made may be no longer his.
+-- Runs with the owner's rights: counts projects that the person has left, too.
 create function public.member_count_projects() returns bigint
 language sql stable security definer set search_path = public, extensions, pg_temp as $$
   select count_projects(signed_in()) $$;
@@ -198,8 +148,8 @@ language sql security definer set search_path = public, extensions, pg_temp as $
 
 create function public.member_add_member(p_project uuid, p_member uuid) returns void
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select check_room((select count(*) from project_member m where m.project_id = p_project and m.user_id <> p_member), 10000,
-                    'members');
+  select check_room((select count(*) from project_member m
+                     where m.project_id = p_project and m.user_id <> p_member), 10000, 'members');
   select add_member(p_project, signed_in(), p_member) $$;
 
 create function public.member_list_members(p_project uuid) returns jsonb
@@ -209,6 +159,8 @@ language sql security definer set search_path = public, extensions, pg_temp as $
 create function public.member_remove_member(p_project uuid, p_member uuid) returns void
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select remove_member(p_project, signed_in(), p_member) $$;
+
+-- ---------------------------------------------------------------- Tables
 
 create function public.member_create_table(p_project uuid, p_name text, p_data text) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
@@ -241,6 +193,8 @@ language sql security definer set search_path = public, extensions, pg_temp as $
 create function public.member_begin_upload(p_table uuid) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select begin_upload(p_table, signed_in()) $$;
+
+-- ---------------------------------------------------------------- Tools
 
 create function public.member_create_tool(
   p_table uuid, p_json_path text, p_name text, p_description text, p_input_schema jsonb
@@ -277,6 +231,8 @@ language sql security definer set search_path = public, extensions, pg_temp as $
 create function public.member_delete_tool(p_tool uuid) returns void
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select delete_tool(p_tool, signed_in()) $$;
+
+-- ---------------------------------------------------------------- MCP endpoints
 
 create function public.member_create_mcp(p_project uuid, p_name text, p_key_hash text, p_tools uuid[]) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
@@ -315,58 +271,52 @@ create function public.member_delete_mcp(p_mcp uuid) returns void
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select delete_mcp(p_mcp, signed_in()) $$;
 
--- ---------------------------------------------------------------- what belongs together
--- Also for those whom no policy binds, the workers and a platform's own connection.
+-- ================================================================ grants
+-- Hosted projects have different default grants, by their age. Until 2026 new tables and functions were open to all
+-- three roles; since then service_role has no access to new tables either, but TRUNCATE, REFERENCES and TRIGGER are
+-- still granted. Postgres itself lets everybody execute a new function. Therefore everything is revoked first, and
+-- then granted by name. These statements must come after everything that they are about.
 
--- A Tool is of its Table's project.
-create unique index context_table_of_project on public.context_table (id, project_id);
-alter table public.tool add constraint tool_of_its_project foreign key (table_id, project_id)
-  references public.context_table (id, project_id) on delete cascade not valid;
+revoke all on all tables in schema public from public, anon, authenticated, service_role;
+revoke all on all sequences in schema public from public, anon, authenticated, service_role;
+revoke all on all functions in schema public from public, anon, authenticated, service_role;
 
--- An uploaded body is read from the Table's own folder.
-alter table public.context_table add constraint body_of_its_table
-  check (data_key is null or starts_with(data_key, 'tables/' || project_id || '/' || id || '/')) not valid;
+-- Functions run with the rights of their caller, so the caller needs the tables that they use. Sequences need no grant:
+-- all of them belong to identity columns.
+grant select, insert, update, delete on all tables in schema public to service_role;
+grant execute on all functions in schema public to service_role;
 
--- A worker that was told of another project writes nothing: it remembers where it will write before it does.
-create function public.refuse_foreign_namespace() returns trigger
-language plpgsql set search_path = public, extensions as $$
-begin
-  if exists (select from context_table t where t.id = new.table_id
-             and not starts_with(new.namespace, 'project_' || t.project_id || '_table_' || t.id)) then
-    raise exception 'This table is of another project' using errcode = '22023';
-  end if;
-  return new;
-end $$;
-create trigger refuse_foreign_namespace before insert on public.table_namespace
-  for each row execute function public.refuse_foreign_namespace();
+grant select, delete on public.project to sakuin_member;
+grant select, insert, delete on public.project_member to sakuin_member;
+grant select, insert, update, delete on public.context_table, public.tool, public.mcp, public.mcp_binding
+  to sakuin_member;
+grant select on public.key_use to sakuin_member;
+grant insert on public.outbox to sakuin_member;
+grant execute on all functions in schema public to sakuin_member;
 
--- ---------------------------------------------------------------- rights
--- A row that somebody was allowed to change books its consequences with the owner's rights: triggers write what is the
--- machine's own, and cannot be called by themselves.
 do $$
 declare
-  f regprocedure;
+  f record;
 begin
-  for f in select p.oid from pg_proc p where p.pronamespace = 'public'::regnamespace and p.prorettype = 'trigger'::regtype
-  loop
-    execute format('alter function %s security definer', f);
-  end loop;
-end $$;
-
--- The last block: who may call what.
-revoke execute on all functions in schema public from public, anon, authenticated;
-grant execute on all functions in schema public to service_role, sakuin_member;
-do $$
-declare
-  f regprocedure;
-begin
+  -- A role needs CREATE on the schema to become the owner of a function.
   grant create on schema public to sakuin_member;
-  for f in select p.oid from pg_proc p where p.pronamespace = 'public'::regnamespace and p.proname like 'member\_%'
+  for f in
+    select p.oid::regprocedure as signature, p.proname as name from pg_proc p
+    where p.pronamespace = 'public'::regnamespace and p.proname like 'member\_%'
   loop
-    if f not in ('public.member_create_project(text)'::regprocedure, 'public.member_count_projects()'::regprocedure) then
-      execute format('alter function %s owner to sakuin_member', f);
+    -- These two run with the rights of postgres (see above).
+    if f.name not in ('member_create_project', 'member_count_projects') then
+      execute format('alter function %s owner to sakuin_member', f.signature);
     end if;
-    execute format('grant execute on function %s to authenticated', f);
+    execute format('grant execute on function %s to authenticated', f.signature);
   end loop;
   revoke create on schema public from sakuin_member;
 end $$;
+
+-- The same for what later migrations create. Such a migration must itself enable row level security on its tables, and
+-- revoke its functions from public: the defaults of one schema cannot. tests/isolation/test_sql_rights.py checks both.
+alter default privileges in schema public revoke all on tables from anon, authenticated, service_role;
+alter default privileges in schema public revoke all on sequences from anon, authenticated, service_role;
+alter default privileges in schema public revoke all on functions from anon, authenticated, service_role;
+alter default privileges in schema public grant select, insert, update, delete on tables to service_role;
+alter default privileges in schema public grant execute on functions to service_role;

@@ -1,12 +1,18 @@
--- Projects, their members, Tables, Tools and MCP endpoints, and the events that changes of them cause.
--- Functions that a person's request reaches take p_user: the member on whose behalf, or null for an admin.
--- What a member may not see does not exist for him: P0002 (no_data_found).
+-- Projects and what belongs to them: members, Tables, Tools, MCP endpoints, and the events that changes cause.
+--
+-- A function that serves a request takes p_user: the member who asks, or null for the admin key. What a member may not
+-- see does not exist for them: error P0002 (no_data_found).
+
+-- ---------------------------------------------------------------- tables
 
 create table public.project (
   id uuid primary key default gen_random_uuid(),
   name text not null check (name <> ''),
+  -- Null for a project that was created with the admin key.
+  created_by uuid,
   created_at timestamptz not null default now()
 );
+create index project_creator on public.project (created_by);
 
 create table public.project_member (
   project_id uuid not null references public.project on delete cascade,
@@ -14,58 +20,74 @@ create table public.project_member (
   created_at timestamptz not null default now(),
   primary key (project_id, user_id)
 );
+create index project_member_user on public.project_member (user_id);
 
--- `data` is json, not jsonb: jsonb refuses NUL and lone surrogates, and one bad node must not cost the Table.
--- A body that is too large for a request lies in S3 under `data_key`. Version 0: nothing has arrived yet.
--- `generation` counts everything that changes what is to be indexed: the body, the tools, a wish.
--- `upload` counts announced bodies; an import applies only if none newer has come (`imported_upload`).
 create table public.context_table (
   id uuid primary key default gen_random_uuid(),
   project_id uuid not null references public.project on delete cascade,
-  name text not null check (name <> ''),
+  name text collate "C" not null check (name <> ''),
+  -- json, not jsonb: jsonb rejects NUL and lone surrogates, and one bad string must not cost the whole Table.
   data json,
+  -- A document that is too large for a request is in S3 under this key, in the Table's own folder.
   data_key text,
+  -- 0: no document has arrived yet.
   version bigint not null,
+  -- Counts every change of what is to be indexed: the document, the Tools, a requested reindex.
   generation bigint not null default 1,
-  planned_generation bigint not null default 0,
-  planned_fingerprint text,
+  -- Counts announced uploads. An import applies only if no later one was imported.
   upload bigint not null default 0,
   imported_upload bigint not null default 0,
   import_error text,
+  -- What the index version that answers has scanned last.
+  planned_generation bigint not null default 0,
+  planned_fingerprint text collate "C",
   skipped_nodes jsonb not null default '[]',
+  -- A reindex was requested: compare what is recorded as stored with the search engine.
+  check_store boolean not null default false,
+  checked_at timestamptz,
   created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now()
+  updated_at timestamptz not null default now(),
+  constraint body_of_its_table
+    check (data_key is null or starts_with(data_key, 'tables/' || project_id || '/' || id || '/'))
 );
 create index context_table_project on public.context_table (project_id);
+create index context_table_checked on public.context_table (checked_at nulls first, id);
+create unique index context_table_of_project on public.context_table (id, project_id);
 
 create table public.tool (
   id uuid primary key default gen_random_uuid(),
   project_id uuid not null references public.project on delete cascade,
-  table_id uuid not null references public.context_table on delete cascade,
-  json_path text not null,
+  table_id uuid not null,
+  json_path text collate "C" not null,
   type text not null check (type = 'search'),
-  name text not null check (name ~ '^[a-zA-Z0-9_-]{1,64}$'),
+  name text collate "C" not null check (name ~ '^[a-zA-Z0-9_-]{1,64}$'),
   description text not null,
   input_schema jsonb not null,
   enabled boolean not null default true,
   metadata jsonb not null default '{}',
   version bigint not null default 1,
   created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now()
+  updated_at timestamptz not null default now(),
+  -- A Tool belongs to the project of its Table, whoever writes it.
+  constraint tool_of_its_project foreign key (table_id, project_id)
+    references public.context_table (id, project_id) on delete cascade
 );
 create index tool_table on public.tool (table_id);
 create index tool_project on public.tool (project_id);
 
+-- MCP endpoints. While a key is rotated, the previous one is valid until previous_key_until.
 create table public.mcp (
   id uuid primary key default gen_random_uuid(),
   project_id uuid not null references public.project on delete cascade,
-  name text not null check (name <> ''),
-  api_key_hash text not null,
-  previous_key_hash text,
+  name text collate "C" not null check (name <> ''),
+  api_key_hash text collate "C" not null,
+  previous_key_hash text collate "C",
   previous_key_until timestamptz,
   status text not null default 'enabled' check (status in ('enabled', 'disabled')),
   created_at timestamptz not null default now()
 );
+create index mcp_key on public.mcp (api_key_hash);
+create index mcp_previous_key on public.mcp (previous_key_hash);
 
 create table public.mcp_binding (
   mcp_id uuid not null references public.mcp on delete cascade,
@@ -75,30 +97,33 @@ create table public.mcp_binding (
 );
 create index mcp_binding_tool on public.mcp_binding (tool_id);
 
--- Written in the transaction of the change; sent to the bus right after, or by `maintain` if that failed.
+-- The day on which a key was last used.
+create table public.key_use (
+  key_hash text collate "C" primary key,
+  last_used_on date not null
+);
+
+-- The id of the request that PostgREST serves; the Lambda functions send it as a header.
+create function public.id_of_request() returns text
+language sql stable set search_path = public, extensions as $$
+  select left(nullif(current_setting('request.headers', true), '')::json->>'x-request-id', 128)
+$$;
+
+-- Events, written in the transaction of the change. They are sent to the event bus right afterwards, or by `maintain`
+-- if that failed.
 create table public.outbox (
   id bigint generated always as identity primary key,
   event text not null check (event in ('ToolCreated', 'ToolUpdated', 'ToolDeleted', 'TableUpdated', 'TableDeleted')),
   project_id uuid not null,
   table_id uuid not null,
   tool_id uuid,
+  request_id text default public.id_of_request(),
   created_at timestamptz not null default now(),
   sent_at timestamptz
 );
 create index outbox_unsent on public.outbox (id) where sent_at is null;
 
--- ---------------------------------------------------------------- who may see what
--- The functions alone: no policy lets another role in, and no grant does either.
-
-alter table public.project enable row level security;
-alter table public.project_member enable row level security;
-alter table public.context_table enable row level security;
-alter table public.tool enable row level security;
-alter table public.mcp enable row level security;
-alter table public.mcp_binding enable row level security;
-alter table public.outbox enable row level security;
-revoke all on public.project, public.project_member, public.context_table, public.tool, public.mcp,
-  public.mcp_binding, public.outbox from anon, authenticated;
+-- ---------------------------------------------------------------- projects and members
 
 create function public.is_member(p_project uuid, p_user uuid) returns boolean
 language sql stable set search_path = public, extensions as $$
@@ -115,19 +140,23 @@ begin
   return p_project;
 end $$;
 
--- ---------------------------------------------------------------- projects
-
 create function public.create_project(p_name text, p_user uuid) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
   p project;
 begin
-  insert into project (name) values (p_name) returning * into p;
+  insert into project (name, created_by) values (p_name, p_user) returning * into p;
   if p_user is not null then
     insert into project_member (project_id, user_id) values (p.id, p_user);
   end if;
   return jsonb_build_object('id', p.id, 'name', p.name);
 end $$;
+
+-- Counts also projects that the person has left: with a second account there would be no limit otherwise.
+create function public.count_projects(p_user uuid) returns bigint
+language sql stable set search_path = public, extensions as $$
+  select count(*) from project p where p.created_by = p_user
+$$;
 
 create function public.list_projects(p_user uuid) returns jsonb
 language sql stable set search_path = public, extensions as $$
@@ -139,7 +168,7 @@ create function public.delete_project(p_project uuid, p_user uuid) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
   perform project_for(p_project, p_user);
-  -- What the events of its Tables carry is all that is left of them.
+  -- Afterwards only these events know of its Tables.
   insert into outbox (event, project_id, table_id)
   select 'TableDeleted', t.project_id, t.id from context_table t where t.project_id = p_project;
   delete from project where id = p_project;
@@ -151,6 +180,61 @@ begin
   perform project_for(p_project, p_user);
   insert into project_member (project_id, user_id) values (p_project, p_member) on conflict do nothing;
 end $$;
+
+create function public.list_members(p_project uuid, p_user uuid) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform project_for(p_project, p_user);
+  return (select coalesce(jsonb_agg(jsonb_build_object('user_id', m.user_id, 'since', m.created_at)
+                                    order by m.created_at, m.user_id), '[]')
+          from project_member m where m.project_id = p_project);
+end $$;
+
+create function public.remove_member(p_project uuid, p_user uuid, p_member uuid) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform project_for(p_project, p_user);
+  -- If two members remove each other, one stays.
+  perform pg_advisory_xact_lock(hashtextextended('members of ' || p_project, 0));
+  -- A member who was removed while waiting removes nobody.
+  perform project_for(p_project, p_user);
+  if not is_member(p_project, p_member) then
+    raise exception 'There is no member %', p_member using errcode = 'P0002';
+  end if;
+  if not exists (select from project_member m where m.project_id = p_project and m.user_id <> p_member) then
+    raise exception 'This is the last member: make another one first, or delete the project' using errcode = '23505';
+  end if;
+  delete from project_member where project_id = p_project and user_id = p_member;
+end $$;
+
+-- ---------------------------------------------------------------- the status of a Tool
+-- Platforms may write `tool.metadata` themselves. A value there that is not a time, a number or an object counts as
+-- missing: one bad row must not make a query over all Tools fail.
+
+create function public.moment_of(p_text text) returns timestamptz
+language plpgsql stable set search_path = public, extensions as $$
+begin
+  return p_text::timestamptz;
+exception when data_exception then
+  return null;
+end $$;
+
+create function public.number_of(p_text text) returns bigint
+language sql immutable set search_path = public, extensions as $$
+  select case when p_text ~ '^[0-9]{1,18}$' then p_text::bigint end
+$$;
+
+create function public.object_of(p_value jsonb) returns jsonb
+language sql immutable set search_path = public, extensions as $$
+  select case when jsonb_typeof(p_value) = 'object' then p_value else '{}' end
+$$;
+
+create function public.merge_status(p_tool uuid, p_status jsonb) returns void
+language sql set search_path = public, extensions as $$
+  update tool set metadata = object_of(metadata)
+    || jsonb_build_object('search_index', object_of(metadata->'search_index') || p_status)
+  where id = p_tool
+$$;
 
 -- ---------------------------------------------------------------- Tables
 
@@ -176,20 +260,42 @@ language sql stable set search_path = public, extensions as $$
     'import_error', t.import_error, 'pending_upload', t.upload > t.imported_upload)
 $$;
 
--- Everything that is indexed of a Table has to be looked at again, under a new generation.
+-- Starts a new generation, in which everything that is indexed of a Table is checked again.
 create function public.table_changed(p_table uuid, p_event text, p_tool uuid) returns void
 language plpgsql set search_path = public, extensions as $$
 declare
   t context_table;
 begin
   update context_table c set generation = c.generation + 1, updated_at = now() where c.id = p_table returning * into t;
-  update tool set metadata = jsonb_set(metadata, '{search_index}', coalesce(metadata->'search_index', '{}')
-    || jsonb_build_object('state', 'pending', 'generation', t.generation, 'configured_at', now(), 'attempt', 0))
-  where table_id = p_table and enabled;
+  perform merge_status(o.id, jsonb_build_object(
+    'state', 'pending', 'generation', t.generation, 'configured_at', now(), 'attempt', 0))
+  from tool o where o.table_id = p_table and o.enabled;
   insert into outbox (event, project_id, table_id, tool_id) values (p_event, t.project_id, t.id, p_tool);
 end $$;
 
--- p_data null: the body comes through an upload.
+-- A platform that writes the records itself starts a new generation by writing them.
+create function public.count_table_change() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  if (new.data::text, new.data_key) is distinct from (old.data::text, old.data_key) then
+    new.generation := greatest(new.generation, old.generation + 1);
+  end if;
+  return new;
+end $$;
+create trigger count_table_change before update of data, data_key on public.context_table
+  for each row execute function public.count_table_change();
+
+create function public.count_tool_change() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  update context_table set generation = generation + 1
+  where id = case when tg_op = 'DELETE' then old.table_id else new.table_id end;
+  return null;
+end $$;
+create trigger count_tool_change after insert or delete or update of json_path, enabled, table_id on public.tool
+  for each row execute function public.count_tool_change();
+
+-- p_data null: the document comes through an upload.
 create function public.create_table(p_project uuid, p_user uuid, p_name text, p_data text) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -206,7 +312,7 @@ language plpgsql set search_path = public, extensions as $$
 declare
   t context_table := table_for(p_table, p_user, false);
 begin
-  -- As text: the client's JSON must not touch what the author wrote.
+  -- As text, so that no JSON library changes what the author wrote.
   return table_view(t) || jsonb_build_object('data', to_json(t.data::text), 'data_key', t.data_key);
 end $$;
 
@@ -218,7 +324,7 @@ begin
           from context_table t where t.project_id = p_project);
 end $$;
 
--- p_expected_version: null, or the version that the change was made from.
+-- p_expected_version: the version that the change was made from, or null.
 create function public.replace_table(p_table uuid, p_user uuid, p_data text, p_expected_version bigint) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -261,7 +367,8 @@ begin
   return jsonb_build_object('project_id', t.project_id, 'table_id', t.id, 'upload', t.upload);
 end $$;
 
--- An uploaded body has arrived, or cannot be read (p_error). One that is older than what is there is left alone.
+-- Records that an uploaded document has arrived or cannot be read (p_error). Ignores one that is older than the
+-- document that is there.
 create function public.finish_upload(p_table uuid, p_upload bigint, p_key text, p_error text) returns boolean
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -330,7 +437,7 @@ begin
           from tool o where o.project_id = p_project);
 end $$;
 
--- Null leaves a member as it is. A name must stay unique in every endpoint that the tool is bound to.
+-- Null leaves a field as it is. The name must stay unique in every endpoint that the Tool is bound to.
 create function public.change_tool(p_tool uuid, p_user uuid, p_name text, p_description text, p_enabled boolean)
 returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
@@ -358,6 +465,7 @@ declare
   o tool := tool_for(p_tool, p_user);
 begin
   perform table_changed(o.table_id, 'ToolUpdated', p_tool);
+  update context_table set check_store = true where id = o.table_id;
   return tool_view((select x from tool x where x.id = p_tool));
 end $$;
 
@@ -372,6 +480,7 @@ end $$;
 
 -- ---------------------------------------------------------------- MCP endpoints
 
+-- The endpoint, locked: the names of its Tools stay unique while it changes.
 create function public.mcp_for(p_mcp uuid, p_user uuid) returns public.mcp
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -384,9 +493,13 @@ begin
   return m;
 end $$;
 
+-- Shows the last use of both keys while both are valid, so that an operator sees when the old one is no longer used.
 create function public.mcp_view(m public.mcp) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object('id', m.id, 'project_id', m.project_id, 'name', m.name, 'status', m.status,
+    'key_last_used_on', (select last_used_on from key_use where key_hash = m.api_key_hash),
+    'previous_key_last_used_on', (select last_used_on from key_use
+                                  where key_hash = m.previous_key_hash and m.previous_key_until > now()),
     'tools', (select coalesce(jsonb_agg(jsonb_build_object('tool_id', o.id, 'name', o.name, 'status', b.status)
                                         order by o.name), '[]')
               from mcp_binding b join tool o on o.id = b.tool_id where b.mcp_id = m.id))
@@ -398,7 +511,7 @@ declare
   m mcp := mcp_for(p_mcp, p_user);
   o tool := tool_for(p_tool, p_user);
 begin
-  -- A tool of another project does not exist for this endpoint, whoever asks.
+  -- For this endpoint a Tool of another project does not exist, whoever asks.
   if o.project_id <> m.project_id then
     raise exception 'There is no tool %', p_tool using errcode = 'P0002';
   end if;
@@ -434,7 +547,8 @@ create function public.list_mcps(p_project uuid, p_user uuid) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 begin
   perform project_for(p_project, p_user);
-  return (select coalesce(jsonb_agg(mcp_view(m) order by m.name, m.id), '[]') from mcp m where m.project_id = p_project);
+  return (select coalesce(jsonb_agg(mcp_view(m) order by m.name, m.id), '[]')
+          from mcp m where m.project_id = p_project);
 end $$;
 
 create function public.unbind_tool(p_mcp uuid, p_tool uuid, p_user uuid) returns jsonb
@@ -449,7 +563,7 @@ begin
   return mcp_view(m);
 end $$;
 
--- The old key opens for p_overlap_seconds more.
+-- The old key stays valid for p_overlap_seconds.
 create function public.rotate_mcp(p_mcp uuid, p_user uuid, p_key_hash text, p_overlap_seconds integer) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -477,7 +591,27 @@ begin
   delete from mcp where id = p_mcp;
 end $$;
 
--- ---------------------------------------------------------------- outbox
+-- ---------------------------------------------------------------- the use of keys
+
+-- Rows of keys that no longer exist would stay for ever: what was not used for a year is deleted.
+create function public.note_key_use(p_key_hash text) returns void
+language sql set search_path = public, extensions as $$
+  delete from key_use where last_used_on < (now() at time zone 'utc')::date - 365;
+  insert into key_use as known (key_hash, last_used_on) values (p_key_hash, (now() at time zone 'utc')::date)
+  on conflict (key_hash) do update set last_used_on = excluded.last_used_on
+    where known.last_used_on < excluded.last_used_on
+$$;
+
+create function public.forget_key_use() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  delete from key_use where key_hash in (old.api_key_hash, old.previous_key_hash);
+  return null;
+end $$;
+create trigger forget_key_use after delete on public.mcp
+  for each row execute function public.forget_key_use();
+
+-- ---------------------------------------------------------------- the outbox
 
 create function public.unsent_events(p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
@@ -490,6 +624,3 @@ language sql set search_path = public, extensions as $$
   update outbox set sent_at = now() where id = any (p_ids);
   delete from outbox where sent_at < now() - interval '7 days';
 $$;
-
-revoke execute on all functions in schema public from public, anon, authenticated;
-grant execute on all functions in schema public to service_role;

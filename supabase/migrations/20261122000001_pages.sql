@@ -1,0 +1,414 @@
+-- Teaching pages: what is indexed of each page ("material"), and the fence that applies one version of a page at a
+-- time. How pages are searched is in 0002_search; which index version answers is in 0005_index_versions.
+--
+-- Rules of all files:
+--   * Text that an index or an order uses has the collation "C". Hosted Supabase has an ICU collation by default:
+--     without "C", keys would be ordered differently there than in S3, in Python and on a developer's machine.
+--   * Functions answer lists as one jsonb value or one array: PostgREST cuts a list of rows at 1,000 without a word.
+--   * Functions in SQL are checked when they are created, functions in PL/pgSQL when they run. The latter may call
+--     what a later file defines.
+--   * Rights are granted in 0007_rights, for all files at once.
+
+create schema if not exists extensions;
+create extension if not exists vector with schema extensions;
+create extension if not exists fuzzystrmatch with schema extensions;
+
+-- ---------------------------------------------------------------- what pages are indexed with
+
+-- A space holds vectors that can be compared: one model, one size, one recipe for the embedded text.
+create table public.vector_space (space text collate "C" primary key);
+
+-- The settings that an index was built with. An index with another analyzer has another fingerprint, but may share
+-- the space: its texts need no new embedding calls.
+create table public.index_fingerprint (
+  fingerprint text collate "C" primary key,
+  space text collate "C" not null references public.vector_space,
+  model text not null,
+  dimensions integer not null,
+  query_prefix text not null,
+  passage_prefix text not null,
+  recipe text not null,
+  analyzer text not null,
+  created_at timestamptz not null default now()
+);
+create index index_fingerprint_space on public.index_fingerprint (space);
+
+-- The name of a space, computed as in sakuin.domain.recipe.
+create function public.space_of(f public.index_fingerprint) returns text
+language sql stable set search_path = public, extensions as $$
+  select left(encode(sha256(convert_to(
+    concat_ws(chr(31), f.model, f.dimensions, f.query_prefix, f.passage_prefix, f.recipe), 'UTF8')), 'hex'), 16)
+$$;
+
+create function public.remember_fingerprint(p_fingerprint jsonb) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  f index_fingerprint;
+begin
+  f := jsonb_populate_record(null::index_fingerprint, p_fingerprint);
+  f.space := space_of(f);
+  f.created_at := now();
+  insert into vector_space (space) values (f.space) on conflict do nothing;
+  insert into index_fingerprint values (f.*) on conflict do nothing;
+end $$;
+
+-- ---------------------------------------------------------------- tables
+
+-- One row for each material. The row stays when its page is deleted: its sequencer keeps late events out.
+create table public.material (
+  material text collate "C" primary key,
+  -- Numbers the materials, see block_of.
+  number integer generated always as identity,
+  bucket text not null,
+  key text collate "C" not null,
+  -- Orders the events of one key. Compared as bytes; the writer pads it on the right to one length.
+  sequencer text collate "C" not null,
+  version_id text,
+  status text not null check (status in ('ready', 'failed', 'deleted')),
+  error text,
+  generation bigint not null default 1,
+  -- The version that is searchable. It differs from the newest one when that could not be read.
+  indexed_sequencer text collate "C",
+  indexed_version_id text,
+  indexed_at timestamptz,
+  fingerprint text collate "C" references public.index_fingerprint,
+  chunks_count integer not null default 0,
+  -- Sequencers no longer order this material's versions: each event is refused, and the bucket is asked instead.
+  unordered boolean not null default false,
+  updated_at timestamptz not null default now()
+);
+create index material_key on public.material (key);
+
+-- One row for each anchored explanation of a page.
+create table public.knowledge_chunks (
+  id text collate "C" primary key,
+  material text collate "C" not null references public.material,
+  anchor text collate "C" not null,
+  position integer not null,
+  title text not null,
+  content text not null,
+  learns text[] not null check (cardinality(learns) between 3 and 5),
+  learns_source text not null check (learns_source in ('author', 'model', 'provisional', 'written')),
+  learns_given text[],
+  type text not null check (type in ('rule', 'method', 'definition', 'example', 'tip')),
+  category text,
+  level text,
+  prerequisites text[] not null,
+  illustrates text[] not null,
+  content_hash text collate "C" not null,
+  text_hash text collate "C" not null,
+  fingerprint text collate "C" not null references public.index_fingerprint,
+  generation bigint not null,
+  check (id = material || '#' || anchor)
+);
+create index knowledge_chunks_material on public.knowledge_chunks (material, anchor);
+
+-- Keys that name a material which another key owns (NFC and NFD spellings of one name), each with its own sequencer.
+create table public.waiting_source (
+  key text collate "C" primary key,
+  material text collate "C" not null references public.material,
+  bucket text not null,
+  sequencer text collate "C" not null,
+  version_id text,
+  deleted boolean not null,
+  since timestamptz not null default now()
+);
+create index waiting_source_material on public.waiting_source (material);
+
+-- The result of each uploaded version, for the client that waits for it.
+create table public.receipt (
+  key text collate "C" not null,
+  version_id text collate "C" not null,
+  outcome text not null,
+  reason text,
+  at timestamptz not null default now(),
+  primary key (key, version_id)
+);
+create index receipt_at on public.receipt (at);
+
+-- What the language model answered, so that the same text is not paid for twice.
+create table public.learns_cache (
+  cache_key text collate "C" primary key,
+  learns jsonb not null,
+  created_at timestamptz not null default now()
+);
+
+-- The version of each learns.yml for which its pages were last indexed again. Without a version: its removal.
+create table public.followed_file (
+  key text collate "C" primary key,
+  version_id text,
+  at timestamptz not null default now()
+);
+
+-- ---------------------------------------------------------------- the fence
+-- One version of one page is applied completely or not at all. Two sequencers decide: `sequencer` orders what is known
+-- of the key (its status), `indexed_sequencer` what is searchable. They differ after a version that could not be read:
+-- an older, readable version that arrives late still counts then.
+
+create function public.write_receipt(p_source jsonb, p_outcome text, p_reason text) returns void
+language sql set search_path = public, extensions as $$
+  delete from receipt where at < now() - interval '30 days';
+  insert into receipt as r (key, version_id, outcome, reason)
+  select p_source->>'key', p_source->>'version_id', p_outcome, p_reason
+  where p_source->>'version_id' is not null
+  on conflict (key, version_id) do update set outcome = excluded.outcome, reason = excluded.reason, at = now()
+$$;
+
+-- Makes p_chunks the searchable chunks of a material: deletes those that are gone, writes new and changed ones, leaves
+-- the others untouched. A chunk of which only the words changed keeps its row, its vectors and its generation.
+--
+-- An index version whose texts this writer cannot make keeps its vector while the chunk's title, content and learns are
+-- the same. Otherwise the vector is deleted; there, the chunk is found by its words until the page is built again.
+create function public.replace_chunks(
+  p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint
+) returns void language plpgsql set search_path = public, extensions as $$
+begin
+  delete from knowledge_chunks k
+  where k.material = p_material
+    and not exists (select from jsonb_array_elements(p_chunks) c where c->>'id' = k.id);
+
+  delete from knowledge_vector v
+  using knowledge_chunks k, jsonb_to_recordset(p_chunks) as c(
+    id text, title text, content_hash text, text_hash text, learns text[])
+  where k.material = p_material and c.id = k.id and v.id = k.id and v.space <> all (spaces_of_writer(p_fingerprint))
+    and ((k.title, k.content_hash, k.learns) is distinct from (c.title, c.content_hash, c.learns)
+         or k.fingerprint = p_fingerprint and k.text_hash <> c.text_hash);
+
+  insert into knowledge_chunks as k (
+    id, material, anchor, title, content, learns, learns_source, learns_given, type, category, level,
+    prerequisites, position, content_hash, text_hash, illustrates, fingerprint, generation)
+  select c.id, p_material, c.anchor, c.title, c.content, c.learns, c.learns_source, c.learns_given, c.type,
+         c.category, c.level, c.prerequisites, c.position, c.content_hash, c.text_hash, c.illustrates,
+         p_fingerprint, p_generation
+  from jsonb_to_recordset(p_chunks) as c(
+    id text, anchor text, title text, content text, learns text[], learns_source text, learns_given text[],
+    type text, category text, level text, prerequisites text[], position integer, content_hash text,
+    text_hash text, illustrates text[])
+  on conflict (id) do update set
+    title = excluded.title, content = excluded.content, learns = excluded.learns,
+    learns_source = excluded.learns_source, learns_given = excluded.learns_given, type = excluded.type,
+    category = excluded.category, level = excluded.level,
+    prerequisites = excluded.prerequisites, position = excluded.position, content_hash = excluded.content_hash,
+    text_hash = excluded.text_hash, illustrates = excluded.illustrates, fingerprint = excluded.fingerprint,
+    generation = excluded.generation
+  where (k.title, k.content_hash, k.learns, k.learns_source, k.learns_given, k.type, k.category, k.level,
+         k.prerequisites, k.position, k.text_hash, k.illustrates, k.fingerprint)
+    is distinct from
+        (excluded.title, excluded.content_hash, excluded.learns, excluded.learns_source, excluded.learns_given,
+         excluded.type, excluded.category, excluded.level, excluded.prerequisites, excluded.position,
+         excluded.text_hash, excluded.illustrates, excluded.fingerprint);
+
+  perform replace_vectors(p_material, p_chunks, p_fingerprint);
+  perform replace_words(p_material, p_chunks);
+end $$;
+
+-- The key that has waited longest for a material whose owner is deleted: {bucket, key, version_id, sequencer}.
+create function public.successor_of(r public.material) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('bucket', w.bucket, 'key', w.key, 'version_id', w.version_id, 'sequencer', w.sequencer)
+  from waiting_source w
+  where w.material = r.material and not w.deleted and r.status = 'deleted'
+  order by w.since, w.key limit 1
+$$;
+
+-- Applies a version of a key that does not own the material: it waits, or it takes over from a deleted owner.
+create function public.apply_other_key(
+  r public.material, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  fence text collate "C";
+begin
+  select w.sequencer into fence from waiting_source w where w.key = p_source->>'key' for update;
+  if fence > (p_source->>'sequencer') collate "C" then
+    return jsonb_build_object('outcome', 'superseded', 'generation', r.generation);
+  end if;
+
+  if p_deleted or r.status <> 'deleted' then
+    insert into waiting_source as w (key, material, bucket, sequencer, version_id, deleted)
+    values (p_source->>'key', r.material, p_source->>'bucket', p_source->>'sequencer', p_source->>'version_id',
+            p_deleted)
+    on conflict (key) do update set
+      sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = excluded.deleted,
+      since = case when w.deleted then now() else w.since end;
+    perform write_receipt(p_source, case when p_deleted then 'applied' else 'waiting' end,
+                          case when not p_deleted then 'the material belongs to the key ' || r.key end);
+    return jsonb_build_object('outcome', case when p_deleted then 'applied' else 'waiting' end,
+                              'generation', r.generation);
+  end if;
+
+  -- The former owner's sequencer joins the waiting keys, the new owner's leaves them.
+  insert into waiting_source (key, material, bucket, sequencer, version_id, deleted)
+  values (r.key, r.material, r.bucket, r.sequencer, r.version_id, true)
+  on conflict (key) do update set sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = true;
+  delete from waiting_source w where w.key = p_source->>'key';
+  update material m set bucket = p_source->>'bucket', key = p_source->>'key', sequencer = '', version_id = null,
+    indexed_sequencer = null
+  where m.material = r.material;
+  return public.apply_material(r.material, p_source, p_deleted, p_error, p_chunks, p_fingerprint, null);
+end $$;
+
+-- Applies one version of a page.
+--   p_source: {bucket, key, version_id, sequencer}, or null for a change that no upload caused.
+--   p_chunks: the chunks of the page; null for a version that cannot be read (p_error) or a deletion (p_deleted).
+--   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
+--     source, apply only if the row still has it.
+-- Returns {outcome, generation, successor}; the outcomes are in sakuin.domain.material_version. A version that is
+-- refused leaves no receipt: the bucket may still show that it is the current one.
+create function public.apply_material(
+  p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
+  p_expected_generation bigint
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  r material;
+  seq text := p_source->>'sequencer';
+  generation_now bigint;
+  newest boolean;
+begin
+  if seq is not null then
+    insert into material (material, bucket, key, sequencer, status, generation)
+    select p_material, p_source->>'bucket', p_source->>'key', '', 'deleted', 0
+    -- An insert that conflicts uses up a number, too, and blocks would not be filled.
+    where not exists (select from material m where m.material = p_material)
+    on conflict do nothing;
+  end if;
+  select * into r from material m where m.material = p_material for update;
+  if not found then
+    return jsonb_build_object('outcome', 'conflict', 'generation', 0);
+  end if;
+
+  if seq is null then
+    if r.generation is distinct from p_expected_generation or r.status = 'deleted' then
+      return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
+    end if;
+    seq := r.indexed_sequencer;
+    newest := false;
+  elsif r.key <> p_source->>'key' then
+    return public.apply_other_key(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint);
+  elsif r.unordered or seq < r.sequencer collate "C"
+        and (p_error is not null or seq <= coalesce(r.indexed_sequencer, '') collate "C") then
+    return jsonb_build_object('outcome', 'superseded', 'generation', r.generation,
+                              'successor', public.successor_of(r));
+  elsif seq = r.sequencer collate "C" and r.generation is distinct from p_expected_generation
+        and not p_deleted and p_error is null then
+    return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
+  else
+    newest := seq >= r.sequencer collate "C";
+  end if;
+
+  generation_now := r.generation + 1;
+  if p_error is not null then
+    update material m set
+      sequencer = seq, version_id = p_source->>'version_id', status = 'failed', error = p_error,
+      generation = generation_now, updated_at = now()
+    where m.material = p_material;
+    perform write_receipt(p_source, 'failed', p_error);
+    return jsonb_build_object('outcome', 'failed', 'generation', generation_now);
+  end if;
+
+  perform replace_chunks(p_material, case when p_deleted then '[]' else p_chunks end, p_fingerprint, generation_now);
+  update material m set
+    sequencer = case when newest then seq else m.sequencer end,
+    version_id = case when newest then p_source->>'version_id' else m.version_id end,
+    status = case when newest then case when p_deleted then 'deleted' else 'ready' end else m.status end,
+    error = case when newest then null else m.error end,
+    generation = generation_now,
+    indexed_sequencer = seq,
+    indexed_version_id = case when p_deleted then null when p_source is null then m.indexed_version_id
+                              else p_source->>'version_id' end,
+    fingerprint = case when p_deleted then null else p_fingerprint end,
+    chunks_count = case when p_deleted then 0 else jsonb_array_length(p_chunks) end,
+    indexed_at = case when p_deleted then null else now() end,
+    updated_at = now()
+  where m.material = p_material
+  returning * into r;
+  perform write_receipt(p_source, 'applied', null);
+  return jsonb_build_object('outcome', 'applied', 'generation', generation_now,
+                            'successor', public.successor_of(r));
+end $$;
+
+-- Applies a version (or, with p_deleted, the absence of one) that the bucket holds now, whatever its sequencer is.
+-- Sequencers start again in a new bucket, and in an emulator that lost its data; a lost event or a removed delete
+-- marker leaves none at all. It applies only if the row still has p_expected_generation (null: there was no row). An
+-- empty sequencer means that none is known, and the one of the row stays.
+create function public.apply_current(
+  p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
+  p_expected_generation bigint
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  r material;
+  fence text;
+  done jsonb;
+begin
+  insert into material (material, bucket, key, sequencer, status, generation)
+  select p_material, p_source->>'bucket', p_source->>'key', '', 'deleted', 0
+  where not exists (select from material m where m.material = p_material)
+  on conflict do nothing;
+  select * into r from material m where m.material = p_material for update;
+  if r.generation <> coalesce(p_expected_generation, 0) then
+    return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
+  end if;
+
+  -- Without a sequencer in the row, this version is the newest.
+  if r.key = p_source->>'key' then
+    fence := r.sequencer;
+    update material m set bucket = p_source->>'bucket', sequencer = '', indexed_sequencer = null, unordered = false
+    where m.material = p_material;
+  else
+    select w.sequencer into fence from waiting_source w where w.key = p_source->>'key' for update;
+    update waiting_source w set bucket = p_source->>'bucket', sequencer = '' where w.key = p_source->>'key';
+    update material m set unordered = false where m.material = p_material;
+  end if;
+  -- No sequencer sorts before '0'.
+  fence := coalesce(nullif(p_source->>'sequencer', ''), nullif(fence, ''), '0');
+  done := apply_material(p_material, p_source || jsonb_build_object('sequencer', fence), p_deleted, p_error, p_chunks,
+                         p_fingerprint, r.generation);
+  update material m set unordered = r.unordered or m.key = p_source->>'key',
+    generation = greatest(m.generation, r.generation + 1)
+  where m.material = p_material
+  returning * into r;
+  return done || jsonb_build_object('generation', r.generation);
+end $$;
+
+-- ---------------------------------------------------------------- queries
+
+create function public.material_counts() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_object_agg(status, n), '{}')
+         || jsonb_build_object('chunks', (select count(*) from knowledge_chunks))
+  from (select status, count(*) as n from material where status <> 'deleted' group by status) s
+$$;
+
+create function public.waiting_sources() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(
+    jsonb_build_object('material', w.material, 'key', w.key, 'owner', m.key) order by w.key), '[]')
+  from waiting_source w join material m using (material) where not w.deleted
+$$;
+
+-- p_versions: [{key, version_id}].
+create function public.receipts_of(p_versions jsonb) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'key', r.key, 'version_id', r.version_id, 'outcome', r.outcome, 'reason', r.reason)), '[]')
+  from jsonb_to_recordset(p_versions) as v(key text, version_id text)
+  join receipt r using (key, version_id)
+$$;
+
+create function public.indexed_anchors(p_materials text[]) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_object_agg(m.material, (
+    select coalesce(jsonb_agg(jsonb_build_object(
+      'anchor', k.anchor, 'learns', k.learns, 'learns_given', k.learns_given) order by k.position), '[]')
+    from knowledge_chunks k where k.material = m.material)), '{}')
+  from material m where m.material = any (p_materials) and m.status <> 'deleted'
+$$;
+
+-- The materials of a folder that a learns.yml names, now or when they were last indexed. A name without a folder
+-- stands for the page of that name in any folder.
+create function public.materials_spoken_of(p_folder text, p_names text[]) returns text[]
+language sql stable set search_path = public, extensions as $$
+  select coalesce(array_agg(m.material), '{}') from material m
+  where starts_with(m.material, p_folder) and m.indexed_version_id is not null
+    and (m.material = any (p_names) or regexp_replace(m.material, '^.*/', '') = any (p_names)
+         or exists (select from knowledge_chunks k where k.material = m.material and k.learns_source = 'author'))
+$$;

@@ -1,0 +1,771 @@
+-- The index over Tables: which strings of a document are wanted in the search engine, which are stored there, and what
+-- a search may return. "The store" is the search engine, turbopuffer.
+--
+-- Each row belongs to a fingerprint: several index versions of one Table exist side by side. Its Tools show the state
+-- of the version that answers (`tables_answer`, 0005_index_versions).
+--
+-- Locks are taken in one order: the Table's row, then the lock of its words, then its nodes by pointer_hash.
+
+-- ---------------------------------------------------------------- tables
+
+-- One row for each large string of a document. `content_hash` is the version that searches find (null: none yet),
+-- `wanted_hash` the version of the document; they differ until its chunks are stored.
+create table public.node (
+  table_id uuid not null references public.context_table on delete cascade,
+  fingerprint text collate "C" not null,
+  pointer_hash text collate "C" not null,
+  json_pointer text collate "C" not null,
+  content_hash text collate "C",
+  generation bigint not null default 0,
+  wanted_hash text collate "C" not null,
+  wanted_generation bigint not null,
+  wanted_chunks integer not null,
+  -- The store may still have rows of an older version.
+  unswept boolean not null default false,
+  -- Why the embedding service refused the text. The node then has no chunks.
+  refused_reason text,
+  primary key (table_id, fingerprint, pointer_hash)
+);
+create index node_unfinished on public.node (table_id, fingerprint) where content_hash is distinct from wanted_hash;
+create index node_unswept on public.node (table_id, fingerprint) where unswept;
+create index node_refused on public.node (table_id, fingerprint) where refused_reason is not null;
+
+create table public.chunks (
+  id uuid primary key default gen_random_uuid(),
+  table_id uuid not null references public.context_table on delete cascade,
+  fingerprint text collate "C" not null,
+  pointer_hash text collate "C" not null,
+  json_pointer text collate "C" not null,
+  content_hash text collate "C" not null,
+  chunk_index integer not null,
+  total_chunks integer not null,
+  chunk_text text not null,
+  char_start integer not null,
+  char_end integer not null,
+  turbopuffer_namespace text,
+  turbopuffer_doc_id text collate "C",
+  -- Null: to be stored, for the first time or again.
+  indexed_at timestamptz,
+  -- The chunk's words in table_reading. Null: not stored yet, so not counted.
+  readings bigint[],
+  unique (table_id, fingerprint, pointer_hash, content_hash, chunk_index)
+);
+create index chunks_doc_id on public.chunks (turbopuffer_doc_id);
+create index chunks_unstored on public.chunks (table_id, fingerprint) where indexed_at is null;
+
+-- Chunks of wanted versions that are not stored.
+create view public.unstored_chunks with (security_invoker = true) as
+  select c.table_id, c.fingerprint, c.json_pointer from chunks c
+  where c.indexed_at is null and c.content_hash = (
+    select n.wanted_hash from node n where n.table_id = c.table_id and n.fingerprint = c.fingerprint
+      and n.pointer_hash = c.pointer_hash);
+
+-- Rows to delete from the store, up to a generation. They are remembered until that is done.
+create table public.removed_chunk (
+  table_id uuid not null references public.context_table on delete cascade,
+  fingerprint text collate "C" not null,
+  turbopuffer_doc_id text collate "C" not null,
+  generation bigint not null,
+  primary key (table_id, fingerprint, turbopuffer_doc_id)
+);
+
+-- Vectors by the hash of their text, for each project: nothing that is learned of one project serves another.
+create table public.chunk_vector (
+  project_id uuid not null references public.project on delete cascade,
+  space text collate "C" not null,
+  text_hash text collate "C" not null,
+  embedding extensions.vector(1536) not null,
+  created_at timestamptz not null default now(),
+  primary key (project_id, space, text_hash)
+);
+
+-- The scan of a Table for one fingerprint.
+create table public.table_plan (
+  table_id uuid not null references public.context_table on delete cascade,
+  fingerprint text collate "C" not null,
+  -- The generation that was scanned to its end.
+  generation bigint not null default -1,
+  skipped_nodes jsonb not null default '[]',
+  -- The scan under way: its generation, how many strings were scanned, and when.
+  walked_generation bigint,
+  walked_nodes integer not null default 0,
+  walked_at timestamptz,
+  -- Why the work makes no progress, and the generation for which it was given up.
+  error text,
+  failed_generation bigint,
+  heartbeat_at timestamptz not null default now(),
+  primary key (table_id, fingerprint)
+);
+
+-- How the words of a Table are read and written, as `reading` for pages. `chunks` counts the chunks that have the
+-- word; a row without any is deleted. It is written in the transactions that store and delete chunks.
+create table public.table_reading (
+  id bigint generated always as identity primary key,
+  table_id uuid not null references public.context_table on delete cascade,
+  fingerprint text collate "C" not null,
+  reading text collate "C" not null,
+  written text collate "C" not null,
+  sound text collate "C" not null generated always as (public.sound_of(reading)) stored,
+  chunks integer not null,
+  unique (table_id, fingerprint, reading, written)
+-- Room on each page, so that a changed count touches no index.
+) with (fillfactor = 70);
+create index table_reading_begins on public.table_reading (table_id, fingerprint, left(sound, 1), length(sound));
+create index table_reading_ends on public.table_reading (table_id, fingerprint, right(sound, 1), length(sound));
+
+-- The fingerprints of this deployment. The first one has the plain namespace, each other one a suffix.
+create table public.table_fingerprint (
+  fingerprint text collate "C" primary key,
+  suffix text collate "C" not null unique,
+  created_at timestamptz not null default now()
+);
+
+-- The namespaces that this deployment has written to; others may share its account. A row is written before the first
+-- chunk is sent, and outlives its Table: whatever a dead worker has written is found. `gone_at`: since when nobody
+-- needs the namespace. It is deleted whenever it is found again.
+create table public.table_namespace (
+  namespace text collate "C" primary key,
+  table_id uuid not null,
+  fingerprint text collate "C" not null,
+  gone_at timestamptz
+);
+create index table_namespace_table on public.table_namespace (table_id);
+
+-- ---------------------------------------------------------------- namespaces
+
+create function public.namespace_suffix(p_fingerprint text) returns text
+language plpgsql set search_path = public, extensions as $$
+begin
+  if not exists (select from table_fingerprint f where f.fingerprint = p_fingerprint) then
+    perform pg_advisory_xact_lock(hashtext('table_fingerprint'));
+    insert into table_fingerprint (fingerprint, suffix)
+    select p_fingerprint, case when exists (select from table_fingerprint) then p_fingerprint else '' end
+    on conflict do nothing;
+  end if;
+  return (select f.suffix from table_fingerprint f where f.fingerprint = p_fingerprint);
+end $$;
+
+-- A worker that was told a wrong project writes nothing: it records its namespace before it writes.
+create function public.refuse_foreign_namespace() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  if exists (select from context_table t where t.id = new.table_id
+             and not starts_with(new.namespace, 'project_' || t.project_id || '_table_' || t.id)) then
+    raise exception 'This table is of another project' using errcode = '22023';
+  end if;
+  return new;
+end $$;
+create trigger refuse_foreign_namespace before insert on public.table_namespace
+  for each row execute function public.refuse_foreign_namespace();
+
+-- Forgets namespaces that nobody has needed for p_seconds. By then no worker that started before can still write to them.
+create function public.forget_namespaces(p_namespaces text[], p_seconds integer) returns void
+language sql set search_path = public, extensions as $$
+  delete from table_namespace s
+  where s.namespace = any (p_namespaces) and s.gone_at < now() - make_interval(secs => p_seconds)
+$$;
+
+-- ---------------------------------------------------------------- scanning a document
+
+-- Whether a JSON Pointer is in a scope (another pointer).
+create function public.within(p_pointer text, p_scope text) returns boolean
+language sql immutable set search_path = public, extensions as $$
+  select p_scope = '' or p_pointer = p_scope or starts_with(p_pointer, p_scope || '/')
+$$;
+
+-- What a worker needs to index a Table; null when it is deleted. `whole`: the nodes that are stored completely in the
+-- wanted version, with nothing to sweep. A scan that finds them unchanged skips them.
+create function public.table_work(p_table uuid, p_fingerprint text) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object(
+    'project_id', t.project_id, 'generation', t.generation, 'version', t.version, 'check_store', t.check_store,
+    'data', to_json(t.data::text), 'data_key', t.data_key,
+    'scopes', (select coalesce(jsonb_agg(distinct o.json_path), '[]')
+               from tool o where o.table_id = t.id and o.enabled),
+    'whole', (select coalesce(jsonb_object_agg(n.pointer_hash, n.wanted_hash), '{}')
+              from node n where n.table_id = t.id and n.fingerprint = p_fingerprint
+                 and n.content_hash = n.wanted_hash and not n.unswept
+                 and n.wanted_chunks = (
+                   select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
+                     and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash
+                     and c.turbopuffer_doc_id is not null and c.indexed_at is not null)))
+  from context_table t where t.id = p_table
+$$;
+
+create function public.note_plan(p_table uuid, p_fingerprint text, p_error text, p_failed bigint) returns void
+language sql set search_path = public, extensions as $$
+  insert into table_plan as p (table_id, fingerprint, error, failed_generation)
+  values (p_table, p_fingerprint, p_error, p_failed)
+  on conflict (table_id, fingerprint) do update set
+    heartbeat_at = now(), error = excluded.error, failed_generation = excluded.failed_generation
+$$;
+
+create function public.indexing_started(p_table uuid, p_generation bigint) returns boolean
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform from context_table t where t.id = p_table and t.generation = p_generation for update;
+  if not found then return false; end if;
+  perform merge_status(o.id, jsonb_build_object(
+    'state', 'indexing', 'started_at', now(), 'heartbeat_at', now(), 'generation', p_generation,
+    'attempt', coalesce(number_of(o.metadata->'search_index'->>'attempt'), 0) + 1))
+  from tool o where o.table_id = p_table and o.enabled;
+  return true;
+end $$;
+
+-- Records that a scan of this generation begins; false if there is a newer generation. Tools show the work of the index
+-- version that answers only.
+create function public.walk_started(p_table uuid, p_fingerprint text, p_generation bigint) returns boolean
+language plpgsql set search_path = public, extensions as $$
+begin
+  if tables_answer(p_fingerprint) then
+    if not indexing_started(p_table, p_generation) then return false; end if;
+  else
+    perform from context_table t where t.id = p_table and t.generation = p_generation for share;
+    if not found then return false; end if;
+  end if;
+  perform note_plan(p_table, p_fingerprint, null, null);
+  return true;
+end $$;
+
+-- Whether the page of a scan after p_skip strings is to be scanned. p_heard: an event asks for it. Many events ask for
+-- the same scan: a page whose strings and next page are already in the queue is not scanned again. After 15 minutes
+-- messages may be lost, and an event starts again what is incomplete. A request by name always starts at the beginning.
+create function public.walk_wanted(
+  p_table uuid, p_fingerprint text, p_generation bigint, p_skip integer, p_heard boolean
+) returns boolean language plpgsql set search_path = public, extensions as $$
+declare
+  present bigint;
+  compares boolean;
+  at timestamptz;
+begin
+  select t.generation, t.check_store into present, compares from context_table t where t.id = p_table;
+  -- The scan finds that the Table is deleted, and removes what is left of it.
+  if present is null then return true; end if;
+  if p_generation <> present then return false; end if;
+  if p_skip = 0 and not p_heard then
+    update table_plan p set walked_generation = null where p.table_id = p_table and p.fingerprint = p_fingerprint;
+    return true;
+  end if;
+  select p.walked_at into at from table_plan p
+  where p.table_id = p_table and p.fingerprint = p_fingerprint and p.walked_generation = present
+    and p.walked_nodes > p_skip;
+  if at is null or compares then return true; end if;
+  return at < now() - interval '15 minutes' and not (
+    table_whole(p_table, p_fingerprint) and not has_rows_to_sweep(p_table, p_fingerprint)
+    and not exists (select from tool o where o.table_id = p_table and o.enabled and tables_answer(p_fingerprint)
+                    and o.metadata->'search_index'->>'state' is distinct from 'ready'));
+end $$;
+
+-- Records the wanted version of some nodes, and their chunks.
+--   p_nodes: [{pointer_hash, json_pointer, content_hash, chunks: [{chunk_index, chunk_text, char_start, char_end}]}]
+-- Returns the ids of the chunks that are to be stored, or null if there is a newer generation.
+create function public.want_nodes(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes jsonb)
+returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  missing jsonb;
+begin
+  perform from context_table t where t.id = p_table and t.generation = p_generation for share;
+  if not found then return null; end if;
+  insert into chunks (table_id, pointer_hash, json_pointer, content_hash, chunk_index, fingerprint, total_chunks,
+                      chunk_text, char_start, char_end)
+  select p_table, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', (c->>'chunk_index')::integer,
+         p_fingerprint, jsonb_array_length(n->'chunks'), c->>'chunk_text', (c->>'char_start')::integer,
+         (c->>'char_end')::integer
+  from jsonb_array_elements(p_nodes) n, jsonb_array_elements(n->'chunks') c
+  on conflict do nothing;
+  insert into node as old (table_id, fingerprint, pointer_hash, json_pointer, wanted_hash, wanted_generation,
+                           wanted_chunks)
+  select p_table, p_fingerprint, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', p_generation,
+         jsonb_array_length(n->'chunks')
+  from jsonb_array_elements(p_nodes) n
+  on conflict (table_id, fingerprint, pointer_hash) do update set
+    wanted_hash = excluded.wanted_hash, wanted_generation = excluded.wanted_generation,
+    wanted_chunks = excluded.wanted_chunks;
+  -- Node by node (offset 0 keeps it so): a growing table has no statistics from which to plan a join.
+  select coalesce(jsonb_agg(x.id), '[]') into missing
+  from jsonb_array_elements(p_nodes) n cross join lateral (
+    select c.id from chunks c
+    where c.table_id = p_table and c.fingerprint = p_fingerprint and c.pointer_hash = n->>'pointer_hash'
+      and c.content_hash = n->>'content_hash' and (c.turbopuffer_doc_id is null or c.indexed_at is null)
+    offset 0) x;
+  return missing;
+end $$;
+
+-- Records that a page is done: its chunks are in the queue, and so is the next page, or the scan has ended.
+create function public.page_walked(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes integer) returns void
+language sql set search_path = public, extensions as $$
+  update table_plan p set walked_generation = p_generation, walked_at = now(),
+    walked_nodes = case when p.walked_generation = p_generation then greatest(p.walked_nodes, p_nodes) else p_nodes end
+  where p.table_id = p_table and p.fingerprint = p_fingerprint
+    and p_generation >= coalesce(p.walked_generation, p_generation)
+$$;
+
+-- Ends a scan: deletes the nodes that no scope wants any more. Returns what the store still has of them, also from
+-- earlier scans, as doc ids by generation; null if there is a newer generation.
+create function public.unwant_nodes(
+  p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_skipped jsonb
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+begin
+  perform from context_table t where t.id = p_table and t.generation = p_generation for update;
+  if not found then return null; end if;
+  perform lock_words(p_table, p_fingerprint);
+  with removed as (
+    delete from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+      and not exists (select from unnest(p_kept) kept where kept = n.pointer_hash) returning n.pointer_hash
+  ), rows as (
+    delete from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
+      and c.pointer_hash = any (array(select r.pointer_hash from removed r)) returning c.turbopuffer_doc_id
+  )
+  insert into removed_chunk (table_id, fingerprint, turbopuffer_doc_id, generation)
+  select p_table, p_fingerprint, r.turbopuffer_doc_id, p_generation from rows r where r.turbopuffer_doc_id is not null
+  on conflict (table_id, fingerprint, turbopuffer_doc_id) do update set generation = excluded.generation;
+  insert into table_plan (table_id, fingerprint, generation, skipped_nodes)
+  values (p_table, p_fingerprint, p_generation, p_skipped)
+  on conflict (table_id, fingerprint) do update set
+    generation = excluded.generation, skipped_nodes = excluded.skipped_nodes, error = null, failed_generation = null,
+    heartbeat_at = now();
+  if tables_answer(p_fingerprint) then
+    update context_table set planned_generation = p_generation, planned_fingerprint = p_fingerprint,
+      skipped_nodes = p_skipped
+    where id = p_table;
+  end if;
+  return (select coalesce(jsonb_object_agg(x.generation, x.ids), '{}') from (
+            select r.generation, jsonb_agg(r.turbopuffer_doc_id) as ids from removed_chunk r
+            where r.table_id = p_table and r.fingerprint = p_fingerprint group by r.generation) x);
+end $$;
+
+create function public.indexing_failed(p_table uuid, p_generation bigint, p_error text) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform from context_table t where t.id = p_table and t.generation = p_generation for update;
+  if not found then return; end if;
+  perform merge_status(o.id, jsonb_build_object('state', 'error', 'last_error', p_error, 'heartbeat_at', now()))
+  from tool o
+  where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' is distinct from 'ready';
+end $$;
+
+create function public.walk_failed(p_table uuid, p_fingerprint text, p_generation bigint, p_error text) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform from context_table t where t.id = p_table and t.generation = p_generation for share;
+  if not found then return; end if;
+  perform note_plan(p_table, p_fingerprint, p_error, p_generation);
+  if tables_answer(p_fingerprint) then
+    perform indexing_failed(p_table, p_generation, p_error);
+  end if;
+end $$;
+
+-- ---------------------------------------------------------------- storing chunks
+
+-- Only one transaction at a time counts the words of a Table.
+create function public.lock_words(p_table uuid, p_fingerprint text) returns void
+language sql set search_path = public, extensions as $$
+  select pg_advisory_xact_lock(hashtextextended('words ' || p_table || p_fingerprint, 0))
+$$;
+
+-- Counts the words of chunks that are stored now.
+--   p_stored: [{id, namespace, doc_id, readings: [place]}], places in p_readings: [[reading, written]], from 0
+-- Returns the ids of the words by place. A chunk that is stored again is not counted again: it has its readings.
+create function public.count_readings(p_table uuid, p_fingerprint text, p_stored jsonb, p_readings jsonb)
+returns bigint[] language sql set search_path = public, extensions as $$
+  with used as (
+    select u.place::integer as place, count(*)::integer as chunks
+    from jsonb_array_elements(p_stored) s
+    -- Chunk by chunk (offset 0 keeps it so): a growing table has no statistics from which to plan a join.
+    cross join lateral (select from chunks c where c.id = (s->>'id')::uuid and c.readings is null offset 0) fresh
+    cross join jsonb_array_elements_text(s->'readings') u(place) group by 1
+  ), asked as materialized (
+    select e.word->>0 as reading, e.word->>1 as written, u.place, u.chunks
+    from jsonb_array_elements(p_readings) with ordinality e(word, place) join used u on u.place = e.place - 1
+  ), counted as (
+    insert into table_reading as r (table_id, fingerprint, reading, written, chunks)
+    select p_table, p_fingerprint, a.reading, a.written, a.chunks from asked a
+    on conflict (table_id, fingerprint, reading, written) do update set chunks = r.chunks + excluded.chunks
+    returning r.id, r.reading, r.written
+  ), numbered as (
+    select a.place, r.id from asked a join counted r on r.reading = a.reading and r.written = a.written
+  )
+  select coalesce(array_agg(coalesce(n.id, 0) order by place), '{}')
+  from generate_series(0, jsonb_array_length(p_readings) - 1) place left join numbered n using (place)
+$$;
+
+-- Takes the words of deleted chunks out of the count, whichever function deleted them. With a Table its words go too.
+create function public.discount_readings() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  perform lock_words(g.table_id, g.fingerprint) from (
+    select distinct d.table_id, d.fingerprint from gone d
+    where d.readings is not null and exists (select from context_table t where t.id = d.table_id)) g;
+  if not found then return null; end if;
+  with fewer as materialized (
+    select u.id, count(*)::integer as chunks from gone d cross join unnest(d.readings) u(id) group by u.id
+  ), counted as (
+    update table_reading r set chunks = r.chunks - f.chunks from fewer f where r.id = f.id and r.chunks > f.chunks
+  )
+  delete from table_reading r using fewer f where r.id = f.id and r.chunks <= f.chunks;
+  return null;
+end $$;
+create trigger discount_readings after delete on public.chunks
+  referencing old table as gone for each statement execute function public.discount_readings();
+
+-- Chunks of p_ids that still have to be embedded and stored, with what is needed for it. Chunks that nobody wants any
+-- more, and chunks of a deleted Table, are left out.
+create function public.chunks_to_store(p_table uuid, p_fingerprint text, p_namespace text, p_ids uuid[]) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  wanted jsonb;
+begin
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'id', c.id, 'json_pointer', c.json_pointer, 'content_hash', c.content_hash, 'chunk_index', c.chunk_index,
+    'chunk_text', c.chunk_text, 'generation', n.wanted_generation) order by c.pointer_hash, c.chunk_index), '[]')
+  into wanted
+  from chunks c
+  join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint and n.pointer_hash = c.pointer_hash
+    and n.wanted_hash = c.content_hash
+  where c.id = any (p_ids) and c.table_id = p_table and c.fingerprint = p_fingerprint
+    and (c.turbopuffer_doc_id is null or c.indexed_at is null);
+  -- Read first: every batch of a Table comes here, and a row that all of them lock would make them wait.
+  if wanted <> '[]' and not exists (
+    select from table_namespace n where n.namespace = p_namespace and n.gone_at is null) then
+    insert into table_namespace (namespace, table_id, fingerprint) values (p_namespace, p_table, p_fingerprint)
+    on conflict (namespace) do update set gone_at = null;
+  end if;
+  return wanted;
+end $$;
+
+create function public.known_vectors(p_project uuid, p_space text, p_text_hashes text[]) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_object_agg(v.text_hash, v.embedding::text), '{}') from chunk_vector v
+  where v.project_id = p_project and v.space = p_space and v.text_hash = any (p_text_hashes)
+$$;
+
+-- Makes searches find the wanted version of each node whose chunks are all stored. Deletes the chunks of its other
+-- versions, so that a version that comes back is stored again in its own generation. Returns the nodes whose older rows
+-- are to be swept from the store: [{pointer_hash, content_hash, generation}].
+create function public.flip_nodes(p_table uuid, p_fingerprint text, p_pointer_hashes text[]) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform lock_words(p_table, p_fingerprint);
+  -- In one order everywhere, so that two workers that finish one node together do not deadlock.
+  perform from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+    and n.pointer_hash = any (p_pointer_hashes) order by n.pointer_hash for update;
+  with done as (
+    update node n set content_hash = n.wanted_hash, generation = n.wanted_generation,
+      -- A version that was never found may have left rows, too.
+      unswept = n.unswept or (n.content_hash is not null and n.content_hash <> n.wanted_hash) or exists (
+        select from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
+          and c.pointer_hash = n.pointer_hash and c.content_hash <> n.wanted_hash)
+    where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = any (p_pointer_hashes)
+      and (n.content_hash, n.generation) is distinct from (n.wanted_hash, n.wanted_generation)
+      and n.wanted_chunks = (
+        select count(*) from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
+          and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash and c.indexed_at is not null)
+    returning n.pointer_hash, n.content_hash
+  )
+  delete from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
+    and c.pointer_hash = any (array(select d.pointer_hash from done d))
+    and c.content_hash <> (select d.content_hash from done d where d.pointer_hash = c.pointer_hash);
+  return (select coalesce(jsonb_agg(jsonb_build_object(
+            'pointer_hash', n.pointer_hash, 'content_hash', n.content_hash, 'generation', n.generation)), '[]')
+          from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.unswept
+            and n.pointer_hash = any (p_pointer_hashes) and n.content_hash = n.wanted_hash);
+end $$;
+
+-- Records that the store has confirmed these chunks (p_stored, p_readings: see count_readings). Returns {alive,
+-- unwanted: [doc_id], flipped: see flip_nodes}: whether the Table still exists, and which rows came too late and must
+-- be deleted from the store.
+create function public.chunks_stored(p_table uuid, p_fingerprint text, p_stored jsonb, p_readings jsonb)
+returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  unwanted jsonb;
+  numbers bigint[];
+begin
+  perform from context_table t where t.id = p_table for share;
+  if not found then
+    return jsonb_build_object('alive', false, 'unwanted', '[]'::jsonb, 'flipped', '[]'::jsonb);
+  end if;
+  perform lock_words(p_table, p_fingerprint);
+  numbers := count_readings(p_table, p_fingerprint, p_stored, p_readings);
+  update chunks c set turbopuffer_namespace = s->>'namespace', turbopuffer_doc_id = s->>'doc_id', indexed_at = now(),
+    readings = coalesce(c.readings, array(
+      select numbers[u.place::integer + 1] from jsonb_array_elements_text(s->'readings') u(place)))
+  from jsonb_array_elements(p_stored) s where c.id = (s->>'id')::uuid;
+  select coalesce(jsonb_agg(s->>'doc_id'), '[]') into unwanted
+  from jsonb_array_elements(p_stored) s
+  where not exists (
+    select from chunks c join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint
+      and n.pointer_hash = c.pointer_hash
+    where c.id = (s->>'id')::uuid and c.content_hash in (n.wanted_hash, n.content_hash));
+  return jsonb_build_object('alive', true, 'unwanted', unwanted,
+    'flipped', flip_nodes(p_table, p_fingerprint, array(
+      select distinct c.pointer_hash from jsonb_array_elements(p_stored) s join chunks c on c.id = (s->>'id')::uuid)));
+end $$;
+
+-- Finishes the nodes of chunks whose text the embedding service refuses. They show nothing: no older text is found for
+-- them, and the same text is not sent again. p_refused: [{id, reason}], ids of chunks.
+create function public.refuse_nodes(p_table uuid, p_fingerprint text, p_refused jsonb) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  pointers text[];
+begin
+  perform from context_table t where t.id = p_table for share;
+  if not found then return; end if;
+  perform lock_words(p_table, p_fingerprint);
+  with said as (
+    select distinct on (c.pointer_hash) c.pointer_hash, c.content_hash, r->>'reason' as reason
+    from jsonb_array_elements(p_refused) r join chunks c on c.id = (r->>'id')::uuid
+    where c.table_id = p_table and c.fingerprint = p_fingerprint
+    order by c.pointer_hash, c.chunk_index
+  ), refused as (
+    update node n set content_hash = n.wanted_hash, generation = n.wanted_generation, wanted_chunks = 0,
+      unswept = false, refused_reason = s.reason
+    from said s
+    where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = s.pointer_hash
+      and n.wanted_hash = s.content_hash
+    returning n.pointer_hash
+  )
+  select array_agg(r.pointer_hash) into pointers from refused r;
+  delete from chunks c
+  where c.table_id = p_table and c.fingerprint = p_fingerprint and c.pointer_hash = any (pointers);
+end $$;
+
+-- Another wanted version has not been refused yet.
+create function public.forget_refusal() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  new.refused_reason := null;
+  return new;
+end $$;
+create trigger forget_refusal before update of wanted_hash on public.node
+  for each row execute function public.forget_refusal();
+
+-- ---------------------------------------------------------------- sweeping the store
+-- A worker that dies between the new version and the sweep leaves older rows in the store. The next worker of the same
+-- Table sweeps them, and the Table is not ready before.
+
+create function public.chunks_removed(p_table uuid, p_fingerprint text, p_generation bigint) returns void
+language sql set search_path = public, extensions as $$
+  delete from removed_chunk r
+  where r.table_id = p_table and r.fingerprint = p_fingerprint and r.generation = p_generation
+$$;
+
+create function public.nodes_swept(p_table uuid, p_fingerprint text, p_swept jsonb) returns void
+language sql set search_path = public, extensions as $$
+  update node n set unswept = false from jsonb_array_elements(p_swept) s
+  where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = s->>'pointer_hash'
+    and n.generation = (s->>'generation')::bigint
+$$;
+
+create function public.unswept_nodes(p_table uuid, p_fingerprint text) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'pointer_hash', n.pointer_hash, 'content_hash', n.content_hash, 'generation', n.generation)
+    order by n.pointer_hash), '[]')
+  from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.unswept
+    and n.content_hash = n.wanted_hash
+$$;
+
+-- Whether the store may still have rows that are to be deleted.
+create function public.has_rows_to_sweep(p_table uuid, p_fingerprint text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.unswept)
+    or exists (select from removed_chunk r where r.table_id = p_table and r.fingerprint = p_fingerprint)
+$$;
+
+-- ---------------------------------------------------------------- is a Table ready?
+
+-- Updates the status of a Table's Tools from its rows, under the Table's lock, and returns whether it is ready. A Table
+-- is ready only in its present generation, after a complete scan. While work is under way, chunks are counted every two
+-- seconds and not with each batch: counting takes as long as there are nodes.
+create function public.settle_table(p_table uuid, p_fingerprint text) returns boolean
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+  answers boolean;
+  done boolean;
+begin
+  select * into t from context_table c where c.id = p_table for update;
+  if t.id is null then return false; end if;
+  answers := t.planned_generation = t.generation and t.planned_fingerprint = p_fingerprint and not exists (
+    select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+      and n.content_hash is distinct from n.wanted_hash);
+  done := answers;
+  -- Only then: while a Table is indexed for the first time, most of its chunks are not stored.
+  if answers then
+    done := not exists (select from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint)
+      and not has_rows_to_sweep(p_table, p_fingerprint);
+  end if;
+  perform merge_status(o.id, counts || jsonb_build_object('heartbeat_at', now(), 'generation', t.generation,
+      'skipped_nodes', (select coalesce(jsonb_agg(s), '[]') from (
+                          select s from jsonb_array_elements(t.skipped_nodes) s
+                          union all
+                          select jsonb_build_object('json_pointer', n.json_pointer, 'reason', n.refused_reason)
+                          from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+                            and n.refused_reason is not null) x(s)
+                        where within(s->>'json_pointer', o.json_path)))
+    || case when done then jsonb_build_object('state', 'ready', 'indexed_at', now(), 'last_error', null, 'attempt', 0)
+            else '{}' end)
+  from tool o
+  cross join lateral (
+    -- A node whose wanted version is found is stored completely, except for what the store has lost. The chunks of
+    -- the others are counted, one node at a time: as a join this depends on statistics that a growing table does not
+    -- have yet.
+    select jsonb_build_object('nodes_count', count(*), 'chunks_count', coalesce(sum(n.wanted_chunks), 0),
+      'indexed_chunks_count', coalesce(sum(case when n.content_hash is not distinct from n.wanted_hash
+        then n.wanted_chunks
+        else (select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
+              and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash and c.indexed_at is not null)
+        end), 0) - case when answers and not done then (
+          select count(*) from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
+            and within(c.json_pointer, o.json_path)) else 0 end) as counts
+    from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and within(n.json_pointer, o.json_path)
+  ) x
+  where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' is distinct from 'ready'
+    and (done or coalesce(moment_of(o.metadata->'search_index'->>'heartbeat_at'), '-infinity')
+                 < now() - interval '2 seconds'
+         or o.metadata->'search_index'->'indexed_chunks_count' is null);
+  return done;
+end $$;
+
+-- Whether a Table is complete for a fingerprint: scanned to its end, each string stored in its wanted version.
+create function public.table_whole(p_table uuid, p_fingerprint text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select exists (select from table_plan p join context_table t on t.id = p.table_id and t.generation = p.generation
+                 where p.table_id = p_table and p.fingerprint = p_fingerprint)
+    and not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+                    and n.content_hash is distinct from n.wanted_hash)
+    and not exists (select from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint)
+    and not has_rows_to_sweep(p_table, p_fingerprint)
+$$;
+
+-- The same for any index version: `settle_table` for the one that answers, otherwise the plan alone. An error stays
+-- until everything is stored: other batches of the Table may still arrive.
+create function public.settle_index(p_table uuid, p_fingerprint text) returns boolean
+language plpgsql set search_path = public, extensions as $$
+declare
+  done boolean;
+begin
+  if not exists (select from context_table t where t.id = p_table) then return false; end if;
+  done := case when tables_answer(p_fingerprint) then settle_table(p_table, p_fingerprint)
+               else table_whole(p_table, p_fingerprint) end;
+  update table_plan p set heartbeat_at = now(), error = case when not done then p.error end,
+    failed_generation = case when not done then p.failed_generation end
+  where p.table_id = p_table and p.fingerprint = p_fingerprint
+    -- Every batch of a Table comes here.
+    and (p.heartbeat_at < now() - interval '2 seconds' or done and p.error is not null);
+  return done;
+end $$;
+
+-- ---------------------------------------------------------------- what the store has lost
+
+-- Marks chunks to be stored again. They keep their doc ids: as long as the store finds them they are returned.
+create function public.chunks_lost(p_table uuid, p_fingerprint text, p_ids uuid[]) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform from context_table t where t.id = p_table for update;
+  perform lock_words(p_table, p_fingerprint);
+  -- By primary key alone: a cached plan that reads all chunks of the Table would compare each with each id.
+  update chunks c set indexed_at = null where c.id = any (p_ids);
+end $$;
+
+-- Ends a comparison with the store. A reindex that was requested meanwhile changed the generation, and is still due.
+create function public.store_compared(p_table uuid, p_generation bigint) returns void
+language sql set search_path = public, extensions as $$
+  update context_table set check_store = false where id = p_table and generation = p_generation
+$$;
+
+-- ---------------------------------------------------------------- searching
+
+-- An endpoint with its enabled Tools, for authentication and `tools/list`; null if it is deleted or disabled.
+create function public.endpoint_of(p_mcp uuid) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('id', m.id, 'project_id', m.project_id,
+    'key_hashes', array_remove(array[m.api_key_hash,
+                                     case when m.previous_key_until > now() then m.previous_key_hash end], null),
+    'tools', (select coalesce(jsonb_agg(tool_view(o) order by o.name), '[]')
+              from mcp_binding b join tool o on o.id = b.tool_id
+              where b.mcp_id = m.id and b.status = 'enabled' and o.enabled and o.project_id = m.project_id))
+  from mcp m where m.id = p_mcp and m.status = 'enabled'
+$$;
+
+-- The Table of an enabled Tool, if this endpoint gives access to it now; otherwise null.
+create function public.reachable_table(p_mcp uuid, p_tool uuid) returns uuid
+language sql stable set search_path = public, extensions as $$
+  select o.table_id
+  from mcp m
+  join mcp_binding b on b.mcp_id = m.id and b.status = 'enabled'
+  join tool o on o.id = b.tool_id and o.enabled and o.project_id = m.project_id
+  where m.id = p_mcp and m.status = 'enabled' and o.id = p_tool
+$$;
+
+-- The same as `near_words` for the words of a Table.
+create function public.near_table_words(p_table uuid, p_fingerprint text, p_reading text) returns jsonb
+language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+  with asked as materialized (
+    select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width,
+           case when length(p_reading) >= 7 then 2 else 1 end as slips
+  ),
+  around as (
+    select r.* from asked a, table_reading r
+    where r.table_id = p_table and r.fingerprint = p_fingerprint and left(r.sound, 1) = left(a.sound, 1)
+      and length(r.sound) between a.width - a.slips and a.width + a.slips
+    union
+    select r.* from asked a, table_reading r
+    where r.table_id = p_table and r.fingerprint = p_fingerprint and right(r.sound, 1) = right(a.sound, 1)
+      and length(r.sound) between a.width - a.slips and a.width + a.slips
+  ),
+  measured as (
+    select r.written, r.chunks, case when is_swapped(r.sound, a.sound) then 1 else greatest(1, r.edits) end as distance
+    from (select n.*, levenshtein_less_equal(n.sound, a.sound, 2) as edits from around n, asked a) r, asked a
+    where r.edits <= a.slips or r.edits = 2 and is_swapped(r.sound, a.sound)
+  )
+  select jsonb_agg(w.written order by w.place) from (
+    select m.written, row_number() over (order by min(m.distance), max(m.chunks) desc, m.written) as place
+    from measured m group by m.written) w
+  where w.place <= 5
+$$;
+
+-- What is known of a question's words in a Tool's Table, as `look_up_words` does for pages: {written, near}. Empty for
+-- a Tool that this endpoint gives no access to.
+create function public.table_words(p_mcp uuid, p_tool uuid, p_fingerprint text, p_readings text[], p_words jsonb)
+returns jsonb language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+declare
+  asked uuid := reachable_table(p_mcp, p_tool);
+begin
+  return jsonb_build_object(
+    'written', (
+      select coalesce(jsonb_object_agg(w.reading, w.forms), '{}') from (
+        select r.reading, jsonb_agg(r.written order by r.place) as forms from (
+          select t.reading, t.written,
+                 row_number() over (partition by t.reading order by t.chunks desc, t.written) as place
+          from table_reading t
+          where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = any (p_readings)) r
+        where r.place <= 5 group by r.reading) w),
+    'near', (
+      select coalesce(jsonb_object_agg(w.word, w.forms), '{}') from (
+        select u.word, near_table_words(asked, p_fingerprint, u.reading) as forms from (
+          select e.key as word, e.value as reading from jsonb_each_text(p_words) e
+          where length(e.value) between 4 and 40 and not exists (
+            select from table_reading t
+            where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = e.value)
+          order by e.key collate "C" limit 8) u) w
+      where w.forms is not null));
+end $$;
+
+-- The found rows that are current, in the Tool's scope, and reachable through this endpoint.
+create function public.current_chunks(p_mcp uuid, p_tool uuid, p_fingerprint text, p_doc_ids text[]) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'id', c.id, 'table_id', c.table_id, 'json_pointer', c.json_pointer, 'chunk_index', c.chunk_index,
+    'total_chunks', c.total_chunks, 'chunk_text', c.chunk_text, 'char_start', c.char_start, 'char_end', c.char_end,
+    'content_hash', c.content_hash, 'turbopuffer_namespace', c.turbopuffer_namespace,
+    'turbopuffer_doc_id', c.turbopuffer_doc_id)), '[]')
+  from mcp m
+  join mcp_binding b on b.mcp_id = m.id and b.status = 'enabled'
+  join tool o on o.id = b.tool_id and o.enabled and o.project_id = m.project_id
+  join chunks c on c.table_id = o.table_id and c.fingerprint = p_fingerprint
+  join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint and n.pointer_hash = c.pointer_hash
+    and n.content_hash = c.content_hash
+  where m.id = p_mcp and m.status = 'enabled' and o.id = p_tool and c.turbopuffer_doc_id = any (p_doc_ids)
+    and within(c.json_pointer, o.json_path)
+$$;
