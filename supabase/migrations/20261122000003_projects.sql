@@ -44,14 +44,12 @@ create table public.context_table (
   skipped_nodes jsonb not null default '[]',
   -- A reindex was requested: compare what is recorded as stored with the search engine.
   check_store boolean not null default false,
-  checked_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint body_of_its_table
     check (data_key is null or starts_with(data_key, 'tables/' || project_id || '/' || id || '/'))
 );
 create index context_table_project on public.context_table (project_id);
-create index context_table_checked on public.context_table (checked_at nulls first, id);
 create unique index context_table_of_project on public.context_table (id, project_id);
 
 create table public.tool (

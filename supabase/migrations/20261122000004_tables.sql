@@ -173,25 +173,6 @@ language sql immutable set search_path = public, extensions as $$
   select p_scope = '' or p_pointer = p_scope or starts_with(p_pointer, p_scope || '/')
 $$;
 
--- What a worker needs to index a Table; null when it is deleted. `whole`: the nodes that are stored completely in the
--- wanted version, with nothing to sweep. A scan that finds them unchanged skips them.
-create function public.table_work(p_table uuid, p_fingerprint text) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select jsonb_build_object(
-    'project_id', t.project_id, 'generation', t.generation, 'version', t.version, 'check_store', t.check_store,
-    'data', to_json(t.data::text), 'data_key', t.data_key,
-    'scopes', (select coalesce(jsonb_agg(distinct o.json_path), '[]')
-               from tool o where o.table_id = t.id and o.enabled),
-    'whole', (select coalesce(jsonb_object_agg(n.pointer_hash, n.wanted_hash), '{}')
-              from node n where n.table_id = t.id and n.fingerprint = p_fingerprint
-                 and n.content_hash = n.wanted_hash and not n.unswept
-                 and n.wanted_chunks = (
-                   select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
-                     and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash
-                     and c.turbopuffer_doc_id is not null and c.indexed_at is not null)))
-  from context_table t where t.id = p_table
-$$;
-
 create function public.note_plan(p_table uuid, p_fingerprint text, p_error text, p_failed bigint) returns void
 language sql set search_path = public, extensions as $$
   insert into table_plan as p (table_id, fingerprint, error, failed_generation)
@@ -200,72 +181,103 @@ language sql set search_path = public, extensions as $$
     heartbeat_at = now(), error = excluded.error, failed_generation = excluded.failed_generation
 $$;
 
-create function public.indexing_started(p_table uuid, p_generation bigint) returns boolean
+create function public.indexing_failed(p_table uuid, p_generation bigint, p_error text) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
   perform from context_table t where t.id = p_table and t.generation = p_generation for update;
-  if not found then return false; end if;
-  perform merge_status(o.id, jsonb_build_object(
-    'state', 'indexing', 'started_at', now(), 'heartbeat_at', now(), 'generation', p_generation,
-    'attempt', coalesce(number_of(o.metadata->'search_index'->>'attempt'), 0) + 1))
-  from tool o where o.table_id = p_table and o.enabled;
-  return true;
+  if not found then return; end if;
+  perform merge_status(o.id, jsonb_build_object('state', 'error', 'last_error', p_error, 'heartbeat_at', now()))
+  from tool o
+  where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' is distinct from 'ready';
 end $$;
 
--- Records that a scan of this generation begins; false if there is a newer generation. Tools show the work of the index
--- version that answers only.
-create function public.walk_started(p_table uuid, p_fingerprint text, p_generation bigint) returns boolean
-language plpgsql set search_path = public, extensions as $$
-begin
-  if tables_answer(p_fingerprint) then
-    if not indexing_started(p_table, p_generation) then return false; end if;
-  else
-    perform from context_table t where t.id = p_table and t.generation = p_generation for share;
-    if not found then return false; end if;
-  end if;
-  perform note_plan(p_table, p_fingerprint, null, null);
-  return true;
-end $$;
+-- A page of a scan takes three or four calls: begin_scan, changed_nodes, plan_nodes, record_scan or finish_scan.
 
--- Whether the page of a scan after p_skip strings is to be scanned. p_heard: an event asks for it. Many events ask for
--- the same scan: a page whose strings and next page are already in the queue is not scanned again. After 15 minutes
--- messages may be lost, and an event starts again what is incomplete. A request by name always starts at the beginning.
-create function public.walk_wanted(
-  p_table uuid, p_fingerprint text, p_generation bigint, p_skip integer, p_heard boolean
-) returns boolean language plpgsql set search_path = public, extensions as $$
+-- Whether a page has to be scanned. p_for_event: an event asks; whoever asks for a scan by name gets it, from the start.
+-- A quarter of an hour later an event begins again what is still not whole: by then messages of the scan may be lost.
+create function public.should_scan(t public.context_table, p_fingerprint text, p_skip integer, p_for_event boolean)
+returns boolean language plpgsql set search_path = public, extensions as $$
 declare
-  present bigint;
-  compares boolean;
   at timestamptz;
 begin
-  select t.generation, t.check_store into present, compares from context_table t where t.id = p_table;
-  -- The scan finds that the Table is deleted, and removes what is left of it.
-  if present is null then return true; end if;
-  if p_generation <> present then return false; end if;
-  if p_skip = 0 and not p_heard then
-    update table_plan p set walked_generation = null where p.table_id = p_table and p.fingerprint = p_fingerprint;
+  if p_skip = 0 and not p_for_event then
+    update table_plan p set walked_generation = null where p.table_id = t.id and p.fingerprint = p_fingerprint;
     return true;
   end if;
   select p.walked_at into at from table_plan p
-  where p.table_id = p_table and p.fingerprint = p_fingerprint and p.walked_generation = present
+  where p.table_id = t.id and p.fingerprint = p_fingerprint and p.walked_generation = t.generation
     and p.walked_nodes > p_skip;
-  if at is null or compares then return true; end if;
+  if at is null or t.check_store then return true; end if;
   return at < now() - interval '15 minutes' and not (
-    table_whole(p_table, p_fingerprint) and not has_rows_to_sweep(p_table, p_fingerprint)
-    and not exists (select from tool o where o.table_id = p_table and o.enabled and tables_answer(p_fingerprint)
+    table_whole(t.id, p_fingerprint) and not has_rows_to_sweep(t.id, p_fingerprint)
+    and not exists (select from tool o where o.table_id = t.id and o.enabled and tables_answer(p_fingerprint)
                     and o.metadata->'search_index'->>'state' is distinct from 'ready'));
 end $$;
 
--- Records the wanted version of some nodes, and their chunks.
---   p_nodes: [{pointer_hash, json_pointer, content_hash, chunks: [{chunk_index, chunk_text, char_start, char_end}]}]
--- Returns the ids of the chunks that are to be stored, or null if there is a newer generation.
-create function public.want_nodes(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes jsonb)
+-- Begins, or continues after p_skip nodes, a scan of a Table as it is now: {decision, project_id, generation, check_store,
+-- data, data_key, scopes}. `decision`: scan; gone; empty (no document has arrived); superseded (p_generation is not the
+-- present one, or this page was scanned already). Tools hear only of the index that answers.
+create function public.begin_scan(
+  p_table uuid, p_fingerprint text, p_generation bigint, p_skip integer, p_for_event boolean
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+begin
+  select * into t from context_table c where c.id = p_table for update;
+  if t.id is null then return jsonb_build_object('decision', 'gone'); end if;
+  if p_generation <> t.generation or not should_scan(t, p_fingerprint, p_skip, p_for_event) then
+    return jsonb_build_object('decision', 'superseded');
+  end if;
+  if t.data is null and t.data_key is null then return jsonb_build_object('decision', 'empty'); end if;
+  if p_skip = 0 then
+    if tables_answer(p_fingerprint) then
+      perform merge_status(o.id, jsonb_build_object(
+        'state', 'indexing', 'started_at', now(), 'heartbeat_at', now(), 'generation', t.generation,
+        'attempt', coalesce(number_of(o.metadata->'search_index'->>'attempt'), 0) + 1))
+      from tool o where o.table_id = p_table and o.enabled;
+    end if;
+    perform note_plan(p_table, p_fingerprint, null, null);
+  end if;
+  return jsonb_build_object(
+    'decision', 'scan', 'project_id', t.project_id, 'generation', t.generation, 'check_store', t.check_store,
+    -- As text: the client's JSON must not touch what the author wrote.
+    'data', to_json(t.data::text), 'data_key', t.data_key,
+    'scopes', (select coalesce(jsonb_agg(distinct o.json_path), '[]') from tool o where o.table_id = t.id and o.enabled));
+end $$;
+
+-- Of these nodes, by the hashes of their pointers and their texts, the places (from 1) of the first p_limit that do not
+-- answer whole with this text.
+create function public.changed_nodes(
+  p_table uuid, p_fingerprint text, p_pointer_hashes text[], p_content_hashes text[], p_limit integer
+) returns integer[] language sql stable set search_path = public, extensions as $$
+  select coalesce(array_agg(x.place order by x.place), '{}') from (
+    select g.place::integer as place
+    from unnest(p_pointer_hashes, p_content_hashes) with ordinality as g(pointer_hash, content_hash, place)
+    -- Node by node (offset 0 keeps it so): a growing table has no statistics to plan a join by.
+    left join lateral (
+      select true as whole from node n
+      where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = g.pointer_hash
+        and n.wanted_hash = g.content_hash and n.content_hash = n.wanted_hash and not n.unswept
+        and n.wanted_chunks = (
+          select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
+            and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash
+            and c.turbopuffer_doc_id is not null and c.indexed_at is not null)
+      offset 0) n on true
+    where n.whole is null
+    order by g.place limit p_limit) x
+$$;
+
+-- Plans these versions of nodes with their chunks; twice is once. Gives {missing: ids of the chunks that the store does
+-- not have, published: nodes that answer already, whose older rows are still to be swept}; null if a newer generation has
+-- come.
+create function public.plan_nodes(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes jsonb)
 returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   missing jsonb;
 begin
   perform from context_table t where t.id = p_table and t.generation = p_generation for share;
   if not found then return null; end if;
+  perform lock_words(p_table, p_fingerprint);
   insert into chunks (table_id, pointer_hash, json_pointer, content_hash, chunk_index, fingerprint, total_chunks,
                       chunk_text, char_start, char_end)
   select p_table, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', (c->>'chunk_index')::integer,
@@ -273,26 +285,27 @@ begin
          (c->>'char_end')::integer
   from jsonb_array_elements(p_nodes) n, jsonb_array_elements(n->'chunks') c
   on conflict do nothing;
-  insert into node as old (table_id, fingerprint, pointer_hash, json_pointer, wanted_hash, wanted_generation,
-                           wanted_chunks)
+  insert into node as old (table_id, fingerprint, pointer_hash, json_pointer, wanted_hash, wanted_generation, wanted_chunks)
   select p_table, p_fingerprint, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', p_generation,
          jsonb_array_length(n->'chunks')
   from jsonb_array_elements(p_nodes) n
+  order by n->>'pointer_hash'
   on conflict (table_id, fingerprint, pointer_hash) do update set
     wanted_hash = excluded.wanted_hash, wanted_generation = excluded.wanted_generation,
     wanted_chunks = excluded.wanted_chunks;
-  -- Node by node (offset 0 keeps it so): a growing table has no statistics from which to plan a join.
+  -- Node by node (offset 0 keeps it so): a growing table has no statistics to plan a join by.
   select coalesce(jsonb_agg(x.id), '[]') into missing
   from jsonb_array_elements(p_nodes) n cross join lateral (
     select c.id from chunks c
     where c.table_id = p_table and c.fingerprint = p_fingerprint and c.pointer_hash = n->>'pointer_hash'
       and c.content_hash = n->>'content_hash' and (c.turbopuffer_doc_id is null or c.indexed_at is null)
     offset 0) x;
-  return missing;
+  return jsonb_build_object('missing', missing, 'published', flip_nodes(p_table, p_fingerprint, array(
+    select n->>'pointer_hash' from jsonb_array_elements(p_nodes) n)));
 end $$;
 
--- Records that a page is done: its chunks are in the queue, and so is the next page, or the scan has ended.
-create function public.page_walked(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes integer) returns void
+-- Records that everything that the first p_nodes strings of this generation ask for has been sent, or is done.
+create function public.record_scan(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes integer) returns void
 language sql set search_path = public, extensions as $$
   update table_plan p set walked_generation = p_generation, walked_at = now(),
     walked_nodes = case when p.walked_generation = p_generation then greatest(p.walked_nodes, p_nodes) else p_nodes end
@@ -300,21 +313,24 @@ language sql set search_path = public, extensions as $$
     and p_generation >= coalesce(p.walked_generation, p_generation)
 $$;
 
--- Ends a scan: deletes the nodes that no scope wants any more. Returns what the store still has of them, also from
--- earlier scans, as doc ids by generation; null if there is a newer generation.
-create function public.unwant_nodes(
-  p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_skipped jsonb
+-- Ends a scan of p_nodes strings: nodes that are not among p_kept (hashes of pointers) go. Gives the doc ids that have to
+-- leave the store, by the generation up to which they are; null if a newer generation has come. Where none has to leave,
+-- the scan is recorded and the Table is ready if nothing else is missing; else record_removed does that.
+create function public.finish_scan(
+  p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_skipped jsonb, p_nodes integer
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  removed jsonb;
 begin
   perform from context_table t where t.id = p_table and t.generation = p_generation for update;
   if not found then return null; end if;
   perform lock_words(p_table, p_fingerprint);
-  with removed as (
+  with gone as (
     delete from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
       and not exists (select from unnest(p_kept) kept where kept = n.pointer_hash) returning n.pointer_hash
   ), rows as (
     delete from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
-      and c.pointer_hash = any (array(select r.pointer_hash from removed r)) returning c.turbopuffer_doc_id
+      and c.pointer_hash = any (array(select r.pointer_hash from gone r)) returning c.turbopuffer_doc_id
   )
   insert into removed_chunk (table_id, fingerprint, turbopuffer_doc_id, generation)
   select p_table, p_fingerprint, r.turbopuffer_doc_id, p_generation from rows r where r.turbopuffer_doc_id is not null
@@ -329,29 +345,39 @@ begin
       skipped_nodes = p_skipped
     where id = p_table;
   end if;
-  return (select coalesce(jsonb_object_agg(x.generation, x.ids), '{}') from (
-            select r.generation, jsonb_agg(r.turbopuffer_doc_id) as ids from removed_chunk r
-            where r.table_id = p_table and r.fingerprint = p_fingerprint group by r.generation) x);
+  select coalesce(jsonb_object_agg(x.generation, x.ids), '{}') into removed from (
+    select r.generation, jsonb_agg(r.turbopuffer_doc_id) as ids from removed_chunk r
+    where r.table_id = p_table and r.fingerprint = p_fingerprint group by r.generation) x;
+  if removed = '{}' then
+    perform settle_index(p_table, p_fingerprint);
+    perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
+  end if;
+  return removed;
 end $$;
 
-create function public.indexing_failed(p_table uuid, p_generation bigint, p_error text) returns void
-language plpgsql set search_path = public, extensions as $$
+-- What finish_scan gave for these generations has left the store; the scan is recorded.
+create function public.record_removed(
+  p_table uuid, p_fingerprint text, p_removed bigint[], p_generation bigint, p_nodes integer
+) returns void language plpgsql set search_path = public, extensions as $$
 begin
-  perform from context_table t where t.id = p_table and t.generation = p_generation for update;
-  if not found then return; end if;
-  perform merge_status(o.id, jsonb_build_object('state', 'error', 'last_error', p_error, 'heartbeat_at', now()))
-  from tool o
-  where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' is distinct from 'ready';
+  perform from context_table t where t.id = p_table for update;
+  delete from removed_chunk r
+  where r.table_id = p_table and r.fingerprint = p_fingerprint and r.generation = any (p_removed);
+  perform settle_index(p_table, p_fingerprint);
+  perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
 end $$;
 
+-- Records why a Table cannot be indexed in this generation (null: the present one).
 create function public.walk_failed(p_table uuid, p_fingerprint text, p_generation bigint, p_error text) returns void
 language plpgsql set search_path = public, extensions as $$
+declare
+  present bigint;
 begin
-  perform from context_table t where t.id = p_table and t.generation = p_generation for share;
-  if not found then return; end if;
-  perform note_plan(p_table, p_fingerprint, p_error, p_generation);
+  select t.generation into present from context_table t where t.id = p_table for update;
+  if present is null or p_generation <> present then return; end if;
+  perform note_plan(p_table, p_fingerprint, p_error, present);
   if tables_answer(p_fingerprint) then
-    perform indexing_failed(p_table, p_generation, p_error);
+    perform indexing_failed(p_table, present, p_error);
   end if;
 end $$;
 
@@ -539,16 +565,6 @@ end $$;
 create trigger forget_refusal before update of wanted_hash on public.node
   for each row execute function public.forget_refusal();
 
--- ---------------------------------------------------------------- sweeping the store
--- A worker that dies between the new version and the sweep leaves older rows in the store. The next worker of the same
--- Table sweeps them, and the Table is not ready before.
-
-create function public.chunks_removed(p_table uuid, p_fingerprint text, p_generation bigint) returns void
-language sql set search_path = public, extensions as $$
-  delete from removed_chunk r
-  where r.table_id = p_table and r.fingerprint = p_fingerprint and r.generation = p_generation
-$$;
-
 create function public.nodes_swept(p_table uuid, p_fingerprint text, p_swept jsonb) returns void
 language sql set search_path = public, extensions as $$
   update node n set unswept = false from jsonb_array_elements(p_swept) s
@@ -638,8 +654,7 @@ language sql stable set search_path = public, extensions as $$
     and not has_rows_to_sweep(p_table, p_fingerprint)
 $$;
 
--- The same for any index version: `settle_table` for the one that answers, otherwise the plan alone. An error stays
--- until everything is stored: other batches of the Table may still arrive.
+-- What failed for good stays so until all of it is there: another batch of the same Table may still come.
 create function public.settle_index(p_table uuid, p_fingerprint text) returns boolean
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -648,6 +663,10 @@ begin
   if not exists (select from context_table t where t.id = p_table) then return false; end if;
   done := case when tables_answer(p_fingerprint) then settle_table(p_table, p_fingerprint)
                else table_whole(p_table, p_fingerprint) end;
+  if done then
+    delete from unfinished_work u
+    where u.kind = 'table' and u.subject = p_table::text and u.fingerprint in ('', p_fingerprint);
+  end if;
   update table_plan p set heartbeat_at = now(), error = case when not done then p.error end,
     failed_generation = case when not done then p.failed_generation end
   where p.table_id = p_table and p.fingerprint = p_fingerprint

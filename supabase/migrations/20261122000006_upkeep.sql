@@ -1,254 +1,211 @@
 -- Upkeep: what `maintain` and the workers need so that all work is done in the end, and what compares the records with
 -- the bucket and the store. Each section stands for itself.
 
--- ================================================================ work rows
--- One row for each message, from the moment a worker receives it until it is done. A message that is sent again keeps
--- its row.
+-- ================================================================ unfinished work
+-- One row for each page, file or Table in trouble, never one for each message. Work that goes well leaves no row.
 
--- `until`: if nothing is heard of it before, `maintain` sends the body to its queue again.
---   in_hand: a worker has it, and moves `heartbeat_at` and `until` while it lives
---   waiting: it is in its queue, because it failed and comes back, or because it was sent again
---   parked:  it is in no queue. `reason` says why, `vendor` for whom it waits (null: for the next day)
---   dead:    it is in the dead letter queue; kept as long as SQS keeps it there
-create table public.work (
-  id text collate "C" primary key,
-  queue text not null check (queue in ('material', 'tool', 'embed')),
-  body text not null,
-  correlation_id text not null default '',
-  -- The material, or the id of the Table; null for a message that cannot be read.
-  subject text collate "C",
-  -- The fingerprint of the index over Tables that it is for; null: all.
-  fingerprint text collate "C",
-  -- The version of the S3 object that the message is about.
-  source jsonb,
-  state text not null check (state in ('in_hand', 'waiting', 'parked', 'dead')),
-  attempt integer not null,
-  parks integer not null default 0,
-  -- Parked for a vendor that has answered since.
-  released boolean not null default false,
+-- `subject`: of a `file` its S3 key (a page, learns.yml, synonyms.yml), of a `material` that is indexed again its name,
+--   of a `table` its id, of an `upload` the S3 key of the document.
+-- `state`: retrying - its queue delivers the message again; waiting - maintenance sends a message at `retry_at`;
+--   failed - its message is a dead letter.
+-- `vendor`: the outside system to blame, if one is. `released`: that vendor has answered since.
+-- `attempts`: how often it failed; `waits`: how often it had to wait.
+-- `version_id`, `sequencer`, `removed`: the newest event of a file that did not finish.
+-- `sent_at`: when maintenance sent a message for it; null once something came of that.
+create table public.unfinished_work (
+  kind text not null check (kind in ('file', 'material', 'table', 'upload')),
+  subject text collate "C" not null,
+  fingerprint text collate "C" not null default '',
+  state text not null check (state in ('retrying', 'waiting', 'failed')),
+  reason text not null,
   vendor text collate "C",
-  reason text,
-  since timestamptz,
-  sent_at timestamptz not null,
-  taken_at timestamptz not null default now(),
-  heartbeat_at timestamptz not null default now(),
-  until timestamptz not null
+  version_id text,
+  sequencer text collate "C" not null default '',
+  removed boolean not null default false,
+  attempts integer not null default 0,
+  waits integer not null default 0,
+  since timestamptz not null default now(),
+  retry_at timestamptz not null,
+  released boolean not null default false,
+  sent_at timestamptz,
+  primary key (kind, subject, fingerprint)
 );
-create index work_until on public.work (until) where state <> 'dead';
-create index work_subject on public.work (subject);
-create index work_vendor on public.work (vendor) where vendor is not null;
+create index unfinished_work_due on public.unfinished_work (retry_at) where state <> 'failed';
+create index unfinished_work_vendor on public.unfinished_work (vendor) where state = 'waiting';
 
--- Whether a Table has a message for this fingerprint that is in hand, waiting or parked.
-create function public.has_work(p_table uuid, p_fingerprint text) returns boolean
-language sql stable set search_path = public, extensions as $$
-  select exists (select from work w where w.subject = p_table::text and w.state <> 'dead'
-                 and coalesce(w.fingerprint, p_fingerprint) = p_fingerprint)
-$$;
-
--- Records that a worker has received messages, and returns {id: {attempt, parks, dead, waited}}.
---   p_taken: [{id, queue, body, correlation_id, subject, fingerprint, source, tries, sent_at}], sent_at in seconds
---     since 1970
--- `dead`: the message is older than its own death, and is in the dead letter queue already. One that was sent later was
--- redriven, and starts again. (The clocks may differ by half a minute.)
-create function public.work_begun(p_taken jsonb, p_seconds integer) returns jsonb
+-- Changes of all rows of one vendor take turns: two at a time would wait for each other's rows.
+create function public.lock_vendors() returns void
 language sql set search_path = public, extensions as $$
-  with taken as (
-    -- One batch may have a message and its copy.
-    select distinct on (t.id) t.* from jsonb_to_recordset(p_taken) as t(
-      id text, queue text, body text, correlation_id text, subject text, fingerprint text, source jsonb, tries integer,
-      sent_at double precision)
-    order by t.id, t.sent_at desc
-  ), begun as (
-    insert into work as w (id, queue, body, correlation_id, subject, fingerprint, source, state, attempt, sent_at,
-                           until)
-    select t.id, t.queue, t.body, t.correlation_id, t.subject, t.fingerprint, t.source, 'in_hand', t.tries,
-           to_timestamp(t.sent_at), now() + make_interval(secs => p_seconds)
-    from taken t order by t.id
-    on conflict (id) do update set
-      state = 'in_hand', attempt = case when w.state = 'dead' then 1 else w.attempt + 1 end,
-      parks = case when w.state = 'dead' then 0 else w.parks end,
-      reason = case when w.state = 'dead' then null else w.reason end,
-      since = case when w.state = 'dead' then null else w.since end,
-      sent_at = excluded.sent_at, heartbeat_at = now(), until = excluded.until
-    where w.state <> 'dead' or excluded.sent_at > w.since - interval '30 seconds'
-    returning w.id, w.attempt, w.parks, w.since
-  )
-  select coalesce(jsonb_object_agg(t.id, jsonb_build_object(
-           'attempt', coalesce(b.attempt, 0), 'parks', coalesce(b.parks, 0), 'dead', b.id is null,
-           'waited', coalesce(extract(epoch from now() - b.since), 0))), '{}')
-  from taken t left join begun b on b.id = t.id
+  select pg_advisory_xact_lock(hashtext('sakuin.unfinished_work'))
 $$;
 
--- Shows the state of the work on a Table: on its waiting Tools, or on the plan of a version that does not answer.
-create function public.note_work(p_table uuid, p_fingerprint text, p_status jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
+-- Records why work did not finish. p_work: {kind, subject, fingerprint, version_id, sequencer, removed}.
+-- p_state 'waiting' pauses the work for a time that grows with the outage (1 to 15 minutes, half of it chance), but not
+-- for less than p_seconds; with p_vendor null, for exactly p_seconds. False, and nothing is recorded, if it has been in
+-- trouble for longer than p_longest seconds.
+create function public.record_unfinished(
+  p_work jsonb, p_state text, p_reason text, p_vendor text, p_seconds double precision, p_longest double precision
+) returns boolean language plpgsql set search_path = public, extensions as $$
+declare
+  w constant unfinished_work := jsonb_populate_record(null::unfinished_work, p_work);
+  began constant timestamptz := coalesce(
+    (select u.since from unfinished_work u
+     where (u.kind, u.subject, u.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, ''))
+       and u.state <> 'failed'), now());
+  pause constant double precision := case when p_vendor is null or p_state <> 'waiting' then p_seconds
+    else greatest(p_seconds, least(greatest(60, extract(epoch from now() - began) / 2), 900) * (0.5 + random() / 2)) end;
 begin
-  if p_fingerprint is null or tables_answer(p_fingerprint) then
-    perform merge_status(o.id, p_status || jsonb_build_object('heartbeat_at', now()))
-    from tool o
-    where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' in ('pending', 'indexing');
-  else
-    update table_plan p set heartbeat_at = now(), error = coalesce(p_status->>'last_error', p.error)
-    where p.table_id = p_table and p.fingerprint = p_fingerprint;
+  if began < now() - make_interval(secs => p_longest) then return false; end if;
+  -- Locks in one order everywhere: the Table, the vendors, the rows.
+  if p_state = 'waiting' and w.kind = 'table' then
+    perform from context_table c where c.id = w.subject::uuid for update;
+    perform note_work(w.subject::uuid, nullif(w.fingerprint, ''), jsonb_build_object('last_error', p_reason));
+  end if;
+  if p_state = 'waiting' and p_vendor is not null then
+    perform lock_vendors();
+    update unfinished_work u set released = false where u.state = 'waiting' and u.released and u.vendor = p_vendor;
+  end if;
+  insert into unfinished_work as u (kind, subject, fingerprint, state, reason, vendor, version_id, sequencer, removed,
+                                    attempts, waits, since, retry_at)
+  values (w.kind, w.subject, coalesce(w.fingerprint, ''), p_state, p_reason, p_vendor, w.version_id,
+          coalesce(w.sequencer, ''), coalesce(w.removed, false), 1, (p_state = 'waiting')::integer,
+          case p_state when 'failed' then now() else began end, now() + make_interval(secs => pause))
+  on conflict (kind, subject, fingerprint) do update set
+    state = excluded.state, reason = excluded.reason, vendor = excluded.vendor, attempts = u.attempts + 1,
+    waits = u.waits + excluded.waits, since = excluded.since, retry_at = excluded.retry_at, released = false,
+    sent_at = null,
+    -- An older event that fails late does not hide a newer one.
+    (version_id, sequencer, removed) = (
+      select n.version_id, n.sequencer, n.removed
+      from (values (excluded.version_id, excluded.sequencer, excluded.removed, 1),
+                   (u.version_id, u.sequencer, u.removed, 2)) n(version_id, sequencer, removed, place)
+      order by n.sequencer desc, n.place limit 1)
+  -- A Table that waits has more messages than the one that is retried.
+  where not (u.kind = 'table' and u.state = 'waiting' and excluded.state = 'retrying');
+  return true;
+end $$;
+
+-- Work has finished. p_work as in record_unfinished; an older event of a file does not finish a newer one, one without a
+-- sequencer finishes all. p_answered: the vendor that it waited for has answered, so everything else that waits for this
+-- vendor is released.
+-- A Table that waits is finished by the scan that follows; a batch of its chunks only shows that the vendor answers.
+create function public.finish_work(p_work jsonb, p_answered boolean) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  w constant unfinished_work := jsonb_populate_record(null::unfinished_work, p_work);
+  u unfinished_work;
+begin
+  select * into u from unfinished_work x
+  where (x.kind, x.subject, x.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, ''));
+  -- Almost always there is none. The lock comes before the row's.
+  if u.kind is null then return; end if;
+  if u.vendor is not null then perform lock_vendors(); end if;
+  select * into u from unfinished_work x
+  where (x.kind, x.subject, x.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, '')) for update;
+  if u.kind is null or (coalesce(w.sequencer, '') <> '' and w.sequencer < u.sequencer) then return; end if;
+  if u.kind <> 'table' or u.state <> 'waiting' or (not p_answered and (u.released or u.vendor is null)) then
+    delete from unfinished_work x where (x.kind, x.subject, x.fingerprint) = (u.kind, u.subject, u.fingerprint);
+  end if;
+  if p_answered and u.vendor is not null and not u.released then
+    update unfinished_work x set released = true, retry_at = now()
+    where x.state = 'waiting' and not x.released and x.vendor = u.vendor;
   end if;
 end $$;
 
--- A sign of life of the messages, and of their Tables. A Table that somebody has locked is left out: the owner of the
--- lock gives its own.
-create function public.work_beats(p_ids text[], p_seconds integer) returns void
-language plpgsql set search_path = public, extensions as $$
-declare
-  t record;
-begin
-  update work w set heartbeat_at = now(), until = now() + make_interval(secs => p_seconds)
-  where w.id = any (p_ids) and w.state = 'in_hand';
-  for t in
-    select distinct case when w.queue <> 'material' then w.subject::uuid end as id, w.fingerprint from work w
-    where w.id = any (p_ids) order by 1, 2
-  loop
-    perform from context_table c where c.id = t.id for update skip locked;
-    if found then perform note_work(t.id, t.fingerprint, '{}'); end if;
-  end loop;
-end $$;
+-- The ids of some chunks of a Table that are wanted and not stored.
+create function public.first_unstored(p_table uuid, p_fingerprint text, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(x.id), '[]') from (
+    select c.id from chunks c
+    join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint and n.pointer_hash = c.pointer_hash
+      and n.wanted_hash = c.content_hash
+    where c.table_id = p_table and c.fingerprint = p_fingerprint and c.indexed_at is null limit p_limit) x
+$$;
 
--- Records the end of an attempt.
---   p_ended: what `work_begun` takes, with {outcome: done | again | parked | dead, reason, vendor, seconds}
--- Work that waited for a vendor and is done now releases everything that waits for the same vendor; work that is parked
--- again holds it back.
-create function public.work_ended(p_ended jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
-declare
-  answered text[];
-  t record;
-begin
-  with gone as (
-    delete from work w using jsonb_array_elements(p_ended) e
-    where e->>'outcome' = 'done' and w.id = e->>'id' returning w.vendor
-  )
-  select array_agg(distinct g.vendor) into answered from gone g where g.vendor is not null;
-  if answered is not null or p_ended @> '[{"outcome": "parked"}]' then
-    -- Two transactions that change all parked rows would deadlock.
-    perform pg_advisory_xact_lock(hashtext('work parked'));
-  end if;
-  update work w set released = true, until = now()
-  where w.state = 'parked' and not w.released and w.vendor = any (answered);
-
-  insert into work as w (id, queue, body, correlation_id, subject, fingerprint, source, state, attempt, parks, vendor,
-                         reason, since, sent_at, until)
-  select distinct on (e.id) e.id, e.queue, e.body, e.correlation_id, e.subject, e.fingerprint, e.source,
-         case e.outcome when 'again' then 'waiting' else e.outcome end,
-         case e.outcome when 'parked' then 0 else e.tries end,
-         case e.outcome when 'parked' then 1 else 0 end, e.vendor, e.reason, now(), to_timestamp(e.sent_at),
-         now() + make_interval(secs => e.seconds)
-  from jsonb_to_recordset(p_ended) as e(
-    id text, queue text, body text, correlation_id text, subject text, fingerprint text, source jsonb, tries integer,
-    sent_at double precision, outcome text, reason text, vendor text, seconds double precision)
-  where e.outcome <> 'done'
-  order by e.id
-  on conflict (id) do update set
-    state = excluded.state, attempt = case when excluded.state = 'parked' then 0 else w.attempt end,
-    parks = w.parks + excluded.parks, vendor = excluded.vendor, reason = excluded.reason, released = false,
-    since = case when excluded.state = 'dead' then now() else coalesce(w.since, now()) end, until = excluded.until;
-
-  update work w set released = false
-  where w.state = 'parked' and w.released
-    and w.vendor = any (array(select e->>'vendor' from jsonb_array_elements(p_ended) e where e->>'outcome' = 'parked'));
-
-  for t in
-    select distinct on (e->>'subject', e->>'fingerprint') c.id, e->>'fingerprint' as fingerprint, e->>'reason' as reason
-    from jsonb_array_elements(p_ended) e
-    join context_table c on c.id = case when e->>'queue' <> 'material' then (e->>'subject')::uuid end
-    where e->>'outcome' = 'parked' order by e->>'subject', e->>'fingerprint'
-  loop
-    perform from context_table c where c.id = t.id for update;
-    perform note_work(t.id, t.fingerprint, jsonb_build_object('last_error', t.reason));
-  end loop;
-end $$;
-
--- Claims what is to be sent again, the oldest first. Nobody else gets these rows for p_seconds; if the caller dies they
--- are due again. Of the work that waits for one vendor, one message goes as a probe, and no other while it is under
--- way. Work that comes back in an hour is not a probe.
-create function public.work_due(p_limit integer, p_seconds integer) returns jsonb
+-- Claims what is due, longest in trouble first, as [{kind, subject, fingerprint, version_id, sequencer, removed,
+-- project_id, chunks}]: nobody else gets it for p_seconds. While a vendor has not answered since, one row of it goes at
+-- a time, as a probe: of a Table one batch of chunks (`chunks`, at most p_batch; empty where it has to be scanned).
+create function public.due_work(p_limit integer, p_seconds integer, p_batch integer) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
   due jsonb;
 begin
-  -- Longer than SQS keeps a dead letter.
-  delete from work w where w.state = 'dead' and w.since < now() - interval '15 days';
-  -- Once for each vendor, not for each row: an outage parks thousands.
-  with asked as materialized (
-    select distinct y.vendor from work y
-    where y.vendor is not null
-      and (y.state = 'in_hand' or y.state = 'waiting' and y.until <= now() + interval '10 minutes'
-           or y.state = 'parked' and y.parks > 1 and y.until > now())
+  -- SQS keeps a dead letter for 14 days.
+  delete from unfinished_work u where u.state = 'failed' and u.since < now() - interval '15 days';
+  delete from unfinished_work u
+  where u.kind = 'table' and not exists (select from context_table t where t.id = u.subject::uuid);
+  with away as materialized (
+    select distinct u.vendor from unfinished_work u
+    where u.state = 'waiting' and u.vendor is not null and not u.released
+      -- A probe is under way, or one that failed waits for its next turn.
+      and (u.sent_at > now() - make_interval(secs => p_seconds) or (u.waits > 1 and u.retry_at > now()))
   ), probe as materialized (
-    select distinct on (x.vendor) x.id from work x
-    where x.state = 'parked' and x.vendor is not null and not x.released and x.until <= now()
-      and x.vendor not in (select vendor from asked)
-    order by x.vendor, x.parks, x.since, x.id
+    select distinct on (u.vendor) u.kind, u.subject, u.fingerprint from unfinished_work u
+    where u.state = 'waiting' and u.vendor is not null and not u.released and u.retry_at <= now()
+      and u.vendor not in (select a.vendor from away a)
+    order by u.vendor, u.waits, u.since, u.subject
   ), late as (
-    select w.id, w.state from work w
-    where w.state <> 'dead' and w.until <= now()
-      and (w.state <> 'parked' or w.vendor is null or w.released or w.id in (select id from probe))
-    order by w.since nulls first, w.id limit p_limit for update skip locked
+    select u.kind, u.subject, u.fingerprint from unfinished_work u
+    where case u.state
+      when 'waiting' then u.retry_at <= now() and (u.vendor is null or u.released
+        or (u.kind, u.subject, u.fingerprint) in (select p.kind, p.subject, p.fingerprint from probe p))
+      -- Its queue did not deliver it again, so perhaps it has lost it.
+      when 'retrying' then u.retry_at <= now() - make_interval(secs => p_seconds)
+      else false end
+    order by u.since, u.subject limit p_limit for update skip locked
   ), claimed as (
-    update work w set state = 'waiting', until = now() + make_interval(secs => p_seconds)
-    from late where late.id = w.id and w.until <= now()
-    returning w.*, late.state as was
+    update unfinished_work u set state = 'waiting', sent_at = now(), retry_at = now() + make_interval(secs => p_seconds)
+    from late l where (l.kind, l.subject, l.fingerprint) = (u.kind, u.subject, u.fingerprint)
+    returning u.*
   )
   select coalesce(jsonb_agg(jsonb_build_object(
-    'id', c.id, 'queue', c.queue, 'body', c.body, 'correlation_id', c.correlation_id, 'subject', c.subject,
-    'fingerprint', c.fingerprint, 'source', c.source, 'attempt', c.attempt, 'lost', c.was = 'in_hand')
-    order by c.since nulls first, c.id), '[]')
+      'kind', c.kind, 'subject', c.subject, 'fingerprint', c.fingerprint, 'version_id', c.version_id,
+      'sequencer', c.sequencer, 'removed', c.removed,
+      'project_id', (select t.project_id from context_table t where c.kind = 'table' and t.id = c.subject::uuid),
+      'chunks', case when c.kind = 'table' and c.vendor is not null and not c.released
+        then first_unstored(c.subject::uuid, c.fingerprint, p_batch) else '[]' end)
+    order by c.since, c.subject), '[]')
   into due from claimed c;
   return due;
 end $$;
 
--- Records that messages were sent. If nobody receives one for p_seconds it is due again.
-create function public.work_sent(p_ids text[], p_seconds integer) returns void
-language sql set search_path = public, extensions as $$
-  update work w set until = now() + make_interval(secs => p_seconds) where w.id = any (p_ids) and w.state = 'waiting'
-$$;
-
-create function public.work_buried(p_id text, p_reason text) returns void
-language sql set search_path = public, extensions as $$
-  update work w set state = 'dead', reason = p_reason, since = now(), vendor = null where w.id = p_id
-$$;
-
--- p_wanted: {state, queue, subjects, ids}, all optional.
-create function public.work_rows(p_wanted jsonb, p_limit integer) returns jsonb
+-- Whether a message or maintenance will go on with a Table in this index. A retry that is long overdue does not count.
+create function public.has_work(p_table uuid, p_fingerprint text) returns boolean
 language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(to_jsonb(x) order by x.taken_at, x.id), '[]') from (
-    select w.id, w.queue, w.state, w.subject, w.attempt, w.vendor, w.reason, w.since, w.until, w.heartbeat_at,
-           w.taken_at
-    from work w
-    where (p_wanted->>'state' is null or w.state = p_wanted->>'state')
-      and (p_wanted->>'queue' is null or w.queue = p_wanted->>'queue')
-      and (p_wanted->'subjects' is null
-           or w.subject = any (array(select jsonb_array_elements_text(p_wanted->'subjects'))))
-      and (p_wanted->'ids' is null or w.id = any (array(select jsonb_array_elements_text(p_wanted->'ids'))))
-    order by w.taken_at, w.id limit p_limit) x
+  select exists (select from unfinished_work u
+                 where u.kind = 'table' and u.subject = p_table::text and u.state <> 'failed'
+                   and u.fingerprint in ('', p_fingerprint) and u.retry_at > now() - interval '15 minutes')
 $$;
 
--- The number of rows by state, and the age of the oldest parked row. Rows that wait for the next day do not count.
-create function public.work_counts() returns jsonb
+-- Whether work on a page is retried or waits.
+create function public.is_unfinished(p_material text, p_key text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select exists (select from unfinished_work u where u.kind = 'file' and u.subject = p_key and u.state <> 'failed')
+    or exists (select from unfinished_work u where u.kind = 'material' and u.subject = p_material and u.state <> 'failed')
+$$;
+
+-- Unfinished work, longest in trouble first. p_wanted: {state, subjects}, each may be missing.
+create function public.unfinished_rows(p_wanted jsonb, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(x) order by x.since, x.subject), '[]') from (
+    select u.kind, u.subject, u.fingerprint, u.state, u.reason, u.vendor, u.version_id, u.removed, u.attempts, u.since,
+      case when u.state <> 'failed' then u.retry_at end as retry_at
+    from unfinished_work u
+    where (p_wanted->>'state' is null or u.state = p_wanted->>'state')
+      and (p_wanted->'subjects' is null
+           or u.subject = any (array(select jsonb_array_elements_text(p_wanted->'subjects'))))
+    order by u.since, u.subject limit p_limit) x
+$$;
+
+-- How much work is in each state, and for how many seconds the oldest has waited that does not just wait for tomorrow.
+create function public.unfinished_counts() returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object(
-    'in_hand', count(*) filter (where w.state = 'in_hand'), 'waiting', count(*) filter (where w.state = 'waiting'),
-    'parked', count(*) filter (where w.state = 'parked'), 'dead', count(*) filter (where w.state = 'dead'),
-    'oldest_parked_seconds', coalesce(extract(epoch from now() - min(w.since) filter (
-      where w.state = 'parked' and (w.vendor is not null or w.until < now() - interval '1 hour')))::bigint, 0))
-  from work w
-$$;
-
--- The rows about these materials and keys: [{subject, state, sent_at, key, version_id, looks}]. `looks`: the message
--- names no version; its worker asks the bucket.
-create function public.work_on_pages(p_subjects text[]) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(jsonb_build_object('subject', w.subject, 'state', w.state, 'sent_at', w.sent_at,
-    'key', w.source->>'key', 'version_id', w.source->>'version_id',
-    'looks', coalesce(w.source->>'sequencer' = '', false)) order by w.subject, w.id), '[]')
-  from work w where w.queue = 'material' and w.subject = any (p_subjects)
+    'retrying', count(*) filter (where u.state = 'retrying'), 'waiting', count(*) filter (where u.state = 'waiting'),
+    'failed', count(*) filter (where u.state = 'failed'),
+    'oldest_waiting_seconds', coalesce(extract(epoch from now() - min(u.since) filter (
+      where u.state = 'waiting' and (u.vendor is not null or u.retry_at < now() - interval '1 hour')))::bigint, 0))
+  from unfinished_work u
 $$;
 
 -- ================================================================ restarting stalled Tables
@@ -314,18 +271,19 @@ create table public.material_asked (
   asked_at timestamptz not null
 );
 
--- Claims up to p_limit pages that versions of this recipe do not cover.
+-- Pages that indexes of this recipe are not whole for, noted as asked for.
 create function public.pages_to_build(p_recipe text, p_seconds integer, p_limit integer) returns text[]
 language sql set search_path = public, extensions as $$
   with unbuilt as materialized (
-    select distinct m.material collate "C" as material
+    select distinct m.material
     from search_index s join index_fingerprint f on f.fingerprint = s.knowledge
-    cross join lateral unnest(materials_built_otherwise(s.knowledge)) as m(material)
+    cross join lateral unnest(materials_built_otherwise(s.knowledge)) as b(material)
+    join material m on m.material = b.material
     left join material_asked a on a.material = m.material
     where f.recipe = p_recipe
-      -- A request from before a version existed was for another version.
+      -- What was asked for before an index was there was asked for another.
       and coalesce(a.asked_at, '-infinity') < greatest(now() - make_interval(secs => p_seconds), s.created_at)
-      and not exists (select from work w where w.subject = m.material and w.state <> 'dead')
+      and not is_unfinished(m.material, m.key)
     order by 1 limit p_limit
   ), noted as (
     insert into material_asked (material, asked_at) select u.material, now() from unbuilt u
@@ -355,61 +313,6 @@ language sql set search_path = public, extensions as $$
   )
   select coalesce(jsonb_agg(jsonb_build_object('project_id', u.project_id, 'table_id', u.id) order by u.id), '[]')
   from unbuilt u
-$$;
-
--- ================================================================ circuits
--- What all workers know of a vendor that fails.
-
--- Times are in seconds since 1970, by the workers' clocks.
-create table public.circuit (
-  name text collate "C" primary key,
-  state text not null check (state in ('CLOSED', 'OPEN', 'HALF_OPEN')),
-  failure_count integer not null default 0,
-  opened_at bigint,
-  half_open_owner text,
-  probe_lease_expiry bigint,
-  changed_at timestamptz not null default now()
-);
-
--- Null for a circuit that was never opened.
-create function public.read_circuit(p_name text) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select to_jsonb(c) from circuit c where c.name = p_name
-$$;
-
--- Opens a closed circuit. The first worker sets the time; later ones, or one during a probe, change nothing.
-create function public.open_circuit(p_name text, p_failure_count integer, p_opened_at bigint) returns void
-language sql set search_path = public, extensions as $$
-  insert into circuit as c (name, state, failure_count, opened_at)
-  values (p_name, 'OPEN', p_failure_count, p_opened_at)
-  on conflict (name) do update set state = 'OPEN', failure_count = excluded.failure_count,
-    opened_at = excluded.opened_at, half_open_owner = null, probe_lease_expiry = null, changed_at = now()
-    where c.state = 'CLOSED'
-$$;
-
--- True for the one worker that may probe: the circuit is open since p_opened_at, or the lease of an earlier probe has
--- expired.
-create function public.claim_probe(
-  p_name text, p_owner text, p_opened_at bigint, p_lease_expiry bigint, p_now bigint
-) returns boolean
-language sql set search_path = public, extensions as $$
-  with claimed as (
-    update circuit c set state = 'HALF_OPEN', half_open_owner = p_owner, probe_lease_expiry = p_lease_expiry,
-      changed_at = now()
-    where c.name = p_name
-      and ((c.state = 'OPEN' and c.opened_at = p_opened_at)
-           or (c.state = 'HALF_OPEN' and c.probe_lease_expiry <= p_now))
-    returning 1
-  )
-  select exists (select from claimed)
-$$;
-
--- Ends a probe: the circuit is open again, or closed (null).
-create function public.end_probe(p_name text, p_opened_at bigint) returns void
-language sql set search_path = public, extensions as $$
-  update circuit set state = case when p_opened_at is null then 'CLOSED' else 'OPEN' end, failure_count = 0,
-    opened_at = p_opened_at, half_open_owner = null, probe_lease_expiry = null, changed_at = now()
-  where name = p_name
 $$;
 
 -- ================================================================ rate limits
@@ -588,17 +491,17 @@ language sql stable set search_path = public, extensions set jit = off set enabl
     'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
 $$;
 
--- Of p_limit materials after p_after, those whose learns wait for a language model and that nobody works on:
+-- Of p_limit materials after p_after those whose learns wait for a language model, and that nobody works on:
 -- {materials, next}.
 create function public.provisional_materials(p_after text, p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   with page as materialized (
-    select m.material from material m where m.material > p_after order by m.material limit p_limit
+    select m.material, m.key from material m where m.material > p_after order by m.material limit p_limit
   )
   select jsonb_build_object(
     'materials', (select coalesce(jsonb_agg(p.material order by p.material), '[]') from page p
       where exists (select from knowledge_chunks k where k.material = p.material and k.learns_source = 'provisional')
-        and not exists (select from work w where w.queue = 'material' and w.subject = p.material)),
+        and not is_unfinished(p.material, p.key)),
     'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
 $$;
 
@@ -661,16 +564,6 @@ end $$;
 
 -- ================================================================ reconciliation: Tables
 
--- p_limit Tables: with p_whole by id after p_after, otherwise those that were checked least recently.
-create function public.tables_in_turn(p_after uuid, p_whole boolean, p_limit integer) returns uuid[]
-language sql stable set search_path = public, extensions as $$
-  select coalesce(array_agg(x.id order by x.place), '{}') from (
-    (select t.id, row_number() over (order by t.id) as place from context_table t
-     where p_whole and t.id > coalesce(p_after, '00000000-0000-0000-0000-000000000000') order by t.id limit p_limit)
-    union all
-    (select t.id, row_number() over (order by t.checked_at nulls first, t.id) from context_table t
-     where not p_whole order by t.checked_at nulls first, t.id limit p_limit)) x
-$$;
 
 -- What the records say of these Tables. `settled`: no work is left. `unbuilt`: a Tool says ready, but what it says does
 -- not fit the rows.
@@ -706,26 +599,6 @@ language sql stable set search_path = public, extensions as $$
           select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
             and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash)) as untrue
   ) x
-$$;
-
--- How many chunks of a Table are recorded as stored; null until its present generation is scanned to the end.
-create function public.stored_rows(p_table uuid, p_fingerprint text) returns bigint
-language sql stable set search_path = public, extensions as $$
-  select (select count(*) from chunks c where c.table_id = t.id and c.fingerprint = p_fingerprint
-            and c.turbopuffer_doc_id is not null and c.indexed_at is not null)
-  from context_table t
-  where t.id = p_table and t.planned_generation = t.generation and t.planned_fingerprint = p_fingerprint
-$$;
-
-create function public.tables_checked(p_tables uuid[]) returns void
-language sql set search_path = public, extensions as $$
-  update context_table set checked_at = now() where id = any (p_tables)
-$$;
-
--- The store did not confirm what was written last: this Table is checked first.
-create function public.doubt_table(p_table uuid) returns void
-language sql set search_path = public, extensions as $$
-  update context_table set checked_at = null where id = p_table
 $$;
 
 -- p_limit chunks of a Table after p_after ([pointer_hash, content_hash, chunk_index], null: from the beginning):

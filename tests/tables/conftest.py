@@ -8,10 +8,8 @@ import psycopg
 import pytest
 from mcp_types import CallToolResult
 from sakuin.adapters.supabase_client import call, connected
-from sakuin.adapters.supabase_index import SupabaseIndex
 from sakuin.adapters.supabase_outbox import SupabaseOutbox
 from sakuin.adapters.supabase_tables import SupabaseTableIndex, SupabaseToolSearch
-from sakuin.adapters.supabase_work import SupabaseWork
 from sakuin.adapters.turbopuffer import TurbopufferChunkStore
 from sakuin.adapters.turbopuffer_client import connected as store_connected
 from sakuin.domain.search_index_names import namespace
@@ -25,14 +23,13 @@ from sakuin.ports.chunk_store import FoundChunk
 from sakuin.ports.projects import EventBus
 from sakuin.ports.tables import TableQueues
 from sakuin.services.embed_chunks import EmbedChunks
-from sakuin.services.give_up_page import GiveUpPage
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.services.give_up_table import GiveUpTable
-from sakuin.services.give_up_work import GiveUpWork
 from sakuin.services.index_table import NODES_A_PAGE, IndexTable
 from sakuin.services.maintain import Maintain, Maintained
 from sakuin.services.restart_tables import RestartTables
+from sakuin.services.resume_work import ResumeWork
 from sakuin.services.search_table import SearchTable, TableAnswer
-from sakuin.services.send_due_work import SendDueWork
 from sakuin.services.send_events import SendEvents
 from sakuin_local.database import Database
 from sakuin_local.serving import served
@@ -40,10 +37,8 @@ from sakuin_local.turbopuffer.endpoint import application
 from sakuin_local.turbopuffer.store import Store
 from supabase import Client
 
-from tests.in_memory.bucket import MemoryBucket
 from tests.in_memory.embedder import MODEL, MemoryEmbedder
 from tests.in_memory.projects import MemoryBus
-from tests.in_memory.work import MemoryWorkQueues
 
 FINGERPRINT = TableFingerprint(MODEL, TableCut())
 
@@ -54,11 +49,24 @@ class MemoryQueues:
 
     asked: list[tuple[Any, ...]] = field(default_factory=list)
 
-    def index(self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0) -> None:
+    def index(
+        self,
+        project_id: str,
+        table_id: str,
+        *,
+        generation: int | None = None,
+        skip: int = 0,
+        resumed: bool = False,
+    ) -> None:
         self.asked.append(("index", project_id, table_id, generation, skip))
 
-    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]]) -> None:
+    def embed(
+        self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False
+    ) -> None:
         self.asked += [("embed", project_id, table_id, tuple(batch)) for batch in batches]
+
+    def import_document(self, key: str) -> None:
+        self.asked.append(("import", key))
 
 
 @dataclass
@@ -216,7 +224,7 @@ class TableWorld:
 
     def maintain(self, bus: EventBus | None = None) -> Maintained:
         send = SendEvents(SupabaseOutbox(self.client), bus or MemoryBus())
-        return maintenance(self, send=send, line=len(self.queues.asked))()
+        return maintenance(self, send=send, has_backlog=bool(self.queues.asked))()
 
     def sql(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
         """What no function of the product does, done to the database."""
@@ -247,7 +255,7 @@ class TableWorld:
 
 @dataclass(frozen=True, slots=True)
 class OfProject:
-    """The part of an index that `RestartTables` asks, as one project alone: Tables of other tests stand still too."""
+    """The part of an index that `RestartTables` asks, as one project alone: Tables of other tests stall too."""
 
     real: SupabaseTableIndex
     project: str
@@ -255,26 +263,30 @@ class OfProject:
     def stuck(self, seconds: int) -> list[tuple[str, str]]:
         return [found for found in self.real.stuck(seconds) if found[0] == self.project]
 
+    def restarted(self, table_id: str, *, seconds: int) -> int | None:
+        return self.real.restarted(table_id, seconds=seconds)
+
 
 def maintenance(
     world: TableWorld,
     *,
     index: SupabaseTableIndex | None = None,
-    asks: TableQueues | None = None,
+    queues: TableQueues | None = None,
     send: Callable[[], int] = lambda: 0,
-    line: int = 0,
+    has_backlog: bool = False,
 ) -> Maintain:
-    """As `bootstrap` puts it together, over the real rows of work; `line` is how many messages wait for a worker."""
+    """As `bootstrap` puts it together; `has_backlog` says whether messages about Tables wait for a worker."""
     index = index or world.index
-    rows, queues = SupabaseWork(world.client), MemoryWorkQueues(line=line)
-    page, gave_up = GiveUpPage(SupabaseIndex(world.client), "", MemoryBucket()), GiveUpTable(index)
+    queues = queues or world.queues
+    give_up = GiveUpTable(lambda: {index.fingerprint: index})
     of_project: Any = OfProject(index, world.project)
+    no_materials: Any = None
     return Maintain(
         send,
         index,
         world.store,
-        RestartTables(index.fingerprint, of_project, asks or world.queues, rows, queues, gave_up),
-        SendDueWork(rows, queues, GiveUpWork(page, lambda table, reason, _fingerprint: gave_up(table, reason))),
+        RestartTables(index.fingerprint, of_project, queues, lambda: has_backlog, give_up),
+        ResumeWork(UnfinishedWorkStore(world.client), no_materials, lambda _fingerprint: queues),
         lambda: 0,
     )
 

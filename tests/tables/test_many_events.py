@@ -45,7 +45,7 @@ class Line:
         """Delivers so many events and then all that they led to; gives what became of each."""
         self.outcomes = []
         for _ in range(times):
-            self._walked(heard=True)
+            self._walked(for_event=True)
         while self.world.queues.asked:
             message = self.world.queues.asked.pop(0)
             if message[0] == "index":
@@ -117,7 +117,7 @@ def test_an_event_whose_walk_failed_on_its_way_walks_again(line: Line) -> None:
 
 def test_a_walk_that_somebody_asks_for_by_name_begins_again_and_goes_on_to_its_end(line: Line) -> None:
     """Messages of the first were lost: nobody but maintenance knows."""
-    line.world.walk(line.world.project, line.table, heard=True)
+    line.world.walk(line.world.project, line.table, for_event=True)
     line.world.queues.asked.clear()
     assert line.hear() == ["superseded"]
     line.world.queues.index(line.world.project, line.table)
@@ -126,14 +126,14 @@ def test_a_walk_that_somebody_asks_for_by_name_begins_again_and_goes_on_to_its_e
 
 
 def test_a_message_for_a_page_that_comes_twice_is_one_page(line: Line) -> None:
-    line.world.walk(line.world.project, line.table, heard=True)
+    line.world.walk(line.world.project, line.table, for_event=True)
     (after,) = [message for message in line.world.queues.asked if message[0] == "index"]
     line.world.queues.asked += [after, after]
     assert sorted(line.hear(0)) == ["page", "superseded", "superseded", "walked"]
 
 
 def test_an_event_long_after_a_walk_that_came_to_nothing_begins_again(line: Line) -> None:
-    line.world.walk(line.world.project, line.table, heard=True)
+    line.world.walk(line.world.project, line.table, for_event=True)
     line.world.queues.asked.clear()
     line.world.sql("update table_plan set walked_at = now() - interval '1 hour' where table_id = %s", line.table)
     assert line.hear() == ["page", "page", "walked"]
@@ -159,12 +159,12 @@ def test_each_index_is_walked_by_itself(line: Line) -> None:
     walk = IndexTable(
         other, line.world.bodies, line.world.store, line.world.queues, TableCut(chunk_size=500), suffix="next"
     )
-    assert [walk(line.world.project, line.table, heard=True).outcome for _ in range(2)] == ["walked", "superseded"]
+    assert [walk(line.world.project, line.table, for_event=True).outcome for _ in range(2)] == ["walked", "superseded"]
 
 
 def test_a_table_that_cannot_be_indexed_is_read_once_for_many_events(line: Line) -> None:
     walk = line.world.walk
     strict = IndexTable(walk.index, walk.bodies, walk.store, walk.queues, walk.cut, limits=Limits(table_strings=1))
-    outcomes = [strict(line.world.project, line.table, heard=True).outcome for _ in range(3)]
+    outcomes = [strict(line.world.project, line.table, for_event=True).outcome for _ in range(3)]
     assert outcomes == ["unreadable", "superseded", "superseded"]
     assert line.world.status(tool_of(line))["state"] == "error"
