@@ -16,8 +16,9 @@ from typing import Any
 
 import psutil
 from sakuin.entrypoints.lambda_http import Handler, held_open
-from sakuin.entrypoints.mcp_http import McpApp, knowledge_server
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.server import knowledge_server
 from sakuin.services.read_knowledge import ReadKnowledge
 from sakuin.services.search_knowledge import SearchKnowledge
 

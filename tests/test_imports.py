@@ -23,7 +23,6 @@ NOBODY_THERE = "http://127.0.0.1:9"
 SECRET = {
     "supabase_service_key": "k",
     "openai_api_key": "k",
-    "key_pepper": "k",
     "knowledge_key_hashes": [],
     "admin_key_hashes": [],
     "turbopuffer_api_key": "k",

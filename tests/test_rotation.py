@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from typing import Any
 
 import boto3
@@ -17,7 +16,6 @@ from sakuin.adapters.stored_secret import SecretsManagerSecret
 from sakuin.adapters.supabase_client import call, connected
 from sakuin.adapters.supabase_tokens import tokens_of
 from sakuin.bootstrap.answering import mcp_endpoint
-from sakuin.bootstrap.keys import lasting_pepper
 from sakuin.domain.keys import hash_of_key, new_key
 from sakuin.entrypoints.callers import check_hook_secret
 from sakuin.errors import Unauthorized
@@ -73,18 +71,6 @@ class Deployment:
         for worker in self.workers:
             worker.read.clear()
 
-    def a_quarter_of_an_hour_passes(self) -> None:
-        version = self.secret.read()
-        earlier = datetime.fromisoformat(str(version.members["key_pepper_since"])) - timedelta(minutes=15)
-        self.secret.replace({**version.members, "key_pepper_since": earlier.isoformat()}, seen=version.id)
-        self.five_minutes_pass()
-
-    def secrets(self) -> Secrets:
-        return Secrets.read(self.secret.read().members, NAME)
-
-    def pepper(self) -> str:
-        return self.secrets().key_pepper
-
     def status(self, key: str, path: str = "/mcp") -> int:
         """What both workers say."""
         (said,) = {worker.status(key, path) for worker in self.workers}
@@ -96,7 +82,7 @@ class Deployment:
 
     def endpoint(self, key: str) -> str:
         project = self.call("create_project", name="p", user=None)["id"]
-        key_hash = hash_of_key(key, lasting_pepper(self.secrets()))
+        key_hash = hash_of_key(key)
         made = self.call("create_mcp", project=project, user=None, name="e", key_hash=key_hash, tools=[])
         return str(made["id"])
 
@@ -127,61 +113,10 @@ def test_an_api_key_is_replaced_without_a_moment_when_none_opens(deployment: Dep
     assert (deployment.status(key), deployment.status(fresh)) == (401, 200)
 
 
-def test_the_pepper_is_replaced_and_nobody_is_locked_out(deployment: Deployment) -> None:
-    old, agent = deployment.keys.new("knowledge")
-    deployment.five_minutes_pass()
-    bound = new_key()
-    endpoint = deployment.endpoint(bound)
-    assert (deployment.status(agent), deployment.status(bound, f"/mcp/{endpoint}")) == (200, 200)
-
-    deployment.keys.new_pepper()
-    # Until workers read the secret again, and after.
-    for pass_time in (deployment.five_minutes_pass, deployment.a_quarter_of_an_hour_passes):
-        assert (deployment.status(agent), deployment.status(bound, f"/mcp/{endpoint}")) == (200, 200)
-        pass_time()
-    assert deployment.status(bound, f"/mcp/{endpoint}") == 200
-    assert deployment.call("endpoint_of", mcp=endpoint)["key_hashes"] == [hash_of_key(bound, deployment.pepper())]
-
-    _, fresh = deployment.keys.new("knowledge")
-    deployment.keys.remove(old.hash)
-    deployment.keys.forget_peppers()
-    deployment.five_minutes_pass()
-    assert [deployment.status(agent), deployment.status(fresh)] == [401, 200]
-    assert deployment.status(bound, f"/mcp/{endpoint}") == 200
-
-
-def test_what_one_worker_has_heard_of_the_new_pepper_locks_nobody_out_at_another(deployment: Deployment) -> None:
-    deployment.keys.new("knowledge")
-    deployment.five_minutes_pass()
-    bound = new_key()
-    path = f"/mcp/{deployment.endpoint(bound)}"
-    assert deployment.status(bound, path) == 200
-
-    deployment.keys.new_pepper()
-    stale, fresh = deployment.workers
-    fresh.read.clear()
-    assert [worker.status(bound, path) for worker in (stale, fresh, stale)] == [200, 200, 200]
-
-
-def test_a_key_that_is_made_after_the_pepper_was_replaced_opens_at_once_everywhere(deployment: Deployment) -> None:
-    deployment.keys.new("knowledge")
-    deployment.five_minutes_pass()
-    stale, _ = deployment.workers
-    assert stale.status(new_key()) == 401  # It has looked just now, and looks no more for half a minute.
-    deployment.keys.new_pepper()
-    key, fresh = new_key(), new_key()
-    endpoint = deployment.endpoint(key)
-    assert deployment.status(key, f"/mcp/{endpoint}") == 200
-    wanted = hash_of_key(fresh, lasting_pepper(deployment.secrets()))
-    deployment.call("rotate_mcp", mcp=endpoint, user=None, key_hash=wanted, overlap_seconds=0)
-    assert deployment.status(fresh, f"/mcp/{endpoint}") == 200
-
-
 def test_a_new_key_of_the_library_opens_at_a_worker_that_has_read_the_secret_before(deployment: Deployment) -> None:
     _, old = deployment.keys.new("knowledge")
     deployment.five_minutes_pass()
     assert deployment.status(old) == 200
-    deployment.keys.new_pepper()
     _, key = deployment.keys.new("knowledge")
     assert (deployment.status(key), deployment.status(old)) == (200, 200)
 
@@ -198,7 +133,7 @@ def test_an_endpoint_s_key_is_replaced_with_an_overlap(deployment: Deployment, d
     deployment.five_minutes_pass()
     key, fresh = new_key(), new_key()
     endpoint = deployment.endpoint(key)
-    wanted = hash_of_key(fresh, deployment.pepper())
+    wanted = hash_of_key(fresh)
     deployment.call("rotate_mcp", mcp=endpoint, user=None, key_hash=wanted, overlap_seconds=60)
     path = f"/mcp/{endpoint}"
     assert (deployment.status(key, path), deployment.status(fresh, path)) == (200, 200)
@@ -250,7 +185,7 @@ def test_a_webhook_may_send_the_secret_of_before_until_it_is_removed() -> None:
     assert not taken("", secrets())
 
 
-@pytest.mark.parametrize("member", ["previous_key_peppers", "previous_jwt_secrets", "previous_hook_secrets"])
+@pytest.mark.parametrize("member", ["previous_jwt_secrets", "previous_hook_secrets"])
 @pytest.mark.parametrize("value", ["a string", [""], [5], None])
 def test_a_list_of_previous_ones_that_is_none_is_not_guessed_at(member: str, value: object) -> None:
     with pytest.raises(Exception, match=f"a member '{member}' that is no list of strings"):

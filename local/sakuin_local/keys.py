@@ -10,11 +10,11 @@ from sakuin.domain.keys import hash_of_key, new_key
 
 @dataclass(frozen=True, slots=True)
 class ApiKeys:
-    """`knowledge` opens `/mcp`, `admin` opens `/v1/…`; hashes are made with `pepper`."""
+    """`knowledge` opens `/mcp`, `admin` opens `/v1/…`, `hook` the webhook of database changes."""
 
     knowledge: str = field(repr=False)
     admin: str = field(repr=False)
-    pepper: str = field(repr=False)
+    hook: str = field(repr=False)
 
 
 def api_keys_of(folder: Path) -> ApiKeys:
@@ -36,12 +36,11 @@ def secret_value(keys: ApiKeys, *, supabase_service_key: str, supabase_publishab
             "supabase_publishable_key": supabase_publishable_key,
             # The endpoint on this machine takes any.
             "openai_api_key": "local",
-            "key_pepper": keys.pepper,
-            "knowledge_key_hashes": [hash_of_key(keys.knowledge, keys.pepper)],
-            "admin_key_hashes": [hash_of_key(keys.admin, keys.pepper)],
+            "knowledge_key_hashes": [hash_of_key(keys.knowledge)],
+            "admin_key_hashes": [hash_of_key(keys.admin)],
             "supabase_jwt_secret": jwt_secret,
             # The stand-in takes any.
             "turbopuffer_api_key": "local",
-            "hook_secret": hash_of_key("hooks", keys.pepper),
+            "hook_secret": keys.hook,
         }
     )

@@ -365,25 +365,6 @@ language sql set search_path = public, extensions as $$
   on conflict (day) do update set tokens = d.tokens + excluded.tokens
 $$;
 
--- ================================================================ re-hashing keys
--- The key of an endpoint that was hashed with an earlier pepper gets the present hash when it is next used.
-
-create function public.rehash_key(p_mcp uuid, p_old text, p_new text) returns boolean
-language plpgsql set search_path = public, extensions as $$
-begin
-  update mcp set
-    api_key_hash = case when api_key_hash = p_old then p_new else api_key_hash end,
-    previous_key_hash = case when previous_key_hash = p_old then p_new else previous_key_hash end
-  where id = p_mcp and p_old in (api_key_hash, previous_key_hash);
-  if not found then return false; end if;
-  -- The day of the last use moves to the new hash.
-  insert into key_use as known (key_hash, last_used_on)
-  select p_new, u.last_used_on from key_use u where u.key_hash = p_old
-  on conflict (key_hash) do update set last_used_on = greatest(known.last_used_on, excluded.last_used_on);
-  delete from key_use where key_hash = p_old;
-  return true;
-end $$;
-
 -- ================================================================ reconciliation: runs
 -- Each kind of comparison runs in pages, one worker at a time.
 

@@ -11,7 +11,7 @@ from sakuin_local.database import Database
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
 from tests.contracts.scripted_server import Said, scripted_server
-from tests.entrypoints.events import PEPPER, ring
+from tests.entrypoints.events import ring
 from tests.in_memory.embedder import DIMENSIONS
 
 
@@ -35,9 +35,8 @@ def members(database: Database) -> dict[str, object]:
     return {
         "supabase_service_key": database.service_key,
         "openai_api_key": "sk-test",
-        "key_pepper": PEPPER,
-        "knowledge_key_hashes": ring()[0],
-        "admin_key_hashes": ring()[0],
+        "knowledge_key_hashes": ring.hashes(),
+        "admin_key_hashes": ring.hashes(),
         "turbopuffer_api_key": "any",
     }
 

@@ -1,7 +1,7 @@
 """A small library that the entry points speak for."""
 
 import pytest
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin_local.database import Database
 
 from tests.builders import a_page
@@ -28,7 +28,7 @@ def world() -> World:
 
 @pytest.fixture
 def tools(world: World) -> KnowledgeTools:
-    return KnowledgeTools(world.search, world.read)
+    return KnowledgeTools(world, world.read)
 
 
 @pytest.fixture

@@ -1,14 +1,18 @@
 """The recorded events of `events/`, and the key that opens what they ask."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aws_lambda_powertools import Logger, Metrics, Tracer
+from sakuin.bootstrap.watching import Watch
 from sakuin.domain.keys import KEY_PREFIX, hash_of_key
+from sakuin.entrypoints.observing import CurrentWork, EmfMeter
+from sakuin.entrypoints.redacting import Redaction
 
 EVENTS = Path(__file__).resolve().parents[2] / "events"
 KEY = "sk_sakuin_the-key-in-this-file-opens-nothing"
-PEPPER = "pepper"
 # An endpoint of Search Tools, and a key of the shape that such a one has.
 ENDPOINT = "00000000-0000-4000-8000-00000000000e"
 ENDPOINT_KEY = KEY_PREFIX + "e" * 43
@@ -21,9 +25,25 @@ def event(name: str) -> dict[str, Any]:
     return read
 
 
-def ring(*, newer: bool = False) -> tuple[list[str], tuple[str, ...]]:
-    """Knows the one key."""
-    return [hash_of_key(KEY, PEPPER)], (PEPPER,)
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """A `KeyRing` of the one key."""
+
+    key: str = KEY
+
+    def hashes(self, *, newer: bool = False) -> list[str]:
+        return [hash_of_key(self.key)]
+
+
+ring = Ring()
+
+
+def a_watch(logger: Logger | None = None, redaction: Redaction | None = None) -> Watch:
+    """What a function logs and counts with; nothing is traced."""
+    metrics = Metrics(namespace="Sakuin", service="test")
+    logger = logger or Logger(service="test")
+    meter = EmfMeter(metrics, "Search")
+    return Watch(logger, metrics, Tracer(disabled=True), CurrentWork(), meter, redaction or Redaction())
 
 
 class Context:

@@ -9,11 +9,12 @@ import httpx
 from mcp.server import Server
 from sakuin.domain.bound_tools import Endpoint
 from sakuin.domain.keys import KEY_PREFIX, hash_of_key
-from sakuin.entrypoints.mcp_http import McpApp, knowledge_server
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.server import knowledge_server
 from sakuin.services.allow_searches import AllowSearches
 
-from tests.entrypoints.events import AUTHORIZATION, ENDPOINT, ENDPOINT_KEY, PEPPER, ring
+from tests.entrypoints.events import AUTHORIZATION, ENDPOINT, ENDPOINT_KEY, ring
 from tests.in_memory.allowances import MemoryAllowances
 
 NEXT = KEY_PREFIX + "n" * 43
@@ -35,7 +36,7 @@ class Deployment:
         self.allow = AllowSearches(MemoryAllowances(lambda: self.now), self.per_minute, lambda: self.now)
 
     def endpoint(self, mcp_id: str) -> Endpoint:
-        return Endpoint(mcp_id, "p", tuple(hash_of_key(key, PEPPER) for key in (ENDPOINT_KEY, NEXT)), ())
+        return Endpoint(mcp_id, "p", tuple(hash_of_key(key) for key in (ENDPOINT_KEY, NEXT)), ())
 
     def asked(self, requests: Sequence[tuple[str, Any, dict[str, str]]]) -> list[httpx.Response]:
         """The answers to some requests, one after the other."""

@@ -10,10 +10,10 @@ from sakuin.domain.evaluation.explanation import hit_of
 from sakuin.domain.similarity import GOOD_MATCH
 from sakuin.entrypoints.http_explain import ExplainApp
 from sakuin.entrypoints.key_use import Note
-from sakuin.entrypoints.mcp_http import McpApp, knowledge_server
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.server import knowledge_server
 from sakuin.services.explain import ExplainKnowledge, ExplainTool
-from sakuin.services.search_table import SearchTable
 
 from tests.builders import a_page
 from tests.entrypoints.events import AUTHORIZATION, ring
@@ -37,11 +37,10 @@ def ask(
     **parts: Any,
 ) -> httpx.Response:
     """One request with the key; `parts` are httpx's, and change it."""
-    mcp = McpApp(knowledge_server(KnowledgeTools(world.search, world.read), "1.2.3"), ring)
     records: Any = tables and tables.records
-    table_search: Any = tables and SearchTable(tables.records, tables.store, tables.embedder)
-    tool = ExplainTool(records, lambda: table_search)
-    app = ExplainApp(ExplainKnowledge(world.search), tool, ring, otherwise=mcp, used=used)
+    searches: Any = tables
+    explain = ExplainApp(ExplainKnowledge(world), ExplainTool(records, searches), ring, used=used)
+    app = McpApp(knowledge_server(KnowledgeTools(world, world.read), "1.2.3"), ring, explain=explain)
 
     async def request() -> httpx.Response:
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
@@ -57,7 +56,7 @@ def test_the_key_that_asks_is_noted_and_a_wrong_one_is_not(world: World) -> None
     ask(world, {"query": "x"}, used=noted.append, headers={"Authorization": "Bearer wrong"})
     assert noted == []
     ask(world, {"query": "x"}, used=noted.append)
-    assert noted == list(ring()[0])
+    assert noted == list(ring.hashes())
 
 
 def explained(world: World, query: str, expected: str | None = None, **how: Any) -> dict[str, Any]:

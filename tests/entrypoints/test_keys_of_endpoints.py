@@ -1,17 +1,16 @@
 """What a right and a wrong key of an endpoint come to, and what they cost."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 from sakuin.domain.bound_tools import Endpoint
 from sakuin.domain.keys import KEY_PREFIX, hash_of_key
-from sakuin.entrypoints.endpoint_keys import EndpointKeys
-from sakuin.entrypoints.wrong_keys import WrongKeys
-from sakuin.errors import OverLimit, Unavailable
+from sakuin.errors import OverLimit
+from sakuin.mcp.endpoint_keys import EndpointKeys
+from sakuin.mcp.wrong_keys import WrongKeys
 
-from tests.entrypoints.events import ENDPOINT, ENDPOINT_KEY, PEPPER
+from tests.entrypoints.events import ENDPOINT, ENDPOINT_KEY
 
-NEW = "new pepper"
 OTHER = "00000000-0000-4000-8000-0000000000ff"
 
 
@@ -23,38 +22,21 @@ def guess(number: int) -> str:
 class Worker:
     """One worker, and a database with one endpoint, whose key is ENDPOINT_KEY. `looked` counts its reads."""
 
-    peppers: tuple[str, ...] = (PEPPER,)
-    newer: tuple[str, ...] | None = None
-    hashes: tuple[str, ...] = (hash_of_key(ENDPOINT_KEY, PEPPER),)
-    settled: bool = True
-    away: bool = False
+    hashes: tuple[str, ...] = (hash_of_key(ENDPOINT_KEY),)
     now: float = 0.0
     looked: int = 0
-    looked_for_newer: int = 0
-    rehashed: list[tuple[str, str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         wrong = WrongKeys(lambda: self.now)
-        self.keys = EndpointKeys(self.ring, self.endpoint, self.rehash, lambda: self.settled, wrong)
-
-    def ring(self, *, newer: bool = False) -> tuple[list[str], tuple[str, ...]]:
-        self.looked_for_newer += newer
-        if newer and self.newer:
-            self.peppers = self.newer
-        return [], self.peppers
+        self.keys = EndpointKeys(self.endpoint, wrong)
 
     def endpoint(self, mcp_id: str) -> Endpoint | None:
         self.looked += 1
         return Endpoint(mcp_id, "p", self.hashes, ()) if mcp_id == ENDPOINT else None
 
-    def rehash(self, mcp_id: str, old: str, new: str) -> None:
-        if self.away:
-            raise Unavailable("Supabase did not answer")
-        self.rehashed.append((mcp_id, old, new))
-
     def status(self, key: str | None = ENDPOINT_KEY, mcp_id: str = ENDPOINT) -> int:
         try:
-            return 401 if self.keys(mcp_id, key) is None else 200
+            return 401 if self.keys.open(mcp_id, key) is None else 200
         except OverLimit:
             return 429
 
@@ -76,7 +58,7 @@ SHAPELESS = [None, "", "wrong", "sk_sakuin_", "sk_sakuin_" + "x" * 42, "sk_sakui
 def test_what_is_not_shaped_like_a_key_costs_nothing_and_counts_for_nothing(key: str | None) -> None:
     worker = Worker()
     assert {worker.status(key) for _ in range(100)} == {401}
-    assert (worker.looked, worker.looked_for_newer, worker.status()) == (0, 0, 200)
+    assert (worker.looked, worker.status()) == (0, 200)
 
 
 @pytest.mark.parametrize("mcp_id", ["x", "", "../x", ENDPOINT + "/tools", ENDPOINT + "\n", ENDPOINT[:-1], "%00", "{}"])
@@ -112,7 +94,7 @@ def test_a_key_that_was_made_during_a_flood_waits_some_seconds_at_most() -> None
     worker = Worker()
     for number in range(30):
         worker.status(guess(number))
-    worker.hashes = (hash_of_key(guess(99), PEPPER),)
+    worker.hashes = (hash_of_key(guess(99)),)
     assert (worker.status(guess(99)), worker.status()) == (429, 401)
     worker.now = 5.1
     for number in range(30):
@@ -127,28 +109,3 @@ def test_a_million_ids_take_no_more_memory_than_a_thousand() -> None:
     wrong = worker.keys.wrong
     assert (len(wrong._misses), len(wrong._wrong)) == (1000, 1000)
     assert worker.status() == 200
-
-
-def test_a_key_of_an_old_pepper_opens_its_endpoint_and_gets_a_new_hash() -> None:
-    worker = Worker(peppers=(NEW, PEPPER))
-    assert worker.status() == 200
-    old, new = hash_of_key(ENDPOINT_KEY, PEPPER), hash_of_key(ENDPOINT_KEY, NEW)
-    assert worker.rehashed == [(ENDPOINT, old, new)]
-    worker.hashes = (new,)
-    assert worker.status() == 200
-    assert len(worker.rehashed) == 1
-
-
-def test_while_a_worker_may_not_know_the_new_pepper_a_key_keeps_its_hash() -> None:
-    worker = Worker(peppers=(NEW, PEPPER), settled=False)
-    assert (worker.status(), worker.rehashed) == (200, [])
-
-
-def test_a_key_that_cannot_get_a_new_hash_opens_all_the_same() -> None:
-    assert Worker(peppers=(NEW, PEPPER), away=True).status() == 200
-
-
-def test_a_key_of_a_pepper_that_a_worker_does_not_know_makes_it_look() -> None:
-    worker = Worker(newer=(NEW, PEPPER), hashes=(hash_of_key(ENDPOINT_KEY, NEW),))
-    assert (worker.status(), worker.looked_for_newer) == (200, 1)
-    assert (worker.status(), worker.looked_for_newer) == (200, 1)

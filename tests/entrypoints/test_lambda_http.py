@@ -7,26 +7,23 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from aws_lambda_powertools import Logger, Metrics, Tracer
 from mangum import Mangum
+from sakuin.bootstrap.http_handling import http_handler
 from sakuin.entrypoints.http import rest_api
-from sakuin.entrypoints.lambda_http import Handler, held_open, observed
-from sakuin.entrypoints.mcp_http import McpApp, knowledge_server
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.entrypoints.lambda_http import held_open
+from sakuin.entrypoints.redacting import Handler
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.server import knowledge_server
 
-from tests.entrypoints.events import Context, event, ring
+from tests.entrypoints.events import Context, a_watch, event, ring
 from tests.in_memory.world import World
 
 
 @pytest.fixture
 def mcp(tools: KnowledgeTools) -> Handler:
     app = McpApp(knowledge_server(tools, "1.2.3"), ring)
-    return watched(held_open(app, app.sessions.run))
-
-
-def watched(handler: Handler) -> Handler:
-    metrics = Metrics(namespace="Sakuin", service="test")
-    return observed(handler, Logger(service="test"), metrics, Tracer(disabled=True))
+    return http_handler(held_open(app, app.sessions.run), a_watch())
 
 
 def test_fifty_searches_in_one_worker_give_the_same_answer(mcp: Handler) -> None:
@@ -60,7 +57,7 @@ def test_a_request_without_its_key_is_401_behind_the_gateway(mcp: Handler) -> No
 
 
 def test_the_rest_api_answers_the_recorded_events(world: World) -> None:
-    handler = watched(Mangum(rest_api(world.library, ring, "1.2.3"), lifespan="off"))
+    handler = http_handler(Mangum(rest_api(world.library, ring, "1.2.3"), lifespan="off"), a_watch())
     health = handler(event("api.healthz"), Context())
     assert (health["statusCode"], json.loads(health["body"])) == (200, {"status": "ok", "version": "1.2.3"})
     status = handler(event("api.status"), Context())
@@ -71,7 +68,7 @@ def test_a_failure_inside_is_a_500_that_says_nothing_of_the_inside(caplog: pytes
     def broken(_event: dict[str, Any], _context: Any) -> dict[str, Any]:
         raise RuntimeError("postgres://user:password@host")
 
-    answer = watched(broken)(event("api.healthz"), Context())
+    answer = http_handler(broken, a_watch())(event("api.healthz"), Context())
     assert answer["statusCode"] == 500
     assert "password" not in answer["body"]
     assert [record.msg for record in caplog.records] == ["request failed", "request answered"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ValidationError
-from sakuin.entrypoints.mcp_arguments import ChunkArguments, ListArguments, SearchArguments, schema_of, sentence
+from sakuin.mcp.arguments import ChunkArguments, ListArguments, SearchArguments, schema_of, sentence
 
 
 def refusal(arguments: dict[str, Any], of: type[BaseModel] = SearchArguments) -> str:

@@ -10,8 +10,9 @@ import pytest
 import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from sakuin.entrypoints.mcp_http import McpApp, knowledge_server
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.server import knowledge_server
 
 from tests.entrypoints.events import AUTHORIZATION, ring
 

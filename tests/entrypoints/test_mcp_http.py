@@ -8,9 +8,10 @@ from typing import Any
 
 import httpx
 import pytest
-from sakuin.entrypoints.mcp_http import McpApp, knowledge_server
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
 from sakuin.errors import Unavailable
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.server import knowledge_server
 
 from tests.entrypoints.events import AUTHORIZATION, ENDPOINT, ENDPOINT_KEY, KEY, event, ring
 
@@ -169,7 +170,7 @@ def test_the_key_that_opened_is_noted_and_a_wrong_one_is_not(tools: KnowledgeToo
                 await client.post("/mcp", json=CALL, headers={**ACCEPT, **key})
 
     asyncio.run(requests())
-    assert noted == ring()[0]
+    assert noted == ring.hashes()
 
 
 @pytest.mark.parametrize(("path", "key"), [("/mcp", KEY), (f"/mcp/{ENDPOINT}", ENDPOINT_KEY)])

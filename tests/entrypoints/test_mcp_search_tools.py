@@ -15,12 +15,13 @@ from mcp.client.streamable_http import streamable_http_client
 from sakuin.domain.keys import KEY_PREFIX, hash_of_key
 from sakuin.domain.plain import INVISIBLE
 from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
-from sakuin.entrypoints.mcp_answers import ANSWER_BYTES
-from sakuin.entrypoints.mcp_http import McpApp, knowledge_server, search_tools_server
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
 from sakuin.errors import Unavailable
+from sakuin.mcp.answers import ANSWER_BYTES
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.server import knowledge_server, search_tools_server
 
-from tests.entrypoints.events import AUTHORIZATION, ENDPOINT_KEY, PEPPER, ring
+from tests.entrypoints.events import AUTHORIZATION, ENDPOINT_KEY, ring
 from tests.tables.conftest import TableWorld, WatchedStore, long
 
 MODES = ("auto", "legacy", "2026-07-28")
@@ -81,7 +82,7 @@ def talk(tables: TableWorld, tools: KnowledgeTools) -> Callable[..., Any]:
 def keyed(tables: TableWorld, *tools: str) -> str:
     """An endpoint that the key opens."""
     endpoint = tables.endpoint(*tools)
-    tables.call("rotate_mcp", mcp=endpoint, user=None, key_hash=hash_of_key(KEY, PEPPER), overlap_seconds=0)
+    tables.call("rotate_mcp", mcp=endpoint, user=None, key_hash=hash_of_key(KEY), overlap_seconds=0)
     return endpoint
 
 
@@ -243,9 +244,9 @@ def test_a_disabled_endpoint_is_refused_like_one_that_is_not_there(
 
 def test_the_old_key_opens_for_as_long_as_the_rotation_said(tables: TableWorld, status: Callable[..., int]) -> None:
     endpoint = keyed(tables)
-    tables.call("rotate_mcp", mcp=endpoint, user=None, key_hash=hash_of_key(NEXT, PEPPER), overlap_seconds=60)
+    tables.call("rotate_mcp", mcp=endpoint, user=None, key_hash=hash_of_key(NEXT), overlap_seconds=60)
     assert (status(f"/{endpoint}", KEY), status(f"/{endpoint}", NEXT)) == (200, 200)
-    tables.call("rotate_mcp", mcp=endpoint, user=None, key_hash=hash_of_key(LAST, PEPPER), overlap_seconds=0)
+    tables.call("rotate_mcp", mcp=endpoint, user=None, key_hash=hash_of_key(LAST), overlap_seconds=0)
     assert (status(f"/{endpoint}", NEXT), status(f"/{endpoint}", LAST)) == (401, 200)
 
 

@@ -9,8 +9,8 @@ import pytest
 from mcp_types import CallToolResult, TextContent
 from sakuin.domain.knowledge import Learns, Match
 from sakuin.domain.plain import INVISIBLE
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
 from sakuin.errors import Unavailable
+from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.ports.knowledge import Question
 
 from tests.builders import a_page
@@ -147,7 +147,7 @@ def test_fifty_results_stay_within_the_budget_and_none_is_dropped(item: str) -> 
     world.bucket.write("learns.yml", f"二次方程式の解き方_教材:\n{learns}".encode())
     boxes = {f"rule-{n}": f"解の公式 その{n}: " + "係数を公式に代入する。" * 3 for n in range(50)}
     world.put("junior/二次方程式の解き方_教材.html", a_page(boxes))
-    result = call(KnowledgeTools(world.search, world.read), "search_knowledge", query="解の公式", top_k=50)
+    result = call(KnowledgeTools(world, world.read), "search_knowledge", query="解の公式", top_k=50)
     found = answer(result)["results"]
     assert size(result) < 40_000
     assert len(found) == 50
@@ -165,7 +165,7 @@ def test_a_long_list_stays_within_the_budget_and_no_concept_is_lost() -> None:
     world = World(base_url="/school_asset")
     boxes = {f"rule-{n:03}": f"とても長い名前の公式その{n}: 文。" for n in range(130)}
     world.put("junior/" + "長い名前の教材" * 5 + ".html", a_page(boxes))
-    tools = KnowledgeTools(world.search, world.read)
+    tools = KnowledgeTools(world, world.read)
     seen: list[str] = []
     cursor: dict[str, str] = {}
     while True:
@@ -187,7 +187,7 @@ def test_what_people_wrote_reaches_the_agent_without_hidden_characters(world: Wo
         learns = Learns(tuple(f"{HIDDEN}{item}" for item in chunk.learns.items), chunk.learns.source)
         hidden = {"title": f"{HIDDEN}{chunk.title}", "content": f"{chunk.content}{HIDDEN}", "category": f"代{HIDDEN}数"}
         world.index.chunks[id] = replace(stored, chunk=replace(chunk, learns=learns, **hidden))
-    tools = KnowledgeTools(world.search, world.read)
+    tools = KnowledgeTools(world, world.read)
     results = [
         call(tools, "search_knowledge", query="解の公式"),
         call(tools, "get_chunk_by_id", id=FORMULA),
@@ -210,7 +210,7 @@ def test_a_failure_repeats_nothing_hidden_and_stays_short(tools: KnowledgeTools)
 
 def test_a_chunk_that_lambda_could_not_carry_is_a_failure_with_its_link(world: World) -> None:
     stored = world.index.chunks[FORMULA]
-    tools = KnowledgeTools(world.search, world.read)
+    tools = KnowledgeTools(world, world.read)
 
     def read(*, characters: int) -> CallToolResult:
         long = replace(stored.chunk, content="字" * characters)

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from sakuin.entrypoints.lambda_http import held_open
-from sakuin.entrypoints.mcp_http import LONGEST_BODY, McpApp, knowledge_server
-from sakuin.entrypoints.mcp_messages import LONGEST_BATCH
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.mcp.app import LONGEST_BODY, McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.messages import LONGEST_BATCH
+from sakuin.mcp.server import knowledge_server
 
 from tests.entrypoints.events import Context, event, ring
 

@@ -4,10 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from aws_lambda_powertools import Logger, Metrics
-from sakuin.entrypoints.observing import CurrentWork, EmfMeter, correlated, counted, work_id_of
+from aws_lambda_powertools import Metrics
+from sakuin.bootstrap.http_handling import http_handler
+from sakuin.entrypoints.observing import EmfMeter, count_search, work_id_of
 
-from tests.entrypoints.events import Context, event
+from tests.entrypoints.events import Context, a_watch, event
 
 
 def record(name: str) -> Any:
@@ -17,57 +18,51 @@ def record(name: str) -> Any:
 def test_an_upload_s_work_goes_by_the_request_that_uploaded_it() -> None:
     put = record("index_material.put")
     asked = json.loads(put["body"])["Records"][0]["responseElements"]["x-amz-request-id"]
-    assert work_id_of(put["messageAttributes"], put["body"], put["messageId"]) == asked
+    assert work_id_of({}, json.loads(put["body"]), put["messageId"]) == asked
 
 
 def test_an_event_s_work_goes_by_the_request_that_made_the_change_or_by_the_event() -> None:
     told = record("index_tool.event")
     body = json.loads(told["body"])
-    assert work_id_of({}, told["body"], "m") == body["id"]
+    assert work_id_of({}, body, "m") == body["id"]
     body["detail"]["request_id"] = "JKJaXmPLvHcESHA="
-    assert work_id_of({}, json.dumps(body), "m") == "JKJaXmPLvHcESHA="
+    assert work_id_of({}, body, "m") == "JKJaXmPLvHcESHA="
 
 
 def test_our_own_message_says_whose_work_it_is() -> None:
-    attributes = {"correlation_id": {"stringValue": "from-the-walk", "dataType": "String"}}
-    body = record("embed_chunks.batch")["body"]
+    attributes = {"correlation_id": "from-the-walk"}
+    body = json.loads(record("embed_chunks.batch")["body"])
     assert work_id_of(attributes, body, "m") == "from-the-walk"
     assert work_id_of({}, body, "m") == "m"
 
 
 @pytest.mark.parametrize(
-    "body", ["", "not JSON", "[]", "5", '{"Records": []}', '{"detail": 5, "id": 5}', "[" * 100_000]
+    "body",
+    [{}, {"Records": []}, {"Records": 5}, {"Records": [5]}, {"detail": 5, "id": 5}, {"detail": {}, "id": 5}],
 )
-def test_a_message_that_cannot_be_understood_goes_by_its_own_id(body: str) -> None:
+def test_a_message_that_cannot_be_understood_goes_by_its_own_id(body: dict[str, Any]) -> None:
     assert work_id_of({}, body, "m") == "m"
 
 
 def test_a_request_s_work_goes_by_the_gateway_s_id() -> None:
-    work, seen = CurrentWork(), list[str]()
+    watch, seen = a_watch(), list[str]()
 
     def handler(_event: dict[str, Any], _context: Any) -> dict[str, Any]:
-        seen.append(work())
-        return {}
+        seen.append(watch.work())
+        return {"statusCode": 200}
 
-    watched = correlated(handler, work, Logger(service="test"))
-    watched(event("mcp.search"), Context())
-    watched({}, Context())
+    handle = http_handler(handler, watch)
+    handle(event("mcp.search"), Context())
+    handle({}, Context())
     assert seen == ["JKJaXmPLvHcESHA=", Context.aws_request_id]
 
 
 def test_a_search_is_counted_with_and_without_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
     metrics = Metrics(namespace="Sakuin", service="test")
 
-    def search(query: str) -> list[str]:
-        return [query] if query else []
-
-    def emptiness(found: list[str]) -> bool:
-        return not found
-
-    asked = counted(
-        search, EmfMeter(metrics, "Search"), empty=emptiness, degraded=lambda found: found == ["b"], name="Searches"
-    )
-    assert [asked("a"), asked(""), asked("b")] == [["a"], [], ["b"]]
+    meter = EmfMeter(metrics, "Search")
+    for is_empty, degraded in ((False, None), (True, None), (False, "by words alone")):
+        count_search(meter, "Searches", is_empty=is_empty, degraded=degraded)
     metrics.flush_metrics()
     said = json.loads(capsys.readouterr().out)
     assert (said["Searches"], said["SearchesWithoutAnswer"], said["service"]) == ([1, 1, 1], [0, 1, 0], "test")

@@ -12,7 +12,7 @@ from sakuin.entrypoints.http_projects import project_routers
 from starlette.testclient import TestClient
 
 from tests.entrypoints.events import AUTHORIZATION, ring
-from tests.in_memory.projects import HOOK_SECRET, PEPPER, MemoryBodies, MemoryBus, MemoryProjects, services_of
+from tests.in_memory.projects import HOOK_SECRET, MemoryBodies, MemoryBus, MemoryProjects, services_of
 from tests.in_memory.world import World
 
 MEMBER, STRANGER = str(uuid4()), str(uuid4())
@@ -198,13 +198,13 @@ def test_a_name_twice_at_an_endpoint_is_409_and_no_endpoint_is_half_made(api: Ap
 def test_a_key_is_shown_once_and_kept_as_its_hash(api: Api) -> None:
     made = api.made(f"/v1/projects/{api.project}/mcps", {"name": "m"})
     path = f"/v1/mcps/{made['mcp']['id']}"
-    assert api.records.mcps[made["mcp"]["id"]].key_hash == hash_of_key(made["key"], PEPPER)
+    assert api.records.mcps[made["mcp"]["id"]].key_hash == hash_of_key(made["key"])
     assert made["key"] not in api.call("GET", path).text
     rotated = api.call("POST", f"{path}/rotate").json()
     kept = api.records.mcps[made["mcp"]["id"]]
     assert (kept.key_hash, kept.previous_hash) == (
-        hash_of_key(rotated["key"], PEPPER),
-        hash_of_key(made["key"], PEPPER),
+        hash_of_key(rotated["key"]),
+        hash_of_key(made["key"]),
     )
     assert api.call("PATCH", path, {"status": "disabled"}).json()["status"] == "disabled"
     assert api.call("PATCH", path, {"status": "off"}).status_code == 422

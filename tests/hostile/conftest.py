@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 import pytest
 from sakuin.domain.language.analysis import analyzed
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.mcp.knowledge_tools import KnowledgeTools
 
 from tests.builders import a_page
 from tests.hanging import ended_when_it_hangs
@@ -36,4 +36,4 @@ def world() -> World:
 
 @pytest.fixture
 def tools(world: World) -> KnowledgeTools:
-    return KnowledgeTools(world.search, world.read)
+    return KnowledgeTools(world, world.read)

@@ -28,9 +28,9 @@ from sakuin.domain.table_document import parsed_table, patched, written_table
 from sakuin.domain.table_walk import LargeString, large_strings
 from sakuin.domain.validation import findings_of_page
 from sakuin.entrypoints.material_messages import changes
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
 from sakuin.entrypoints.tool_messages import embed_work, tool_work
 from sakuin.errors import Invalid, NotFound, SakuinError, UnreadablePage
+from sakuin.mcp.knowledge_tools import KnowledgeTools
 
 from tests.builders import a_page
 from tests.hostile import strategies as made
@@ -152,7 +152,7 @@ def requests_are_answered() -> Callable[[tuple[Any, str, str]], None]:
     """Holds if a request is answered, at either endpoint and in any era, without a failure of ours."""
     world = World()
     world.put("a.html", a_page({"rule-a": "解の公式: 公式に代入する。"}))
-    handler = handler_of(KnowledgeTools(world.search, world.read))
+    handler = handler_of(KnowledgeTools(world, world.read))
 
     def holds(given: tuple[Any, str, str]) -> None:
         message, era, path = given

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from sakuin.entrypoints.lambda_http import Handler
-from sakuin.entrypoints.mcp_http import LONGEST_BODY
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.mcp.app import LONGEST_BODY
+from sakuin.mcp.knowledge_tools import KnowledgeTools
 
 from tests.hostile.wire import ERAS, PATHS, STATELESS, TOOL_OF, asked, handler_of, is_told, message, routed
 

@@ -10,12 +10,13 @@ from sakuin.domain.bound_tools import BoundTool, Endpoint
 from sakuin.domain.keys import hash_of_key
 from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
 from sakuin.entrypoints.lambda_http import Handler, held_open
-from sakuin.entrypoints.mcp_http import McpApp, knowledge_server, search_tools_server
-from sakuin.entrypoints.mcp_search_tools import SearchTools
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.search_tools import SearchTools
+from sakuin.mcp.server import knowledge_server, search_tools_server
 from sakuin.services.search_table import TableAnswer
 
-from tests.entrypoints.events import ENDPOINT, ENDPOINT_KEY, PEPPER, Context, event, ring
+from tests.entrypoints.events import ENDPOINT, ENDPOINT_KEY, Context, event, ring
 
 STATELESS = "2026-07-28"
 ERAS = ("2025-03-26", "2025-06-18", "2025-11-25", STATELESS)
@@ -38,16 +39,21 @@ class Answer:
         return json.loads(self.body)
 
 
-def nothing_found(_mcp_id: str, _tool: BoundTool, query: str, **_how: Any) -> TableAnswer:
-    """A search that finds nothing."""
-    return TableAnswer(query, {"state": "ready", "indexed_at": None}, ())
+class NothingFound:
+    """Searches of Tables that find nothing."""
+
+    def table_search(self, version: str | None = None) -> Any:
+        return self
+
+    def __call__(self, _mcp_id: str, _tool: BoundTool, query: str, **_how: Any) -> TableAnswer:
+        return TableAnswer(query, {"state": "ready", "indexed_at": None}, ())
 
 
 def handler_of(tools: KnowledgeTools) -> Handler:
     """The function `mcp`, with one endpoint of Search Tools."""
     bound = BoundTool("t", "p", "table", "", "search", "d", SEARCH_INPUT_SCHEMA, {})
-    endpoint = Endpoint(ENDPOINT, "p", (hash_of_key(ENDPOINT_KEY, PEPPER),), (bound,))
-    search_tools = search_tools_server(SearchTools(nothing_found), "1")
+    endpoint = Endpoint(ENDPOINT, "p", (hash_of_key(ENDPOINT_KEY),), (bound,))
+    search_tools = search_tools_server(SearchTools(NothingFound()), "1")
     app = McpApp(
         knowledge_server(tools, "1"),
         ring,

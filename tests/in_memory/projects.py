@@ -387,7 +387,6 @@ def user_of(token: str) -> str:
 
 
 HOOK_SECRET = "hook-secret"
-PEPPER = "pepper"
 
 
 def services_of(records: MemoryProjects, bodies: MemoryBodies, bus: MemoryBus) -> ProjectServices:
@@ -396,7 +395,7 @@ def services_of(records: MemoryProjects, bodies: MemoryBodies, bus: MemoryBus) -
         projects=KeepProjects(records),
         tables=KeepTables(records, bodies),
         tools=KeepTools(records),
-        endpoints=KeepEndpoints(records, lambda: PEPPER),
+        endpoints=KeepEndpoints(records),
         hear=HearOfChanges(records),
         send=SendEvents(records.outbox, bus),
         user_of=user_of,

@@ -107,12 +107,12 @@ class World:
 
     @property
     def search(self) -> SearchKnowledge:
-        return self.search_of(None)
+        return self.knowledge_search()
 
-    def search_of(self, name: str | None) -> SearchKnowledge:
+    def knowledge_search(self, version: str | None = None) -> SearchKnowledge:
         """The search in an index by its name; None is the one that answers."""
         kept = self.indexes.kept()
-        asked = named_index(kept, name).settings if kept else self.settings
+        asked = named_index(kept, version).settings if kept else self.settings
         embedder = self.embedder_of(asked.model)
         return SearchKnowledge(
             MemorySearch(self.index), MemoryLexicon(self.index), embedder, asked.knowledge, self.base_url

@@ -29,7 +29,6 @@ from tests.tables.conftest import TableWorld, world_of
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 NAME = "sakuin/isolation"
-PEPPER = "pepper-of-this-test"
 HOOK_SECRET = "hook-secret-of-this-test"
 PREVIOUS_JWT_SECRET = "what tokens were signed with before, at least thirty-two bytes"
 
@@ -122,10 +121,9 @@ def house_of(database: Database, store: str, **settings: str) -> Iterator[House]
             "previous_jwt_secrets": [PREVIOUS_JWT_SECRET],
             "openai_api_key": "openai-key-of-this-test",
             "turbopuffer_api_key": "turbopuffer-key-of-this-test",
-            "key_pepper": PEPPER,
             "hook_secret": HOOK_SECRET,
-            "knowledge_key_hashes": [hash_of_key(knowledge, PEPPER)],
-            "admin_key_hashes": [hash_of_key(admin, PEPPER)],
+            "knowledge_key_hashes": [hash_of_key(knowledge)],
+            "admin_key_hashes": [hash_of_key(admin)],
         }
         environ = {
             "AWS_DEFAULT_REGION": "us-east-1",

@@ -10,7 +10,7 @@ import requests
 
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.gateway import PUBLISHABLE, SECRET
-from tests.isolation.house import HOOK_SECRET, NAME, PEPPER, House
+from tests.isolation.house import HOOK_SECRET, NAME, House
 from tests.isolation.routes import MEMBERS
 
 
@@ -21,7 +21,6 @@ def secrets_of(house: House) -> dict[str, str]:
         "service key": SECRET,
         "publishable key": PUBLISHABLE,
         "role's token": house.database.service_key,
-        "pepper": PEPPER,
         "hook secret": HOOK_SECRET,
         "admin key": house.admin_key,
         "knowledge key": house.knowledge_key,

@@ -23,7 +23,7 @@ class Member:
         self.project = self.records.create_project(None, "p").id
         self.tables = KeepTables(self.records, MemoryBodies(), Limits(table_bytes=1000, tables=2))
         self.tools = KeepTools(self.records, most=2)
-        self.endpoints = KeepEndpoints(self.records, lambda: "pepper", Limits(endpoints=2, endpoint_tools=2))
+        self.endpoints = KeepEndpoints(self.records, Limits(endpoints=2, endpoint_tools=2))
 
     def table(self) -> str:
         return self.tables.create(None, self.project, name="t", document={}).id

@@ -17,13 +17,13 @@ from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
 from sakuin.domain.table_cut import TableCut
 from sakuin.domain.table_document import written_table
 from sakuin.domain.table_index import TableFingerprint
-from sakuin.entrypoints.mcp_search_tools import SearchTools
 from sakuin.errors import NotFound
+from sakuin.mcp.search_tools import SearchTools
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.ports.chunk_store import FoundChunk
 from sakuin.ports.projects import EventBus
 from sakuin.ports.tables import TableQueues
 from sakuin.services.embed_chunks import EmbedChunks
-from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.services.give_up_table import GiveUpTable
 from sakuin.services.index_table import NODES_A_PAGE, IndexTable
 from sakuin.services.maintain import Maintain, Maintained
@@ -60,9 +60,7 @@ class MemoryQueues:
     ) -> None:
         self.asked.append(("index", project_id, table_id, generation, skip))
 
-    def embed(
-        self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False
-    ) -> None:
+    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False) -> None:
         self.asked += [("embed", project_id, table_id, tuple(batch)) for batch in batches]
 
     def import_document(self, key: str) -> None:
@@ -206,7 +204,10 @@ class TableWorld:
 
     @property
     def tools(self) -> SearchTools:
-        return SearchTools(SearchTable(self.records, self.store, self.embedder))
+        return SearchTools(self)
+
+    def table_search(self, version: str | None = None) -> SearchTable:
+        return SearchTable(self.records, self.store, self.embedder)
 
     @property
     def records(self) -> SupabaseToolSearch:

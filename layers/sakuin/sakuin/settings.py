@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from sakuin.domain.limits import Limits
 from sakuin.domain.page import DEFAULT_BOX_SELECTORS
@@ -111,15 +110,12 @@ class Secrets:
 
     supabase_service_key: str = field(repr=False)
     openai_api_key: str = field(repr=False)
-    key_pepper: str = field(repr=False)
     knowledge_key_hashes: tuple[str, ...] = field(repr=False)
     admin_key_hashes: tuple[str, ...] = field(repr=False)
     supabase_jwt_secret: str = field(repr=False, default="")
     supabase_publishable_key: str = field(repr=False, default="")
     hook_secret: str = field(repr=False, default="")
     turbopuffer_api_key: str = field(repr=False, default="")
-    key_pepper_since: datetime | None = None
-    previous_key_peppers: tuple[str, ...] = field(repr=False, default=())
     previous_jwt_secrets: tuple[str, ...] = field(repr=False, default=())
     previous_hook_secrets: tuple[str, ...] = field(repr=False, default=())
 
@@ -127,12 +123,7 @@ class Secrets:
     def confidential(self) -> tuple[str, ...]:
         """All of it that must never be shown; hashes of keys open nothing, and the publishable key is no secret."""
         single = self.supabase_service_key, self.openai_api_key, self.turbopuffer_api_key
-        return tuple(filter(None, (*single, *self.key_peppers, *self.jwt_secrets, *self.hook_secrets)))
-
-    @property
-    def key_peppers(self) -> tuple[str, ...]:
-        """What keys may be hashed with, the present pepper first."""
-        return (self.key_pepper, *self.previous_key_peppers)
+        return tuple(filter(None, (*single, *self.jwt_secrets, *self.hook_secrets)))
 
     @property
     def jwt_secrets(self) -> tuple[str, ...]:
@@ -150,20 +141,17 @@ class Secrets:
 
         Without `supabase_jwt_secret` tokens are verified by Supabase's public keys alone, without
         `supabase_publishable_key` no user is let in, without `hook_secret` no webhook. The lists of previous ones are
-        there while one is replaced, and `key_pepper_since` says when the pepper was.
+        there while one is replaced.
         """
         return cls(
             supabase_service_key=_secret(secret, "supabase_service_key", name),
             openai_api_key=_secret(secret, "openai_api_key", name),
-            key_pepper=_secret(secret, "key_pepper", name),
             knowledge_key_hashes=_hashes(secret, "knowledge_key_hashes", name),
             admin_key_hashes=_hashes(secret, "admin_key_hashes", name),
             supabase_jwt_secret=str(secret.get("supabase_jwt_secret") or ""),
             supabase_publishable_key=str(secret.get("supabase_publishable_key") or ""),
             hook_secret=str(secret.get("hook_secret") or ""),
             turbopuffer_api_key=str(secret.get("turbopuffer_api_key") or ""),
-            key_pepper_since=_moment(secret, "key_pepper_since", name),
-            previous_key_peppers=_previous(secret, "previous_key_peppers", name),
             previous_jwt_secrets=_previous(secret, "previous_jwt_secrets", name),
             previous_hook_secrets=_previous(secret, "previous_hook_secrets", name),
         )
@@ -219,19 +207,6 @@ def _hashes(secret: Mapping[str, object], member: str, name: str) -> tuple[str, 
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
     raise Misconfigured(f"The secret {name} has no member {member!r}: put it into its JSON object, as a list of hashes")
-
-
-def _moment(secret: Mapping[str, object], member: str, name: str) -> datetime | None:
-    value = secret.get(member)
-    if value is None:
-        return None
-    try:
-        read = datetime.fromisoformat(str(value))
-    except ValueError:
-        read = None
-    if read is None or read.tzinfo is None:
-        raise Misconfigured(f"The secret {name} has a member {member!r} that is no time with its zone: correct it")
-    return read
 
 
 def _previous(secret: Mapping[str, object], member: str, name: str) -> tuple[str, ...]:

@@ -1,30 +1,18 @@
 """The keys that open a function, as the secret has them now."""
 
-from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from sakuin.adapters.secrets_manager import NamedSecret
-from sakuin.domain.keys import is_settled
-from sakuin.entrypoints.authorization import KeyRing
 from sakuin.settings import Secrets
 
 
-def key_ring(secret: NamedSecret, hashes: Callable[[Secrets], Iterable[str]]) -> KeyRing:
-    """The keys as the secret has them: it is asked again from time to time, and for `newer` ones at once."""
+@dataclass(frozen=True, slots=True)
+class SecretKeys:
+    """A `KeyRing`: the secret is read again from time to time, and for `newer` keys at once."""
 
-    def ring(*, newer: bool = False) -> tuple[Iterable[str], Sequence[str]]:
-        now = secret.newer() if newer else secret.now()
-        return hashes(now), now.key_peppers
+    secret: NamedSecret
+    hashes_of: Callable[[Secrets], Iterable[str]]
 
-    return ring
-
-
-def has_settled(secrets: Secrets) -> bool:
-    """Whether no worker can be left that does not know the present pepper."""
-    return is_settled(secrets.key_pepper_since, datetime.now(UTC))
-
-
-def lasting_pepper(secrets: Secrets) -> str:
-    """What a new key is hashed with: a pepper that every worker knows already."""
-    present, *previous = secrets.key_peppers
-    return previous[0] if previous and not has_settled(secrets) else present
+    def hashes(self, *, newer: bool = False) -> Iterable[str]:
+        return self.hashes_of(self.secret.newer() if newer else self.secret.now())

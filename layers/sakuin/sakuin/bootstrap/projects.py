@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from sakuin.adapters.secrets_manager import NamedSecret
 from sakuin.bootstrap.aws import aws
-from sakuin.bootstrap.keys import lasting_pepper
 from sakuin.settings import Settings
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def project_services(settings: Settings, secret: NamedSecret, client: "Client") 
         projects=KeepProjects(records, settings.limits),
         tables=KeepTables(records, S3TableBodies(aws("s3"), settings.tables_bucket), settings.limits),
         tools=KeepTools(records, settings.limits.tools),
-        endpoints=KeepEndpoints(records, lambda: lasting_pepper(now()), settings.limits),
+        endpoints=KeepEndpoints(records, settings.limits),
         hear=HearOfChanges(records),
         send=SendEvents(SupabaseOutbox(client), EventBridgeBus(aws("events"), settings.event_bus_name)),
         user_of=tokens_of(settings.supabase_url, lambda: now().jwt_secrets).user_of,

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 from sakuin import __version__
 from sakuin.bootstrap.aws import bucket_of_pages, material_queue
 from sakuin.bootstrap.fingerprints import page_fingerprint
+from sakuin.bootstrap.http_handling import http_handler
 from sakuin.bootstrap.indexes import is_deployed
-from sakuin.bootstrap.keys import key_ring
+from sakuin.bootstrap.keys import SecretKeys
 from sakuin.bootstrap.projects import project_services
 from sakuin.bootstrap.starting import unswept
 from sakuin.bootstrap.watching import secret_of, supabase, watch
-from sakuin.entrypoints.observing import correlated
-from sakuin.entrypoints.redacting import Handler, hiding
+from sakuin.entrypoints.redacting import Handler
 from sakuin.settings import Settings
 
 
@@ -32,7 +32,6 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.entrypoints.http_reconcile import reconcile_router
     from sakuin.entrypoints.http_work import WorkOfMaterials, work_router
     from sakuin.entrypoints.key_use import noted_once_a_day
-    from sakuin.entrypoints.lambda_http import observed
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.services.keep_indexes import KeepIndexes
     from sakuin.services.library import Library
@@ -51,7 +50,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         box_selectors=settings.box_selectors,
         most_explanations=settings.limits.page_explanations,
     )
-    ring = key_ring(secret, lambda now: now.admin_key_hashes)
+    ring = SecretKeys(secret, lambda now: now.admin_key_hashes)
     unfinished = UnfinishedWorkStore(client)
     work_of = WorkOfMaterials(unfinished, settings.material_prefix)
     reconcile = reconciling(settings, secret.now(), watched, client)
@@ -79,7 +78,4 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         work_of=work_of,
         longest_body=longest,
     )
-    mangum = Mangum(rest, lifespan="off")
-    parts = watched.logger, watched.metrics, watched.tracer
-    answered = hiding(observed(mangum, *parts), watched.redaction, watched.logger)
-    return correlated(answered, watched.work, watched.logger)
+    return http_handler(Mangum(rest, lifespan="off"), watched)

@@ -68,7 +68,7 @@ def secret_of(settings: Settings, watch: Watch) -> NamedSecret:
 
 def _renewed(settings: Settings, secrets: Secrets, key_of: Callable[[Secrets], str], watch: Watch) -> RenewedKey:
     secret = secret_of(settings, watch)
-    return RenewedKey(key_of(secrets), lambda: key_of(secret.now()), lambda: key_of(secret.newer()))
+    return RenewedKey(key_of(secrets), lambda: key_of(secret.now()))
 
 
 def supabase(settings: Settings, secrets: Secrets, watch: Watch) -> "Client":

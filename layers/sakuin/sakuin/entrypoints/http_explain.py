@@ -1,12 +1,11 @@
 """`POST /v1/explain`: how a question was understood, and what each leg made of it.
 
-It stands before the MCP endpoint, in the function that has the dictionary and the embedder, and without FastAPI,
-which that function does not load.
+It belongs to the function that has the dictionary and the embedder, and does without FastAPI, which that function does
+not load.
 """
 
 import json
 import unicodedata
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -17,16 +16,13 @@ from starlette.responses import JSONResponse
 
 from sakuin.domain.evaluation.explanation import Explanation, Legs, Rule
 from sakuin.domain.knowledge import Filters
-from sakuin.entrypoints.asgi import Application, Receive, Scope, Send
+from sakuin.entrypoints.asgi import Receive, Scope, Send
 from sakuin.entrypoints.authorization import KeyRing, challenge, opening_hash
 from sakuin.entrypoints.http_errors import answer_to
 from sakuin.entrypoints.key_use import Note
-from sakuin.entrypoints.mcp_arguments import Name, Query, TopK, Type
 from sakuin.errors import Invalid, SakuinError
-
-# How each kind of search is explained: `ExplainKnowledge`, and `ExplainTool` with an endpoint's id and a tool's name.
-ExplainsKnowledge = Callable[..., Explanation]
-ExplainsTool = Callable[..., Explanation]
+from sakuin.mcp.arguments import Name, Query, TopK, Type
+from sakuin.services.explain import ExplainKnowledge, ExplainTool
 
 PATH = "/v1/explain"
 _MAX_BODY = 100_000
@@ -65,21 +61,17 @@ class ExplanationAsked(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ExplainApp:
-    """The ASGI application of one route, and `otherwise` of all others.
+    """The ASGI application of one route.
 
-    `keys` are the admins', `used` hears of those that opened it.
+    `keys` are the admins', `used` records those that opened it.
     """
 
-    knowledge: ExplainsKnowledge
-    tool: ExplainsTool
+    knowledge: ExplainKnowledge
+    tool: ExplainTool
     keys: KeyRing
-    otherwise: Application
     used: Note = lambda _key_hash: None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"].rstrip("/") != PATH:
-            await self.otherwise(scope, receive, send)
-            return
         answer = await self._answer(Request(scope, receive))
         await answer(scope, receive, send)
 
@@ -112,9 +104,8 @@ class ExplainApp:
             "depth": max(asked.top_k, asked.depth),
             "legs": asked.legs,
             "without": asked.without,
+            "index": asked.index,
         }
-        if asked.index is not None:
-            how["index"] = asked.index
         if asked.tool is None:
             filters = Filters(**asked.filters.model_dump())
             return self.knowledge(asked.query, filters=filters, **how)

@@ -3,15 +3,12 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any
 
-from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
-Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
-
-P = ParamSpec("P")
-T = TypeVar("T")
+from sakuin.ports.costs import Meter
 
 
 @dataclass(slots=True)
@@ -49,44 +46,27 @@ class EmfMeter:
         self._metrics.add_metric(f"{self._activity}{name}Milliseconds", MetricUnit.Milliseconds, milliseconds)
 
 
-class Counting(Protocol):
-    """The part of a meter that counts."""
+class _NoMeter:
+    """A `Meter` that counts nothing."""
 
-    def count(self, name: str, value: float = 1) -> None: ...
+    def count(self, name: str, value: float = 1) -> None:
+        pass
+
+    def took(self, name: str, milliseconds: float) -> None:
+        pass
 
 
-def counted(
-    search: Callable[P, T],
-    meter: Counting,
-    *,
-    empty: Callable[[T], bool],
-    degraded: Callable[[T], bool] = lambda _answer: False,
-    name: str,
-) -> Callable[P, T]:
-    """The same search, counted as `name`, and as `{name}WithoutAnswer` where nothing was good enough.
+NO_METER = _NoMeter()
 
-    `{name}ByWordsAlone` are those that had to do without vectors. Zeros are counted too: their average is the share.
+
+def count_search(meter: Meter, name: str, *, is_empty: bool, degraded: str | None) -> None:
+    """Counts a search as `name`, and as `{name}WithoutAnswer` if nothing was good enough.
+
+    `{name}ByWordsAlone` are searches that had to do without vectors. Zeros are counted too: their average is the share.
     """
-
-    def searched(*args: P.args, **kwargs: P.kwargs) -> T:
-        answer = search(*args, **kwargs)
-        meter.count(name)
-        meter.count(f"{name}WithoutAnswer", float(empty(answer)))
-        meter.count(f"{name}ByWordsAlone", float(degraded(answer)))
-        return answer
-
-    return searched
-
-
-def correlated(handler: Handler, work: CurrentWork, logger: Logger) -> Handler:
-    """The handler of an HTTP function, whose logs and calls carry the id that the gateway gave the request."""
-
-    def named(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        work.id = str(event.get("requestContext", {}).get("requestId") or context.aws_request_id)
-        logger.set_correlation_id(work.id)
-        return handler(event, context)
-
-    return named
+    meter.count(name)
+    meter.count(f"{name}WithoutAnswer", float(is_empty))
+    meter.count(f"{name}ByWordsAlone", float(degraded is not None))
 
 
 def work_id_of(attributes: Mapping[str, str], message: Mapping[str, Any], message_id: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 
-from sakuin.domain.redaction import redacted, without
+from sakuin.domain.redaction import redacted
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 T = TypeVar("T")
@@ -97,17 +97,3 @@ def sealed(handler: Handler, redaction: Redaction, logger: Logger) -> Handler:
             raise Failed(redaction(f"{type(error).__name__}: {error}")) from None
 
     return ran
-
-
-def hiding(handler: Handler, redaction: Redaction, logger: Logger) -> Handler:
-    """A handler of HTTP whose answers hold none of the known secrets, whatever put one there."""
-
-    def hidden(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        answer = handler(event, context)
-        body = answer.get("body")
-        if isinstance(body, str) and (clean := without(body, redaction.known)) != body:
-            logger.error("an answer held a secret", path=event.get("rawPath"))
-            return {**answer, "body": clean}
-        return answer
-
-    return hidden

@@ -8,7 +8,8 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
 
-from sakuin.entrypoints.observing import CurrentWork, Handler
+from sakuin.entrypoints.observing import CurrentWork
+from sakuin.entrypoints.redacting import Handler
 from sakuin.errors import Unavailable
 from sakuin.platform.unfinished_work import UnfinishedCounts
 from sakuin.services.canary import CanarySeen

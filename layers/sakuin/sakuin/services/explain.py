@@ -1,6 +1,6 @@
 """How a question is understood and answered, and what kept an expected chunk out."""
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,8 +14,8 @@ from sakuin.domain.material import chunk_id, link, split_chunk_id
 from sakuin.domain.similarity import GOOD_MATCH
 from sakuin.errors import NotFound
 from sakuin.ports.tables import ToolSearch
-from sakuin.services.search_knowledge import SearchKnowledge
-from sakuin.services.search_table import SearchTable, TableCandidate
+from sakuin.services.search_knowledge import KnowledgeSearches, SearchKnowledge
+from sakuin.services.search_table import TableCandidate, TableSearches
 
 # How far an explanation looks for the place of what was expected.
 _DEEPEST = 200
@@ -26,12 +26,13 @@ _TITLE = 40
 class ExplainKnowledge:
     """Explains `search_knowledge`: the same search, with all that was judged."""
 
-    search: SearchKnowledge
+    searches: KnowledgeSearches
 
     def __call__(
         self,
         query: str,
         *,
+        index: str | None = None,
         expected: str | None = None,
         top_k: int = 5,
         depth: int = 10,
@@ -41,12 +42,14 @@ class ExplainKnowledge:
     ) -> Explanation:
         """The best `depth`, whether or not an agent that asks for `top_k` would be refused them.
 
-        An `expected` that is no id of a chunk raises `Invalid`.
+        `index` names an index version, None is the one that answers. An `expected` that is no id of a chunk raises
+        `Invalid`.
         """
+        search = self.searches.knowledge_search(index)
         wanted = chunk_id(*split_chunk_id(expected)) if expected is not None else None
-        judge = partial(self.search.judged, query, filters=filters, legs=legs, without=without, expected=wanted)
+        judge = partial(search.judged, query, filters=filters, legs=legs, without=without, expected=wanted)
         found = judge(limit=depth)
-        judged = self._hits(found.matches, wanted, depth)
+        judged = _hits(found.matches, wanted, depth, search.base_url)
         shown = tuple(hit for hit in judged[:depth] if hit.rank is not None)
         refused = not shown or (shown[0].similarity or 0.0) < GOOD_MATCH
         explanation = Explanation(found.understood, shown, refused, GOOD_MATCH, degraded=found.degraded)
@@ -54,51 +57,18 @@ class ExplainKnowledge:
             return explanation
         hit = next((one for one in judged if one.id == wanted), None)
         if hit is not None and hit.rank is None:
-            hit = next(one for one in self._hits(judge(limit=_DEEPEST).matches, wanted, _DEEPEST) if one.id == wanted)
-        why = self._absent(wanted, filters) if hit is None else found_or_not(explanation, hit, top_k=top_k)
+            deep = _hits(judge(limit=_DEEPEST).matches, wanted, _DEEPEST, search.base_url)
+            hit = next(one for one in deep if one.id == wanted)
+        why = _absent(search, wanted, filters) if hit is None else found_or_not(explanation, hit, top_k=top_k)
         return replace(explanation, expected=Expected(wanted, hit, why))
-
-    def _hits(self, matches: Sequence[Match], expected: str | None, limit: int) -> list[ExplainedHit]:
-        """The matches with their ranks; what was only judged because it was expected has none."""
-        hits = [self._hit(match, rank) for rank, match in enumerate(matches, 1)]
-        if hits and hits[-1].id == expected and (len(hits) > limit or not _speaks(hits[-1])):
-            hits[-1] = replace(hits[-1], rank=None)
-        return hits
-
-    def _hit(self, match: Match, rank: int) -> ExplainedHit:
-        return ExplainedHit(
-            rank=rank,
-            id=match.id,
-            title=match.title,
-            url=link(match.material, match.anchor, self.search.base_url),
-            type=match.type,
-            similarity=match.similarity,
-            evidence=match.evidence,
-            cosine=match.cosine,
-            z=match.z,
-            words=match.words,
-            readings=match.readings,
-            nearest_rank=match.nearest_rank,
-            matching_rank=match.matching_rank,
-            # A term of two slots is one word to people.
-            matched=tuple(dict.fromkeys(match.matched)),
-        )
-
-    def _absent(self, id: str, filters: Filters) -> str:
-        """Why a chunk was not even judged."""
-        try:
-            chunk = self.search.index.chunk(id)
-        except NotFound:
-            return NOT_INDEXED
-        return outside(chunk, filters) or NOT_INDEXED
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainTool:
-    """Explains the Search Tools of an endpoint; `search` is made with the first question."""
+    """Explains the Search Tools of an endpoint."""
 
     records: ToolSearch
-    search: Callable[[], SearchTable]
+    searches: TableSearches
 
     def __call__(
         self,
@@ -106,6 +76,7 @@ class ExplainTool:
         tool: str,
         query: str,
         *,
+        index: str | None = None,
         expected: str | None = None,
         top_k: int = 5,
         depth: int = 10,
@@ -114,7 +85,8 @@ class ExplainTool:
     ) -> Explanation:
         """The best `depth` chunks. `expected` is an absolute json_pointer."""
         bound = self._tool(mcp_id, tool)
-        said = self.search().explained(mcp_id, bound, query, top_k=top_k, expected=expected, legs=legs, without=without)
+        search = self.searches.table_search(index)
+        said = search.explained(mcp_id, bound, query, top_k=top_k, expected=expected, legs=legs, without=without)
         explanation = Explanation(
             understood=said.understood,
             results=tuple(map(_table_hit, said.candidates[:depth])),
@@ -143,6 +115,43 @@ class ExplainTool:
                 return tool
         has = ", ".join(tool.name for tool in endpoint.tools) or "no tools"
         raise NotFound(f"The endpoint has no tool {name!r}. It has {has}")
+
+
+def _hits(matches: Sequence[Match], expected: str | None, limit: int, base_url: str) -> list[ExplainedHit]:
+    """The matches with their ranks; what was only judged because it was expected has none."""
+    hits = [_hit(match, rank, base_url) for rank, match in enumerate(matches, 1)]
+    if hits and hits[-1].id == expected and (len(hits) > limit or not _speaks(hits[-1])):
+        hits[-1] = replace(hits[-1], rank=None)
+    return hits
+
+
+def _hit(match: Match, rank: int, base_url: str) -> ExplainedHit:
+    return ExplainedHit(
+        rank=rank,
+        id=match.id,
+        title=match.title,
+        url=link(match.material, match.anchor, base_url),
+        type=match.type,
+        similarity=match.similarity,
+        evidence=match.evidence,
+        cosine=match.cosine,
+        z=match.z,
+        words=match.words,
+        readings=match.readings,
+        nearest_rank=match.nearest_rank,
+        matching_rank=match.matching_rank,
+        # A term of two slots is one word to people.
+        matched=tuple(dict.fromkeys(match.matched)),
+    )
+
+
+def _absent(search: SearchKnowledge, id: str, filters: Filters) -> str:
+    """Why a chunk was not even judged."""
+    try:
+        chunk = search.index.chunk(id)
+    except NotFound:
+        return NOT_INDEXED
+    return outside(chunk, filters) or NOT_INDEXED
 
 
 def _speaks(hit: ExplainedHit) -> bool:

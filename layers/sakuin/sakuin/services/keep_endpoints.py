@@ -1,6 +1,6 @@
 """MCP endpoints, their keys, and the Tools that are bound to them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sakuin.domain.keys import hash_of_key, new_key
@@ -15,16 +15,15 @@ OVERLAP_SECONDS = 3600
 
 @dataclass(frozen=True, slots=True)
 class KeepEndpoints:
-    """What members and admins do with endpoints. `pepper` gives what keys are hashed with."""
+    """What members and admins do with endpoints."""
 
     records: ProjectRecords
-    pepper: Callable[[], str] = field(repr=False)
     limits: Limits = field(default_factory=Limits)
 
     def create(self, user: User | None, project_id: str, *, name: str, tools: Sequence[str]) -> tuple[Endpoint, str]:
         """A new endpoint with these Tools, and its key: only its hash is kept."""
         key = new_key()
-        key_hash = hash_of_key(key, self.pepper())
+        key_hash = hash_of_key(key)
         wanted = list(dict.fromkeys(tools))
         there = len(self.records.endpoints(user, project_id))
         check_room(there, self.limits.endpoints, what="endpoints", setting="MaxEndpoints")
@@ -48,7 +47,7 @@ class KeepEndpoints:
     def rotate(self, user: User | None, mcp_id: str, *, overlap_seconds: int = OVERLAP_SECONDS) -> tuple[Endpoint, str]:
         """Another key; the old one opens for a while longer."""
         key = new_key()
-        key_hash = hash_of_key(key, self.pepper())
+        key_hash = hash_of_key(key)
         return self.records.rotate(user, mcp_id, key_hash=key_hash, overlap_seconds=overlap_seconds), key
 
     def bind(self, user: User | None, mcp_id: str, tool_id: str, *, status: Switch = "enabled") -> Endpoint:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from typing import Protocol
 
 from sakuin.domain.evaluation.explanation import Legs
 from sakuin.domain.excerpt import EXCERPT_LENGTH, excerpt
@@ -100,3 +101,10 @@ def _body(match: Match) -> str:
     """The content without its heading, which the title already says."""
     heading, _, body = match.content.partition("\n")
     return body if match.title in heading and body.strip() else match.content
+
+
+class KnowledgeSearches(Protocol):
+    """The searches of the index versions that a deployment keeps."""
+
+    def knowledge_search(self, version: str | None = None) -> SearchKnowledge:
+        """Returns the search of the index version that answers, or of the one that is named; `NotFound` if none is."""

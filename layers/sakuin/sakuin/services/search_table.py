@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from sakuin.domain.bound_tools import BoundTool, FullChunk
 from sakuin.domain.evaluation.explanation import Legs
@@ -194,6 +194,13 @@ class SearchTable:
                 )
             )
         return tuple(candidates)
+
+
+class TableSearches(Protocol):
+    """The searches of the index versions that a deployment keeps."""
+
+    def table_search(self, version: str | None = None) -> SearchTable:
+        """Returns the search of the index version that answers, or of the one that is named; `NotFound` if none is."""
 
 
 def _depth(top_k: int) -> int:

@@ -9,10 +9,11 @@ from typing_extensions import TypedDict
 
 from sakuin.domain.bound_tools import BoundTool, Endpoint
 from sakuin.domain.plain import visible
-from sakuin.entrypoints.mcp_answers import ANSWER_BYTES, bytes_of
-from sakuin.entrypoints.mcp_arguments import ToolSearchArguments
-from sakuin.entrypoints.mcp_outcomes import outcome_of
-from sakuin.services.search_table import SearchTable, TableAnswer
+from sakuin.entrypoints.observing import NO_METER, count_search
+from sakuin.mcp.answers import ANSWER_BYTES, answered, bytes_of, failed
+from sakuin.mcp.arguments import ToolSearchArguments
+from sakuin.ports.costs import Meter
+from sakuin.services.search_table import TableAnswer, TableSearches
 
 INSTRUCTIONS = """\
 The tools of this endpoint search large documents, each its own part, by meaning and by words. A result is a whole
@@ -72,7 +73,8 @@ _OUTPUT = TypeAdapter(ToolAnswerView).json_schema(mode="serialization")
 class SearchTools:
     """The tools of whichever endpoint a request came to."""
 
-    search: SearchTable
+    searches: TableSearches
+    meter: Meter = NO_METER
 
     def listed(self, endpoint: Endpoint) -> list[Tool]:
         """What `tools/list` shows: exactly the enabled tools of the endpoint, by name."""
@@ -83,10 +85,13 @@ class SearchTools:
         tool = next((tool for tool in endpoint.tools if tool.name == name), None)
         if tool is None:
             return None
-        return outcome_of(lambda: self._found(endpoint, tool, ToolSearchArguments.model_validate(arguments or {})))
-
-    def _found(self, endpoint: Endpoint, tool: BoundTool, wanted: ToolSearchArguments) -> dict[str, Any]:
-        return _within_budget(self.search(endpoint.id, tool, wanted.query, top_k=wanted.top_k))
+        try:
+            wanted = ToolSearchArguments.model_validate(arguments or {})
+            answer = self.searches.table_search()(endpoint.id, tool, wanted.query, top_k=wanted.top_k)
+        except Exception as error:
+            return failed(error)
+        count_search(self.meter, "TableSearches", is_empty=not answer.results, degraded=answer.degraded)
+        return answered(_within_budget(answer))
 
 
 def _shown(tool: BoundTool) -> Tool:

@@ -4,8 +4,11 @@ import json
 from typing import Any
 
 from mcp_types import CallToolResult, TextContent
+from pydantic import ValidationError
 
 from sakuin.domain.plain import INVISIBLE, visible
+from sakuin.errors import Invalid, NotFound, Refused, Unavailable
+from sakuin.mcp.arguments import sentence
 
 # Structured content and the same as text; together they stay below 10,000 tokens, about 40 kB.
 ANSWER_BYTES = 39_000
@@ -21,10 +24,21 @@ def answered(answer: dict[str, Any]) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=_compact(answer))], structured_content=answer)
 
 
-def failed(message: str) -> CallToolResult:
-    """A failure in a sentence that says what to do."""
-    said = visible(message)[:_LONGEST_FAILURE]
-    return CallToolResult(content=[TextContent(type="text", text=said)], is_error=True)
+def failed(error: Exception) -> CallToolResult:
+    """A failure in a sentence that says what to do; an error that a caller can do nothing about is raised again."""
+    match error:
+        case ValidationError():
+            said = str(sentence(error))
+        case Invalid() | NotFound():
+            said = str(error)
+        case Refused():
+            said = f"{error}. Those who keep this server have to mend that; until then it cannot search."
+        case Unavailable():
+            said = f"{error}. Try again in a moment."
+        case _:
+            raise error
+    shown = visible(said)[:_LONGEST_FAILURE]
+    return CallToolResult(content=[TextContent(type="text", text=shown)], is_error=True)
 
 
 def bytes_of(answer: dict[str, Any]) -> int:

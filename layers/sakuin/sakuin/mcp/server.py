@@ -10,9 +10,9 @@ from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, Lis
 
 from sakuin.domain.bound_tools import Endpoint
 from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
-from sakuin.entrypoints.mcp_search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
-from sakuin.entrypoints.mcp_search_tools import SearchTools
-from sakuin.entrypoints.mcp_tools import INSTRUCTIONS
+from sakuin.mcp.knowledge_tools import INSTRUCTIONS
+from sakuin.mcp.search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
+from sakuin.mcp.search_tools import SearchTools
 
 # Where a request's scope says which endpoint it came to.
 ENDPOINT = "sakuin.endpoint"

@@ -11,18 +11,21 @@ from typing_extensions import TypedDict
 from sakuin.domain.excerpt import excerpt
 from sakuin.domain.knowledge import Filters, Hit, KnowledgeAnswer
 from sakuin.domain.page import ChunkType
-from sakuin.entrypoints.mcp_answers import (
+from sakuin.entrypoints.observing import NO_METER, count_search
+from sakuin.errors import Invalid
+from sakuin.mcp.answers import (
     ANSWER_BYTES,
     CARRIED_BYTES,
+    answered,
     bytes_behind_lambda,
     bytes_of,
+    failed,
     in_the_open,
 )
-from sakuin.entrypoints.mcp_arguments import ChunkArguments, ListArguments, SearchArguments, schema_of
-from sakuin.entrypoints.mcp_outcomes import outcome_of
-from sakuin.errors import Invalid
+from sakuin.mcp.arguments import ChunkArguments, ListArguments, SearchArguments, schema_of
+from sakuin.ports.costs import Meter
 from sakuin.services.read_knowledge import ReadKnowledge
-from sakuin.services.search_knowledge import SearchKnowledge
+from sakuin.services.search_knowledge import KnowledgeSearches
 
 INSTRUCTIONS = """\
 Sakuin is an index of teaching material. Search it when somebody wants to learn, understand or look up a concept,
@@ -95,8 +98,9 @@ class ConceptsAnswer(TypedDict):
 class KnowledgeTools:
     """The three tools over their services."""
 
-    search: SearchKnowledge
+    searches: KnowledgeSearches
     read: ReadKnowledge
+    meter: Meter = NO_METER
 
     def listed(self) -> list[Tool]:
         """What `tools/list` shows, always in this order."""
@@ -111,12 +115,18 @@ class KnowledgeTools:
         tool = next((tool for tool in _TOOLS if tool.shown.name == name), None)
         if tool is None:
             return None
-        return outcome_of(lambda: in_the_open(tool.run(self, tool.arguments.model_validate(arguments or {}))))
+        try:
+            answer = tool.run(self, tool.arguments.model_validate(arguments or {}))
+        except Exception as error:
+            return failed(error)
+        return answered(in_the_open(answer))
 
     def run_search(self, wanted: SearchArguments) -> dict[str, Any]:
         """`search_knowledge`."""
         filters = Filters(wanted.type, wanted.category, wanted.level, wanted.material)
-        return _within_budget(self.search(wanted.query, top_k=wanted.top_k, filters=filters))
+        answer = self.searches.knowledge_search()(wanted.query, top_k=wanted.top_k, filters=filters)
+        count_search(self.meter, "Searches", is_empty=answer.no_good_match, degraded=answer.degraded)
+        return _within_budget(answer)
 
     def run_chunk(self, wanted: ChunkArguments) -> dict[str, Any]:
         """`get_chunk_by_id`."""
