@@ -5,6 +5,8 @@ UV := $(BIN)/uv
 PORT ?= 8787
 SCHEDULES ?= 2000
 SECONDS ?= 600
+# Processes that run tests side by side; each has a database of its own.
+WORKERS ?= 2
 
 # Registries may be slow.
 export PIP_DEFAULT_TIMEOUT ?= 180
@@ -66,7 +68,7 @@ template: $(PACKAGE) $(SAM) $(CHECKOV) ## the template is valid, safe, and build
 	$(BIN)/python -m benchmarks.sizes
 
 pytest: $(PACKAGE) $(EMULATOR) $(NODE) $(CLIENTS) ## the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS)
 
 # Where containers find this machine: the gateway of Docker's bridge.
 BRIDGE ?= 172.17.0.1

@@ -1,15 +1,25 @@
-"""One real database for all tests that need one, the same examples each time, and an end to whatever hangs."""
+"""A database for each process that runs tests, the same examples each time, and an end to whatever hangs."""
 
+import asyncio
+import functools
+import gc
+import shutil
+import ssl
+import tempfile
 from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from aws_lambda_powertools import Metrics
 from hypothesis import HealthCheck, settings
-from sakuin_local.database import Database, running_database
+from sakuin_local.database import Database
 
+from tests.database_server import DatabaseServer, end_server, server_in
 from tests.emptied import emptied
 from tests.hanging import ended_when_it_hangs
+from tests.parallel import Parts, in_order
 
 # The same examples each time: a build that was green stays so. How long one takes to make says more of the machine.
 settings.register_profile(
@@ -24,12 +34,79 @@ settings.load_profile("sakuin")
 
 # A net under everything, not a measure: each wait has an end of its own, and says what it waited for.
 HUNG_SECONDS = 2700
+# A client reads the certificates of all authorities, which takes longer than most tests; none of them speaks TLS.
+ssl.create_default_context = functools.cache(ssl.create_default_context)
+# What the processes of a run share.
+SHARED = pytest.StashKey[Path]()
+# Lines for the end of pytest's report.
+SUMMARY = pytest.StashKey[set[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    of_worker = getattr(config, "workerinput", None)
+    config.stash[SHARED] = Path(of_worker["shared"] if of_worker else tempfile.mkdtemp(prefix="sakuin-tests-"))
+    config.stash[SUMMARY] = set()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tells a worker of pytest-xdist where the run's shared folder is."""
+    node.workerinput["shared"] = str(node.config.stash[SHARED])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Parts:
+    return Parts(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        items[:] = in_order(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[SUMMARY].update(getattr(node, "workeroutput", {}).get("summary", ()))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["summary"] = list(session.config.stash[SUMMARY])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for line in sorted(config.stash[SUMMARY]):
+        terminalreporter.write_line(line)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        end_server(config.stash[SHARED] / "postgres")
+        shutil.rmtree(config.stash[SHARED])
 
 
 @pytest.fixture(autouse=True)
 def nothing_counted() -> None:
     """Powertools counts for the whole process: what another test counted and never told is none of a test's own."""
     Metrics(namespace="Sakuin", service="test").clear_metrics()
+
+
+@pytest.fixture(autouse=True)
+def event_loop_of_its_own() -> Iterator[None]:
+    """Gives the thread an event loop, as a worker of Lambda has one: `asyncio.run` in another test takes it away."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    loop.close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_frozen() -> Iterator[None]:
+    """Frees what a function's start has taken out of the garbage collector's sight for the life of a worker."""
+    yield
+    if gc.get_freeze_count():
+        gc.unfreeze()
+        gc.collect()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,9 +128,21 @@ def pytest_runtest_teardown() -> Generator[None, object, object]:
 
 
 @pytest.fixture(scope="session")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """Postgres with the product's migrations, and PostgREST before it."""
-    with running_database(tmp_path_factory.mktemp("supabase")) as running:
+def summary(request: pytest.FixtureRequest) -> set[str]:
+    """Lines that pytest prints at the end of the run; a test may add its own."""
+    return request.config.stash[SUMMARY]
+
+
+@pytest.fixture(scope="session")
+def database_server(request: pytest.FixtureRequest) -> DatabaseServer:
+    """The Postgres server that all processes of the run share."""
+    return server_in(request.config.stash[SHARED] / "postgres")
+
+
+@pytest.fixture(scope="session")
+def database(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """A database of this process alone: Postgres with the product's migrations, and PostgREST before it."""
+    with database_server.copy(tmp_path_factory.mktemp("database")) as running:
         yield running
 
 

@@ -38,14 +38,15 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """A running server."""
+    """One database of a running server."""
 
     port: int
     password: str = field(repr=False)
+    database: str = "postgres"
 
     def dsn(self, user: str = SUPERUSER) -> str:
-        """How to reach database `postgres` as one of the roles, which share one password."""
-        return f"postgresql://{user}:{self.password}@{LOOPBACK}:{self.port}/postgres"
+        """How to reach the database as one of the roles, which share one password."""
+        return f"postgresql://{user}:{self.password}@{LOOPBACK}:{self.port}/{self.database}"
 
 
 def start(

@@ -7,6 +7,9 @@ import pytest
 
 from tests.cli.conftest import Keeper
 
+# The same in every process that collects the tests.
+NO_SUCH_ID = "673a3056-56a4-4c43-9851-972acca7da09"
+
 
 @pytest.fixture
 def project(keeper: Keeper) -> str:
@@ -96,7 +99,7 @@ def test_members_are_shown_and_removed_but_for_the_last(keeper: Keeper, project:
     assert (refused.code, "last member" in refused.err) == (1, True)
 
 
-@pytest.mark.parametrize("id", [str(uuid4()), "no-uuid", "a/b", "..", "?"])
+@pytest.mark.parametrize("id", [NO_SUCH_ID, "no-uuid", "a/b", "..", "?"])
 def test_an_id_that_is_not_there_is_a_sentence(keeper: Keeper, id: str) -> None:
     for words in (("table", "rm"), ("tool", "rm"), ("tool", "reindex"), ("mcp", "rotate")):
         said = keeper.sakuin(*words, id)

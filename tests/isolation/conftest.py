@@ -12,7 +12,6 @@ from tests.isolation.house import House, house_of
 from tests.tables.conftest import long, stand_in
 
 __all__ = ["stand_in"]
-COVERED = pytest.StashKey[Counter[str]]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +60,11 @@ def moved_in(house: House, words: str) -> Tenant:
 
 
 @pytest.fixture(scope="module")
-def house(database: Database, stand_in: str, request: pytest.FixtureRequest) -> Iterator[House]:
+def house(database: Database, stand_in: str, summary: set[str]) -> Iterator[House]:
     with house_of(database, stand_in) as open_house:
         yield open_house
-        request.config.stash.setdefault(COVERED, Counter()).update(requests=len(open_house.answers))
-        request.config.stash[COVERED] |= covered(open_house)
+        counts = ", ".join(f"{count} {what}" for what, count in sorted(covered(open_house).items()))
+        summary.add(f"isolation: 2 tenants, {counts}")
 
 
 def covered(house: House) -> Counter[str]:
@@ -80,13 +79,6 @@ def covered(house: House) -> Counter[str]:
     counts = {what: house.sql.execute(query).fetchall()[0][0] for what, query in catalog.items()}
     # `/v1/explain` is answered by the other function.
     return Counter({"routes": sum(map(len, paths.values())) + 1, "tools of knowledge": len(tools), **counts})
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Says what two tenants were tried on."""
-    if counts := config.stash.get(COVERED, None):
-        said = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-        terminalreporter.write_line(f"isolation: 2 tenants, {said}")
 
 
 @pytest.fixture(scope="module")

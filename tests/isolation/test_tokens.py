@@ -49,7 +49,7 @@ def house(database: Database, stand_in: str, tmp_path_factory: pytest.TempPathFa
     try:
         postgrest.start(
             programs,
-            Postgres(where.port or 0, where.password or ""),
+            Postgres(where.port or 0, where.password or "", where.path.removeprefix("/")),
             program=postgrest.postgrest_program(TOOLS),
             port=port,
             admin_port=free_port(),

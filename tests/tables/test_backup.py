@@ -8,9 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from sakuin_local.database import Database, running_database
+from sakuin_local.database import Database
 from sakuin_local.places import REPOSITORY
 
+from tests.database_server import DatabaseServer
 from tests.tables.conftest import TableWorld, long, world_of
 
 GUIDE = (REPOSITORY / "docs" / "backup.md").read_text()
@@ -30,16 +31,16 @@ DOCUMENT = {"articles": [long("二次関数"), long("三角比")]}
 
 
 @pytest.fixture
-def lost(tmp_path: Path) -> Iterator[Database]:
+def lost(database_server: DatabaseServer, tmp_path: Path) -> Iterator[Database]:
     """The database that is backed up, and then no longer asked."""
-    with running_database(tmp_path / "lost") as running:
+    with database_server.copy(tmp_path / "lost") as running:
         yield running
 
 
 @pytest.fixture
-def empty(tmp_path: Path) -> Iterator[Database]:
+def empty(database_server: DatabaseServer, tmp_path: Path) -> Iterator[Database]:
     """A new one, with the migrations."""
-    with running_database(tmp_path / "empty") as running:
+    with database_server.copy(tmp_path / "empty") as running:
         yield running
 
 

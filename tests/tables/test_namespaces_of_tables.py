@@ -8,15 +8,16 @@ from sakuin.domain.search_index_names import namespace
 from sakuin.errors import Unavailable
 from sakuin_local.database import Database, running_database
 
+from tests.database_server import DatabaseServer
 from tests.tables.conftest import TableWorld, WatchedStore, long, world_of
 
 A, B = long("二次方程式の解の公式"), long("一次関数の傾き")
 
 
 @pytest.fixture(scope="module")
-def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+def neighbours(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Another deployment's database."""
-    with running_database(tmp_path_factory.mktemp("neighbours")) as running:
+    with database_server.copy(tmp_path_factory.mktemp("neighbours")) as running:
         yield running
 
 

@@ -29,8 +29,9 @@ from sakuin.services.index_table import IndexTable
 from sakuin.services.maintain import Maintain, Maintained
 from sakuin.services.search_table import SearchTable, TableAnswer
 from sakuin.services.send_due_work import SendDueWork
-from sakuin_local.database import Database, running_database
+from sakuin_local.database import Database
 
+from tests.database_server import DatabaseServer
 from tests.in_memory.embedder import MODEL, MemoryEmbedder
 from tests.in_memory.queue import MemoryQueue
 from tests.tables.conftest import TableWorld
@@ -225,9 +226,9 @@ class Deployment:
 
 
 @pytest.fixture(scope="session")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+def database(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """One of its own: an index is whole when every Table of the database is built, whoever made it."""
-    with running_database(tmp_path_factory.mktemp("indexes")) as running:
+    with database_server.copy(tmp_path_factory.mktemp("indexes")) as running:
         yield running
 
 

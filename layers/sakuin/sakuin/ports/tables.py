@@ -195,7 +195,9 @@ class TableIndex(Protocol):
         """
 
     def failed(self, table_id: str, generation: int | None, message: str) -> None:
-        """Notes why this generation (None: the present one) is not indexed; if this index answers, on the tools, which are set to `error`.
+        """Notes why this generation (None: the present one) is not indexed.
+
+        If this index answers, the tools are set to `error` with it.
 
         The message is a sentence for people, never a secret.
         """

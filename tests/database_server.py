@@ -1,0 +1,89 @@
+"""One Postgres server for a run of the tests, and copies of its database that has the migrations."""
+
+import fcntl
+import itertools
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+from sakuin_local import postgres
+from sakuin_local.addresses import free_port
+from sakuin_local.database import PORTS, Database, served_database
+from sakuin_local.migrations import apply_migrations
+from sakuin_local.parts import Parts
+from sakuin_local.places import MIGRATIONS
+from sakuin_local.postgres import Postgres
+from sakuin_local.processes import Programs, end_leftovers
+from sakuin_local.roles import ensure_roles
+from sakuin_local.tokens import keys_of, secret_of
+
+# Each copy has a PostgREST with ten connections. What a power cut would cost is thrown away after the run anyway.
+SETTINGS = {"max_connections": "200", "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+_NUMBERS = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseServer:
+    """A running server. Its database `postgres` has the migrations and no connection, so that it can be copied."""
+
+    folder: Path
+    template: Postgres
+
+    @contextmanager
+    def copy(self, folder: Path) -> Iterator[Database]:
+        """Creates a database with the migrations and no row, serves it with PostgREST, and drops it at the end.
+
+        Logs and ports are kept in `folder`.
+        """
+        name = f"copy_{os.getpid()}_{next(_NUMBERS)}"
+        with psycopg.connect(replace(self.template, database="template1").dsn(), autocommit=True) as connection:
+            _copy(connection, self.template.database, name)
+            programs = Programs(folder)
+            ports = {each: free_port() for each in PORTS}
+            try:
+                copied, keys = replace(self.template, database=name), keys_of(self.folder)
+                with served_database(copied, keys, programs, Parts(programs), ports) as database:
+                    yield database
+            finally:
+                programs.stop()
+                connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+def server_in(folder: Path) -> DatabaseServer:
+    """The server of a folder; the first process that asks starts it, and it runs until `end_server`."""
+    folder.mkdir(exist_ok=True)
+    password = secret_of(folder / "postgres-password")
+    ready = folder / "ready"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not ready.exists():
+            server = postgres.start(folder, Programs(folder), port=free_port(), password=password, settings=SETTINGS)
+            ensure_roles(server.dsn(), password=password)
+            apply_migrations(server.dsn("postgres"), MIGRATIONS)
+            ready.write_text(str(server.port))
+    return DatabaseServer(folder, Postgres(int(ready.read_text()), password))
+
+
+def end_server(folder: Path) -> None:
+    """Ends the server of a folder, if any process started one."""
+    end_leftovers(folder)
+
+
+def _copy(connection: psycopg.Connection, template: str, name: str) -> None:
+    created = sql.SQL("create database {} template {} owner postgres")
+    connection.execute(created.format(sql.Identifier(name), sql.Identifier(template)))
+    # A copy lacks the settings that `alter database` made.
+    settings = connection.execute(
+        "select split_part(each, '=', 1), substr(each, strpos(each, '=') + 1)"
+        " from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase, unnest(s.setconfig) each"
+        " where s.setrole = 0 and d.datname = %s",
+        [template],
+    ).fetchall()
+    for setting, value in settings:
+        connection.execute("select set_config(%s, %s, false)", [setting, value])
+        kept = sql.SQL("alter database {} set {} from current")
+        connection.execute(kept.format(sql.Identifier(name), sql.Identifier(setting)))
