@@ -1,6 +1,7 @@
 """What docs/deploy.md and docs/backup.md name is there."""
 
 import re
+import tomllib
 from typing import Any
 
 import pytest
@@ -21,9 +22,18 @@ def test_every_output_that_is_asked_for_is_one() -> None:
 
 
 def test_every_parameter_that_is_named_is_one() -> None:
-    named = set(re.findall(r"Parameter ([A-Z]\w+)", GUIDES))
-    assert named
+    (step,) = re.findall(r"## 7\. .*?\n## ", GUIDES, re.DOTALL)
+    named = set(re.findall(r"^\| `([A-Z]\w+)` \|", step, re.MULTILINE))
+    config = tomllib.loads((REPOSITORY / "samconfig.toml").read_text())
+    assert named == set(config["prod"]["deploy"]["parameters"]["parameter_overrides"])
     assert named <= set(TEMPLATE_NOW["Parameters"])
+
+
+def test_a_deployment_asks_at_most_ten_questions() -> None:
+    deploy = tomllib.loads((REPOSITORY / "samconfig.toml").read_text())["prod"]["deploy"]["parameters"]
+    answers = deploy["parameter_overrides"]
+    assert len(answers) + len({"stack_name", "region"} & deploy.keys()) <= 10
+    assert {name for name, one in TEMPLATE_NOW["Parameters"].items() if "Default" not in one} <= answers.keys()
 
 
 def test_every_setting_and_member_of_the_secret_is_read() -> None:

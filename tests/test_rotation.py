@@ -24,7 +24,7 @@ from sakuin.settings import Secrets
 from sakuin_local.database import Database
 
 from tests.entrypoints.events import Context, event
-from tests.test_settings import ENVIRONMENT
+from tests.environment import ENVIRONMENT
 from tests.test_settings import SECRET as MEMBERS
 
 NAME = "sakuin/prod"

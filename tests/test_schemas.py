@@ -22,9 +22,9 @@ def schema(name: str) -> dict[str, Any]:
 
 def test_the_generated_documents_are_those_of_the_code() -> None:
     checked = subprocess.run(  # noqa: S603
-        [sys.executable, ROOT / "scripts" / "schemas", "--check"], capture_output=True, text=True, check=False
+        [sys.executable, ROOT / "scripts" / "reference", "--check"], capture_output=True, text=True, check=False
     )
-    assert (checked.returncode, checked.stdout) == (0, ""), "run .venv/bin/python scripts/schemas"
+    assert (checked.returncode, checked.stdout) == (0, ""), "run .venv/bin/python scripts/reference"
 
 
 @pytest.mark.parametrize("path", sorted(SCHEMAS.glob("*.schema.json")), ids=lambda path: path.name)
@@ -38,8 +38,8 @@ def test_a_schema_is_one(path: Path) -> None:
         ("index_material.put", "s3-notification"),
         ("index_material.delete", "s3-notification"),
         ("index_material.test_event", "s3-test-event"),
-        ("index_material.reapply", "reapply"),
-        ("index_material.look", "look"),
+        ("index_material.reindex", "reindex"),
+        ("index_material.recheck", "recheck"),
     ],
 )
 def test_each_recorded_message_fits_its_schema_and_no_other(recorded: str, name: str) -> None:

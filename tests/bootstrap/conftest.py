@@ -12,6 +12,7 @@ from sakuin_local.database import Database
 from tests.contracts.openai_server import OpenAIServer, openai_server
 from tests.contracts.scripted_server import Said, scripted_server
 from tests.entrypoints.events import ring
+from tests.environment import environment
 from tests.in_memory.embedder import DIMENSIONS
 
 
@@ -51,16 +52,17 @@ def environ(
         for name, value in {**process, "AWS_ENDPOINT_URL": aws, "POWERTOOLS_SERVICE_NAME": "test"}.items():
             monkeypatch.setenv(name, value)
         parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
-        yield {
-            "MATERIALS_BUCKET": "b",
-            "MATERIAL_QUEUE_URL": "q",
-            "SECRET_NAME": "sakuin",
-            "SUPABASE_URL": database.rest_url,
-            "OPENAI_BASE_URL": openai.url,
-            "EMBEDDING_MODEL": "characters",
-            "EMBEDDING_DIMENSIONS": str(DIMENSIONS),
-            "TURBOPUFFER_BASE_URL": "http://127.0.0.1:9",
-        }
+        yield environment(
+            MATERIALS_BUCKET="b",
+            MATERIAL_QUEUE_URL="q",
+            SECRET_NAME="sakuin",
+            SUPABASE_URL=database.rest_url,
+            OPENAI_BASE_URL=openai.url,
+            EMBEDDING_MODEL="characters",
+            EMBEDDING_DIMENSIONS=str(DIMENSIONS),
+            LEARNS_MODEL="",
+            TURBOPUFFER_BASE_URL="http://127.0.0.1:9",
+        )
         parameters.clear_caches()  # type: ignore[no-untyped-call]
 
 

@@ -21,29 +21,29 @@ from tests.tables.conftest import stand_in
 __all__ = ["stand_in"]
 
 LIMITS = {
-    "MAX_PAGE_BYTES": "4000",
-    "MAX_PAGE_EXPLANATIONS": "2",
-    "MAX_TABLE_BYTES": "9000",
-    "MAX_TABLE_MEMORY_BYTES": "30000",
-    "MAX_TABLE_STRINGS": "2",
-    "MAX_TABLE_CHUNKS": "4",
-    "MAX_STRING_CHARS": "3000",
-    "MAX_PROJECTS": "2",
-    "MAX_MEMBERS": "2",
-    "MAX_TABLES": "2",
-    "MAX_TOOLS": "2",
-    "MAX_ENDPOINTS": "2",
-    "MAX_ENDPOINT_TOOLS": "1",
-    "MAX_MCP_REQUEST_BYTES": "5000",
-    "MAX_API_REQUEST_BYTES": "20000",
-    "QUERIES_PER_MINUTE": "3",
+    "page_bytes": 4000,
+    "page_explanations": 2,
+    "table_bytes": 9000,
+    "table_memory_bytes": 30000,
+    "table_strings": 2,
+    "table_chunks": 4,
+    "string_chars": 3000,
+    "projects": 2,
+    "members": 2,
+    "tables": 2,
+    "tools": 2,
+    "endpoints": 2,
+    "endpoint_tools": 1,
+    "mcp_request_bytes": 5000,
+    "api_request_bytes": 20000,
+    "queries_per_minute": 3,
 }
 
 
 @pytest.fixture(scope="module")
 def house(database: Database, stand_in: str) -> Iterator[House]:
     """A deployment in which little is enough."""
-    with house_of(database, stand_in, **LIMITS) as open_house:
+    with house_of(database, stand_in, LIMITS=json.dumps(LIMITS)) as open_house:
         yield open_house
 
 
@@ -87,25 +87,24 @@ def tool(person: Person) -> Answer:
 
 
 TWICE: dict[str, Callable[[Person], Answer]] = {
-    "MaxTables": lambda person: person.of_project("tables", {"name": "t", "data": 1}),
-    "MaxTools": tool,
-    "MaxEndpoints": lambda person: person.of_project("mcps", {"name": "e"}),
+    "tables": lambda person: person.of_project("tables", {"name": "t", "data": 1}),
+    "tools": tool,
+    "endpoints": lambda person: person.of_project("mcps", {"name": "e"}),
 }
 
 
-@pytest.mark.parametrize("parameter", TWICE)
-def test_the_third_of_two_is_422_and_says_what_raises_the_limit(person: Person, parameter: str) -> None:
-    assert [TWICE[parameter](person).status for _ in range(2)] == [201, 201]
-    third = TWICE[parameter](person)
+@pytest.mark.parametrize("limit", TWICE)
+def test_the_third_of_two_is_422_and_says_what_raises_the_limit(person: Person, limit: str) -> None:
+    assert [TWICE[limit](person).status for _ in range(2)] == [201, 201]
+    third = TWICE[limit](person)
     assert third.status == 422
-    assert "and there may be 2. Remove some, or raise" in third.json["detail"]
-    assert third.json["detail"].endswith(f"{parameter}.")
+    assert third.json["detail"].endswith(f"; the limit is 2 ({limit}). Remove some, or raise the limit.")
 
 
 def test_a_person_has_so_many_projects(person: Person) -> None:
     assert person.ask("POST", "/v1/projects", {"name": "q"}).status == 201
     third = person.ask("POST", "/v1/projects", {"name": "r"})
-    assert (third.status, "raise MaxProjects" in third.body) == (422, True)
+    assert (third.status, "the limit is 2 (projects)" in third.body) == (422, True)
 
 
 def test_a_project_has_so_many_members_for_members_and_for_admins(house: House, person: Person) -> None:
@@ -116,7 +115,7 @@ def test_a_project_has_so_many_members_for_members_and_for_admins(house: House, 
         refused = house.ask("POST", path, {"user_id": third}, bearer=bearer)
         assert (refused.status, refused.json["detail"]) == (
             422,
-            "That would be 3 members of one project, and there may be 2. Remove some, or raise MaxMembers.",
+            "That would be 3 members of one project; the limit is 2 (members). Remove some, or raise the limit.",
         )
         # Who is a member already may be made one again.
         assert house.ask("POST", path, {"user_id": second}, bearer=bearer).status == 204
@@ -127,10 +126,10 @@ def test_an_endpoint_has_so_many_tools(person: Person) -> None:
     table = person.table()
     one, other = person.tool(table), person.tool(table)
     refused = person.of_project("mcps", {"name": "e", "tool_ids": [one, other]})
-    assert (refused.status, "raise MaxEndpointTools" in refused.body) == (422, True)
+    assert (refused.status, "the limit is 1 (endpoint_tools)" in refused.body) == (422, True)
     made = person.of_project("mcps", {"name": "e", "tool_ids": [one]}).json["mcp"]["id"]
     refused = person.ask("PUT", f"/v1/mcps/{made}/tools/{other}")
-    assert (refused.status, "raise MaxEndpointTools" in refused.body) == (422, True)
+    assert (refused.status, "the limit is 1 (endpoint_tools)" in refused.body) == (422, True)
 
 
 def test_a_table_has_so_many_bytes_however_it_comes(person: Person) -> None:
@@ -142,7 +141,7 @@ def test_a_table_has_so_many_bytes_however_it_comes(person: Person) -> None:
         person.ask("PUT", f"/v1/tables/{table}", {"data": large}),
         person.ask("PATCH", f"/v1/tables/{table}", [{"op": "set", "path": "", "value": large}]),
     ]
-    said = "A table has 1 to 9,000 bytes (MaxTableBytes), not 9,002."
+    said = "A Table has at least 1 byte, and the limit is 9,000 (table_bytes); this one has 9,002."
     assert [(answer.status, answer.json["detail"]) for answer in answers] == [(422, said)] * 5
     # What is counted are the bytes of UTF-8.
     assert person.ask("PUT", f"/v1/tables/{table}", {"data": "数" * 2_900}).status == 200
@@ -155,8 +154,7 @@ def test_a_table_that_takes_too_much_memory_is_not_changed_by_pointer_and_may_be
         person.ask("GET", f"/v1/tables/{table}/data?pointer=/0"),
     ):
         assert answer.status == 422
-        assert "bytes of memory, and there may be 30,000. Upload it as a whole" in answer.json["detail"]
-        assert "MaxTableMemoryBytes" in answer.json["detail"]
+        assert "of memory; the limit is 30,000 (table_memory_bytes). Upload it as a whole" in answer.json["detail"]
     assert person.ask("PUT", f"/v1/tables/{table}", {"data": [1]}).status == 200
     assert person.ask("GET", f"/v1/tables/{table}/data?pointer=/0").json == 1
 
@@ -164,9 +162,9 @@ def test_a_table_that_takes_too_much_memory_is_not_changed_by_pointer_and_may_be
 def test_a_request_has_so_many_bytes(house: House, person: Person) -> None:
     refused = person.of_project("tables", {"name": "t", "data": "x" * 20_000})
     assert refused.status == 413
-    assert "20,000 are taken (MaxApiRequestBytes)" in refused.json["detail"]
+    assert "the limit is 20,000 (api_request_bytes)" in refused.json["detail"]
     refused = house.rpc(None, "tools/call", house.knowledge_key, name="search_knowledge", padding="x" * 5_000)
-    assert (refused.status, refused.body) == (413, "A request has at most 5,000 bytes (MaxMcpRequestBytes). Send less.")
+    assert (refused.status, refused.body) == (413, "A request has at most 5,000 bytes (mcp_request_bytes). Send less.")
 
 
 def test_a_key_has_so_many_calls_in_a_minute(house: House, person: Person) -> None:
@@ -176,7 +174,7 @@ def test_a_key_has_so_many_calls_in_a_minute(house: House, person: Person) -> No
     last = answers[-1]
     assert last.status == 429
     assert 1 <= int(last.headers["retry-after"]) <= 60
-    assert "QueriesPerMinute" in last.body
+    assert "queries_per_minute" in last.body
 
 
 # ---------------------------------------------------------------- by an upload
@@ -199,11 +197,11 @@ def page_status(house: House, body: bytes) -> dict[str, Any]:
 def test_a_page_has_so_many_bytes_and_explanations(house: House) -> None:
     three = a_page({f"rule-{name}": f"規則{name}: 説明の文。" for name in "abc"})
     assert page_status(house, three)["error"] == (
-        "It has 3 semantic ids; 2 are allowed (MaxPageExplanations). Split the page."
+        "It has 3 semantic ids; the limit is 2 (page_explanations). Split the page."
     )
     large = page_status(house, a_page({"rule-a": "規則: " + "x" * 5_000}))
     assert large["status"] == "failed"
-    assert "4,000 are allowed (MaxPageBytes for a page)" in large["error"]
+    assert "the limit is 4,000 (page_bytes for a page)" in large["error"]
     assert page_status(house, a_page({"rule-a": "規則: 説明の文。"}))["status"] == "ready"
 
 
@@ -224,8 +222,8 @@ def walked(house: House, person: Person, table: str, *, upload: str | None = Non
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        (dict.fromkeys("abc", "word " * 200), "3 large strings, and there may be 2.*MaxTableStrings"),
-        (dict.fromkeys("ab", "word " * 580), r"\d chunks, and there may be 4.*MaxTableChunks"),
+        (dict.fromkeys("abc", "word " * 200), r"3 large strings; the limit is 2 \(table_strings\)"),
+        (dict.fromkeys("ab", "word " * 580), r"\d chunks; the limit is 4 \(table_chunks\)"),
     ],
 )
 def test_a_table_has_so_many_large_strings_and_chunks(
@@ -245,7 +243,7 @@ def test_a_string_of_a_table_has_so_many_characters_and_is_skipped_alone(house: 
     walked(house, person, table)
     (skipped,) = person.ask("GET", f"/v1/tools/{made}").json["metadata"]["search_index"]["skipped_nodes"]
     assert skipped["json_pointer"] == "/a"
-    assert "3,500 characters, more than 3,000 (MaxStringChars)" in skipped["reason"]
+    assert "3,500 characters; the limit is 3,000 (string_chars)" in skipped["reason"]
 
 
 def test_an_uploaded_body_has_so_many_bytes_and_the_last_good_version_stays(house: House, person: Person) -> None:
@@ -255,5 +253,5 @@ def test_an_uploaded_body_has_so_many_bytes_and_the_last_good_version_stays(hous
     boto3.client("s3", "us-east-1").put_object(Bucket="tables", Key=key, Body=b'"' + b"x" * 9_000 + b'"')
     walked(house, person, table, upload=key)
     said = person.ask("GET", f"/v1/tables/{table}").json
-    assert said["import_error"] == "The document has 9,002 bytes, more than the 9,000 of MaxTableBytes"
+    assert said["import_error"] == "The document has 9,002 bytes; the limit is 9,000 (table_bytes)"
     assert person.ask("GET", f"/v1/tables/{table}/data").json == {"a": 1}

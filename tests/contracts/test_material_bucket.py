@@ -81,7 +81,7 @@ def test_removing_what_is_not_there_is_no_error(bucket: MaterialBucket) -> None:
 def test_an_object_that_is_too_large_is_unreadable_and_says_so(bucket: MaterialBucket, size: int) -> None:
     bucket.write(KEY, b"x" * size, content_type=HTML)
     with pytest.raises(
-        UnreadablePage, match=rf"^The file has {size:,} bytes; 10 are allowed \(MaxPageBytes for a page\)\."
+        UnreadablePage, match=rf"^The file has {size:,} bytes; the limit is 10 \(page_bytes for a page\)\."
     ):
         bucket.read(KEY, max_bytes=10)
     assert len(bucket.read(KEY, max_bytes=size).body) == size

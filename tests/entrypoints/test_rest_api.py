@@ -180,4 +180,4 @@ def test_a_request_over_the_limit_is_refused_before_it_is_read(world: World) -> 
     assert api.post("/v1/anchors", json=["a" * 900]).status_code == 200
     refused = api.post("/v1/anchors", json=["a" * 1000])
     assert refused.status_code == 413
-    assert "1,000 are taken (MaxApiRequestBytes)" in refused.json()["detail"]
+    assert "the limit is 1,000 (api_request_bytes)" in refused.json()["detail"]

@@ -41,7 +41,7 @@ class MemoryBucket:
             raise NotFound(f"{key} is not in the bucket")
         if len(wanted[0].body) > max_bytes:
             size = len(wanted[0].body)
-            said = f"The file has {size:,} bytes; {max_bytes:,} are allowed (MaxPageBytes for a page). Split it."
+            said = f"The file has {size:,} bytes; the limit is {max_bytes:,} (page_bytes for a page). Split it."
             raise UnreadablePage(said)
         return StoredObject(wanted[0].body, wanted[0].id)
 

@@ -79,9 +79,7 @@ class MemoryBodies:
         if key not in self.bodies:
             raise NotFound(f"{key} is not in the bucket")
         if len(self.bodies[key]) > max_bytes:
-            raise Invalid(
-                f"The document has {len(self.bodies[key]):,} bytes, more than the {max_bytes:,} of MaxTableBytes"
-            )
+            raise Invalid(f"The document has {len(self.bodies[key]):,} bytes; the limit is {max_bytes:,} (table_bytes)")
         return self.bodies[key]
 
     def write(self, key: str, body: bytes) -> None:

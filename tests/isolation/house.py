@@ -23,6 +23,7 @@ from sakuin_local.tokens import Keys
 from tests.contracts.openai_server import openai_server
 from tests.emptied import emptied
 from tests.entrypoints.events import Context
+from tests.environment import ENVIRONMENT
 from tests.in_memory.embedder import DIMENSIONS, MODEL
 from tests.isolation.gateway import PUBLISHABLE, SECRET, Gateway, gateway
 from tests.tables.conftest import TableWorld, world_of
@@ -125,7 +126,8 @@ def house_of(database: Database, store: str, **settings: str) -> Iterator[House]
             "knowledge_key_hashes": [hash_of_key(knowledge)],
             "admin_key_hashes": [hash_of_key(admin)],
         }
-        environ = {
+        environ = ENVIRONMENT | {
+            "LEARNS_MODEL": "",
             "AWS_DEFAULT_REGION": "us-east-1",
             # Powertools keeps a logger, and where it writes to, by this name.
             "POWERTOOLS_SERVICE_NAME": f"isolation-{uuid4()}",
@@ -136,9 +138,6 @@ def house_of(database: Database, store: str, **settings: str) -> Iterator[House]
             "TURBOPUFFER_BASE_URL": store,
             "EMBEDDING_MODEL": MODEL.name,
             "EMBEDDING_DIMENSIONS": str(DIMENSIONS),
-            "MATERIALS_BUCKET": "materials",
-            "TABLES_BUCKET": "tables",
-            "EVENT_BUS_NAME": "bus",
             **{name: _queue_url(name) for name in ("MATERIAL_QUEUE_URL", "TOOL_QUEUE_URL", "EMBED_QUEUE_URL")},
             **settings,
         }

@@ -48,21 +48,21 @@ def member() -> Member:
 
 
 @pytest.mark.parametrize(
-    ("make", "setting"),
+    ("make", "limit"),
     [
-        (Member.table, "MaxTables"),
-        (Member.upload, "MaxTables"),
-        (Member.tool, "MaxTools"),
-        (Member.endpoint, "MaxEndpoints"),
+        (Member.table, "tables"),
+        (Member.upload, "tables"),
+        (Member.tool, "tools"),
+        (Member.endpoint, "endpoints"),
     ],
 )
 def test_the_third_of_two_is_refused_with_what_raises_the_limit(
-    member: Member, make: Callable[[Member], str], setting: str
+    member: Member, make: Callable[[Member], str], limit: str
 ) -> None:
-    if setting == "MaxTools":
+    if limit == "tools":
         member.table()
     made = [make(member), make(member)]
-    with pytest.raises(Invalid, match=rf"That would be 3 \w+, and there may be 2. Remove some, or raise {setting}"):
+    with pytest.raises(Invalid, match=rf"That would be 3 \w+; the limit is 2 \({limit}\)\. Remove some"):
         make(member)
     assert len(set(made)) == 2
 
@@ -73,7 +73,7 @@ def test_projects_that_others_made_one_a_member_of_are_not_counted() -> None:
     attacker, victim = (User(id, token=id) for id in ("attacker", "victim"))
     for _ in range(2):
         keep.add_member(attacker, keep.create(attacker, "p").id, victim.id)
-    with pytest.raises(Invalid, match=r"3 projects that you created, and there may be 2.*MaxProjects"):
+    with pytest.raises(Invalid, match=r"3 projects that you created; the limit is 2 \(projects\)"):
         keep.create(attacker, "p")
     assert keep.create(victim, "mine").name == "mine"
     assert len(keep.all(victim)) == 3
@@ -90,10 +90,10 @@ def test_an_endpoint_takes_so_many_tools_made_with_it_or_bound_later(member: Mem
     one, other = member.tool(), member.tool()
     member.tools = KeepTools(member.records, most=9)
     third = member.tool()
-    with pytest.raises(Invalid, match=r"3 tools of one endpoint, and there may be 2.*MaxEndpointTools"):
+    with pytest.raises(Invalid, match=r"3 tools of one endpoint; the limit is 2 \(endpoint_tools\)"):
         member.endpoint(one, other, third)
     endpoint = member.endpoint(one, other)
-    with pytest.raises(Invalid, match=r"3 tools of one endpoint.*MaxEndpointTools"):
+    with pytest.raises(Invalid, match=r"3 tools of one endpoint.*endpoint_tools"):
         member.endpoints.bind(None, endpoint, third)
     # One that is bound already is switched, however many there are.
     member.endpoints.bind(None, endpoint, other, status="disabled")
@@ -102,11 +102,11 @@ def test_an_endpoint_takes_so_many_tools_made_with_it_or_bound_later(member: Mem
 def test_a_patch_does_not_make_a_table_larger_than_an_upload_may_be(member: Member) -> None:
     table = member.table()
     grown = [{"op": "add", "path": "/a", "value": "x" * 1000}]
-    with pytest.raises(Invalid, match=r"1 to 1,000 bytes \(MaxTableBytes\), not 1,008"):
+    with pytest.raises(Invalid, match=r"the limit is 1,000 \(table_bytes\); this one has 1,008"):
         member.tables.patch(None, table, grown, expected_version=None)
     assert member.tables.node(None, table, "") == {}
 
 
 def test_an_upload_over_the_size_says_how_much_it_was(member: Member) -> None:
-    with pytest.raises(Invalid, match=r"1 to 1,000 bytes \(MaxTableBytes\), not 1,001"):
+    with pytest.raises(Invalid, match=r"the limit is 1,000 \(table_bytes\); this one has 1,001"):
         member.tables.announce(None, member.project, name="t", size=1001)

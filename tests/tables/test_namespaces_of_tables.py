@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sakuin.domain.search_index_names import namespace
 from sakuin.errors import Unavailable
-from sakuin_local.database import Database, running_database
+from sakuin_local.database import Database
 
 from tests.database_server import DatabaseServer
 from tests.tables.conftest import TableWorld, WatchedStore, long, world_of

@@ -39,9 +39,12 @@ def walked(world: TableWorld) -> Walked:
     [
         (
             Limits(table_strings=2),
-            "That would be 3 large strings, and there may be 2. Remove some, or raise MaxTableStrings.",
+            "That would be 3 large strings; the limit is 2 (table_strings). Remove some, or raise the limit.",
         ),
-        (Limits(table_chunks=5), "That would be 6 chunks, and there may be 5. Remove some, or raise MaxTableChunks."),
+        (
+            Limits(table_chunks=5),
+            "That would be 6 chunks; the limit is 5 (table_chunks). Remove some, or raise the limit.",
+        ),
     ],
 )
 def test_too_many_strings_or_chunks_are_an_error_and_the_last_version_answers(
@@ -60,7 +63,7 @@ def test_a_string_that_is_too_long_is_skipped_alone_with_the_reason(walked: Walk
     assert status["state"] == "ready"
     (skipped,) = status["skipped_nodes"]
     assert skipped["json_pointer"] == "/b"
-    assert "2,000 characters, more than 1,500 (MaxStringChars)" in skipped["reason"]
+    assert "2,000 characters; the limit is 1,500 (string_chars)" in skipped["reason"]
     assert walked.world.found(walked.endpoint) == {"/a", "/c"}
 
 

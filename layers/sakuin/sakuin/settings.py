@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field
+from typing import Any
 
 from sakuin.domain.limits import Limits
 from sakuin.domain.page import DEFAULT_BOX_SELECTORS
@@ -13,15 +14,13 @@ from sakuin.errors import Misconfigured
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a deployed function, from its environment.
+    """The settings of a deployed function, from its environment. Their defaults are in `template.yaml`.
 
     `base_url` goes before each link, `material_prefix` is the part of S3 keys that is not in a material's name.
     `learns_model` names the language model that writes `learns`; empty means that none is asked.
-    `tables_bucket` and `event_bus_name` are missed only by a function that uses them (`configured`).
     `table_cut` says which strings of Tables are large, and how large their chunks are.
-    Indexing waits for the next day once `embedding_daily_tokens` are embedded; 0 is no limit.
-    A message comes back to its queue when its worker was not heard of for `lease_seconds`.
-    `flip_when_built`: another index answers as soon as it is whole; else its keepers flip to it.
+    A message comes back to its queue when its worker gave no sign for `lease_seconds`.
+    `flip_when_built`: an index version answers as soon as it is complete; else `sakuin index flip` says when.
     """
 
     bucket: str
@@ -33,91 +32,81 @@ class Settings:
     learns_model: str
     base_url: str
     material_prefix: str
-    max_page_bytes: int
     allowed_origins: tuple[str, ...]
     box_selectors: tuple[str, ...]
-    tables_bucket: str = ""
-    event_bus_name: str = ""
-    tool_queue_url: str = ""
-    embed_queue_url: str = ""
-    turbopuffer_base_url: str = ""
-    table_cut: TableCut = field(default_factory=TableCut)
-    embedding_daily_tokens: int = 0
-    embedding_usd_per_million_tokens: float = 0.02
-    flip_when_built: bool = False
-    lease_seconds: int = 60
-    limits: Limits = field(default_factory=Limits)
+    tables_bucket: str
+    event_bus_name: str
+    tool_queue_url: str
+    embed_queue_url: str
+    turbopuffer_base_url: str
+    table_cut: TableCut
+    embedding_usd_per_million_tokens: float
+    flip_when_built: bool
+    lease_seconds: int
+    limits: Limits
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Settings":
-        """The settings in `environ`; a missing or unusable one raises `Misconfigured`."""
+        """Reads the settings in `environ`; a missing or unusable one raises `Misconfigured`."""
         return cls(
-            bucket=_text(environ, "MATERIALS_BUCKET", "sakuin-materials-123456789012"),
-            queue_url=_text(environ, "MATERIAL_QUEUE_URL", "https://sqs.…/MaterialQueue"),
-            secret_name=_text(environ, "SECRET_NAME", "sakuin/prod"),
-            supabase_url=_text(environ, "SUPABASE_URL", "https://abcd.supabase.co"),
-            openai_base_url=environ.get("OPENAI_BASE_URL", "https://api.openai.com/v1"),
+            bucket=_text(environ, "MATERIALS_BUCKET"),
+            queue_url=_text(environ, "MATERIAL_QUEUE_URL"),
+            secret_name=_text(environ, "SECRET_NAME"),
+            supabase_url=_text(environ, "SUPABASE_URL"),
+            openai_base_url=_text(environ, "OPENAI_BASE_URL"),
             embedding_model=EmbeddingModel(
-                name=_text(environ, "EMBEDDING_MODEL", "text-embedding-3-small"),
-                dimensions=_number(environ, "EMBEDDING_DIMENSIONS", 1536),
-                query_prefix=environ.get("EMBEDDING_QUERY_PREFIX", ""),
-                passage_prefix=environ.get("EMBEDDING_PASSAGE_PREFIX", ""),
+                name=_text(environ, "EMBEDDING_MODEL"),
+                dimensions=_number(environ, "EMBEDDING_DIMENSIONS"),
+                query_prefix=_any_text(environ, "EMBEDDING_QUERY_PREFIX"),
+                passage_prefix=_any_text(environ, "EMBEDDING_PASSAGE_PREFIX"),
             ),
-            # SAM asks for a value and takes no empty one: a space stands for it.
-            learns_model=environ.get("LEARNS_MODEL", "").strip(),
-            base_url=environ.get("BASE_URL", ""),
-            material_prefix=_folder(environ.get("MATERIAL_PREFIX", "")),
-            max_page_bytes=_number(environ, "MAX_PAGE_BYTES", 10_000_000),
-            allowed_origins=tuple(environ.get("ALLOWED_ORIGINS", "").split()),
-            tables_bucket=environ.get("TABLES_BUCKET", "").strip(),
-            event_bus_name=environ.get("EVENT_BUS_NAME", "").strip(),
-            tool_queue_url=environ.get("TOOL_QUEUE_URL", "").strip(),
-            embed_queue_url=environ.get("EMBED_QUEUE_URL", "").strip(),
-            turbopuffer_base_url=environ.get("TURBOPUFFER_BASE_URL", "").strip(),
+            # `sam deploy` asks for a value and accepts no empty one: a space stands for it.
+            learns_model=_any_text(environ, "LEARNS_MODEL").strip(),
+            base_url=_any_text(environ, "BASE_URL"),
+            material_prefix=_folder(_any_text(environ, "MATERIAL_PREFIX")),
+            allowed_origins=tuple(_any_text(environ, "ALLOWED_ORIGINS").split()),
+            tables_bucket=_text(environ, "TABLES_BUCKET"),
+            event_bus_name=_text(environ, "EVENT_BUS_NAME"),
+            tool_queue_url=_text(environ, "TOOL_QUEUE_URL"),
+            embed_queue_url=_text(environ, "EMBED_QUEUE_URL"),
+            turbopuffer_base_url=_text(environ, "TURBOPUFFER_BASE_URL"),
             table_cut=TableCut(
-                threshold=_number(environ, "CHUNK_THRESHOLD_CHARS", 1000),
-                chunk_size=_number(environ, "CHUNK_SIZE_CHARS", 1000),
-                overlap=_number(environ, "CHUNK_OVERLAP_CHARS", 150),
+                threshold=_number(environ, "CHUNK_THRESHOLD_CHARS"),
+                chunk_size=_number(environ, "CHUNK_SIZE_CHARS"),
+                overlap=_number(environ, "CHUNK_OVERLAP_CHARS"),
             ),
-            box_selectors=_selectors(environ.get("BOX_SELECTORS", "")),
-            embedding_daily_tokens=_number(environ, "EMBEDDING_DAILY_TOKENS", 0),
-            embedding_usd_per_million_tokens=_price(environ, "EMBEDDING_USD_PER_MILLION_TOKENS", 0.02),
-            flip_when_built=environ.get("FLIP_WHEN_BUILT", "").strip() == "true",
-            lease_seconds=_number(environ, "LEASE_SECONDS", 60),
-            limits=Limits(
-                page_explanations=_number(environ, "MAX_PAGE_EXPLANATIONS", 2_000),
-                table_bytes=_number(environ, "MAX_TABLE_BYTES", 100_000_000),
-                table_memory_bytes=_number(environ, "MAX_TABLE_MEMORY_BYTES", 600_000_000),
-                table_strings=_number(environ, "MAX_TABLE_STRINGS", 200_000),
-                table_chunks=_number(environ, "MAX_TABLE_CHUNKS", 1_000_000),
-                string_chars=_number(environ, "MAX_STRING_CHARS", 5_000_000),
-                projects=_number(environ, "MAX_PROJECTS", 100),
-                members=_number(environ, "MAX_MEMBERS", 1_000),
-                tables=_number(environ, "MAX_TABLES", 1_000),
-                tools=_number(environ, "MAX_TOOLS", 1_000),
-                endpoints=_number(environ, "MAX_ENDPOINTS", 1_000),
-                endpoint_tools=_number(environ, "MAX_ENDPOINT_TOOLS", 100),
-                mcp_request_bytes=_number(environ, "MAX_MCP_REQUEST_BYTES", 1_000_000),
-                api_request_bytes=_number(environ, "MAX_API_REQUEST_BYTES", 6_000_000),
-                queries_per_minute=_number(environ, "QUERIES_PER_MINUTE", 1_200),
-            ),
+            box_selectors=_selectors(_any_text(environ, "BOX_SELECTORS")),
+            embedding_usd_per_million_tokens=_price(environ, "EMBEDDING_USD_PER_MILLION_TOKENS"),
+            flip_when_built=_text(environ, "FLIP_WHEN_BUILT") == "true",
+            lease_seconds=_number(environ, "LEASE_SECONDS"),
+            limits=Limits.read(_text(environ, "LIMITS")),
         )
+
+
+def _member(description: str, default: Any = MISSING) -> Any:
+    return field(default=default, repr=False, metadata={"description": description})
 
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
     """What only the functions may know, from one secret in Secrets Manager."""
 
-    supabase_service_key: str = field(repr=False)
-    openai_api_key: str = field(repr=False)
-    knowledge_key_hashes: tuple[str, ...] = field(repr=False)
-    admin_key_hashes: tuple[str, ...] = field(repr=False)
-    supabase_jwt_secret: str = field(repr=False, default="")
-    supabase_publishable_key: str = field(repr=False, default="")
-    hook_secret: str = field(repr=False, default="")
-    turbopuffer_api_key: str = field(repr=False, default="")
-    previous_jwt_secrets: tuple[str, ...] = field(repr=False, default=())
-    previous_hook_secrets: tuple[str, ...] = field(repr=False, default=())
+    supabase_service_key: str = _member("the service key of the Supabase project")
+    openai_api_key: str = _member("the key for embeddings and `learns`")
+    knowledge_key_hashes: tuple[str, ...] = _member("list of the SHA-256 hashes of the keys that open `POST /mcp`")
+    admin_key_hashes: tuple[str, ...] = _member("list of the SHA-256 hashes of the keys that open `/v1`")
+    turbopuffer_api_key: str = _member("the key for turbopuffer", default="")
+    supabase_publishable_key: str = _member(
+        "the publishable key of the Supabase project, sent with users' tokens; without it only admin keys are accepted",
+        default="",
+    )
+    supabase_jwt_secret: str = _member(
+        "only for projects that sign users' tokens with a shared secret; without it Supabase's public keys verify them",
+        default="",
+    )
+    hook_secret: str = _member("what Supabase's webhook sends; without it no webhook is accepted", default="")
+    previous_jwt_secrets: tuple[str, ...] = _member("list of JWT secrets that are still accepted", default=())
+    previous_hook_secrets: tuple[str, ...] = _member("list of webhook secrets that are still accepted", default=())
 
     @property
     def confidential(self) -> tuple[str, ...]:
@@ -157,15 +146,16 @@ class Secrets:
         )
 
 
-def configured(value: str, name: str, example: str) -> str:
-    """A function's optional setting where it is needed after all; a missing one raises `Misconfigured`."""
-    return _text({name: value}, name, example)
+def _any_text(environ: Mapping[str, str], name: str) -> str:
+    if name in environ:
+        return environ[name]
+    raise Misconfigured(f"{name} is not set. `template.yaml` sets it in the environment of each function.")
 
 
-def _text(environ: Mapping[str, str], name: str, example: str) -> str:
-    if value := environ.get(name, "").strip():
+def _text(environ: Mapping[str, str], name: str) -> str:
+    if value := _any_text(environ, name).strip():
         return value
-    raise Misconfigured(f"{name} is not set. Set it in template.yaml's Environment, for example {name}={example}")
+    raise Misconfigured(f"{name} is empty. Give its parameter of `template.yaml` a value.")
 
 
 def _folder(prefix: str) -> str:
@@ -179,20 +169,20 @@ def _selectors(text: str) -> tuple[str, ...]:
     return tuple(selector for selector in selectors if selector) or DEFAULT_BOX_SELECTORS
 
 
-def _number(environ: Mapping[str, str], name: str, default: int) -> int:
-    value = environ.get(name, str(default))
+def _number(environ: Mapping[str, str], name: str) -> int:
+    value = _text(environ, name)
     try:
         return int(value)
     except ValueError:
-        raise Misconfigured(f"{name} must be a whole number, for example {default}, not {value!r}") from None
+        raise Misconfigured(f"{name} must be a whole number, not {value!r}") from None
 
 
-def _price(environ: Mapping[str, str], name: str, default: float) -> float:
-    value = environ.get(name, str(default))
+def _price(environ: Mapping[str, str], name: str) -> float:
+    value = _text(environ, name)
     try:
         return float(value)
     except ValueError:
-        raise Misconfigured(f"{name} must be a number, for example {default}, not {value!r}") from None
+        raise Misconfigured(f"{name} must be a number, not {value!r}") from None
 
 
 def _secret(secret: Mapping[str, object], member: str, name: str) -> str:

@@ -33,7 +33,7 @@ class S3Bucket:
             if size > max_bytes:
                 answer["Body"].close()
                 raise UnreadablePage(
-                    f"The file has {size:,} bytes; {max_bytes:,} are allowed (MaxPageBytes for a page). Split it."
+                    f"The file has {size:,} bytes; the limit is {max_bytes:,} (page_bytes for a page). Split it."
                 )
             return StoredObject(body=answer["Body"].read(), version_id=answer.get("VersionId"))
 

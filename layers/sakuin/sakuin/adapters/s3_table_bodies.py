@@ -41,7 +41,7 @@ class S3TableBodies:
             size = int(answer["ContentLength"])
             if size > max_bytes:
                 answer["Body"].close()
-                raise Invalid(f"The document has {size:,} bytes, more than the {max_bytes:,} of MaxTableBytes")
+                raise Invalid(f"The document has {size:,} bytes; the limit is {max_bytes:,} (table_bytes)")
             return bytes(answer["Body"].read())
 
     def write(self, key: str, body: bytes) -> None:

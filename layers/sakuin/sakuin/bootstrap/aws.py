@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from sakuin.bootstrap.watching import Watch, queues
 from sakuin.platform.sqs import SqsQueue
-from sakuin.settings import Settings, configured
+from sakuin.settings import Settings
 
 if TYPE_CHECKING:
     from sakuin.adapters.s3 import S3Bucket
@@ -38,6 +38,6 @@ def table_queues(settings: Settings, observed: Watch, fingerprint: str = "") -> 
     from sakuin.adapters.sqs_tables import TableQueues
 
     client = queues(observed)
-    tool = SqsQueue(client, configured(settings.tool_queue_url, "TOOL_QUEUE_URL", "https://sqs.…"))
-    embed = SqsQueue(client, configured(settings.embed_queue_url, "EMBED_QUEUE_URL", "https://sqs.…"))
+    tool = SqsQueue(client, settings.tool_queue_url)
+    embed = SqsQueue(client, settings.embed_queue_url)
     return TableQueues(tool, embed, fingerprint)

@@ -7,7 +7,7 @@ from sakuin.bootstrap.indexes import kept_or_own, live_last, table_indexes
 from sakuin.bootstrap.queue_handling import handler_of
 from sakuin.bootstrap.watching import chunk_store, secret_of, supabase, watch
 from sakuin.entrypoints.redacting import Handler
-from sakuin.settings import Settings, configured
+from sakuin.settings import Settings
 
 
 def chunk_embedder(environ: Mapping[str, str]) -> Handler:
@@ -40,5 +40,5 @@ def chunk_embedder(environ: Mapping[str, str]) -> Handler:
     work = EmbedWork(
         EmbedEverywhere(embedding), GiveUpTable(table_indexes(client, kept)), observed.logger, observed.metrics
     )
-    url = configured(settings.embed_queue_url, "EMBED_QUEUE_URL", "https://sqs.…")
+    url = settings.embed_queue_url
     return handler_of(url, work, settings, secrets, observed)

@@ -33,7 +33,7 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
         embedder=indexing_embedder(settings, secrets, observed, client),
         learns=LearnsSources(bucket, index, model, settings.material_prefix),
         fingerprint=page_fingerprint(settings),
-        max_page_bytes=settings.max_page_bytes,
+        max_page_bytes=settings.limits.page_bytes,
         kept=pages_of(recorded(client), embedder_of_each_model(settings, secrets, observed, client)),
         most_explanations=settings.limits.page_explanations,
     )

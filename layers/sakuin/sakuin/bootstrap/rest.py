@@ -46,7 +46,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         queue=material_queue(settings, watched),
         prefix=settings.material_prefix,
         fingerprint=page_fingerprint(settings).id,
-        max_page_bytes=settings.max_page_bytes,
+        max_page_bytes=settings.limits.page_bytes,
         box_selectors=settings.box_selectors,
         most_explanations=settings.limits.page_explanations,
     )

@@ -8,7 +8,7 @@ from sakuin.bootstrap.indexes import kept_or_own, live_last, table_indexes
 from sakuin.bootstrap.queue_handling import handler_of
 from sakuin.bootstrap.watching import chunk_store, secret_of, supabase, watch
 from sakuin.entrypoints.redacting import Handler
-from sakuin.settings import Settings, configured
+from sakuin.settings import Settings
 
 
 def table_indexer(environ: Mapping[str, str]) -> Handler:
@@ -48,5 +48,5 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
     work = ToolWork(
         IndexEverywhere(walks), take, GiveUpTable(table_indexes(client, kept)), observed.logger, observed.metrics
     )
-    url = configured(settings.tool_queue_url, "TOOL_QUEUE_URL", "https://sqs.…")
+    url = settings.tool_queue_url
     return handler_of(url, work, settings, secrets, observed)

@@ -15,7 +15,7 @@ from sakuin.adapters.vendor_calls import OPENAI_HEADER, REQUEST_HEADER, messages
 from sakuin.entrypoints.observing import CurrentWork, EmfMeter
 from sakuin.entrypoints.redacting import Redaction, redacting_logger
 from sakuin.platform.calls import Change, Circuit, Retries, VendorCalls, background, interactive
-from sakuin.settings import Secrets, Settings, configured
+from sakuin.settings import Secrets, Settings
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -118,14 +118,14 @@ def question_embedder(settings: Settings, secrets: Secrets, watch: Watch) -> "Qu
 
 def indexing_embedder(settings: Settings, secrets: Secrets, watch: Watch, client: "Client") -> "Embedder":
     """The embedder of indexing, which keeps to the day's budget where one is set."""
-    if not settings.embedding_daily_tokens:
+    if not settings.limits.embedding_daily_tokens:
         return _embedder(settings, secrets, watch, lambda _tokens: None)
     from sakuin.adapters.supabase_ledger import SupabaseLedger
     from sakuin.services.embedding_budget import BudgetedEmbedder, TokensOwed
 
     ledger = SupabaseLedger(client)
     counting = _embedder(settings, secrets, watch, TokensOwed(ledger))
-    return BudgetedEmbedder(counting, ledger, settings.embedding_daily_tokens)
+    return BudgetedEmbedder(counting, ledger, settings.limits.embedding_daily_tokens)
 
 
 def learns_model(settings: Settings, secrets: Secrets, watch: Watch, client: "Client") -> "LearnsModel | None":
@@ -137,12 +137,12 @@ def learns_model(settings: Settings, secrets: Secrets, watch: Watch, client: "Cl
     retries = background(tries=1, seconds_left=watch.work.seconds_left, longest_call=LONGEST_LEARNS)
     ask = _calls(watch, retries, vendor="openai", work="learns")
     model = OpenAILearnsModel(openai(settings, secrets, watch, leg="Learns"), settings.learns_model, ask=ask)
-    if not settings.embedding_daily_tokens:
+    if not settings.limits.embedding_daily_tokens:
         return model
     from sakuin.adapters.supabase_ledger import SupabaseLedger
     from sakuin.services.embedding_budget import BudgetedLearnsModel
 
-    return BudgetedLearnsModel(model, SupabaseLedger(client), settings.embedding_daily_tokens)
+    return BudgetedLearnsModel(model, SupabaseLedger(client), settings.limits.embedding_daily_tokens)
 
 
 def _embedder(settings: Settings, secrets: Secrets, watch: Watch, spend: Callable[[int], None]) -> "Embedder":
@@ -170,13 +170,12 @@ def chunk_store(settings: Settings, secrets: Secrets, watch: Watch) -> "Turbopuf
     from sakuin.adapters.turbopuffer import TurbopufferChunkStore
     from sakuin.adapters.turbopuffer_client import connected as store_connected
 
-    url = configured(settings.turbopuffer_base_url, "TURBOPUFFER_BASE_URL", "https://gcp-us-central1.turbopuffer.com")
     session = DefaultHttpxClient()
     key = _renewed(settings, secrets, lambda now: now.turbopuffer_api_key, watch)
     session.auth = auth_of(httpx2.Auth, key)
     watched(session, watch.meter, watch.work, header=REQUEST_HEADER, leg="Store")
     return TurbopufferChunkStore(
-        store_connected(url, secrets.turbopuffer_api_key, session),
+        store_connected(settings.turbopuffer_base_url, secrets.turbopuffer_api_key, session),
         ask=_calls(watch, background(seconds_left=watch.work.seconds_left), vendor="turbopuffer", work="writes"),
         ask_now=_calls(watch, interactive(), vendor="turbopuffer", work="searches"),
     )

@@ -1,40 +1,66 @@
-"""How much of each thing a deployment takes; docs/limits.md is the same as a table."""
+"""How much of each thing a deployment accepts."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field, fields
 
-from sakuin.errors import Invalid
+from sakuin.errors import Invalid, Misconfigured
+
+
+def _limit(default: int, description: str) -> int:
+    limit: int = field(default=default, metadata={"description": description})
+    return limit
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Each is a setting of the template; the defaults are far over what people need.
+    """The members of the parameter `Limits`; each default is far above what people need."""
 
-    `table_memory_bytes` is what a whole Table may take of the function that answers requests. `table_strings`,
-    `table_chunks` and `string_chars` are about the large strings of one Table; `members`, `tables`, `tools` and
-    `endpoints` about one project, `projects` about one user. `queries_per_minute` is for each key of `/mcp`
-    and each endpoint; 0 is no limit.
-    """
+    page_bytes: int = _limit(10_000_000, "bytes of a page")
+    page_explanations: int = _limit(2_000, "semantic ids in a page")
+    table_bytes: int = _limit(100_000_000, "bytes of a Table")
+    table_memory_bytes: int = _limit(
+        600_000_000, "memory of a Table that `/v1` changes or reads by pointer, bytes; more needs more `MemorySize`"
+    )
+    table_strings: int = _limit(200_000, "large strings of a Table")
+    table_chunks: int = _limit(1_000_000, "chunks of a Table")
+    string_chars: int = _limit(5_000_000, "characters of one string of a Table")
+    projects: int = _limit(100, "projects that a user created")
+    members: int = _limit(1_000, "members of a project")
+    tables: int = _limit(1_000, "Tables of a project")
+    tools: int = _limit(1_000, "Tools of a project")
+    endpoints: int = _limit(1_000, "MCP endpoints of a project")
+    endpoint_tools: int = _limit(100, "Tools of an MCP endpoint")
+    mcp_request_bytes: int = _limit(1_000_000, "bytes of a request to `/mcp`")
+    api_request_bytes: int = _limit(6_000_000, "bytes of a request to `/v1`; Lambda accepts no more than 6 MB")
+    queries_per_minute: int = _limit(1_200, "tool calls in a minute of a key of `/mcp`, or of an endpoint; 0: no limit")
+    embedding_daily_tokens: int = _limit(0, "tokens embedded in a day (UTC) by all projects together; 0: no limit")
 
-    page_explanations: int = 2_000
-    table_bytes: int = 100_000_000
-    table_memory_bytes: int = 600_000_000
-    table_strings: int = 200_000
-    table_chunks: int = 1_000_000
-    string_chars: int = 5_000_000
-    projects: int = 100
-    members: int = 1_000
-    tables: int = 1_000
-    tools: int = 1_000
-    endpoints: int = 1_000
-    endpoint_tools: int = 100
-    mcp_request_bytes: int = 1_000_000
-    api_request_bytes: int = 6_000_000
-    queries_per_minute: int = 1_200
+    @classmethod
+    def read(cls, text: str) -> "Limits":
+        """Reads a JSON object with the limits that differ from their defaults.
+
+        What is no such object, an unknown limit or a value that is no whole number raises `Misconfigured`.
+        """
+        example = '{"table_bytes": 200000000}'
+        try:
+            given = json.loads(text or "{}")
+        except ValueError:
+            given = None
+        if not isinstance(given, dict):
+            raise Misconfigured(f"LIMITS must be a JSON object, for example {example}, not {text!r}")
+        known = [each.name for each in fields(cls)]
+        for name, value in given.items():
+            if name not in known:
+                raise Misconfigured(f"LIMITS has no limit {name!r}; the limits are {', '.join(known)}")
+            if type(value) is not int or value < 0:
+                raise Misconfigured(f"LIMITS: {name} must be a whole number, for example {example}, not {value!r}")
+        return cls(**given)
 
 
-def check_room(there: int, most: int, *, what: str, setting: str, more: int = 1) -> None:
-    """`Invalid` if no `more` fit to those that are `there`."""
-    if there + more > most:
+def check_room(present: int, most: int, *, what: str, limit: str, more: int = 1) -> None:
+    """Raises `Invalid` if `more` do not fit beside those that are `present`. `limit` is the member of `Limits`."""
+    if present + more > most:
         raise Invalid(
-            f"That would be {there + more:,} {what}, and there may be {most:,}. Remove some, or raise {setting}."
+            f"That would be {present + more:,} {what}; the limit is {most:,} ({limit}). "
+            "Remove some, or raise the limit."
         )

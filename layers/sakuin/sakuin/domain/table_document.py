@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
 from sakuin.domain.json_pointer import index_of, pointer_of, resolve, shown, tokens
@@ -18,9 +18,11 @@ MOST_OPERATIONS = 5000
 _TAKEN = {"{": 240, "[": 90, ",": 60}
 _MOST_TAKEN = 1_000_000_000
 _TOO_DEEP = f"The document is nested more than {MAX_DEPTH:,} levels deep. Flatten it."
-_SPACE = " \t\n\r"
 
 Container = dict[str, object] | list[object]
+
+# Python 3.11 counts each level of a JSON document that C code reads as one of Python's own.
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 2 * MAX_DEPTH + 1000))
 
 
 def parsed_table(text: str | bytes, *, most_memory: int | None = None) -> object:
@@ -40,10 +42,12 @@ def parsed_table(text: str | bytes, *, most_memory: int | None = None) -> object
         memory = containers + len(text) + 3 * sys.getsizeof(source)
         if most_memory is not None and memory > most_memory:
             raise Invalid(
-                f"The table would take {memory:,} bytes of memory, and there may be {most_memory:,}. Upload it as a "
-                "whole: POST /v1/tables/{id}/uploads. Or raise MaxTableMemoryBytes with the memory of SakuinApi."
+                f"The table would take {memory:,} bytes of memory; the limit is {most_memory:,} (table_memory_bytes). "
+                "Upload it as a whole: POST /v1/tables/{id}/uploads. Or raise the limit and the memory of SakuinApi."
             )
-        return _at_most_deep(_parsed(source.removeprefix("\ufeff")))
+        return _at_most_deep(_DECODER.decode(source.removeprefix("\ufeff")))
+    except RecursionError:
+        raise Invalid(_TOO_DEEP) from None
     except UnicodeDecodeError as error:
         raise Invalid(f"The document is not UTF-8: byte {error.start} fits no character. Save it as UTF-8.") from None
     except json.JSONDecodeError as error:
@@ -58,18 +62,13 @@ def written_table(document: object) -> str:
     """Compact JSON in ASCII, from which `parsed_table` reads the same document, lone surrogates included."""
     try:
         return _ENCODER.encode(document)
-    except RecursionError:
-        return "".join(_pieces(document))
     except ValueError:
         raise Invalid("NaN and Infinity are no JSON numbers. Use null or a string.") from None
 
 
 def written_body(document: object) -> bytes:
     """The same in UTF-8, for whom size matters: a third of it in Japanese. Only lone surrogates are escaped."""
-    try:
-        return _WHOLE_ENCODER.encode(document).encode("utf-8", "backslashreplace")
-    except RecursionError:
-        return written_table(document).encode()
+    return _WHOLE_ENCODER.encode(document).encode("utf-8", "backslashreplace")
 
 
 def patched(document: object, operations: Iterable[Mapping[str, object]]) -> object:
@@ -96,79 +95,6 @@ def patched(document: object, operations: Iterable[Mapping[str, object]]) -> obj
     return _at_most_deep(document)
 
 
-def _parsed(text: str) -> object:
-    try:
-        return _DECODER.decode(text)
-    except RecursionError:
-        # Python 3.11 stops below 1,000 levels, later versions somewhere above.
-        return _parsed_without_recursion(text)
-
-
-def _parsed_without_recursion(text: str) -> object:
-    """The same as the decoder's, which here reads only keys and scalars."""
-    opened: list[Container] = []
-    keys: list[str] = []
-    place = _solid(text, 0)
-    while True:
-        value: object
-        letter = text[place : place + 1]
-        if letter in ("[", "{"):
-            holder: Container = {} if letter == "{" else []
-            value = holder
-            place = _solid(text, place + 1)
-            if text[place : place + 1] != _closing(holder):
-                opened.append(holder)
-                if len(opened) > MAX_DEPTH:
-                    raise Invalid(_TOO_DEEP)
-                place = _key(text, place, holder, keys)
-                continue
-            place += 1
-        else:
-            value, place = _DECODER.raw_decode(text, place)
-        while opened:
-            place = _solid(text, place)
-            holder = opened[-1]
-            if isinstance(holder, dict):
-                holder[keys.pop()] = value
-            else:
-                holder.append(value)
-            if text[place : place + 1] == ",":
-                place = _key(text, _solid(text, place + 1), holder, keys)
-                break
-            if text[place : place + 1] != _closing(holder):
-                raise json.JSONDecodeError("Expecting ',' delimiter", text, place)
-            value = opened.pop()
-            place += 1
-        else:
-            if (place := _solid(text, place)) != len(text):
-                raise json.JSONDecodeError("Extra data", text, place)
-            return value
-
-
-def _key(text: str, place: int, holder: Container, keys: list[str]) -> int:
-    """Where the next value begins; an object's key before it is put on `keys`."""
-    if isinstance(holder, list):
-        return place
-    if text[place : place + 1] != '"':
-        raise json.JSONDecodeError("Expecting property name enclosed in double quotes", text, place)
-    key, place = _DECODER.raw_decode(text, place)
-    place = _solid(text, place)
-    if text[place : place + 1] != ":":
-        raise json.JSONDecodeError("Expecting ':' delimiter", text, place)
-    keys.append(key)
-    return _solid(text, place + 1)
-
-
-def _solid(text: str, place: int) -> int:
-    while text[place : place + 1] in _SPACE and place < len(text):
-        place += 1
-    return place
-
-
-def _closing(holder: Container) -> str:
-    return "}" if isinstance(holder, dict) else "]"
-
-
 def _at_most_deep(document: object) -> object:
     """The document itself; `Invalid` if it is nested too deep, whatever the interpreter's own limit is."""
     level = [document] if isinstance(document, dict | list) else []
@@ -181,32 +107,6 @@ def _at_most_deep(document: object) -> object:
 
 def _values(holder: Container) -> Iterable[object]:
     return holder.values() if isinstance(holder, dict) else holder
-
-
-def _pieces(document: object) -> Iterator[str]:
-    """The text that the encoder would write, without its recursion."""
-    opened = [_members(document)]
-    while opened:
-        piece = next(opened[-1], None)
-        if piece is None:
-            opened.pop()
-        elif isinstance(piece, str):
-            yield piece
-        else:
-            opened.append(_members(piece))
-
-
-def _members(node: object) -> Iterator[str | Container]:
-    """A node's text, in which containers stand for their own."""
-    if not isinstance(node, dict | list):
-        yield written_table(node)
-        return
-    yield "{" if isinstance(node, dict) else "["
-    for place, member in enumerate(node.items() if isinstance(node, dict) else node):
-        key, value = member if isinstance(node, dict) else (None, member)
-        yield ("," if place else "") + (f"{_ENCODER.encode(key)}:" if isinstance(node, dict) else "")
-        yield value if isinstance(value, dict | list) else written_table(value)
-    yield _closing(node)
 
 
 def _changed(document: object, op: str, path: str, value: object, own: dict[int, object]) -> object:

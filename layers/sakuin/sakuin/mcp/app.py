@@ -116,7 +116,7 @@ class McpApp:
             return
         body = await self._body(receive)
         if body is None:
-            limit = f"A request has at most {self._longest_body:,} bytes (MaxMcpRequestBytes). Send less."
+            limit = f"A request has at most {self._longest_body:,} bytes (mcp_request_bytes). Send less."
             await _answer(send, 413, limit)
             return
         messages = read_messages(body, headers)

@@ -47,7 +47,7 @@ class AllowSearches:
             self._fill(purse, holder, max(searches - purse.left, self.per_minute // _BLOCK, 1))
         if purse.left < searches:
             raise OverLimit(
-                f"There are {self.per_minute:,} searches a minute (QueriesPerMinute), and they are used up",
+                f"There are {self.per_minute:,} searches a minute (queries_per_minute), and they are used up",
                 retry_after=max(1.0, purse.until - self.clock()),
             )
         purse.left -= searches

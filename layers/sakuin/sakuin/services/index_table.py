@@ -162,9 +162,9 @@ class _Node:
 
 def _check(strings: Sequence[LargeString], cut: TableCut, limits: Limits) -> None:
     """`Invalid` if there are more than an index takes; what is indexed already goes on answering."""
-    check_room(0, limits.table_strings, what="large strings", setting="MaxTableStrings", more=len(strings))
+    check_room(0, limits.table_strings, what="large strings", limit="table_strings", more=len(strings))
     pieces = sum(-(-len(string.text) // (cut.chunk_size - cut.overlap)) for string in strings)
-    check_room(0, limits.table_chunks, what="chunks", setting="MaxTableChunks", more=pieces)
+    check_room(0, limits.table_chunks, what="chunks", limit="table_chunks", more=pieces)
 
 
 def _strings(
@@ -200,7 +200,7 @@ def _shown(skipped: list[SkippedNode]) -> list[SkippedNode]:
 def _length_problem(string: LargeString, longest: int) -> str | None:
     if len(string.text) <= longest:
         return None
-    return f"It has {len(string.text):,} characters, more than {longest:,} (MaxStringChars). Split it."
+    return f"It has {len(string.text):,} characters; the limit is {longest:,} (string_chars). Split it."
 
 
 def _outermost(scopes: Sequence[str]) -> list[str]:

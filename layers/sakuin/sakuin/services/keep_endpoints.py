@@ -26,7 +26,7 @@ class KeepEndpoints:
         key_hash = hash_of_key(key)
         wanted = list(dict.fromkeys(tools))
         there = len(self.records.endpoints(user, project_id))
-        check_room(there, self.limits.endpoints, what="endpoints", setting="MaxEndpoints")
+        check_room(there, self.limits.endpoints, what="endpoints", limit="endpoints")
         self._check_tools(len(wanted))
         made = self.records.create_endpoint(user, project_id, name=checked_name(name), key_hash=key_hash, tools=wanted)
         return made, key
@@ -65,4 +65,4 @@ class KeepEndpoints:
 
     def _check_tools(self, bound: int) -> None:
         most = self.limits.endpoint_tools
-        check_room(0, most, what="tools of one endpoint", setting="MaxEndpointTools", more=bound)
+        check_room(0, most, what="tools of one endpoint", limit="endpoint_tools", more=bound)

@@ -20,7 +20,7 @@ class KeepProjects:
         """A new project; the user becomes its member."""
         if user is not None:
             there = self.records.count_projects(user)
-            check_room(there, self.limits.projects, what="projects that you created", setting="MaxProjects")
+            check_room(there, self.limits.projects, what="projects that you created", limit="projects")
         return self.records.create_project(user, checked_name(name))
 
     def all(self, user: User | None) -> Sequence[Project]:
@@ -35,7 +35,7 @@ class KeepProjects:
         """Makes another user a member."""
         # Whoever is a member already may be added again.
         others = [one for one in self.records.members(user, project_id) if one.user_id != member]
-        check_room(len(others), self.limits.members, what="members of one project", setting="MaxMembers")
+        check_room(len(others), self.limits.members, what="members of one project", limit="members")
         self.records.add_member(user, project_id, member)
 
     def members(self, user: User | None, project_id: str) -> Sequence[Member]:

@@ -132,7 +132,9 @@ class KeepTables:
     def _check(self, size: int) -> None:
         most = self.limits.table_bytes
         if not 0 < size <= most:
-            raise Invalid(f"A table has 1 to {most:,} bytes (MaxTableBytes), not {size:,}.")
+            raise Invalid(
+                f"A Table has at least 1 byte, and the limit is {most:,} (table_bytes); this one has {size:,}."
+            )
 
     def _check_room(self, user: User | None, project_id: str) -> None:
-        check_room(len(self.records.tables(user, project_id)), self.limits.tables, what="tables", setting="MaxTables")
+        check_room(len(self.records.tables(user, project_id)), self.limits.tables, what="tables", limit="tables")

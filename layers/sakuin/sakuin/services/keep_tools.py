@@ -44,7 +44,7 @@ class KeepTools:
         table = next((table for table in self.records.tables(user, project_id) if table.id == table_id), None)
         if table is None:
             raise NotFound(f"There is no table {table_id}")
-        check_room(len(self.records.tools(user, project_id)), self.most, what="tools", setting="MaxTools")
+        check_room(len(self.records.tools(user, project_id)), self.most, what="tools", limit="tools")
         where = f"{table.name}{json_path}"[:_LONGEST_PLACE]
         return self.records.create_tool(
             user,

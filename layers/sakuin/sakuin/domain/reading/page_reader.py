@@ -43,7 +43,7 @@ def read_page(
     root, ids = parsed(html_text(html))
     if (many := sum(type_of_anchor(id) is not None for id in ids)) > most_explanations:
         raise UnreadablePage(
-            f"It has {many:,} semantic ids; {most_explanations:,} are allowed (MaxPageExplanations). Split the page."
+            f"It has {many:,} semantic ids; the limit is {most_explanations:,} (page_explanations). Split the page."
         )
     walk = list(steps(root))
     found = places(walk)
