@@ -96,8 +96,8 @@ def _row(table: str, generation: int, node: NodeVersion, index: int, words: Inde
 def main(sizes: Sequence[int]) -> None:
     """One Table that grows to each size; at each the same questions are asked in turn."""
     with running() as stack:
-        project = stack.call("create_project", name="p", user=None)["id"]
-        table = stack.call("create_table", project=project, user=None, name="t", data=None)["id"]
+        project = stack.call("create_project", name="p")["id"]
+        table = stack.call("create_table", project=project, name="t", data=None)["id"]
         endpoint, tool = stack.tool_over(project, table, "/articles")
         vectors = [stack.embedder.query(question) for question in QUESTIONS]
         strings = 0

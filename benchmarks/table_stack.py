@@ -113,8 +113,8 @@ class Stack:
     def tool_over(self, project: str, table: str, json_path: str) -> tuple[Endpoint, BoundTool]:
         """A new tool, bound to a new endpoint."""
         shown = {"name": "search", "description": "d", "input_schema": SEARCH_INPUT_SCHEMA}
-        tool = self.call("create_tool", table=table, user=None, json_path=json_path, **shown)["id"]
-        made = self.call("create_mcp", project=project, user=None, name="e", key_hash="h", tools=[tool])
+        tool = self.call("create_tool", table=table, json_path=json_path, **shown)["id"]
+        made = self.call("create_mcp", project=project, name="e", key_hash="0" * 64, tools=[tool])
         endpoint = self.records.endpoint(made["id"])
         if endpoint is None:
             raise LookupError("The endpoint that was just made is not there")

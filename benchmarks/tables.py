@@ -109,12 +109,12 @@ class Bench:
 def measure(stack: Stack, megabytes: float) -> None:
     """Indexes a new Table three times and prints what each took."""
     strings = [large_string(number) for number in range(round(megabytes * 1e6 / 2320))]
-    project = stack.call("create_project", name="p", user=None)["id"]
-    table = stack.call("create_table", project=project, user=None, name="t", data=None)["id"]
+    project = stack.call("create_project", name="p")["id"]
+    table = stack.call("create_table", project=project, name="t", data=None)["id"]
     endpoint, tool = stack.tool_over(project, table, "/articles")
 
     def put() -> None:
-        upload = stack.call("begin_upload", table=table, user=None)["upload"]
+        upload = stack.call("begin_upload", table=table)["upload"]
         document = {"articles": [{"title": str(n), "content": text} for n, text in enumerate(strings)]}
         body = json.dumps(document, ensure_ascii=False).encode()
         (stack.folder / f"{table}-{upload}.json").write_bytes(body)
@@ -140,7 +140,7 @@ def measure(stack: Stack, megabytes: float) -> None:
         bench.run("last string edited", ("index", project, table, None, 0), found)
         peaks = ", ".join(f"{kind} {bench.peak[kind] / 1000:.0f} MB" for kind in pools)
         print(f"  peak memory of the largest worker: {peaks}", flush=True)
-        status = stack.call("read_tool", tool=tool.id, user=None)["metadata"]["search_index"]
+        status = stack.call("read_tool", tool=tool.id)["metadata"]["search_index"]
         print(f"  {status['state']}, {status['indexed_chunks_count']} of {status['chunks_count']} chunks", flush=True)
 
 

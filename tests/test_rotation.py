@@ -81,9 +81,9 @@ class Deployment:
         return call(client, function, {f"p_{name}": value for name, value in arguments.items()})
 
     def endpoint(self, key: str) -> str:
-        project = self.call("create_project", name="p", user=None)["id"]
+        project = self.call("create_project", name="p")["id"]
         key_hash = hash_of_key(key)
-        made = self.call("create_mcp", project=project, user=None, name="e", key_hash=key_hash, tools=[])
+        made = self.call("create_mcp", project=project, name="e", key_hash=key_hash, tools=[])
         return str(made["id"])
 
 
@@ -134,7 +134,7 @@ def test_an_endpoint_s_key_is_replaced_with_an_overlap(deployment: Deployment, d
     key, fresh = new_key(), new_key()
     endpoint = deployment.endpoint(key)
     wanted = hash_of_key(fresh)
-    deployment.call("rotate_mcp", mcp=endpoint, user=None, key_hash=wanted, overlap_seconds=60)
+    deployment.call("rotate_mcp", mcp=endpoint, key_hash=wanted, overlap_seconds=60)
     path = f"/mcp/{endpoint}"
     assert (deployment.status(key, path), deployment.status(fresh, path)) == (200, 200)
     with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:

@@ -1,7 +1,9 @@
 -- Projects and what belongs to them: members, Tables, Tools, MCP endpoints, and the events that changes cause.
 --
--- A function that serves a request takes p_user: the member who asks, or null for the admin key. What a member may not
--- see does not exist for them: error P0002 (no_data_found).
+-- The functions that serve requests of the API run as sakuin_member, a role that row level security binds
+-- (7_rights.sql): a member sees and changes the rows of his own projects, the service role those of all projects. What a
+-- caller may not see does not exist for him: error P0002 (no_data_found). Members may call these functions through
+-- PostgREST, too, so they check their arguments themselves: error 22023 (invalid_parameter_value).
 
 -- ---------------------------------------------------------------- tables
 
@@ -121,82 +123,139 @@ create table public.outbox (
 );
 create index outbox_unsent on public.outbox (id) where sent_at is null;
 
--- ---------------------------------------------------------------- projects and members
+-- ---------------------------------------------------------------- who calls, and checks of arguments
 
-create function public.is_member(p_project uuid, p_user uuid) returns boolean
+-- Whether the Lambda functions call, for an operator or for themselves. The role is the one that PostgREST has set,
+-- also inside a function with the rights of another role.
+create function public.is_service() returns boolean
 language sql stable set search_path = public, extensions as $$
-  select exists (select from project_member m where m.project_id = p_project and m.user_id = p_user)
+  select coalesce(current_setting('role', true), '') = 'service_role'
 $$;
 
-create function public.project_for(p_project uuid, p_user uuid) returns uuid
+-- The person who asks; null for everybody who is not signed in. The same as auth.uid(), which a migration cannot grant
+-- to a role of its own.
+create function public.acting_user() returns uuid
+language sql stable set search_path = public, extensions as $$
+  select case when c.claims->>'role' = 'authenticated' then (c.claims->>'sub')::uuid end
+  from (select nullif(current_setting('request.jwt.claims', true), '')::jsonb as claims) c
+$$;
+
+create function public.check_caller() returns void
 language plpgsql stable set search_path = public, extensions as $$
 begin
-  if not exists (select from project p where p.id = p_project) or
-     (p_user is not null and not is_member(p_project, p_user)) then
-    raise exception 'There is no project %', p_project using errcode = 'P0002';
+  if not is_service() and acting_user() is null then
+    raise exception 'Sign in' using errcode = '42501';
   end if;
-  return p_project;
 end $$;
 
-create function public.create_project(p_name text, p_user uuid) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.check_text(p_text text, p_most integer, p_what text) returns text
+language plpgsql immutable set search_path = public, extensions as $$
+begin
+  if length(p_text) > p_most or p_text !~ '\S' then
+    raise exception '% has 1 to % characters, not only space', p_what, p_most using errcode = '22023';
+  end if;
+  return p_text;
+end $$;
+
+-- A hash as `hash_of_key` makes it.
+create function public.check_hash(p_hash text) returns text
+language plpgsql immutable set search_path = public, extensions as $$
+begin
+  if p_hash ~ '^[0-9a-f]{64}$' then
+    return p_hash;
+  end if;
+  raise exception 'A hash is 64 digits of hex' using errcode = '22023';
+end $$;
+
+-- Limits for members who call PostgREST past the API: ten times the API's defaults.
+create function public.check_room(p_present bigint, p_most bigint, p_what text) returns void
+language plpgsql stable set search_path = public, extensions as $$
+begin
+  if not is_service() and p_present >= p_most then
+    raise exception 'The limit is % %', p_most, p_what using errcode = '22023';
+  end if;
+end $$;
+
+-- ---------------------------------------------------------------- projects and members
+
+create function public.check_project(p_project uuid) returns void
+language plpgsql stable set search_path = public, extensions as $$
+begin
+  perform check_caller();
+  if not exists (select from project p where p.id = p_project) then
+    raise exception 'There is no project %', p_project using errcode = 'P0002';
+  end if;
+end $$;
+
+-- Projects that the person created, also those that he has left: with a second account there would be no limit
+-- otherwise. Runs with the rights of postgres: nobody sees a project that he has left.
+create function public.count_projects() returns bigint
+language plpgsql stable security definer set search_path = public, extensions, pg_temp as $$
+begin
+  perform check_caller();
+  return (select count(*) from project p where p.created_by = acting_user());
+end $$;
+
+-- The person who creates a project is its first member. Runs with the rights of postgres: a project without a member is
+-- nobody's.
+create function public.create_project(p_name text) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
   p project;
 begin
-  insert into project (name, created_by) values (p_name, p_user) returning * into p;
-  if p_user is not null then
-    insert into project_member (project_id, user_id) values (p.id, p_user);
+  perform check_room(count_projects(), 1000, 'projects that one person created');
+  insert into project (name, created_by) values (check_text(p_name, 200, 'A name'), acting_user()) returning * into p;
+  if p.created_by is not null then
+    insert into project_member (project_id, user_id) values (p.id, p.created_by);
   end if;
   return jsonb_build_object('id', p.id, 'name', p.name);
 end $$;
 
--- Counts also projects that the person has left: with a second account there would be no limit otherwise.
-create function public.count_projects(p_user uuid) returns bigint
-language sql stable set search_path = public, extensions as $$
-  select count(*) from project p where p.created_by = p_user
-$$;
-
-create function public.list_projects(p_user uuid) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name) order by p.created_at, p.id), '[]')
-  from project p where p_user is null or is_member(p.id, p_user)
-$$;
-
-create function public.delete_project(p_project uuid, p_user uuid) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.list_projects() returns jsonb
+language plpgsql stable security definer set search_path = public, extensions, pg_temp as $$
 begin
-  perform project_for(p_project, p_user);
+  perform check_caller();
+  return (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name) order by p.created_at, p.id), '[]')
+          from project p);
+end $$;
+
+create function public.delete_project(p_project uuid) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  perform check_project(p_project);
   -- Afterwards only these events know of its Tables.
   insert into outbox (event, project_id, table_id)
   select 'TableDeleted', t.project_id, t.id from context_table t where t.project_id = p_project;
   delete from project where id = p_project;
 end $$;
 
-create function public.add_member(p_project uuid, p_user uuid, p_member uuid) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.add_member(p_project uuid, p_member uuid) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
-  perform project_for(p_project, p_user);
+  perform check_project(p_project);
+  perform check_room((select count(*) from project_member m
+                      where m.project_id = p_project and m.user_id <> p_member), 10000, 'members of a project');
   insert into project_member (project_id, user_id) values (p_project, p_member) on conflict do nothing;
 end $$;
 
-create function public.list_members(p_project uuid, p_user uuid) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.list_members(p_project uuid) returns jsonb
+language plpgsql stable security definer set search_path = public, extensions, pg_temp as $$
 begin
-  perform project_for(p_project, p_user);
+  perform check_project(p_project);
   return (select coalesce(jsonb_agg(jsonb_build_object('user_id', m.user_id, 'since', m.created_at)
                                     order by m.created_at, m.user_id), '[]')
           from project_member m where m.project_id = p_project);
 end $$;
 
-create function public.remove_member(p_project uuid, p_user uuid, p_member uuid) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.remove_member(p_project uuid, p_member uuid) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
-  perform project_for(p_project, p_user);
+  perform check_project(p_project);
   -- If two members remove each other, one stays.
   perform pg_advisory_xact_lock(hashtextextended('members of ' || p_project, 0));
   -- A member who was removed while waiting removes nobody.
-  perform project_for(p_project, p_user);
-  if not is_member(p_project, p_member) then
+  perform check_project(p_project);
+  if not exists (select from project_member m where m.project_id = p_project and m.user_id = p_member) then
     raise exception 'There is no member %', p_member using errcode = 'P0002';
   end if;
   if not exists (select from project_member m where m.project_id = p_project and m.user_id <> p_member) then
@@ -236,17 +295,18 @@ $$;
 
 -- ---------------------------------------------------------------- Tables
 
-create function public.table_for(p_table uuid, p_user uuid, p_lock boolean) returns public.context_table
+create function public.table_for(p_table uuid, p_lock boolean) returns public.context_table
 language plpgsql set search_path = public, extensions as $$
 declare
   t context_table;
 begin
+  perform check_caller();
   if p_lock then
     select * into t from context_table c where c.id = p_table for update;
   else
     select * into t from context_table c where c.id = p_table;
   end if;
-  if t.id is null or (p_user is not null and not is_member(t.project_id, p_user)) then
+  if t.id is null then
     raise exception 'There is no table %', p_table using errcode = 'P0002';
   end if;
   return t;
@@ -294,72 +354,74 @@ create trigger count_tool_change after insert or delete or update of json_path, 
   for each row execute function public.count_tool_change();
 
 -- p_data null: the document comes through an upload.
-create function public.create_table(p_project uuid, p_user uuid, p_name text, p_data text) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.create_table(p_project uuid, p_name text, p_data text) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
   t context_table;
 begin
-  perform project_for(p_project, p_user);
+  perform check_project(p_project);
+  perform check_room((select count(*) from context_table c where c.project_id = p_project), 10000,
+                     'Tables of a project');
   insert into context_table (project_id, name, data, version)
-  values (p_project, p_name, p_data::json, case when p_data is null then 0 else 1 end) returning * into t;
+  values (p_project, check_text(p_name, 200, 'A name'), check_text(p_data, 20000000, 'A document')::json, case when p_data is null then 0 else 1 end) returning * into t;
   return table_view(t);
 end $$;
 
-create function public.read_table(p_table uuid, p_user uuid) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.read_table(p_table uuid) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  t context_table := table_for(p_table, p_user, false);
+  t context_table := table_for(p_table, false);
 begin
   -- As text, so that no JSON library changes what the author wrote.
   return table_view(t) || jsonb_build_object('data', to_json(t.data::text), 'data_key', t.data_key);
 end $$;
 
-create function public.list_tables(p_project uuid, p_user uuid) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.list_tables(p_project uuid) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
-  perform project_for(p_project, p_user);
+  perform check_project(p_project);
   return (select coalesce(jsonb_agg(table_view(t) order by t.name, t.id), '[]')
           from context_table t where t.project_id = p_project);
 end $$;
 
 -- p_expected_version: the version that the change was made from, or null.
-create function public.replace_table(p_table uuid, p_user uuid, p_data text, p_expected_version bigint) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.replace_table(p_table uuid, p_data text, p_expected_version bigint) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  t context_table := table_for(p_table, p_user, true);
+  t context_table := table_for(p_table, true);
 begin
   if p_expected_version is not null and p_expected_version <> t.version then
     raise exception 'The table has version %, not %', t.version, p_expected_version using errcode = '23505';
   end if;
-  update context_table c set data = p_data::json, data_key = null, version = c.version + 1, upload = c.upload + 1,
+  update context_table c set data = check_text(coalesce(p_data, ''), 20000000, 'A document')::json, data_key = null, version = c.version + 1, upload = c.upload + 1,
     imported_upload = c.upload + 1, import_error = null
   where c.id = p_table returning * into t;
   perform table_changed(p_table, 'TableUpdated', null);
   return table_view(t);
 end $$;
 
-create function public.rename_table(p_table uuid, p_user uuid, p_name text) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.rename_table(p_table uuid, p_name text) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  t context_table := table_for(p_table, p_user, true);
+  t context_table := table_for(p_table, true);
 begin
-  update context_table c set name = p_name where c.id = p_table returning * into t;
+  update context_table c set name = check_text(p_name, 200, 'A name') where c.id = p_table returning * into t;
   return table_view(t);
 end $$;
 
-create function public.delete_table(p_table uuid, p_user uuid) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.delete_table(p_table uuid) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  t context_table := table_for(p_table, p_user, true);
+  t context_table := table_for(p_table, true);
 begin
   delete from context_table where id = p_table;
   insert into outbox (event, project_id, table_id) values ('TableDeleted', t.project_id, t.id);
 end $$;
 
-create function public.begin_upload(p_table uuid, p_user uuid) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.begin_upload(p_table uuid) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  t context_table := table_for(p_table, p_user, true);
+  t context_table := table_for(p_table, true);
 begin
   update context_table c set upload = c.upload + 1 where c.id = p_table returning * into t;
   return jsonb_build_object('project_id', t.project_id, 'table_id', t.id, 'upload', t.upload);
@@ -389,13 +451,14 @@ end $$;
 
 -- ---------------------------------------------------------------- Tools
 
-create function public.tool_for(p_tool uuid, p_user uuid) returns public.tool
+create function public.tool_for(p_tool uuid) returns public.tool
 language plpgsql set search_path = public, extensions as $$
 declare
   o tool;
 begin
+  perform check_caller();
   select * into o from tool where id = p_tool;
-  if o.id is null or (p_user is not null and not is_member(o.project_id, p_user)) then
+  if o.id is null then
     raise exception 'There is no tool %', p_tool using errcode = 'P0002';
   end if;
   return o;
@@ -409,37 +472,45 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 create function public.create_tool(
-  p_table uuid, p_user uuid, p_json_path text, p_name text, p_description text, p_input_schema jsonb
-) returns jsonb language plpgsql set search_path = public, extensions as $$
+  p_table uuid, p_json_path text, p_name text, p_description text, p_input_schema jsonb
+) returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  t context_table := table_for(p_table, p_user, true);
+  t context_table := table_for(p_table, true);
   o tool;
 begin
+  if p_json_path !~ '^(/([^~/]|~[01])*)*$' or length(p_json_path) > 10000 then
+    raise exception 'A json_path is a JSON Pointer' using errcode = '22023';
+  end if;
+  if length(p_input_schema::text) > 10000 or jsonb_typeof(p_input_schema) <> 'object' then
+    raise exception 'An input schema is an object of at most 10000 characters' using errcode = '22023';
+  end if;
+  perform check_room((select count(*) from tool c where c.project_id = t.project_id), 10000, 'Tools of a project');
   insert into tool (project_id, table_id, json_path, type, name, description, input_schema)
-  values (t.project_id, t.id, p_json_path, 'search', p_name, p_description, p_input_schema) returning * into o;
+  values (t.project_id, t.id, p_json_path, 'search', p_name, check_text(p_description, 2000, 'A description'),
+          p_input_schema) returning * into o;
   perform table_changed(p_table, 'ToolCreated', o.id);
   select * into o from tool where id = o.id;
   return tool_view(o);
 end $$;
 
-create function public.read_tool(p_tool uuid, p_user uuid) returns jsonb
-language sql set search_path = public, extensions as $$
-  select tool_view(tool_for(p_tool, p_user))
+create function public.read_tool(p_tool uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select tool_view(tool_for(p_tool))
 $$;
 
-create function public.list_tools(p_project uuid, p_user uuid) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.list_tools(p_project uuid) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
-  perform project_for(p_project, p_user);
+  perform check_project(p_project);
   return (select coalesce(jsonb_agg(tool_view(o) order by o.name, o.id), '[]')
           from tool o where o.project_id = p_project);
 end $$;
 
 -- Null leaves a field as it is. The name must stay unique in every endpoint that the Tool is bound to.
-create function public.change_tool(p_tool uuid, p_user uuid, p_name text, p_description text, p_enabled boolean)
-returns jsonb language plpgsql set search_path = public, extensions as $$
+create function public.change_tool(p_tool uuid, p_name text, p_description text, p_enabled boolean)
+returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  o tool := tool_for(p_tool, p_user);
+  o tool := tool_for(p_tool);
 begin
   perform from mcp m join mcp_binding b on b.mcp_id = m.id where b.tool_id = p_tool order by m.id for update of m;
   if p_name is not null and exists (
@@ -448,7 +519,8 @@ begin
     where mine.tool_id = p_tool and x.name = p_name) then
     raise exception 'An endpoint of this tool has another tool named %', p_name using errcode = '23505';
   end if;
-  update tool set name = coalesce(p_name, name), description = coalesce(p_description, description),
+  update tool set name = coalesce(p_name, name),
+    description = coalesce(check_text(p_description, 2000, 'A description'), description),
     enabled = coalesce(p_enabled, enabled), version = version + 1, updated_at = now()
   where id = p_tool;
   if p_enabled is not null and p_enabled <> o.enabled then
@@ -457,20 +529,20 @@ begin
   return tool_view((select x from tool x where x.id = p_tool));
 end $$;
 
-create function public.reindex_tool(p_tool uuid, p_user uuid) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.reindex_tool(p_tool uuid) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  o tool := tool_for(p_tool, p_user);
+  o tool := tool_for(p_tool);
 begin
   perform table_changed(o.table_id, 'ToolUpdated', p_tool);
   update context_table set check_store = true where id = o.table_id;
   return tool_view((select x from tool x where x.id = p_tool));
 end $$;
 
-create function public.delete_tool(p_tool uuid, p_user uuid) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.delete_tool(p_tool uuid) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  o tool := tool_for(p_tool, p_user);
+  o tool := tool_for(p_tool);
 begin
   delete from tool where id = p_tool;
   perform table_changed(o.table_id, 'ToolDeleted', p_tool);
@@ -479,13 +551,14 @@ end $$;
 -- ---------------------------------------------------------------- MCP endpoints
 
 -- The endpoint, locked: the names of its Tools stay unique while it changes.
-create function public.mcp_for(p_mcp uuid, p_user uuid) returns public.mcp
+create function public.mcp_for(p_mcp uuid) returns public.mcp
 language plpgsql set search_path = public, extensions as $$
 declare
   m mcp;
 begin
+  perform check_caller();
   select * into m from mcp where id = p_mcp for update;
-  if m.id is null or (p_user is not null and not is_member(m.project_id, p_user)) then
+  if m.id is null then
     raise exception 'There is no endpoint %', p_mcp using errcode = 'P0002';
   end if;
   return m;
@@ -503,11 +576,11 @@ language sql stable set search_path = public, extensions as $$
               from mcp_binding b join tool o on o.id = b.tool_id where b.mcp_id = m.id))
 $$;
 
-create function public.bind_tool(p_mcp uuid, p_tool uuid, p_user uuid, p_status text) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.bind_tool(p_mcp uuid, p_tool uuid, p_status text) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  m mcp := mcp_for(p_mcp, p_user);
-  o tool := tool_for(p_tool, p_user);
+  m mcp := mcp_for(p_mcp);
+  o tool := tool_for(p_tool);
 begin
   -- For this endpoint a Tool of another project does not exist, whoever asks.
   if o.project_id <> m.project_id then
@@ -517,42 +590,50 @@ begin
              where b.mcp_id = p_mcp and x.name = o.name and x.id <> p_tool) then
     raise exception 'This endpoint has another tool named %', o.name using errcode = '23505';
   end if;
+  perform check_room((select count(*) from mcp_binding b where b.mcp_id = p_mcp and b.tool_id <> p_tool), 1000,
+                     'tools of an endpoint');
   insert into mcp_binding (mcp_id, tool_id, status) values (p_mcp, p_tool, p_status)
   on conflict (mcp_id, tool_id) do update set status = excluded.status;
   return mcp_view(m);
 end $$;
 
-create function public.create_mcp(p_project uuid, p_user uuid, p_name text, p_key_hash text, p_tools uuid[])
-returns jsonb language plpgsql set search_path = public, extensions as $$
+create function public.create_mcp(p_project uuid, p_name text, p_key_hash text, p_tools uuid[])
+returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
   m mcp;
   wanted uuid;
 begin
-  perform project_for(p_project, p_user);
-  insert into mcp (project_id, name, api_key_hash) values (p_project, p_name, p_key_hash) returning * into m;
+  perform check_project(p_project);
+  perform check_room((select count(*) from mcp e where e.project_id = p_project), 10000, 'endpoints of a project');
+  -- Null is refused like too many.
+  if cardinality(p_tools) > 1000 is not false then
+    raise exception 'An endpoint has 0 to 1000 tools' using errcode = '22023';
+  end if;
+  insert into mcp (project_id, name, api_key_hash)
+  values (p_project, check_text(p_name, 200, 'A name'), check_hash(p_key_hash)) returning * into m;
   foreach wanted in array p_tools loop
-    perform bind_tool(m.id, wanted, p_user, 'enabled');
+    perform bind_tool(m.id, wanted, 'enabled');
   end loop;
   return mcp_view(m);
 end $$;
 
-create function public.read_mcp(p_mcp uuid, p_user uuid) returns jsonb
-language sql set search_path = public, extensions as $$
-  select mcp_view(mcp_for(p_mcp, p_user))
+create function public.read_mcp(p_mcp uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select mcp_view(mcp_for(p_mcp))
 $$;
 
-create function public.list_mcps(p_project uuid, p_user uuid) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.list_mcps(p_project uuid) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
-  perform project_for(p_project, p_user);
+  perform check_project(p_project);
   return (select coalesce(jsonb_agg(mcp_view(m) order by m.name, m.id), '[]')
           from mcp m where m.project_id = p_project);
 end $$;
 
-create function public.unbind_tool(p_mcp uuid, p_tool uuid, p_user uuid) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.unbind_tool(p_mcp uuid, p_tool uuid) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  m mcp := mcp_for(p_mcp, p_user);
+  m mcp := mcp_for(p_mcp);
 begin
   delete from mcp_binding where mcp_id = p_mcp and tool_id = p_tool;
   if not found then
@@ -562,30 +643,35 @@ begin
 end $$;
 
 -- The old key stays valid for p_overlap_seconds.
-create function public.rotate_mcp(p_mcp uuid, p_user uuid, p_key_hash text, p_overlap_seconds integer) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.rotate_mcp(p_mcp uuid, p_key_hash text, p_overlap_seconds integer) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  m mcp := mcp_for(p_mcp, p_user);
+  m mcp := mcp_for(p_mcp);
 begin
-  update mcp set previous_key_hash = m.api_key_hash, api_key_hash = p_key_hash,
+  -- A replaced key must not stay valid for ever.
+  if p_overlap_seconds between 0 and 604800 is not true then
+    raise exception 'An overlap has 0 to 604800 seconds' using errcode = '22023';
+  end if;
+  update mcp set previous_key_hash = m.api_key_hash, api_key_hash = check_hash(p_key_hash),
     previous_key_until = now() + make_interval(secs => p_overlap_seconds)
   where id = p_mcp;
   return mcp_view(m);
 end $$;
 
-create function public.change_mcp(p_mcp uuid, p_user uuid, p_name text, p_status text) returns jsonb
-language plpgsql set search_path = public, extensions as $$
+create function public.change_mcp(p_mcp uuid, p_name text, p_status text) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  m mcp := mcp_for(p_mcp, p_user);
+  m mcp := mcp_for(p_mcp);
 begin
-  update mcp set name = coalesce(p_name, name), status = coalesce(p_status, status) where id = p_mcp returning * into m;
+  update mcp set name = coalesce(check_text(p_name, 200, 'A name'), name), status = coalesce(p_status, status)
+  where id = p_mcp returning * into m;
   return mcp_view(m);
 end $$;
 
-create function public.delete_mcp(p_mcp uuid, p_user uuid) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.delete_mcp(p_mcp uuid) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
-  perform mcp_for(p_mcp, p_user);
+  perform mcp_for(p_mcp);
   delete from mcp where id = p_mcp;
 end $$;
 

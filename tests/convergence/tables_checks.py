@@ -85,7 +85,7 @@ def _check_table(world: TablesWorld, wanted: dict[str, Piece], project: str, tab
 
 
 def _check_tool(world: TablesWorld, oracle: TablesOracle, tool: str, endpoint: str) -> None:
-    status: dict[str, Any] = world.call("read_tool", tool=tool, user=None)["metadata"]["search_index"]
+    status: dict[str, Any] = world.call("read_tool", tool=tool)["metadata"]["search_index"]
     wanted = oracle.status(tool)
     status["skipped_nodes"] = {node["json_pointer"] for node in status.get("skipped_nodes", ())}
     said = {name: status.get(name) for name in wanted}

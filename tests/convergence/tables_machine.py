@@ -110,8 +110,8 @@ class TablesMachine(RuleBasedStateMachine):
 
     def _project(self) -> tuple[str, str]:
         """A new project with an endpoint."""
-        project = self.world.call("create_project", name="p", user=None)["id"]
-        made = self.world.call("create_mcp", project=project, user=None, name="e", key_hash="h", tools=[])
+        project = self.world.call("create_project", name="p")["id"]
+        made = self.world.call("create_mcp", project=project, name="e", key_hash="0" * 64, tools=[])
         return project, made["id"]
 
     def _change(self, action: Change) -> None:
@@ -122,7 +122,7 @@ class TablesMachine(RuleBasedStateMachine):
         elif action.what == "delete project":
             for table in list(tables):
                 self.oracle.forgot(table)
-            self.world.call("delete_project", project=self.project, user=None)
+            self.world.call("delete_project", project=self.project)
             self.project, self.endpoint = self._project()
         elif "tool" in action.what and action.what != "create tool":
             if tools:
@@ -138,7 +138,7 @@ class TablesMachine(RuleBasedStateMachine):
             self._create_tool(table, action.scope)
         elif action.what == "delete table":
             self.oracle.forgot(table)
-            self.world.call("delete_table", table=table, user=None)
+            self.world.call("delete_table", table=table)
         elif action.what == "lose rows":
             self.oracle.lost = True
             self.world.house.store.delete_namespace(namespace(self.project, table))
@@ -147,22 +147,22 @@ class TablesMachine(RuleBasedStateMachine):
             self.world.write_elsewhere(table, data, told=1 + action.which % 2)
         else:
             self.oracle.wrote(table, action.document)
-            self.world.call("replace_table", table=table, user=None, data=data, expected_version=None)
+            self.world.call("replace_table", table=table, data=data, expected_version=None)
 
     def _change_tool(self, what: str, tool: str) -> None:
         fact = self.oracle.tools[tool]
         if what == "switch tool":
             fact.enabled = not fact.enabled
-            self.world.call("change_tool", tool=tool, user=None, name=None, description=None, enabled=fact.enabled)
+            self.world.call("change_tool", tool=tool, name=None, description=None, enabled=fact.enabled)
         elif what == "reindex tool":
-            self.world.call("reindex_tool", tool=tool, user=None)
+            self.world.call("reindex_tool", tool=tool)
         else:
             del self.oracle.tools[tool]
-            self.world.call("delete_tool", tool=tool, user=None)
+            self.world.call("delete_tool", tool=tool)
 
     def _create_table(self, document: Any, scope: str) -> None:
         data = written_table(document)
-        table = self.world.call("create_table", project=self.project, user=None, name="t", data=data)["id"]
+        table = self.world.call("create_table", project=self.project, name="t", data=data)["id"]
         self.oracle.wrote(table, document)
         self._create_tool(table, scope)
 
@@ -170,13 +170,12 @@ class TablesMachine(RuleBasedStateMachine):
         made = self.world.call(
             "create_tool",
             table=table,
-            user=None,
             json_path=scope,
             name=f"tool{next(self.names)}",
             description="d",
             input_schema=SEARCH_INPUT_SCHEMA,
         )
-        self.world.call("bind_tool", mcp=self.endpoint, tool=made["id"], user=None, status="enabled")
+        self.world.call("bind_tool", mcp=self.endpoint, tool=made["id"], status="enabled")
         self.oracle.tools[made["id"]] = ToolFact(table, scope)
 
 

@@ -38,7 +38,7 @@ def written(story: TablesMachine, document: object) -> None:
 
 def states(story: TablesMachine) -> set[str]:
     """What the tools say of themselves."""
-    tools = [story.world.call("read_tool", tool=tool, user=None) for tool in story.oracle.tools]
+    tools = [story.world.call("read_tool", tool=tool) for tool in story.oracle.tools]
     return {tool["metadata"]["search_index"]["state"] for tool in tools}
 
 

@@ -82,7 +82,7 @@ def talk(tables: TableWorld, tools: KnowledgeTools) -> Callable[..., Any]:
 def keyed(tables: TableWorld, *tools: str) -> str:
     """An endpoint that the key opens."""
     endpoint = tables.endpoint(*tools)
-    tables.call("rotate_mcp", mcp=endpoint, user=None, key_hash=hash_of_key(KEY), overlap_seconds=0)
+    tables.call("rotate_mcp", mcp=endpoint, key_hash=hash_of_key(KEY), overlap_seconds=0)
     return endpoint
 
 
@@ -94,8 +94,8 @@ def test_a_client_lists_exactly_the_enabled_bound_tools_and_calls_one(
     table = tables.table({"a": [TEXT], "b": "small"})
     shown, unbound, disabled, off = (tables.tool(table, "/a", name) for name in ("shown", "unbound", "disabled", "off"))
     endpoint = keyed(tables, shown, disabled, off)
-    tables.call("bind_tool", mcp=endpoint, tool=off, user=None, status="disabled")
-    tables.call("change_tool", tool=disabled, user=None, name=None, description=None, enabled=False)
+    tables.call("bind_tool", mcp=endpoint, tool=off, status="disabled")
+    tables.call("change_tool", tool=disabled, name=None, description=None, enabled=False)
     tables.settle()
 
     async def conversation(client: Client) -> tuple[list[Any], Any]:
@@ -205,7 +205,7 @@ def test_a_chunk_is_given_to_the_character_and_its_text_form_shows_what_is_hidde
 
 def test_a_tool_is_listed_without_what_its_maker_hid_in_the_description(tables: TableWorld) -> None:
     tool = tables.tool(tables.table({"a": TEXT}), "")
-    tables.call("change_tool", tool=tool, user=None, name=None, description=f"記事{HIDDEN}を探す", enabled=None)
+    tables.call("change_tool", tool=tool, name=None, description=f"記事{HIDDEN}を探す", enabled=None)
     endpoint = tables.records.endpoint(keyed(tables, tool))
     assert endpoint is not None
     (listed,) = tables.tools.listed(endpoint)
@@ -238,15 +238,15 @@ def test_a_disabled_endpoint_is_refused_like_one_that_is_not_there(
     tables: TableWorld, status: Callable[..., int]
 ) -> None:
     endpoint = keyed(tables)
-    tables.call("change_mcp", mcp=endpoint, user=None, name=None, status="disabled")
+    tables.call("change_mcp", mcp=endpoint, name=None, status="disabled")
     assert status(f"/{endpoint}", KEY) == 401
 
 
 def test_the_old_key_opens_for_as_long_as_the_rotation_said(tables: TableWorld, status: Callable[..., int]) -> None:
     endpoint = keyed(tables)
-    tables.call("rotate_mcp", mcp=endpoint, user=None, key_hash=hash_of_key(NEXT), overlap_seconds=60)
+    tables.call("rotate_mcp", mcp=endpoint, key_hash=hash_of_key(NEXT), overlap_seconds=60)
     assert (status(f"/{endpoint}", KEY), status(f"/{endpoint}", NEXT)) == (200, 200)
-    tables.call("rotate_mcp", mcp=endpoint, user=None, key_hash=hash_of_key(LAST), overlap_seconds=0)
+    tables.call("rotate_mcp", mcp=endpoint, key_hash=hash_of_key(LAST), overlap_seconds=0)
     assert (status(f"/{endpoint}", NEXT), status(f"/{endpoint}", LAST)) == (401, 200)
 
 

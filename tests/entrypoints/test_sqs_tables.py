@@ -83,7 +83,7 @@ def test_an_event_and_its_batches_make_a_tool_ready(workers: Workers, tables: Ta
 
 def uploaded(tables: TableWorld, table: str) -> dict[str, Any]:
     """What S3 says of the body that has just come for a Table."""
-    tables.call("begin_upload", table=table, user=None)
+    tables.call("begin_upload", table=table)
     key = f"tables/{tables.project}/{table}/1.json"
     tables.bodies.bodies[key] = json.dumps({"b": TEXT}).encode()
     tables.queues.asked.clear()

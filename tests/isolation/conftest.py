@@ -62,9 +62,9 @@ def moved_in(house: House, words: str) -> Tenant:
 @pytest.fixture(scope="module")
 def house(database: Database, stand_in: str, summary: set[str]) -> Iterator[House]:
     with house_of(database, stand_in) as open_house:
-        yield open_house
         counts = ", ".join(f"{count} {what}" for what, count in sorted(covered(open_house).items()))
         summary.add(f"isolation: 2 tenants, {counts}")
+        yield open_house
 
 
 def covered(house: House) -> Counter[str]:

@@ -46,7 +46,7 @@ def test_without_a_publishable_key_no_token_is_acted_for(house: House) -> None:
 
 def test_a_publishable_key_alone_opens_nothing(house: House) -> None:
     with pytest.raises(Unavailable, match="42501"):
-        call(connected(house.gateway.url, PUBLISHABLE), "member_list_projects", {})
+        call(connected(house.gateway.url, PUBLISHABLE), "list_projects", {})
 
 
 def test_people_who_ask_at_once_over_one_session_each_see_their_own(house: House) -> None:

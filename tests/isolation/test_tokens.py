@@ -167,7 +167,7 @@ def test_past_the_api_they_open_nothing_either(house: House, name: str) -> None:
     if not (token := FORGED[name](house)):
         return
     headers = {"apikey": PUBLISHABLE, "Authorization": f"Bearer {token}"}
-    url = f"{house.gateway.url}/rest/v1/rpc/member_list_projects"
+    url = f"{house.gateway.url}/rest/v1/rpc/list_projects"
     answer = httpx.post(url, headers=headers, json={}, timeout=60)
     assert answer.status_code in (400, 401, 403), answer.text
 

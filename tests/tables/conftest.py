@@ -158,18 +158,17 @@ class TableWorld:
         return call(self.client, function, {f"p_{name}": value for name, value in arguments.items()})
 
     def table(self, document: object) -> str:
-        made = self.call("create_table", project=self.project, user=None, name="t", data=written_table(document))
+        made = self.call("create_table", project=self.project, name="t", data=written_table(document))
         return str(made["id"])
 
     def replace(self, table: str, document: object) -> None:
-        self.call("replace_table", table=table, user=None, data=written_table(document), expected_version=None)
+        self.call("replace_table", table=table, data=written_table(document), expected_version=None)
         self.queues.index(self.project, table)
 
     def tool(self, table: str, json_path: str, name: str = "search") -> str:
         made = self.call(
             "create_tool",
             table=table,
-            user=None,
             json_path=json_path,
             name=name,
             description="d",
@@ -179,7 +178,7 @@ class TableWorld:
         return str(made["id"])
 
     def endpoint(self, *tools: str) -> str:
-        made = self.call("create_mcp", project=self.project, user=None, name="e", key_hash="h", tools=list(tools))
+        made = self.call("create_mcp", project=self.project, name="e", key_hash="0" * 64, tools=list(tools))
         return str(made["id"])
 
     def deliver(self, message: tuple[Any, ...]) -> None:
@@ -199,7 +198,7 @@ class TableWorld:
             self.deliver(message)
 
     def status(self, tool: str) -> dict[str, Any]:
-        status: dict[str, Any] = self.call("read_tool", tool=tool, user=None)["metadata"]["search_index"]
+        status: dict[str, Any] = self.call("read_tool", tool=tool)["metadata"]["search_index"]
         return status
 
     @property
@@ -235,7 +234,7 @@ class TableWorld:
 
     def beside(self) -> "TableWorld":
         """Another project in the same house."""
-        other = self.call("create_project", name="other", user=None)["id"]
+        other = self.call("create_project", name="other")["id"]
         return replace(self, project=other, queues=MemoryQueues(), embedder=MemoryEmbedder())
 
     def search(self, endpoint: str, query: str, *, tool: str | None = None, top_k: int = 5) -> TableAnswer:
@@ -312,7 +311,7 @@ def world_of(database: Database, stand_in: str) -> TableWorld:
         TurbopufferChunkStore(store_connected(stand_in, "any")),
         dsn=database.dsn,
     )
-    world.project = world.call("create_project", name="p", user=None)["id"]
+    world.project = world.call("create_project", name="p")["id"]
     return world
 
 

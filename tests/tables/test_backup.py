@@ -72,7 +72,7 @@ def done(commands: str, folder: Path, database: Database) -> None:
 def indexed(database: Database, stand_in: str) -> tuple[TableWorld, str]:
     """A world with a Table that is ready, and its endpoint."""
     world = world_of(database, stand_in)
-    world.call("add_member", project=world.project, user=None, member="11111111-1111-1111-1111-111111111111")
+    world.call("add_member", project=world.project, member="11111111-1111-1111-1111-111111111111")
     endpoint = world.endpoint(world.tool(world.table(DOCUMENT), "/articles"))
     world.settle()
     assert world.found(endpoint, QUESTION) == {"/articles/0", "/articles/1"}
@@ -124,7 +124,7 @@ def test_a_small_dump_restores_the_records_and_the_rest_is_built_again(
     assert after == before
     assert restored.found(endpoint, QUESTION) == set()
     for tool in (tool for (tool,) in restored.sql("select id::text from public.tool")):
-        restored.call("reindex_tool", tool=tool, user=None)
+        restored.call("reindex_tool", tool=tool)
     for (table,) in restored.sql("select id::text from public.context_table"):
         restored.queues.index(restored.project, table)
     restored.settle()

@@ -25,7 +25,7 @@ class Uploads:
 
     def upload(self, table: str, *, ago: timedelta = timedelta(days=100), imported: bool = True) -> str:
         """A body that came so long ago; its key."""
-        begun = self.world.call("begin_upload", table=table, user=None)
+        begun = self.world.call("begin_upload", table=table)
         key = f"{self.folder(table)}{begun['upload']}.json"
         self.bucket.now = self.now - ago
         self.bucket.write(key, b"{}")
@@ -112,9 +112,9 @@ def test_nothing_is_left_of_what_was_deleted(uploads: Uploads, whole_project: bo
     uploads.upload(table, ago=timedelta(days=2), imported=False)
     stays = Uploads(other, uploads.bucket).upload(other.table({}))
     if whole_project:
-        uploads.world.call("delete_project", project=uploads.world.project, user=None)
+        uploads.world.call("delete_project", project=uploads.world.project)
     else:
-        uploads.world.call("delete_table", table=table, user=None)
+        uploads.world.call("delete_table", table=table)
     assert uploads.removed(after=hours(OF_THE_GONE, -1)) == 0
     assert uploads.removed(after=hours(OF_THE_GONE, 1)) == 2
     assert (uploads.held(), uploads.known(), uploads.bucket.current_version(stays) is None) == ([], [], False)
@@ -136,14 +136,14 @@ def test_a_folder_of_many_is_emptied_in_portions(uploads: Uploads) -> None:
     uploads.upload(table)
     for number in range(1000, 1150):
         uploads.bucket.write(f"{uploads.folder(table)}{number}.json", b"{}")
-    uploads.world.call("delete_table", table=table, user=None)
+    uploads.world.call("delete_table", table=table)
     assert [uploads.removed(after=hours(OF_THE_GONE, 1)) for _ in range(3)] == [100, 51, 0]
     assert (uploads.held(), uploads.known()) == ([], [])
 
 
 def test_a_table_that_nobody_changed_or_uploaded_has_no_folder(uploads: Uploads) -> None:
     table = uploads.world.table({"a": 1})
-    uploads.world.call("delete_table", table=table, user=None)
+    uploads.world.call("delete_table", table=table)
     assert uploads.known() == []
 
 
@@ -151,7 +151,7 @@ def test_a_folder_that_cannot_be_looked_through_leaves_the_others_their_turn(upl
     first, second = (uploads.world.table({}) for _ in range(2))
     for table in (first, second):
         uploads.upload(table)
-        uploads.world.call("delete_table", table=table, user=None)
+        uploads.world.call("delete_table", table=table)
     bucket = uploads.bucket
     uploads.bucket = Failing(real=bucket, folder=uploads.folder(first))
     with pytest.raises(Unavailable):

@@ -68,7 +68,7 @@ def line(world: TableWorld) -> Line:
 
 
 def tool_of(line: Line) -> str:
-    (found,) = line.world.call("list_tools", project=line.world.project, user=None)
+    (found,) = line.world.call("list_tools", project=line.world.project)
     return str(found["id"])
 
 
@@ -92,7 +92,6 @@ def test_a_page_is_as_many_strings_as_changed(line: Line) -> None:
     line.world.call(
         "replace_table",
         table=line.table,
-        user=None,
         data=written_table([FIVE[0], long("新しい甲"), FIVE[2], long("新しい乙"), long("新しい丙")]),
         expected_version=None,
     )
@@ -147,7 +146,7 @@ def test_a_reindex_compares_the_store_and_is_walked_once_for_many_events(line: L
     line.world.store.delete(namespace(line.world.project, line.table), lost, generation=10**6)
     assert line.world.rows(line.table) == {}
     for _ in range(10):
-        line.world.call("reindex_tool", tool=tool_of(line), user=None)
+        line.world.call("reindex_tool", tool=tool_of(line))
     outcomes = line.hear(10)
     assert len([outcome for outcome in outcomes if outcome in WALKED]) == 3
     assert sorted(line.world.rows(line.table)) == sorted(lost)

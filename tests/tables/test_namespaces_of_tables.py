@@ -53,7 +53,7 @@ def test_what_another_deployment_wrote_under_the_same_key_stays(
     (_, mine), (_, theirs) = indexed(world), indexed(other, B)
     assert (world.maintain().removed, other.maintain().removed) == (0, 0)
     gone, _ = indexed(world)
-    world.call("delete_table", table=gone, user=None)
+    world.call("delete_table", table=gone)
     assert (world.maintain().removed, other.maintain().removed) == (1, 0)
     assert (world.found(mine), other.found(theirs)) == ({"/a"}, {"/a"})
 
@@ -74,7 +74,7 @@ def test_a_worker_that_dies_after_its_first_write_leaves_nothing_of_a_table_that
     with pytest.raises(Unavailable):
         dying_upsert(world, lambda: None).deliver(world.queues.asked.pop(0))
     assert names(world) == [namespace(world.project, table)]
-    world.call("delete_table", table=table, user=None)
+    world.call("delete_table", table=table)
     assert world.maintain().removed == 1
     assert names(world) == []
 
@@ -85,7 +85,7 @@ def test_a_late_write_is_removed_again_although_its_worker_died_after_it(world: 
     world.deliver(world.queues.asked.pop(0))
 
     def removed() -> None:
-        world.call("delete_table", table=table, user=None)
+        world.call("delete_table", table=table)
         world.maintain()
         world.maintain()
 
@@ -98,7 +98,7 @@ def test_a_late_write_is_removed_again_although_its_worker_died_after_it(world: 
 
 def test_a_removed_namespace_is_forgotten_once_no_late_write_can_come(world: TableWorld) -> None:
     table, _ = indexed(world)
-    world.call("delete_table", table=table, user=None)
+    world.call("delete_table", table=table)
     assert world.maintain().removed == 1
     assert world.maintain().removed == 0
     assert remembered(world, table)
@@ -109,7 +109,7 @@ def test_a_removed_namespace_is_forgotten_once_no_late_write_can_come(world: Tab
 
 def test_a_namespace_that_is_still_in_the_store_is_not_forgotten_however_old(world: TableWorld) -> None:
     table, _ = indexed(world)
-    world.call("delete_table", table=table, user=None)
+    world.call("delete_table", table=table)
     world.sql("update table_namespace set gone_at = now() - interval '2 days' where table_id = %s", table)
     failing = replace(world, store=WatchedStore(world.store, before={"delete_namespace": dies}))
     with pytest.raises(Unavailable):
@@ -133,6 +133,6 @@ def test_nothing_is_remembered_of_a_table_that_is_gone_before_the_first_write(wo
     table = world.table({"a": A})
     world.tool(table, "")
     world.deliver(world.queues.asked.pop(0))
-    world.call("delete_table", table=table, user=None)
+    world.call("delete_table", table=table)
     world.settle()
     assert not remembered(world, table)

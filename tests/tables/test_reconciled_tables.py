@@ -263,7 +263,7 @@ def test_after_a_job_a_store_that_differs_is_looked_at_before_all_others(world: 
 
 def test_a_table_that_is_gone_or_not_walked_yet_is_not_counted(world: TableWorld) -> None:
     table, _, _ = indexed(world, {"a": A})
-    world.call("delete_table", table=table, user=None)
+    world.call("delete_table", table=table)
     assert CountTable(world.store, claims(world))(world.project, table)
     assert world.index.recorded(table) is None
     coming = world.table({"a": A})

@@ -26,7 +26,7 @@ def indexed(world: TableWorld, document: object) -> tuple[str, str, str]:
 
 def reindexed(world: TableWorld, table: str, tool: str) -> list[tuple[Any, ...]]:
     """Asks for it and walks; what is to be embedded."""
-    world.call("reindex_tool", tool=tool, user=None)
+    world.call("reindex_tool", tool=tool)
     world.walk(world.project, table)
     asked = list(world.queues.asked)
     world.queues.asked.clear()
@@ -120,7 +120,7 @@ def test_another_table_s_chunks_are_left_alone(world: TableWorld) -> None:
 def test_a_reindex_that_an_edit_overtakes_is_done_by_the_edit_s_walk(world: TableWorld) -> None:
     table, tool, endpoint = indexed(world, {"a": A, "b": B})
     world.store.delete_namespace(namespace(world.project, table))
-    world.call("reindex_tool", tool=tool, user=None)
+    world.call("reindex_tool", tool=tool)
     world.replace(table, {"a": A, "b": C})
     world.settle()
     assert world.found(endpoint) == {"/a", "/b"}
@@ -132,7 +132,7 @@ def test_a_reindex_that_is_asked_for_during_the_comparison_is_not_lost(world: Ta
 
     def lost_after_it_was_looked_at() -> None:
         world.store.real.delete_namespace(namespace(world.project, table))
-        world.call("reindex_tool", tool=tool, user=None)
+        world.call("reindex_tool", tool=tool)
 
     world.store = WatchedStore(world.store, after={"ids": lost_after_it_was_looked_at})
     reindexed(world, table, tool)
@@ -145,7 +145,7 @@ def test_a_reindex_that_is_asked_for_during_the_comparison_is_not_lost(world: Ta
 def test_a_comparison_that_dies_half_way_is_finished_by_the_retry(world: TableWorld) -> None:
     table, tool, endpoint = indexed(world, {"a": A})
     world.store.delete_namespace(namespace(world.project, table))
-    world.call("reindex_tool", tool=tool, user=None)
+    world.call("reindex_tool", tool=tool)
     recorded = world.index.recorded(table)
     assert recorded is not None
     world.index.lost(table, sorted(recorded.stored.values())[:1])

@@ -66,7 +66,7 @@ def test_the_same_content_again_makes_no_row_and_fills_in_what_the_store_s_field
     world.settle()
     ids = world.sql("select id from chunks where table_id = %s order by id", table)
     world.sql("update chunks set turbopuffer_doc_id = null, indexed_at = null where id = %s", ids[0][0])
-    world.call("reindex_tool", tool=tool, user=None)
+    world.call("reindex_tool", tool=tool)
     world.queues.index(world.project, table)
     world.settle()
     assert world.sql("select id from chunks where table_id = %s order by id", table) == ids

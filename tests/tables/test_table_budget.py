@@ -135,7 +135,7 @@ def test_a_table_that_is_gone_waits_for_nothing(world: TableWorld) -> None:
     table = world.table({"a": FIRST})
     world.tool(table, "")
     days.deliver_all()
-    world.call("delete_table", table=table, user=None)
+    world.call("delete_table", table=table)
     days.next_day()
     assert days.waiting(table) == []
 

@@ -85,7 +85,7 @@ def test_a_sweep_that_fails_is_done_by_the_next_walk_and_shows_nothing_old_meanw
         world.deliver(message)
     assert texts(world, endpoint) == {B[:4]}
     assert len(world.rows(table)) == 4
-    world.call("reindex_tool", tool=tool, user=None)
+    world.call("reindex_tool", tool=tool)
     world.queues.index(world.project, table)
     world.settle()
     assert len(world.rows(table)) == 2
@@ -201,9 +201,9 @@ def test_a_write_that_comes_after_the_deletion_revives_no_namespace(world: Table
 
     def deleted() -> None:
         if what == "table":
-            world.call("delete_table", table=table, user=None)
+            world.call("delete_table", table=table)
         else:
-            world.call("delete_project", project=world.project, user=None)
+            world.call("delete_project", project=world.project)
         world.queues.index(world.project, table)
         world.settle()
 
@@ -262,7 +262,7 @@ def test_a_tool_whose_event_was_lost_is_started_all_the_same(world: TableWorld) 
 def test_rows_that_no_tool_asks_for_go_although_the_event_was_lost(world: TableWorld, seconds: int) -> None:
     table, tool, _ = documented(world, {"a": A})
     world.settle()
-    world.call("delete_tool", tool=tool, user=None)
+    world.call("delete_tool", tool=tool)
     world.sql("update context_table set updated_at = now() - make_interval(secs => %s) where id = %s", seconds, table)
     # What was changed just now is left to its event.
     assert world.maintain().restarted == (seconds > 120)
@@ -285,7 +285,7 @@ def test_a_namespace_without_a_table_is_removed_and_no_other(world: TableWorld) 
     kept, _, endpoint = documented(world, {"a": A})
     gone, _, _ = documented(world, {"a": B})
     world.settle()
-    world.call("delete_table", table=gone, user=None)
+    world.call("delete_table", table=gone)
     assert world.maintain().removed == 1
     assert world.store.namespaces(f"project_{world.project}") == [f"project_{world.project}_table_{kept}"]
     assert world.found(endpoint) == {"/a"}

@@ -90,7 +90,7 @@ def test_two_tools_share_chunks_and_removing_one_keeps_what_the_other_needs(worl
     endpoint = world.endpoint(whole, part)
     world.settle()
     embedded = len(world.embedder.embedded)
-    world.call("delete_tool", tool=whole, user=None)
+    world.call("delete_tool", tool=whole)
     world.queues.index(world.project, table)
     world.settle()
     assert paths(world.search(endpoint, "一次関数の傾き", tool="part")) == ["/content", "/content"]
@@ -106,7 +106,7 @@ def test_a_deleted_table_takes_its_namespace_along_and_a_late_write_does_not_rev
     late = list(world.queues.asked)
     world.settle()
     assert world.rows(table)
-    world.call("delete_table", table=table, user=None)
+    world.call("delete_table", table=table)
     world.queues.index(world.project, table)
     world.settle()
     for message in late:

@@ -185,7 +185,7 @@ def test_more_nodes_than_a_page_has_are_planned_in_two_messages(world: TableWorl
 def test_a_body_in_the_bucket_is_indexed_as_one_in_the_database(world: TableWorld) -> None:
     table = world.table({"a": "small"})
     tool = world.tool(table, "")
-    upload = world.call("begin_upload", table=table, user=None)["upload"]
+    upload = world.call("begin_upload", table=table)["upload"]
     key = PendingUpload(world.project, table, upload).key
     world.bodies.bodies[key] = b'{"b": "%s"}' % TEXT.encode()
     assert world.call("finish_upload", table=table, upload=upload, key=key, error=None)
@@ -196,7 +196,7 @@ def test_a_body_in_the_bucket_is_indexed_as_one_in_the_database(world: TableWorl
 def test_a_body_that_cannot_be_read_is_said_on_the_tool(world: TableWorld) -> None:
     table = world.table({"a": "small"})
     tool = world.tool(table, "")
-    upload = world.call("begin_upload", table=table, user=None)["upload"]
+    upload = world.call("begin_upload", table=table)["upload"]
     key = PendingUpload(world.project, table, upload).key
     world.bodies.bodies[key] = b"{"
     world.call("finish_upload", table=table, upload=upload, key=key, error=None)

@@ -91,7 +91,7 @@ def test_a_tool_deleted_beside_another_takes_only_what_nobody_needs(world: Table
     tools = [world.tool(table, "/a", "first"), world.tool(table, "/b", "second")]
     endpoint = world.endpoint(*tools)
     world.settle()
-    world.call("delete_tool", tool=tools[0], user=None)
+    world.call("delete_tool", tool=tools[0])
     world.queues.index(world.project, table)
     world.settle()
     assert world.found(endpoint, tool="second") == {"/b/y"}
@@ -121,7 +121,7 @@ def test_what_else_stands_in_the_metadata_survives_the_indexing(world: TableWorl
     tool = world.tool(world.table({"a": A}), "")
     world.sql("""update tool set metadata = metadata || '{"owner": "x", "n": [1]}' where id = %s""", tool)
     world.settle()
-    metadata = world.call("read_tool", tool=tool, user=None)["metadata"]
+    metadata = world.call("read_tool", tool=tool)["metadata"]
     assert metadata.pop("search_index")["state"] == "ready"
     assert metadata == {"owner": "x", "n": [1]}
 
@@ -169,7 +169,7 @@ def test_a_name_stays_unique_in_each_endpoint(world: TableWorld) -> None:
     with pytest.raises(Conflict, match="named first"):
         world.call("change_tool", **{**NOTHING, "tool": second, "name": "first"})
     with pytest.raises(Conflict, match="named first"):
-        world.call("bind_tool", mcp=endpoint, tool=same, user=None, status="enabled")
+        world.call("bind_tool", mcp=endpoint, tool=same, status="enabled")
 
 
 @pytest.mark.parametrize("how", ["unbound", "binding disabled", "tool disabled", "tool deleted", "endpoint disabled"])
@@ -184,15 +184,15 @@ def test_what_is_not_bound_and_enabled_right_now_shows_nothing_even_to_a_call_un
     assert before is not None
     match how:
         case "unbound":
-            world.call("unbind_tool", mcp=endpoint, tool=tool, user=None)
+            world.call("unbind_tool", mcp=endpoint, tool=tool)
         case "binding disabled":
-            world.call("bind_tool", mcp=endpoint, tool=tool, user=None, status="disabled")
+            world.call("bind_tool", mcp=endpoint, tool=tool, status="disabled")
         case "tool disabled":
             world.call("change_tool", **{**NOTHING, "tool": tool, "enabled": False})
         case "tool deleted":
-            world.call("delete_tool", tool=tool, user=None)
+            world.call("delete_tool", tool=tool)
         case "endpoint disabled":
-            world.call("change_mcp", mcp=endpoint, user=None, name=None, status="disabled")
+            world.call("change_mcp", mcp=endpoint, name=None, status="disabled")
     now = world.records.endpoint(endpoint)
     assert now is None or world.tools.listed(now) == []
     assert now is None or world.tools.call(now, "search", {"query": "公式"}) is None
@@ -207,7 +207,7 @@ def test_a_tool_of_another_project_cannot_be_bound(world: TableWorld) -> None:
     foreign = other.tool(other.table({"a": A}), "")
     endpoint = world.endpoint()
     with pytest.raises(NotFound, match=foreign):
-        world.call("bind_tool", mcp=endpoint, tool=foreign, user=None, status="enabled")
+        world.call("bind_tool", mcp=endpoint, tool=foreign, status="enabled")
     with pytest.raises(NotFound, match=foreign):
         world.endpoint(foreign)
     assert world.sql("select 1 from mcp where project_id = %s and id <> %s", world.project, endpoint) == []
@@ -235,7 +235,7 @@ def test_a_deleted_project_takes_every_namespace_and_every_row_along(world: Tabl
     for table in tables:
         world.tool(table, "")
     world.settle()
-    world.call("delete_project", project=world.project, user=None)
+    world.call("delete_project", project=world.project)
     for table in tables:
         world.queues.index(world.project, table)
     world.settle()
@@ -247,7 +247,7 @@ def test_a_deleted_project_takes_every_namespace_and_every_row_along(world: Tabl
 
 def test_a_deleted_project_s_events_name_every_table(world: TableWorld) -> None:
     tables = {world.table({"a": A}), world.table({"a": B})}
-    world.call("delete_project", project=world.project, user=None)
+    world.call("delete_project", project=world.project)
     told = world.sql("select table_id::text, event from outbox where project_id = %s", world.project)
     assert set(told) == {(table, "TableDeleted") for table in tables}
 

@@ -165,7 +165,7 @@ def test_an_endpoint_that_is_closed_or_unbound_knows_nothing(world: TableWorld) 
     tool = world.tool(world.table({"a": long("公式")}), "")
     world.settle()
     unbound, closed = world.endpoint(tool), world.endpoint(tool)
-    world.call("unbind_tool", mcp=unbound, user=None, tool=tool)
+    world.call("unbind_tool", mcp=unbound, tool=tool)
     world.sql("update mcp set status = 'disabled' where id = %s", closed)
 
     assert known(world, tool).written
@@ -178,7 +178,7 @@ def test_a_table_that_is_deleted_leaves_no_words(world: TableWorld) -> None:
     world.tool(table, "")
     world.settle()
     assert counts(world, table, COUNTED)
-    world.call("delete_table", table=table, user=None)
+    world.call("delete_table", table=table)
     assert counts(world, table, COUNTED) == {}
 
 

@@ -43,9 +43,9 @@ def nobody(_token: str) -> Client:
 
 
 def call_as_member(client: Client, function: str, arguments: dict[str, Any]) -> Any:
-    """The answer of one of the functions that are a member's own; `Unauthorized` if Supabase refuses the token."""
+    """Calls a function of the API with a member's token; `Unauthorized` if Supabase refuses the token."""
     try:
-        return call(client, f"member_{function}", arguments)
+        return call(client, function, arguments)
     except Unavailable as error:
         if isinstance(error.__cause__, APIError) and error.__cause__.code in _REFUSED:
             raise Unauthorized("The token is wrong or too old. Sign in again") from error

@@ -40,7 +40,7 @@ class SupabaseProjects:
         return [Project(**row) for row in self._call(user, "list_projects")]
 
     def count_projects(self, user: User) -> int:
-        return int(call_as_member(self.acting(user.token), "count_projects", {}))
+        return int(self._call(user, "count_projects"))
 
     def delete_project(self, user: User | None, project_id: str) -> None:
         self._call(user, "delete_project", p_project=project_id)
@@ -171,7 +171,7 @@ class SupabaseProjects:
 
     def _call(self, user: User | None, function: str, **arguments: Any) -> Any:
         if user is None:
-            return self._own(function, p_user=None, **arguments)
+            return self._own(function, **arguments)
         return call_as_member(self.acting(user.token), function, arguments)
 
     def _own(self, function: str, **arguments: Any) -> Any:
