@@ -13,6 +13,7 @@ from sakuin.domain.language.notation import canonical
 from sakuin.domain.material_version import Applied, MaterialState, Outcome, Source
 from sakuin.domain.recipe import ANALYZER, Fingerprint
 from sakuin.ports.embedding import Vector
+from sakuin.ports.materials import PageChange
 
 _VECTORS_A_REQUEST = 100
 _WHOLE = 32767
@@ -48,50 +49,17 @@ class SupabaseIndex:
             batch = rows[start : start + _VECTORS_A_REQUEST]
             answer(self.client.table("embedding_cache").upsert(batch, ignore_duplicates=True))
 
-    def apply(
-        self,
-        material: str,
-        source: Source | None,
-        chunks: Sequence[KnowledgeChunk],
-        *,
-        fingerprint: str,
-        expected_generation: int | None,
-        current: bool = False,
-    ) -> Applied:
-        rows = [_row(chunk) for chunk in chunks]
-        return self._apply(
-            material, source, expected_generation, current=current, p_chunks=rows, p_fingerprint=fingerprint
-        )
-
-    def fail(
-        self,
-        material: str,
-        source: Source,
-        reason: str,
-        *,
-        expected_generation: int | None = None,
-        current: bool = False,
-    ) -> Applied:
-        return self._apply(material, source, expected_generation, current=current, p_error=reason)
-
-    def delete(
-        self, material: str, source: Source, *, expected_generation: int | None = None, current: bool = False
-    ) -> Applied:
-        return self._apply(material, source, expected_generation, current=current, p_deleted=True)
-
-    def _apply(
-        self, material: str, source: Source | None, expected_generation: int | None, *, current: bool, **parts: Any
-    ) -> Applied:
+    def apply(self, change: PageChange, *, expected_generation: int | None, current: bool = False) -> Applied:
         arguments = {
-            "p_material": material,
-            "p_source": asdict(source) if source else None,
-            "p_deleted": False,
-            "p_error": None,
-            "p_chunks": None,
-            "p_fingerprint": None,
+            "p_material": change.material,
+            "p_source": asdict(change.source) if change.source else None,
+            "p_deleted": change.deleted,
+            "p_error": change.error,
+            "p_chunks": None if change.chunks is None else [_row(chunk) for chunk in change.chunks],
+            "p_fingerprint": change.fingerprint,
             "p_expected_generation": expected_generation,
         }
-        done = call(self.client, "apply_current" if current else "apply_material", arguments | parts)
+        done = answer(self.client.rpc("apply_current" if current else "apply_material", arguments))
         successor = done.get("successor")
         return Applied(
             outcome=done["outcome"],

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from postgrest import SyncPostgrestClient as Client
 
     from sakuin.adapters.supabase_tables import SupabaseTableIndex
+    from sakuin.knowledge.index_page import IndexOfPages
     from sakuin.ports.embedding import Embedder
-    from sakuin.services.apply_page import IndexOfPages
 
 T = TypeVar("T")
 Kept = Callable[[], Sequence[KeptIndex]]
@@ -77,7 +77,7 @@ def is_deployed(settings: Settings) -> Callable[[IndexSettings], bool]:
 
 def pages_of(kept: Kept, embedder_of: "Callable[[EmbeddingModel], Embedder]") -> "Callable[[], Sequence[IndexOfPages]]":
     """What pages are embedded for: a model once, and only what this code's recipe makes."""
-    from sakuin.services.apply_page import IndexOfPages
+    from sakuin.knowledge.index_page import IndexOfPages
 
     embedders = cache(embedder_of)
 

@@ -15,10 +15,8 @@ from sakuin.settings import Settings
 def material_indexer(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that follows the bucket."""
     from sakuin.adapters.supabase_index import SupabaseIndex
-    from sakuin.entrypoints.sqs_materials import MaterialWork
-    from sakuin.services.apply_page import ApplyPage
-    from sakuin.services.follow_bucket import BucketEvents
-    from sakuin.services.give_up_page import GiveUpPage
+    from sakuin.knowledge.bucket_events import BucketEvents
+    from sakuin.knowledge.index_page import IndexPage
     from sakuin.services.learns_sources import LearnsSources
 
     settings, observed = Settings.read(environ), watch("Index")
@@ -27,7 +25,7 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
     client = supabase(settings, secrets, observed)
     index = SupabaseIndex(client)
     model = learns_model(settings, secrets, observed, client)
-    apply_page = ApplyPage(
+    pages = IndexPage(
         bucket=bucket,
         index=index,
         embedder=indexing_embedder(settings, secrets, observed, client),
@@ -37,10 +35,6 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
         kept=pages_of(recorded(client), embedder_of_each_model(settings, secrets, observed, client)),
         most_explanations=settings.limits.page_explanations,
     )
-    work = MaterialWork(
-        BucketEvents(bucket, index, queue, apply_page, settings.material_prefix),
-        GiveUpPage(index, settings.material_prefix, bucket),
-        observed.logger,
-        observed.metrics,
-    )
+    prefix = settings.material_prefix
+    work = BucketEvents(bucket, index, queue, pages, prefix, observed.logger, observed.metrics)
     return handler_of(settings.queue_url, work, settings, secrets, observed)

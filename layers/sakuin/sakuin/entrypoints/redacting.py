@@ -84,16 +84,3 @@ def shielded(run: Callable[[], T], redaction: Redaction, logger: Logger) -> Call
             raise Failed(redaction(f"{type(error).__name__}: {error}")) from None
 
     return ran
-
-
-def sealed(handler: Handler, redaction: Redaction, logger: Logger) -> Handler:
-    """A handler whose failure is logged here and leaves as a sentence without secrets."""
-
-    def ran(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        try:
-            return handler(event, context)
-        except Exception as error:
-            logger.exception("failed")
-            raise Failed(redaction(f"{type(error).__name__}: {error}")) from None
-
-    return ran

@@ -8,8 +8,8 @@ from urllib.parse import unquote_plus
 
 from pydantic import Field, ValidationError
 
-from sakuin.entrypoints.material_messages import unknown_message
 from sakuin.entrypoints.s3_notification import QueueMessage, only_record
+from sakuin.knowledge.messages import unknown_message
 
 EVENTS = ("ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted")
 _UUID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"

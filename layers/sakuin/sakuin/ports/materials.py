@@ -83,6 +83,22 @@ class WorkQueue(Protocol):
         """Asks to bring the index in line with what the bucket holds under each key now. At least once."""
 
 
+@dataclass(frozen=True, slots=True)
+class PageChange:
+    """What a version makes of a material: its chunks, why it cannot be read (`error`), or its removal (`deleted`).
+
+    `source` is None for a change that no upload caused. A deletion is remembered, so that a late version does not
+    revive the material.
+    """
+
+    material: str
+    source: Source | None
+    chunks: Sequence[KnowledgeChunk] | None = None
+    fingerprint: str | None = None
+    error: str | None = None
+    deleted: bool = False
+
+
 class KnowledgeIndex(Protocol):
     """The materials, as the indexer changes them. Each change is one transaction."""
 
@@ -98,44 +114,17 @@ class KnowledgeIndex(Protocol):
     def keep_vectors(self, vectors: Mapping[str, Vector], fingerprint: Fingerprint) -> None:
         """Stores vectors by the hash of their text. Twice is once."""
 
-    def apply(
-        self,
-        material: str,
-        source: Source | None,
-        chunks: Sequence[KnowledgeChunk],
-        *,
-        fingerprint: str,
-        expected_generation: int | None,
-        current: bool = False,
-    ) -> Applied:
-        """Makes the index say of `material` what `chunks` say: new in, gone out, unchanged untouched.
+    def apply(self, change: PageChange, *, expected_generation: int | None, current: bool = False) -> Applied:
+        """Makes one change of a material in one transaction: new chunks in, gone ones out, unchanged ones untouched.
 
-        A version older than what is indexed is `superseded`. The same version again, or `source` None (a change
-        that no upload caused), applies only if the row still has `expected_generation`, else `conflict`.
-        All vectors must have been kept before.
+        A version older than what is indexed is `superseded`. The same version again, or a change without a source,
+        is made only if the row still has `expected_generation`, else it is a `conflict`. All vectors must have been
+        stored before.
 
-        With `current` the bucket was seen to hold `source` now: it applies whatever its sequencer says (empty: none
-        is known), if the row still has `expected_generation` (None: there was no row), else `conflict`. From then on
-        every event of the key is `superseded` and needs the same; no receipt is left for those.
-        """
-
-    def fail(
-        self,
-        material: str,
-        source: Source,
-        reason: str,
-        *,
-        expected_generation: int | None = None,
-        current: bool = False,
-    ) -> Applied:
-        """Keeps why a version cannot be read; what was searchable stays so. `current` as in `apply`."""
-
-    def delete(
-        self, material: str, source: Source, *, expected_generation: int | None = None, current: bool = False
-    ) -> Applied:
-        """Takes a material out of the index and remembers when, so that a late version does not revive it.
-
-        `current` as in `apply`: the bucket was seen to hold nothing under the key.
+        With `current` the bucket was seen to hold the version now, or nothing for a deletion: the change is made
+        whatever its sequencer says (empty: none is known), if the row still has `expected_generation` (None: there was
+        no row), else it is a `conflict`. From then on every event of the key is `superseded` and needs the same; no
+        receipt is left for those.
         """
 
     def leave_receipt(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:

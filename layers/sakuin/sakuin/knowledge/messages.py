@@ -1,6 +1,7 @@
-"""What the material queue may hold, and what it means."""
+"""The messages of the material queue, and the events of the bucket that they report or ask for."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -9,7 +10,49 @@ from pydantic import Field, ValidationError
 from sakuin.domain.material_version import Source, padded
 from sakuin.entrypoints.s3_notification import QueueMessage, S3Record, only_record
 from sakuin.errors import Invalid
-from sakuin.services.follow_bucket import BucketEvent, ObjectRemoved, ObjectWritten, RecheckKey, ReindexMaterial
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectWritten:
+    """An object was stored."""
+
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRemoved:
+    """An object was deleted (`marker`, or a bucket without versions), or one of its versions was."""
+
+    source: Source
+    marker: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReindexMaterial:
+    """A request to read a material and index it again. `resumed`: it waited before."""
+
+    material: str
+    reason: str
+    attempt: int = 1
+    resumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecheckKey:
+    """A request to bring the index in line with what the bucket holds under a key, since an event may be missing.
+
+    `version_id`, `sequencer` (padded; "" if none is known) and `removed` are those of the newest event known of it.
+    """
+
+    key: str
+    reason: str
+    version_id: str | None = None
+    sequencer: str = ""
+    removed: bool = False
+    resumed: bool = False
+
+
+BucketEvent = ObjectWritten | ObjectRemoved | ReindexMaterial | RecheckKey
 
 
 class S3TestEvent(QueueMessage):
@@ -50,8 +93,8 @@ class ReindexMessage(QueueMessage):
     reindex: Reindex
 
 
-def bucket_event(message: Mapping[str, Any]) -> BucketEvent | None:
-    """What a message asks for; None for S3's test event. Any other message is `Invalid`."""
+def read_event(message: Mapping[str, Any]) -> BucketEvent | None:
+    """Reads what a message asks for; None for S3's test event. Any other message is `Invalid`."""
     try:
         if "Records" in message:
             return _of_record(only_record(message))

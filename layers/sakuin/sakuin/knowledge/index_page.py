@@ -1,4 +1,4 @@
-"""One version of one page becomes what the index says of its material."""
+"""One version of one page becomes what the index says about its material."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,33 +6,20 @@ from dataclasses import dataclass
 from sakuin.domain.knowledge import KnowledgeChunk, Learns
 from sakuin.domain.language.indexing import index_words
 from sakuin.domain.material import chunk_id
-from sakuin.domain.material_version import Applied, Source
+from sakuin.domain.material_version import Source
 from sakuin.domain.page import Explanation, Page
 from sakuin.domain.reading import MOST_EXPLANATIONS, read_page
 from sakuin.domain.recipe import Fingerprint, body_text, embedded_text, text_hash, whole_text
 from sakuin.errors import Conflict, SakuinError, UnreadablePage
+from sakuin.knowledge.page_change import apply_if_current
+from sakuin.knowledge.results import PageResult
 from sakuin.ports.embedding import Embedder
-from sakuin.ports.materials import KnowledgeIndex, MaterialBucket
+from sakuin.ports.materials import KnowledgeIndex, MaterialBucket, PageChange
 from sakuin.services.embed_texts import texts_embedded
-from sakuin.services.held_now import HeldNow
 from sakuin.services.learns_sources import LearnsOfPage, LearnsSources
 
 # Two workers on one material: the second sees what the first did and tries again.
 _ATTEMPTS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class PageResult:
-    """What became of a page, and what it cost: `embedded` texts had no vector yet.
-
-    `provisional`: some `learns` wait for a language model that was late.
-    """
-
-    applied: Applied
-    chunks: int = 0
-    embedded: int = 0
-    provisional: bool = False
-    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +32,7 @@ class IndexOfPages:
 
 
 @dataclass(frozen=True, slots=True)
-class ApplyPage:
+class IndexPage:
     """Reads a version, cuts it into chunks, embeds what has no vector yet, and applies it in one transaction.
 
     `fingerprint` is what this code and its settings make. `kept` are the indexes to embed for; none: its own alone.
@@ -60,74 +47,47 @@ class ApplyPage:
     most_explanations: int = MOST_EXPLANATIONS
     kept: Callable[[], Sequence[IndexOfPages]] = tuple
 
-    def uploaded(self, material: str, source: Source) -> PageResult:
-        """Applies an uploaded version. One that is gone raises `NotFound`: it was superseded.
+    def index_version(
+        self, material: str, key: str, version_id: str | None, source: Source | None = None
+    ) -> PageResult:
+        """Indexes one version of a page. One that is gone raises `NotFound`: a newer one took its place.
 
-        What its sequencer forbids is applied all the same if it is what the bucket holds now (`HeldNow`).
+        `source` is the upload that the version came with. Without one the indexed version is indexed again, because
+        something else than the page changed; if it cannot be read any more, that is `UnreadablePage`.
         """
-        return self._apply(material, source, key=source.key, version_id=source.version_id)
-
-    def again(self, material: str, key: str, version_id: str | None) -> PageResult:
-        """Applies the indexed version again, because something else than the page changed."""
-        return self._apply(material, None, key=key, version_id=version_id)
-
-    def _apply(self, material: str, source: Source | None, *, key: str, version_id: str | None) -> PageResult:
         state = self.index.state(material)
         generation = state.generation if state else None
+        embedded = 0
         try:
             stored = self.bucket.read(key, version_id=version_id, max_bytes=self.max_page_bytes)
             page = read_page(stored.body, most_explanations=self.most_explanations)
+            if state is None or state.fingerprint != self.fingerprint.id:
+                self.index.remember(self.fingerprint)
+            for _ in range(_ATTEMPTS):
+                learns = self.learns(key, material, page)
+                chunks, texts = _chunks(material, page, learns)
+                spent, late = self._embed(chunks, texts)
+                embedded += spent
+                change = PageChange(material, source, chunks=chunks, fingerprint=self.fingerprint.id)
+                applied = apply_if_current(self.index, self.bucket, change, since=generation)
+                if applied.outcome == "conflict":
+                    state = self.index.state(material)
+                    if source is None and (state is None or state.indexed_version_id != version_id):
+                        # The version that was to be indexed again is no longer the indexed one.
+                        return PageResult(applied)
+                    generation = state.generation if state else None
+                elif applied.outcome == "applied" and self.learns.versions(key) != learns.files:
+                    # A learns.yml came between reading and applying; its own event may have come too early.
+                    source, generation = None, applied.generation
+                else:
+                    return PageResult(applied, len(chunks), embedded, provisional=learns.provisional, reason=late)
         except UnreadablePage as error:
             if source is None:
                 raise
-            return PageResult(self._fail(material, source, str(error)), reason=str(error))
-
-        if state is None or state.fingerprint != self.fingerprint.id:
-            self.index.remember(self.fingerprint)
-        embedded = 0
-        for _ in range(_ATTEMPTS):
-            learns = self.learns(key, material, page)
-            chunks, texts = _chunks(material, page, learns)
-            try:
-                spent, late = self._embed(chunks, texts)
-            except UnreadablePage as error:
-                if source is None:
-                    raise
-                return PageResult(self._fail(material, source, str(error)), embedded=embedded, reason=str(error))
-            embedded += spent
-            applied = self._store(material, source, chunks, generation)
-            if applied.outcome == "conflict":
-                state = self.index.state(material)
-                if source is None and (state is None or state.indexed_version_id != version_id):
-                    # The version that was to be applied again is no longer the indexed one.
-                    return PageResult(applied)
-                generation = state.generation if state else None
-                continue
-            if applied.outcome == "applied" and self.learns.versions(key) != learns.files:
-                # A learns.yml came between reading and applying; its own event may have come too early.
-                source, generation = None, applied.generation
-                continue
-            return PageResult(applied, len(chunks), embedded, provisional=learns.provisional, reason=late)
-        raise Conflict(f"{material} was changed by others {_ATTEMPTS} times while it was read")
-
-    def _store(
-        self, material: str, source: Source | None, chunks: Sequence[KnowledgeChunk], generation: int | None
-    ) -> Applied:
-        def change(expected: int | None, current: bool) -> Applied:
-            fingerprint = self.fingerprint.id
-            return self.index.apply(
-                material, source, chunks, fingerprint=fingerprint, expected_generation=expected, current=current
-            )
-
-        if source is None:
-            return change(generation, False)
-        return HeldNow(self.index, self.bucket)(material, source, change, since=generation)
-
-    def _fail(self, material: str, source: Source, reason: str) -> Applied:
-        def change(expected: int | None, current: bool) -> Applied:
-            return self.index.fail(material, source, reason, expected_generation=expected, current=current)
-
-        return HeldNow(self.index, self.bucket)(material, source, change)
+            change = PageChange(material, source, error=str(error))
+            applied = apply_if_current(self.index, self.bucket, change)
+            return PageResult(applied, embedded=embedded, reason=str(error))
+        raise Conflict(f"Others changed {material} {_ATTEMPTS} times while it was read")
 
     def _embed(self, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> tuple[int, str | None]:
         """How many texts were embedded, and why an index that does not answer has to wait for its own."""

@@ -1,0 +1,221 @@
+"""Events of the materials bucket: what happens in the bucket happens in the index."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+
+from sakuin.domain.learns_file import LEARNS_FILE
+from sakuin.domain.material import material_of_key
+from sakuin.domain.material_version import Source
+from sakuin.domain.uploads import synonyms_key
+from sakuin.errors import NotFound, UnreadablePage
+from sakuin.knowledge.authored_files import AuthoredFiles
+from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.messages import (
+    BucketEvent,
+    ObjectRemoved,
+    ObjectWritten,
+    RecheckKey,
+    ReindexMaterial,
+    read_event,
+)
+from sakuin.knowledge.page_change import apply_if_current
+from sakuin.knowledge.results import EventResult, PageResult
+from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.ports.materials import KnowledgeIndex, MaterialBucket, PageChange, WorkQueue
+
+# A language model that was late is asked again after five minutes, then after ten, then no more.
+_MODEL_ATTEMPTS = 3
+_MODEL_DELAY_SECONDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class BucketEvents:
+    """The work of the material queue (a `QueueWork`): one event at a time, in any order, any number of times.
+
+    `prefix` is the part of S3 keys that is not in a material's name.
+    """
+
+    bucket: MaterialBucket
+    index: KnowledgeIndex
+    queue: WorkQueue
+    pages: IndexPage
+    prefix: str
+    logger: Logger
+    metrics: Metrics
+    asks_vendors: bool = True
+
+    def read(self, message: Mapping[str, Any]) -> BucketEvent | None:
+        return read_event(message)
+
+    def subject(self, asked: BucketEvent) -> WorkSubject:
+        return subject_of_event(asked)
+
+    def is_resumed(self, asked: BucketEvent) -> bool:
+        return isinstance(asked, ReindexMaterial | RecheckKey) and asked.resumed
+
+    def process(self, asked: BucketEvent) -> None:
+        """Processes one event, logs and counts what it led to."""
+        started = time.perf_counter()
+        done = self.process_event(asked)
+        self._report(asked, done, (time.perf_counter() - started) * 1000)
+
+    def process_event(self, event: BucketEvent) -> EventResult:
+        """Processes one event."""
+        if isinstance(event, ReindexMaterial):
+            return self._reindex(event)
+        if isinstance(event, RecheckKey):
+            event = self._present(event)
+        key = event.source.key
+        if key == LEARNS_FILE or key.endswith("/" + LEARNS_FILE):
+            return AuthoredFiles(self.bucket, self.index, self.queue, self.prefix).index_learns(event.source)
+        if key == synonyms_key(self.prefix):
+            return AuthoredFiles(self.bucket, self.index, self.queue, self.prefix).index_synonyms(event)
+        material = material_of_key(key, prefix=self.prefix)
+        if material is None:
+            return EventResult(None, ignored=f"{key} is not a page")
+        if isinstance(event, ObjectRemoved):
+            return self._remove(material, event)
+        try:
+            result = self.pages.index_version(material, key, event.source.version_id, event.source)
+        except NotFound:
+            return self._superseded(material, event.source)
+        return self._indexed(material, result, attempt=1)
+
+    def give_up(self, asked: BucketEvent, reason: str) -> None:
+        """Records on the material that its message becomes a dead letter; what was searchable stays so.
+
+        A version that a newer one has overtaken changes nothing. A reindex has no version to blame.
+        """
+        if isinstance(asked, ReindexMaterial):
+            return
+        error = f"{reason}. Its message is a dead letter: `sakuin redrive` shows it and sends it again."
+        if isinstance(asked, RecheckKey):
+            self._fail_current(asked.key, error)
+            return
+        source = asked.source
+        material = material_of_key(source.key, prefix=self.prefix)
+        if material is None:
+            self.index.leave_receipt(source, "failed", error)
+            return
+        done = self.index.apply(PageChange(material, source, error=error), expected_generation=None)
+        if done.outcome == "superseded":
+            # Nobody else tells whoever waits for this version.
+            self.index.leave_receipt(source, "superseded", error)
+
+    def _indexed(self, material: str, result: PageResult, *, attempt: int) -> EventResult:
+        if result.provisional and attempt < _MODEL_ATTEMPTS:
+            delay = _MODEL_DELAY_SECONDS * attempt
+            self.queue.reindex([material], reason="provisional", attempt=attempt + 1, delay_seconds=delay)
+        return EventResult(material, result)
+
+    def _superseded(self, material: str, source: Source) -> EventResult:
+        self.index.leave_receipt(source, "superseded")
+        return EventResult(material, ignored="this version is gone: a newer one took its place")
+
+    def _remove(self, material: str, removal: ObjectRemoved) -> EventResult:
+        source = removal.source
+        if not removal.marker:
+            current = self.bucket.current_version(source.key)
+            if current is not None:
+                if not self._is_known(material, source):
+                    return EventResult(material, ignored="a version that was not current is gone")
+                # The version before the removed one is current again.
+                return self._index(material, Source(source.bucket, source.key, current, source.sequencer))
+        applied = apply_if_current(self.index, self.bucket, PageChange(material, source, deleted=True))
+        if applied.successor is not None:
+            # Another spelling of the same key waited for its turn.
+            return self._index(material, applied.successor)
+        return EventResult(material, PageResult(applied))
+
+    def _index(self, material: str, source: Source) -> EventResult:
+        try:
+            result = self.pages.index_version(material, source.key, source.version_id, source)
+        except NotFound:
+            return self._superseded(material, source)
+        return self._indexed(material, result, attempt=1)
+
+    def _is_known(self, material: str, source: Source) -> bool:
+        """Whether the index knows the removed version; what another key of the material held counts as known."""
+        state = self.index.state(material)
+        if state is None:
+            return False
+        return state.source.key != source.key or source.version_id in (
+            state.indexed_version_id,
+            state.source.version_id,
+        )
+
+    def _present(self, asked: RecheckKey) -> ObjectWritten | ObjectRemoved:
+        """Returns what the bucket holds under a key as an event, with the sequencer if the newest known one is its."""
+        version = self.bucket.current_version(asked.key)
+        is_known = asked.removed if version is None else version == asked.version_id
+        source = Source(
+            self.bucket.name,
+            asked.key,
+            asked.version_id if is_known else version,
+            asked.sequencer if is_known else "",
+        )
+        return ObjectRemoved(source, marker=True) if version is None else ObjectWritten(source)
+
+    def _reindex(self, asked: ReindexMaterial) -> EventResult:
+        state = self.index.state(asked.material)
+        if state is None or state.indexed_version_id is None:
+            return EventResult(asked.material, ignored="nothing of it is indexed")
+        try:
+            result = self.pages.index_version(asked.material, state.source.key, state.indexed_version_id)
+        except NotFound:
+            return EventResult(asked.material, ignored="the indexed version is gone: its own event follows")
+        except UnreadablePage as error:
+            return EventResult(asked.material, ignored=f"the indexed version can no longer be read: {error}")
+        return self._indexed(asked.material, result, attempt=asked.attempt)
+
+    def _fail_current(self, key: str, error: str) -> None:
+        """Records the error for the version that the bucket holds, unless the index knows that version already."""
+        material = material_of_key(key, prefix=self.prefix)
+        if material is None:
+            return
+        # The row first: a newer change finds it changed, and is left as it is.
+        state = self.index.state(material)
+        current = next((one for one in self.bucket.held(key, limit=1).items if one.key == key), None)
+        if current is None or current.version_id is None:
+            return
+        if state is None or state.source.version_id != current.version_id:
+            change = PageChange(material, Source(self.bucket.name, key, current.version_id, ""), error=error)
+            self.index.apply(change, expected_generation=state.generation if state else None, current=True)
+
+    def _report(self, asked: BucketEvent, done: EventResult, milliseconds: float) -> None:
+        result = done.result
+        self.logger.info(
+            "bucket event processed",
+            bucket_event=type(asked).__name__,
+            material=done.material,
+            outcome=result.applied.outcome if result else "ignored",
+            reason=result.reason if result else done.ignored,
+            chunks=result.chunks if result else 0,
+            embedded=result.embedded if result else 0,
+            asked=done.asked,
+            milliseconds=round(milliseconds),
+        )
+        if result is not None:
+            applied = result.applied.outcome == "applied"
+            self.metrics.add_metric("PagesApplied" if applied else "PagesNotApplied", MetricUnit.Count, 1)
+            self.metrics.add_metric("KnowledgeChunks", MetricUnit.Count, result.chunks if applied else 0)
+            self.metrics.add_metric("TextsEmbedded", MetricUnit.Count, result.embedded)
+            self.metrics.add_metric("PageMilliseconds", MetricUnit.Milliseconds, milliseconds)
+
+
+def subject_of_event(event: BucketEvent) -> WorkSubject:
+    """Returns what an event of the bucket is about: a file, or a material that is indexed again."""
+    if isinstance(event, ReindexMaterial):
+        return WorkSubject("material", event.material)
+    if isinstance(event, RecheckKey):
+        return WorkSubject(
+            "file", event.key, version_id=event.version_id, sequencer=event.sequencer, removed=event.removed
+        )
+    source = event.source
+    removed = isinstance(event, ObjectRemoved) and event.marker
+    return WorkSubject("file", source.key, version_id=source.version_id, sequencer=source.sequencer, removed=removed)
