@@ -135,6 +135,9 @@ class ModelledSqs:
             "ApproximateNumberOfMessagesDelayed": sum(
                 message.visible_at > self.now and not message.handle for message in line
             ),
+            "ApproximateNumberOfMessagesNotVisible": sum(
+                message.visible_at > self.now and bool(message.handle) for message in line
+            ),
         }
         return {"Attributes": {name: str(counts[name]) for name in AttributeNames}}
 

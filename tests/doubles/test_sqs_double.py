@@ -45,11 +45,11 @@ class Sqs:
     def delete(self, message: dict[str, Any]) -> None:
         self.client.delete_message(QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])
 
-    def counts(self) -> tuple[int, int]:
-        """How many messages can be received, and how many are delayed."""
-        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed"]
+    def counts(self) -> tuple[int, ...]:
+        """How many messages can be received, how many are delayed, and how many somebody has."""
+        names = [f"ApproximateNumberOfMessages{kind}" for kind in ("", "Delayed", "NotVisible")]
         found = self.client.get_queue_attributes(QueueUrl=self.url, AttributeNames=names)["Attributes"]
-        return int(found[names[0]]), int(found[names[1]])
+        return tuple(int(found[name]) for name in names)
 
 
 def modelled() -> Sqs:
@@ -152,17 +152,18 @@ def test_a_deleted_message_is_gone_and_its_handle_changes_nothing(sqs: Sqs) -> N
 
 def test_a_delayed_message_arrives_after_its_delay(sqs: Sqs) -> None:
     sqs.send(DelaySeconds=900)
-    assert (sqs.receive(), sqs.counts()) == ([], (0, 1))
+    assert (sqs.receive(), sqs.counts()) == ([], (0, 1, 0))
     sqs.passes(901)
-    assert sqs.counts() == (1, 0)
+    assert sqs.counts() == (1, 0, 0)
     assert len(sqs.receive()) == 1
+    assert sqs.counts() == (0, 0, 1)
 
 
 def test_a_longer_delay_than_900_seconds_is_refused(sqs: Sqs) -> None:
     with pytest.raises(ClientError) as refused:
         sqs.send(DelaySeconds=901)
     assert refused.value.response["Error"]["Code"] == "InvalidParameterValue"
-    assert sqs.counts() == (0, 0)
+    assert sqs.counts() == (0, 0, 0)
 
 
 def test_a_message_is_not_hidden_for_longer_than_twelve_hours(sqs: Sqs) -> None:
@@ -187,7 +188,7 @@ def test_a_batch_of_eleven_is_refused_whole(sqs: Sqs) -> None:
     with pytest.raises(ClientError) as refused:
         sqs.client.send_message_batch(QueueUrl=sqs.url, Entries=entries(11))
     assert "TooManyEntriesInBatchRequest" in refused.value.response["Error"]["Code"]
-    assert sqs.counts() == (0, 0)
+    assert sqs.counts() == (0, 0, 0)
 
 
 def test_what_a_batch_did_not_take_is_in_its_answer(sqs: Sqs) -> None:
