@@ -28,3 +28,9 @@ def time_passes(sql: psycopg.Connection, seconds: int) -> None:
     with sql.transaction():
         for statement in (*_ROWS, *_TABLES, *_MATERIALS):
             sql.execute(statement.replace(b"%(t)s", b"make_interval(secs => %(t)s)"), {"t": seconds})
+
+
+def time_passes_in(dsn: str, seconds: int) -> None:
+    """So many seconds in the database at this address."""
+    with psycopg.connect(dsn, autocommit=True) as sql:
+        time_passes(sql, seconds)
