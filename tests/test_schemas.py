@@ -38,8 +38,8 @@ def test_a_schema_is_one(path: Path) -> None:
         ("index_material.put", "s3-notification"),
         ("index_material.delete", "s3-notification"),
         ("index_material.test_event", "s3-test-event"),
-        ("index_material.reapply", "reapply"),
-        ("index_material.look", "look"),
+        ("index_material.reindex", "reindex"),
+        ("index_material.recheck", "recheck"),
     ],
 )
 def test_each_recorded_message_fits_its_schema_and_no_other(recorded: str, name: str) -> None:

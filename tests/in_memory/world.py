@@ -98,9 +98,13 @@ class World:
             kept=self.pages_of_indexes,
         )
 
+    @property
+    def events(self) -> BucketEvents:
+        return BucketEvents(self.bucket, self.index, self.queue, self.apply_page, self.prefix)
+
     def process(self, event: BucketEvent) -> EventResult:
         """Processes one event of the bucket."""
-        return BucketEvents(self.bucket, self.index, self.queue, self.apply_page, self.prefix).process(event)
+        return self.events.process(event)
 
     def deliver(self, body: str) -> EventResult:
         """Processes the event of a message."""

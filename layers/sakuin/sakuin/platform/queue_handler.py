@@ -89,7 +89,7 @@ class QueueHandler:
         lease = MessageLease(self.queue, received.receipt_handle, seconds=self.lease_seconds)
         asked = subject = failure = None
         try:
-            message = _parsed(received.body)
+            message = parsed_message(received.body)
             self._name_work(received, message)
             asked = self.work.read(message)
             if asked is not None:
@@ -204,7 +204,8 @@ def _received(record: Mapping[str, Any]) -> _Received:
     )
 
 
-def _parsed(body: str) -> Mapping[str, Any]:
+def parsed_message(body: str) -> Mapping[str, Any]:
+    """The JSON object of a message; anything else is `Invalid`."""
     try:
         message = json.loads(body)
     except (ValueError, RecursionError) as error:
