@@ -145,6 +145,18 @@ create table public.followed_file (
 -- of the key (its status), `indexed_sequencer` what is searchable. They differ after a version that could not be read:
 -- an older, readable version that arrives late still counts then.
 
+-- The work on a file's event has finished with an outcome, unless the outcome says that its message became a dead letter.
+create function public.finish_file(p_source jsonb, p_outcome text) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if p_outcome <> 'failed' or not exists (
+    select from unfinished_work u where u.kind = 'file' and u.subject = p_source->>'key' and u.state = 'failed'
+  ) then
+    perform finish_work(jsonb_build_object('kind', 'file', 'subject', p_source->>'key', 'fingerprint', '',
+                                           'sequencer', p_source->>'sequencer'), p_outcome = 'applied');
+  end if;
+end $$;
+
 -- Records the outcome of an uploaded version for whoever waits for it; the work on this version has finished.
 create function public.write_receipt(p_source jsonb, p_outcome text, p_reason text) returns void
 language plpgsql set search_path = public, extensions as $$
@@ -154,8 +166,7 @@ begin
   select p_source->>'key', p_source->>'version_id', p_outcome, p_reason
   where p_source->>'version_id' is not null
   on conflict (key, version_id) do update set outcome = excluded.outcome, reason = excluded.reason, at = now();
-  perform finish_work(jsonb_build_object('kind', 'file', 'subject', p_source->>'key', 'fingerprint', '',
-                                         'sequencer', p_source->>'sequencer'), p_outcome = 'applied');
+  perform finish_file(p_source, p_outcome);
 end $$;
 
 -- Makes p_chunks the searchable chunks of a material: deletes those that are gone, writes new and changed ones, leaves
@@ -370,6 +381,8 @@ begin
     generation = greatest(m.generation, r.generation + 1)
   where m.material = p_material
   returning * into r;
+  -- What the bucket holds now finishes every event of its key, although this one is applied with an older sequencer.
+  if done->>'outcome' <> 'superseded' then perform finish_file(p_source, done->>'outcome'); end if;
   return done || jsonb_build_object('generation', r.generation);
 end $$;
 

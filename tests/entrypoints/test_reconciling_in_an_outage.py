@@ -1,30 +1,48 @@
-"""Hours without a vendor while each minute reconciles: a page that waits is not asked for beside its own work."""
+"""Nights without a vendor: reconciling leaves a page that waits to its own work, and finds what nothing speaks of."""
 
-import io
-import itertools
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
+from itertools import count
+from typing import Any
 
+import psycopg
 import pytest
-from aws_lambda_powertools import Logger, Metrics, Tracer
-from sakuin.domain.work import WORK_ATTRIBUTE
-from sakuin.entrypoints.sqs import Handler
-from sakuin.entrypoints.sqs_materials import material_handler
+from aws_lambda_powertools import Logger, Metrics
+from postgrest import SyncPostgrestClient as Client
+from sakuin.adapters.sqs import MaterialQueue
+from sakuin.adapters.supabase_client import connected
+from sakuin.adapters.supabase_index import SupabaseIndex
+from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords, SupabaseWalks
+from sakuin.entrypoints.sqs_materials import MaterialWork
 from sakuin.errors import CircuitOpen, OverBudget
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 from sakuin.ports.embedding import Vector
-from sakuin.services.follow_bucket import Change, Followed
+from sakuin.ports.materials import StoredObject
+from sakuin.services.apply_page import ApplyPage
+from sakuin.services.follow_bucket import BucketEvents
 from sakuin.services.give_up_page import GiveUpPage
-from sakuin.services.send_due_work import SendDueWork
-from sakuin.services.work_in_hand import WorkInHand
+from sakuin.services.learns_sources import LearnsSources
+from sakuin.services.reconcile import Reconcile
+from sakuin.services.reconcile_materials import ReconcileMaterials
+from sakuin.services.reconcile_tables import ReconcileTables
+from sakuin.services.resume_work import ResumeWork
+from sakuin_local.database import Database
 
 from tests.builders import a_page
-from tests.entrypoints.events import Context, event
-from tests.in_memory.embedder import MemoryEmbedder
-from tests.in_memory.work import MemoryWorkQueues
-from tests.in_memory.world import World
+from tests.convergence.passing import time_passes
+from tests.doubles.sqs import ModelledSqs
+from tests.entrypoints.queues import WorkedQueue
+from tests.in_memory.bucket import MemoryBucket
+from tests.in_memory.embedder import FINGERPRINT, MemoryEmbedder
+from tests.in_memory.reconciliation import NoTables
 
-PAGES = 26
+PAGES = 12
+A_MINUTE, A_DAY = 60, 86_400
+AWAY = CircuitOpen("openai keeps failing", vendor="openai", retry_after=20)
 
 
 @dataclass
@@ -39,142 +57,192 @@ class Refusing(MemoryEmbedder):
         return super().passages(texts)
 
 
-@dataclass
-class Library:
-    """The bucket, its queue and its worker, and a schedule once a minute; everything by the clock of the rows."""
-
-    world: World = field(default_factory=World)
-    embedder: Refusing = field(default_factory=Refusing)
-    # A worker that is busy elsewhere takes nothing.
-    takes: int = 1_000
-    killed_by: str | None = None
-    queue: list[tuple[str, str, str]] = field(default_factory=list)
-    buried: list[str] = field(default_factory=list)
-    found: int = 0
-    names: "itertools.count[int]" = field(default_factory=itertools.count)
-    handler: Handler = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.world.embedder = self.embedder
-        self.handler = material_handler(
-            self._followed,
-            lambda _handle, _seconds: None,
-            Logger(service="outage", stream=io.StringIO()),
-            Metrics(namespace="Sakuin", service="outage"),
-            Tracer(disabled=True),
-            hold=lambda taken: WorkInHand(self.world.work, taken, lambda _problem: None),
-        )
-
-    def pass_minutes(self, count: int) -> None:
-        for _ in range(count):
-            self._minute()
-
-    def upload(self, number: int) -> None:
-        self.world.bucket.now = self._now()
-        self.world.bucket.write(f"{number:02}.html", a_page({"rule-a": f"解の公式: {next(self.names)}番の版。"}))
-
-    def _minute(self) -> None:
-        self.world.work.now += 60
-        queues = MemoryWorkQueues()
-        gave_up = GiveUpPage(self.world.index, "", self.world.bucket)
-        SendDueWork(self.world.work, queues, lambda _queue, about, reason: gave_up(about, reason))()
-        self.buried += [work.body for work in queues.buried]
-        for work in queues.sent:
-            self._send(work.body, work.id)
-        reconcile = self.world.reconcile_with(now=self._now(), line_is_empty=lambda: not self.queue)
-        self.found += len(reconcile(whole=False).differences)
-        for body in [*self.world.bucket.take_messages(), *self.world.queue.take_messages()]:
-            self._send(body, None)
-        for _ in range(min(self.takes, len(self.queue))):
-            self._deliver(*self.queue.pop(0))
-
-    def _now(self) -> datetime:
-        return datetime.fromtimestamp(self.world.work.now, UTC)
-
-    def _send(self, body: str, work_id: str | None) -> None:
-        name = f"m{next(self.names)}"
-        self.queue.append((name, body, work_id or name))
-
-    def _deliver(self, name: str, body: str, work_id: str) -> None:
-        record = event("index_material.put")["Records"][0] | {"messageId": name, "receiptHandle": name}
-        sent = str(round(self.world.work.now * 1000))
-        record["attributes"] |= {"ApproximateReceiveCount": "1", "SentTimestamp": sent}
-        record |= {"body": body, "messageAttributes": {WORK_ATTRIBUTE: {"stringValue": work_id}}}
-        try:
-            self.handler({"Records": [record]}, Context())
-        except _Killed:
-            # Nobody says what became of it: the row falls silent.
-            return
-
-    def _followed(self, change: Change) -> Followed:
-        if self.killed_by is not None and self.killed_by in str(change):
-            raise _Killed
-        return self.world.follow(change)
-
-
-class _Killed(BaseException):
+class Killed(BaseException):
     """The worker is gone."""
 
 
+@dataclass
+class Deadly(MemoryBucket):
+    """A bucket with objects that end the worker which reads them."""
+
+    kills: set[str] = field(default_factory=set)
+
+    def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
+        if key in self.kills:
+            raise Killed
+        return super().read(key, version_id=version_id, max_bytes=max_bytes)
+
+
+@dataclass
+class Library:
+    """The bucket, its queue and its worker, maintenance once a minute and a nightly run; everything by one clock."""
+
+    client: Client
+    unfinished: UnfinishedWorkStore
+    sql: psycopg.Connection
+    bucket: Deadly = field(default_factory=Deadly)
+    embedder: Refusing = field(default_factory=Refusing)
+    # A worker that is busy elsewhere takes nothing.
+    is_busy: bool = False
+    sqs: ModelledSqs = field(default_factory=ModelledSqs)
+    versions: Iterator[int] = field(default_factory=count)
+    queue: WorkedQueue = field(init=False)
+
+    def __post_init__(self) -> None:
+        index = SupabaseIndex(self.client)
+        learns = LearnsSources(self.bucket, index, None, "")
+        apply_page = ApplyPage(self.bucket, index, self.embedder, learns, FINGERPRINT, 1_000_000)
+        work = MaterialWork(
+            BucketEvents(self.bucket, index, self.messages, apply_page, ""),
+            GiveUpPage(index, "", self.bucket),
+            Logger(service="test"),
+            Metrics(namespace="Sakuin", service="test"),
+        )
+        self.queue = WorkedQueue(work, self.unfinished, self.sqs)
+
+    @property
+    def messages(self) -> MaterialQueue:
+        return MaterialQueue(SqsQueue(self.sqs, "queue"))
+
+    def upload(self, number: int) -> None:
+        self.bucket.now = datetime.now(UTC)
+        self.bucket.write(f"{number:02}.html", a_page({"rule-a": f"解の公式: {next(self.versions)}番の版。"}))
+
+    def passes(self, seconds: int) -> None:
+        """Lets time pass, with maintenance and deliveries at its end."""
+        self.sqs.passes(seconds)
+        time_passes(self.sql, seconds)
+        self.bucket.grow_older(seconds)
+        self.bucket.now = datetime.now(UTC)
+        nowhere: Any = None
+        ResumeWork(self.unfinished, self.messages, nowhere)()
+        self._deliver()
+
+    def minutes(self, number: int) -> None:
+        for _ in range(number):
+            self.passes(A_MINUTE)
+
+    def night(self) -> list[str]:
+        """A nightly run; gives the keys that it found."""
+        nothing: Any = None
+        records = SupabaseLibraryRecords(self.client)
+        now = partial(datetime.now, UTC)
+        materials = ReconcileMaterials(self.bucket, records, self.unfinished, self.messages, "", now)
+        tables = ReconcileTables(NoTables(), nothing, nothing, nothing, lambda: "")
+        is_empty = SqsQueue(self.sqs, "queue").is_empty
+        reconcile = Reconcile(materials, tables, SupabaseWalks(self.client), time.monotonic, is_empty)
+        found = [one.where for one in reconcile(whole=True).differences]
+        self._deliver()
+        return found
+
+    def _deliver(self) -> None:
+        self.queue.send(*self.bucket.take_messages())
+        for message in [] if self.is_busy else self.sqs.waiting:
+            try:
+                self.queue.hand_over(message)
+            except Killed:
+                # Its lease ends, and its queue delivers the message again.
+                continue
+
+    @property
+    def rows(self) -> dict[str, UnfinishedWork]:
+        return {row.subject: row for row in self.unfinished.rows()}
+
+    def status(self, material: str) -> str:
+        state = SupabaseIndex(self.client).state(material)
+        assert state is not None
+        return state.status
+
+    @property
+    def ready(self) -> int:
+        (found,) = self.sql.execute("select count(*) from material where status = 'ready'").fetchall()
+        return int(found[0])
+
+
 @pytest.fixture
-def library() -> Library:
+def library(empty_database: Database, unfinished: UnfinishedWorkStore) -> Iterator[Library]:
     """Pages that were uploaded a moment ago."""
-    library = Library()
-    for number in range(PAGES):
-        library.upload(number)
-    return library
-
-
-AWAY = CircuitOpen("openai keeps failing", vendor="openai", retry_after=20)
+    client = connected(empty_database.rest_url, empty_database.service_key)
+    with psycopg.connect(empty_database.dsn_postgres, autocommit=True) as sql:
+        library = Library(client, unfinished, sql)
+        for number in range(PAGES):
+            library.upload(number)
+        yield library
 
 
 @pytest.mark.parametrize("error", [AWAY, OverBudget("The day's budget is used up")])
-def test_hours_of_waiting_have_one_row_of_work_a_page_and_no_finding(library: Library, error: Exception) -> None:
+def test_days_of_waiting_have_one_row_a_page_and_no_finding(library: Library, error: Exception) -> None:
     library.embedder.error = error
-    library.pass_minutes(120)
-    assert (len(library.world.work.table), library.found) == (PAGES, 0)
+    library.minutes(30)
+    assert library.night() == []
+    assert {row.state for row in library.rows.values()} == {"waiting"}
+    assert len(library.rows) == PAGES
+    library.passes(A_DAY)
+    assert (library.night(), len(library.rows)) == ([], PAGES)
     library.embedder.error = None
-    library.world.work.now += 24 * 3600
-    library.pass_minutes(10)
-    assert (len(library.world.index.rows), library.world.work.table, library.found) == (PAGES, {}, 0)
+    library.passes(A_DAY)
+    library.minutes(5)
+    assert (library.ready, library.rows, library.night()) == (PAGES, {}, [])
 
 
-def test_a_page_that_is_deleted_unheard_goes_while_its_new_version_waits(library: Library) -> None:
-    library.pass_minutes(5)
-    library.embedder.error = AWAY
+@pytest.mark.parametrize(("error", "found"), [(OverBudget("The day's budget is used up"), ["00.html"]), (AWAY, [])])
+def test_a_page_that_is_deleted_without_an_event_goes_while_its_new_version_waits(
+    library: Library, error: Exception, found: list[str]
+) -> None:
+    library.minutes(1)
+    library.embedder.error = error
     library.upload(0)
-    library.pass_minutes(5)
-    assert [row.state for row in library.world.work.rows(subjects=["00"])] == ["parked"]
-    library.world.bucket.remove("00.html")
-    library.world.bucket.forget_messages()
-    library.pass_minutes(5)
-    assert library.world.index.rows["00"].status == "deleted"
+    library.minutes(1)
+    assert library.rows["00.html"].state == "waiting"
+    library.bucket.remove("00.html")
+    library.bucket.forget_messages()
+    library.minutes(5)
+    # What waits for a vendor is a probe soon, which sees what the bucket holds.
+    assert library.night() == found
+    assert library.status("00") == "deleted"
+    assert library.rows == {}
 
 
 def test_a_line_that_nobody_takes_grows_by_nothing(library: Library) -> None:
-    library.takes = 0
-    library.pass_minutes(60)
-    assert (len(library.queue), library.found) == (PAGES, 0)
+    library.is_busy = True
+    library.minutes(60)
+    assert (library.night(), len(library.sqs.messages)) == ([], PAGES)
+    library.is_busy = False
+    library.minutes(1)
+    assert (library.ready, library.sqs.messages) == (PAGES, [])
 
 
-def test_a_page_that_ends_its_worker_is_one_dead_letter_and_says_so(library: Library) -> None:
-    library.pass_minutes(5)
-    library.killed_by = "00.html"
+@pytest.mark.parametrize("has_event", [True, False])
+def test_a_page_that_ends_its_worker_is_one_dead_letter_and_says_so(library: Library, has_event: bool) -> None:
+    library.minutes(1)
+    library.bucket.kills.add("00.html")
     library.upload(0)
-    # The event is lost: a look finds the page, and falls with it.
-    library.world.bucket.forget_messages()
-    library.pass_minutes(120)
-    assert len(library.buried) == 1
-    assert library.world.index.rows["00"].status == "failed"
-    assert str(library.world.index.rows["00"].error).startswith("Its worker stopped without a word 5 times")
+    if not has_event:
+        library.bucket.forget_messages()
+        library.minutes(10)
+        # The run finds the page, and the worker falls with it.
+        assert library.night() == ["00.html"]
+    library.minutes(30)
+    assert len(library.sqs.dead) == 1
+    row = library.rows["00.html"]
+    assert (row.state, row.reason.partition(":")[0]) == ("failed", "The worker ended without an answer")
+    for _ in range(2):
+        library.passes(A_DAY)
+        assert library.night() == []
+    assert (len(library.sqs.dead), library.sqs.messages) == (1, [])
+    assert library.status("00") == "ready"
 
 
 def test_a_version_that_is_newer_than_a_dead_letter_is_found(library: Library) -> None:
-    library.killed_by = "00.html"
-    library.pass_minutes(60)
+    library.bucket.kills.add("00.html")
+    library.minutes(30)
+    assert library.rows["00.html"].state == "failed"
     library.upload(0)
-    library.world.bucket.forget_messages()
-    library.killed_by = None
-    library.pass_minutes(60)
-    assert (len(library.buried), library.world.index.rows["00"].status) == (1, "ready")
-    assert library.world.index.rows["00"].indexed_version_id == library.world.bucket.current_version("00.html")
+    library.bucket.forget_messages()
+    library.bucket.kills.clear()
+    library.minutes(10)
+    assert library.night() == ["00.html"]
+    assert (library.ready, library.rows) == (PAGES, {})
+    state = SupabaseIndex(library.client).state("00")
+    assert state is not None
+    assert state.indexed_version_id == library.bucket.current_version("00.html")
