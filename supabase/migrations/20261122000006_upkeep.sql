@@ -39,6 +39,21 @@ language sql set search_path = public, extensions as $$
   select pg_advisory_xact_lock(hashtext('sakuin.unfinished_work'))
 $$;
 
+-- Shows why a Table waits: on its waiting Tools, or on the plan of an index version that does not answer. p_fingerprint null:
+-- it waits in all of them.
+create function public.show_reason(p_table uuid, p_fingerprint text, p_reason text) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if p_fingerprint is null or tables_answer(p_fingerprint) then
+    perform merge_status(o.id, jsonb_build_object('last_error', p_reason, 'heartbeat_at', now()))
+    from tool o
+    where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' in ('pending', 'indexing');
+  else
+    update table_plan p set heartbeat_at = now(), error = p_reason
+    where p.table_id = p_table and p.fingerprint = p_fingerprint;
+  end if;
+end $$;
+
 -- Records why work did not finish. p_work: {kind, subject, fingerprint, version_id, sequencer, removed}.
 -- p_state 'waiting' pauses the work for a time that grows with the outage (1 to 15 minutes, half of it chance), but not
 -- for less than p_seconds; with p_vendor null, for exactly p_seconds. False, and nothing is recorded, if it has been in
@@ -59,7 +74,7 @@ begin
   -- Locks in one order everywhere: the Table, the vendors, the rows.
   if p_state = 'waiting' and w.kind = 'table' then
     perform from context_table c where c.id = w.subject::uuid for update;
-    perform note_work(w.subject::uuid, nullif(w.fingerprint, ''), jsonb_build_object('last_error', p_reason));
+    perform show_reason(w.subject::uuid, nullif(w.fingerprint, ''), p_reason);
   end if;
   if p_state = 'waiting' and p_vendor is not null then
     perform lock_vendors();
