@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import psycopg
 from sakuin.adapters.sqs_tables import TableQueues
 from sakuin.adapters.supabase_tables import SupabaseTableIndex
 from sakuin.entrypoints.sqs_tables import EmbedWork, ToolWork
@@ -12,15 +13,19 @@ from sakuin.entrypoints.tool_messages import embed_message, tool_message
 from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
+from sakuin.ports.embedding import Embedder
 from sakuin.services.embed_chunks import EmbedChunks
 from sakuin.services.every_index import EmbedEverywhere, IndexEverywhere
 from sakuin.services.give_up_table import GiveUpTable
 from sakuin.services.index_table import IndexTable
+from sakuin.services.maintain import Maintained
 from supabase import Client
 
 from tests.convergence.delivery import handler_of, silent
+from tests.convergence.passing import time_passes
 from tests.convergence.queues import Message, ModelledSqs
 from tests.entrypoints.events import Context
+from tests.tables.conftest import FINGERPRINT, TableWorld, maintenance
 
 TOOLS, EMBEDS = "tools", "embeds"
 
@@ -84,6 +89,50 @@ class TableFunctions:
         nobody: Any = None
         scan = ToolWork(IndexEverywhere(self.scans), nobody, give_up, *silent())
         return handler_of(self.sqs, queue, scan, self.unfinished)
+
+
+@dataclass
+class RunningTables:
+    """A world whose queues are SQS's double, the functions that receive its messages, and a clock."""
+
+    world: TableWorld
+    functions: TableFunctions
+
+    def passes(self, seconds: int) -> None:
+        """So much time, in which nothing happens."""
+        with psycopg.connect(self.world.dsn, autocommit=True) as sql:
+            time_passes(sql, seconds)
+        self.functions.sqs.passes(seconds)
+
+    def minute(self) -> Maintained:
+        """A minute passes, and maintenance runs."""
+        self.passes(60)
+        queues, has_backlog = self.functions.queues(FINGERPRINT.id), self.functions.has_backlog()
+        return maintenance(self.world, queues=queues, has_backlog=has_backlog)()
+
+    def minutes(self, many: int) -> None:
+        """So many minutes, in which the functions receive all that can be received."""
+        for _ in range(many):
+            self.minute()
+            self.functions.settle()
+
+
+def running(world: TableWorld, *, embedder: Embedder | None = None) -> RunningTables:
+    """From now on changes of `world` are messages to the functions. `embedder` is that of the functions, if another."""
+
+    def embeds() -> dict[str, EmbedChunks]:
+        embed = world.embed
+        return {FINGERPRINT.id: embed if embedder is None else replace(embed, embedder=embedder)}
+
+    functions = TableFunctions(
+        world.client,
+        lambda: {FINGERPRINT.id: world.scan},
+        embeds,
+        lambda: {FINGERPRINT.id: world.index},
+    )
+    queues: Any = functions.queues(FINGERPRINT.id)
+    world.queues = queues
+    return RunningTables(world, functions)
 
 
 def fingerprint_of(message: Message) -> str | None:
