@@ -32,8 +32,10 @@ TOOLS, EMBEDS = "tools", "embeds"
 
 @dataclass
 class TableFunctions:
-    """Both functions, as `bootstrap` puts them together. `scans`, `embeds` and `indexes` are those that are kept, by
-    fingerprint, the one that answers last. `sqs` may be swapped for one that fails."""
+    """Both functions, as `bootstrap` puts them together.
+
+    `scans`, `embeds` and `indexes` are those that are kept, by fingerprint, the one that answers last.
+    """
 
     client: Client
     scans: Callable[[], Mapping[str, IndexTable]]
@@ -117,8 +119,11 @@ class RunningTables:
             self.functions.settle()
 
 
-def running(world: TableWorld, *, embedder: Embedder | None = None) -> RunningTables:
-    """From now on changes of `world` are messages to the functions. `embedder` is that of the functions, if another."""
+def running(world: TableWorld, *, embedder: Embedder | None = None, sqs: Any = None) -> RunningTables:
+    """From now on changes of `world` are messages to the functions.
+
+    `embedder` is that of the functions, if another than the world's; `sqs` the double that they use.
+    """
 
     def embeds() -> dict[str, EmbedChunks]:
         embed = world.embed
@@ -129,6 +134,7 @@ def running(world: TableWorld, *, embedder: Embedder | None = None) -> RunningTa
         lambda: {FINGERPRINT.id: world.scan},
         embeds,
         lambda: {FINGERPRINT.id: world.index},
+        sqs or ModelledSqs(),
     )
     queues: Any = functions.queues(FINGERPRINT.id)
     world.queues = queues
