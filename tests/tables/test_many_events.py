@@ -26,11 +26,11 @@ class LosingQueues(MemoryQueues):
 
     failures: int = 0
 
-    def index(self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0) -> None:
+    def index(self, project_id: str, table_id: str, **asked: Any) -> None:
         if self.failures:
             self.failures -= 1
             raise Unavailable("SQS did not take it")
-        super().index(project_id, table_id, generation=generation, skip=skip)
+        super().index(project_id, table_id, **asked)
 
 
 @dataclass
