@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from aws_lambda_powertools import Metrics
 from hypothesis import HealthCheck, settings
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
 from sakuin_local.database import Database
 
 from tests.database_server import DatabaseServer, end_server, server_in
@@ -152,3 +153,9 @@ def empty_database(database: Database) -> Database:
     with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
         emptied(sql)
     return database
+
+
+@pytest.fixture
+def unfinished(empty_database: Database) -> UnfinishedWorkStore:
+    """The table of unfinished work, empty."""
+    return UnfinishedWorkStore(short_client(empty_database.rest_url, empty_database.service_key))

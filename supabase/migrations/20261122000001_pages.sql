@@ -145,7 +145,8 @@ create table public.followed_file (
 -- of the key (its status), `indexed_sequencer` what is searchable. They differ after a version that could not be read:
 -- an older, readable version that arrives late still counts then.
 
--- Records the outcome of an uploaded version for whoever waits for it; the work on this version has finished.
+-- Records the outcome of an uploaded version for whoever waits for it; the work on this version has finished, unless the
+-- outcome says that its message became a dead letter.
 create function public.write_receipt(p_source jsonb, p_outcome text, p_reason text) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
@@ -154,8 +155,12 @@ begin
   select p_source->>'key', p_source->>'version_id', p_outcome, p_reason
   where p_source->>'version_id' is not null
   on conflict (key, version_id) do update set outcome = excluded.outcome, reason = excluded.reason, at = now();
-  perform finish_work(jsonb_build_object('kind', 'file', 'subject', p_source->>'key', 'fingerprint', '',
-                                         'sequencer', p_source->>'sequencer'), p_outcome = 'applied');
+  if p_outcome <> 'failed' or not exists (
+    select from unfinished_work u where u.kind = 'file' and u.subject = p_source->>'key' and u.state = 'failed'
+  ) then
+    perform finish_work(jsonb_build_object('kind', 'file', 'subject', p_source->>'key', 'fingerprint', '',
+                                           'sequencer', p_source->>'sequencer'), p_outcome = 'applied');
+  end if;
 end $$;
 
 -- Makes p_chunks the searchable chunks of a material: deletes those that are gone, writes new and changed ones, leaves

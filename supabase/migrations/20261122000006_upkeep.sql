@@ -7,7 +7,7 @@
 -- `subject`: of a `file` its S3 key (a page, learns.yml, synonyms.yml), of a `material` that is indexed again its name,
 --   of a `table` its id, of an `upload` the S3 key of the document.
 -- `state`: retrying - its queue delivers the message again; waiting - maintenance sends a message at `retry_at`;
---   failed - its message is a dead letter.
+--   failed - its message is a dead letter; before `retry_at` it may still be under way for the last time.
 -- `vendor`: the outside system to blame, if one is. `released`: that vendor has answered since.
 -- `attempts`: how often it failed; `waits`: how often it had to wait.
 -- `version_id`, `sequencer`, `removed`: the newest event of a file that did not finish.
@@ -55,6 +55,7 @@ begin
 end $$;
 
 -- Records why work did not finish. p_work: {kind, subject, fingerprint, version_id, sequencer, removed}.
+-- p_state 'failed' with p_seconds records a last delivery beforehand: it fails unless it records something else by then.
 -- p_state 'waiting' pauses the work for a time that grows with the outage (1 to 15 minutes, half of it chance), but not
 -- for less than p_seconds; with p_vendor null, for exactly p_seconds. False, and nothing is recorded, if it has been in
 -- trouble for longer than p_longest seconds.
@@ -66,7 +67,8 @@ declare
   began constant timestamptz := coalesce(
     (select u.since from unfinished_work u
      where (u.kind, u.subject, u.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, ''))
-       and u.state <> 'failed'), now());
+       and (u.state <> 'failed' or u.retry_at > now())), now());
+  beforehand constant boolean := p_state = 'failed' and p_seconds > 0;
   pause constant double precision := case when p_vendor is null or p_state <> 'waiting' then p_seconds
     else greatest(p_seconds, least(greatest(60, extract(epoch from now() - began) / 2), 900) * (0.5 + random() / 2)) end;
 begin
@@ -84,11 +86,14 @@ begin
                                     attempts, waits, since, retry_at)
   values (w.kind, w.subject, coalesce(w.fingerprint, ''), p_state, p_reason, p_vendor, w.version_id,
           coalesce(w.sequencer, ''), coalesce(w.removed, false), 1, (p_state = 'waiting')::integer,
-          case p_state when 'failed' then now() else began end, now() + make_interval(secs => pause))
+          case when p_state = 'failed' and not beforehand then now() else began end,
+          now() + make_interval(secs => pause))
   on conflict (kind, subject, fingerprint) do update set
-    state = excluded.state, reason = excluded.reason, vendor = excluded.vendor, attempts = u.attempts + 1,
+    state = excluded.state, reason = excluded.reason, vendor = excluded.vendor,
+    attempts = u.attempts + (not beforehand)::integer,
     -- More messages of one Table that find the same outage are one wait.
-    waits = u.waits + case when u.state = 'waiting' and u.sent_at is null then 0 else excluded.waits end, since = excluded.since, retry_at = excluded.retry_at, released = false,
+    waits = u.waits + case when u.state = 'waiting' and u.sent_at is null then 0 else excluded.waits end,
+    since = excluded.since, retry_at = excluded.retry_at, released = false,
     sent_at = null,
     -- An older event that fails late does not hide a newer one.
     (version_id, sequencer, removed) = (
@@ -96,10 +101,12 @@ begin
       from (values (excluded.version_id, excluded.sequencer, excluded.removed, 1),
                    (u.version_id, u.sequencer, u.removed, 2)) n(version_id, sequencer, removed, place)
       order by n.sequencer desc, n.place limit 1)
-  -- A Table that waits has more messages than the one that is retried, or failed: the scan that follows sends all again.
-  -- Only where maintenance has sent a message may that be the one that failed.
-  where not (u.kind = 'table' and u.state = 'waiting'
-             and (excluded.state = 'retrying' or excluded.state = 'failed' and u.sent_at is null));
+  -- A Table has more messages than this one: it waits although another is retried or fails, and has failed although
+  -- another is retried. A Table that waits is scanned again, also for the message that failed; only where maintenance has
+  -- sent a message may that be the one that failed.
+  where u.kind <> 'table' or excluded.state = 'waiting' or u.state = 'retrying'
+    or (u.state = 'waiting' and p_state = 'failed' and u.sent_at is not null)
+    or (u.state = 'failed' and (u.retry_at > now() or (p_state = 'failed' and not beforehand)));
   return true;
 end $$;
 
@@ -114,6 +121,7 @@ $$;
 -- sequencer finishes all. p_answered: the vendor that it waited for has answered, so everything else that waits for this
 -- vendor is released.
 -- A Table that waits is finished by the scan that follows; a batch of its chunks only shows that the vendor answers.
+-- A Table that failed has finished when all of it is stored (settle_index).
 create function public.finish_work(p_work jsonb, p_answered boolean) returns void
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -128,7 +136,8 @@ begin
   select * into u from unfinished_work x
   where (x.kind, x.subject, x.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, '')) for update;
   if u.kind is null or (coalesce(w.sequencer, '') <> '' and w.sequencer < u.sequencer) then return; end if;
-  if u.kind <> 'table' or u.state <> 'waiting' or (not p_answered and (u.released or u.vendor is null)) then
+  if u.kind <> 'table' or u.state = 'retrying' or (u.state = 'failed' and u.retry_at > now())
+     or (u.state = 'waiting' and not p_answered and (u.released or u.vendor is null)) then
     delete from unfinished_work x where (x.kind, x.subject, x.fingerprint) = (u.kind, u.subject, u.fingerprint);
   end if;
   if p_answered and u.vendor is not null and not u.released then
@@ -174,14 +183,17 @@ declare
   due jsonb;
 begin
   -- SQS keeps a dead letter for 14 days.
-  delete from unfinished_work u where u.state = 'failed' and u.since < now() - interval '15 days';
+  delete from unfinished_work u where u.state = 'failed' and u.retry_at < now() - interval '15 days';
   delete from unfinished_work u
   where u.kind = 'table' and not exists (select from context_table t where t.id = u.subject::uuid);
   with away as materialized (
     select distinct u.vendor from unfinished_work u
-    where u.state = 'waiting' and u.vendor is not null and not u.released
+    where u.vendor is not null and not u.released and case u.state
       -- A probe is under way, or one that failed waits for its next turn.
-      and (u.sent_at > now() - make_interval(secs => p_seconds) or (u.waits > 1 and u.retry_at > now()))
+      when 'waiting' then u.sent_at > now() - make_interval(secs => p_seconds) or (u.waits > 1 and u.retry_at > now())
+      -- Its queue will deliver a probe again.
+      when 'retrying' then u.waits > 0 and u.retry_at > now() - make_interval(secs => p_seconds)
+      else false end
   ), probe as materialized (
     select distinct on (u.vendor) u.kind, u.subject, u.fingerprint from unfinished_work u
     where u.state = 'waiting' and u.vendor is not null and not u.released and u.retry_at <= now()

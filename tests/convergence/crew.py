@@ -7,8 +7,8 @@ from sakuin.errors import Conflict, Unavailable
 from sakuin.platform.queue_handler import LEASE_SECONDS
 
 from tests.convergence.interleaving import Fate, Worker
-from tests.convergence.queues import Message, ModelledSqs
 from tests.convergence.tally import Tally
+from tests.doubles.sqs import Message, ModelledSqs
 
 _AT_ONCE = 3
 

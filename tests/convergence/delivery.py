@@ -15,7 +15,7 @@ from sakuin.platform.queue_handler import QueueHandler, QueueWork
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 
-from tests.convergence.queues import Message
+from tests.doubles.sqs import Message
 from tests.entrypoints.events import Context
 
 P = ParamSpec("P")

@@ -29,7 +29,7 @@ from supabase import Client
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
 from tests.convergence.gates import Gate, away, aws_failure, gated, shunned
 from tests.convergence.passing import time_passes
-from tests.convergence.queues import ModelledSqs
+from tests.doubles.sqs import ModelledSqs
 from tests.in_memory.bucket import MemoryBucket
 from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
 

@@ -5,7 +5,7 @@ import psycopg
 # A little over what the schedule waits: so long that whoever gave no sign of life is thought dead.
 A_MINUTE, AN_HOUR = 65, 3600
 
-_ROWS = (b"update unfinished_work set retry_at = retry_at - %(t)s, since = since - %(t)s, sent_at = sent_at - %(t)s",)
+_WORK = b"update unfinished_work set retry_at = retry_at - %(t)s, since = since - %(t)s, sent_at = sent_at - %(t)s"
 _TABLES = (
     b"update table_restart set at = at - %(t)s",
     b"update context_table set updated_at = updated_at - %(t)s",
@@ -26,5 +26,20 @@ _MATERIALS = (
 def time_passes(sql: psycopg.Connection, seconds: int) -> None:
     """So many seconds."""
     with sql.transaction():
-        for statement in (*_ROWS, *_TABLES, *_MATERIALS):
-            sql.execute(statement.replace(b"%(t)s", b"make_interval(secs => %(t)s)"), {"t": seconds})
+        for statement in (_WORK, *_TABLES, *_MATERIALS):
+            _move(sql, statement, seconds)
+
+
+def work_ages(sql: psycopg.Connection, seconds: int) -> None:
+    """So many seconds, for unfinished work alone."""
+    _move(sql, _WORK, seconds)
+
+
+def _move(sql: psycopg.Connection, statement: bytes, seconds: int) -> None:
+    sql.execute(statement.replace(b"%(t)s", b"make_interval(secs => %(t)s)"), {"t": seconds})
+
+
+def time_passes_in(dsn: str, seconds: int) -> None:
+    """So many seconds in the database at this address."""
+    with psycopg.connect(dsn, autocommit=True) as sql:
+        time_passes(sql, seconds)

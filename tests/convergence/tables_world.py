@@ -29,11 +29,12 @@ from sakuin.services.resume_work import ResumeWork
 from sakuin.services.search_table import SearchTable
 from sakuin.services.send_events import SendEvents
 
+from tests.convergence.bus import ModelledBus
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
 from tests.convergence.gates import Gate, away, aws_failure, shunned
 from tests.convergence.passing import time_passes
-from tests.convergence.queues import ModelledBus, ModelledSqs
 from tests.convergence.tables_house import TablesHouse
+from tests.doubles.sqs import ModelledSqs
 from tests.in_memory.embedder import MODEL, MemoryEmbedder
 
 # Small, so that short texts have several chunks.

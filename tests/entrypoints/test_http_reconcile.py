@@ -1,8 +1,9 @@
-"""`POST /v1/reconcile`, over the in-memory library."""
+"""`POST /v1/reconcile`, over a library in memory."""
 
 import pytest
 from sakuin.entrypoints.http import rest_api
 from sakuin.entrypoints.http_reconcile import reconcile_router
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from starlette.testclient import TestClient
 
 from tests.builders import a_page
@@ -19,9 +20,9 @@ MISSING = {
 
 
 @pytest.fixture
-def lost() -> World:
-    """A library whose one upload nobody told of."""
-    world = World()
+def lost(unfinished: UnfinishedWorkStore) -> World:
+    """A library whose one upload has no event."""
+    world = World(unfinished=unfinished)
     world.bucket.write("a.html", PAGE)
     world.bucket.forget_messages()
     return world
@@ -37,19 +38,19 @@ def test_it_needs_an_admin_key(lost: World, key: str) -> None:
     answer = api(lost).post("/v1/reconcile", json={"kind": "keys"}, headers={"Authorization": key})
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"].startswith("Bearer")
-    assert lost.queue.looks == []
+    assert lost.queue.rechecks == []
 
 
 def test_unless_it_is_told_to_it_changes_nothing(lost: World) -> None:
     answer = api(lost).post("/v1/reconcile", json={"kind": "keys"})
     assert answer.json() == {"differences": [MISSING], "next": None}
-    assert lost.queue.looks == []
+    assert lost.queue.rechecks == []
 
 
 def test_what_differs_is_repaired_through_the_queue(lost: World) -> None:
     answer = api(lost).post("/v1/reconcile", json={"kind": "keys", "dry_run": False})
     assert answer.json()["differences"] == [MISSING]
-    assert lost.queue.looks == [("a.html", "reconcile")]
+    assert lost.queue.rechecks == [("a.html", "reconcile")]
 
 
 def test_it_comes_in_pages(lost: World) -> None:

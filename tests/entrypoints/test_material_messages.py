@@ -1,13 +1,13 @@
-"""What may stand in the material queue, and what it means."""
+"""What the material queue may hold, and what it means."""
 
 import json
 from typing import Any
 
 import pytest
 from sakuin.domain.material_version import Source, padded
-from sakuin.entrypoints.material_messages import changes
+from sakuin.entrypoints.material_messages import bucket_event
 from sakuin.errors import Invalid
-from sakuin.services.follow_bucket import AskedAgain, LookedAt, Removed, Written
+from sakuin.services.follow_bucket import BucketEvent, ObjectRemoved, ObjectWritten, RecheckKey, ReindexMaterial
 
 from tests.entrypoints.events import event
 
@@ -15,39 +15,47 @@ BUCKET = "sakuin-materials-123456789012-ap-northeast-1"
 KEY = "junior/二次方程式の解き方_教材.html"
 
 
-def body(name: str) -> str:
-    return str(event(name)["Records"][0]["body"])
+def recorded(name: str) -> BucketEvent | None:
+    """What the message of a recorded event asks for."""
+    return bucket_event(json.loads(event(name)["Records"][0]["body"]))
 
 
-def notification(event_name: str = "ObjectCreated:Put", **stored: Any) -> str:
+def notification(event_name: str = "ObjectCreated:Put", **stored: Any) -> dict[str, Any]:
     stored = {"key": "a.html", "sequencer": "0A", "versionId": "v1"} | stored
     record = {"eventName": event_name, "s3": {"bucket": {"name": "b"}, "object": stored}}
-    return json.dumps({"Records": [record]})
+    return {"Records": [record]}
 
 
 def test_an_uploaded_page_with_a_japanese_key() -> None:
     version = "096fKKXTRTtl3on89fVO.nfljtsv6qko"
     source = Source(BUCKET, KEY, version, "0055AED6DCD90281E5".ljust(64, "0"))
-    assert changes(body("index_material.put")) == [Written(source)]
+    assert recorded("index_material.put") == ObjectWritten(source)
 
 
 def test_a_delete_marker() -> None:
-    (change,) = changes(body("index_material.delete"))
-    assert isinstance(change, Removed)
-    assert (change.marker, change.source.key) == (True, KEY)
+    removed = recorded("index_material.delete")
+    assert isinstance(removed, ObjectRemoved)
+    assert (removed.marker, removed.source.key) == (True, KEY)
 
 
-def test_s3_s_test_event_is_no_change() -> None:
-    assert changes(body("index_material.test_event")) == []
+def test_s3_s_test_event_asks_for_nothing() -> None:
+    assert recorded("index_material.test_event") is None
 
 
-def test_a_material_that_is_asked_for_again() -> None:
-    asked = AskedAgain("junior/二次方程式の解き方_教材", "the style guide changed", 1)
-    assert changes(body("index_material.reapply")) == [asked]
+def test_a_material_that_is_to_be_indexed_again() -> None:
+    asked = ReindexMaterial("junior/二次方程式の解き方_教材", "the style guide changed", 1)
+    assert recorded("index_material.reindex") == asked
 
 
-def test_a_key_that_is_to_be_looked_at_is_not_decoded() -> None:
-    assert changes('{"look": {"key": "a+b%20.html", "reason": "reconcile"}}') == [LookedAt("a+b%20.html", "reconcile")]
+def test_a_key_that_is_to_be_checked_again_is_not_decoded() -> None:
+    asked = {"recheck": {"key": "a+b%20.html", "reason": "reconcile"}}
+    assert bucket_event(asked) == RecheckKey("a+b%20.html", "reconcile")
+
+
+def test_work_that_waited_names_its_newest_known_event() -> None:
+    known = {"version_id": "v1", "sequencer": "0A", "removed": True}
+    asked = bucket_event({"recheck": {"key": "a.html", "reason": "resumed", "resumed": True, **known}})
+    assert asked == RecheckKey("a.html", "resumed", "v1", "0A", removed=True, resumed=True)
 
 
 @pytest.mark.parametrize(
@@ -61,9 +69,9 @@ def test_a_key_that_is_to_be_looked_at_is_not_decoded() -> None:
     ],
 )
 def test_a_key_is_decoded_exactly_once_and_kept_as_it_is(sent: str, key: str) -> None:
-    (change,) = changes(notification(key=sent))
-    assert isinstance(change, Written)
-    assert change.source.key == key
+    written = bucket_event(notification(key=sent))
+    assert isinstance(written, ObjectWritten)
+    assert written.source.key == key
 
 
 @pytest.mark.parametrize(
@@ -77,52 +85,52 @@ def test_a_key_is_decoded_exactly_once_and_kept_as_it_is(sent: str, key: str) ->
     ],
 )
 def test_a_removal_is_of_the_object_or_of_one_version(event_name: str, version: str | None, marker: bool) -> None:
-    (change,) = changes(notification(event_name, versionId=version))
-    assert change == Removed(Source("b", "a.html", version, padded("0A")), marker)
+    removed = bucket_event(notification(event_name, versionId=version))
+    assert removed == ObjectRemoved(Source("b", "a.html", version, padded("0A")), marker)
 
 
 @pytest.mark.parametrize("event_name", ["ObjectCreated:Copy", "s3:ObjectCreated:CompleteMultipartUpload"])
 def test_every_way_of_creating_an_object_counts(event_name: str) -> None:
-    assert isinstance(changes(notification(event_name))[0], Written)
+    assert isinstance(bucket_event(notification(event_name)), ObjectWritten)
 
 
 def test_members_that_aws_adds_later_are_not_looked_at() -> None:
-    sent = json.loads(notification(size=1, eTag="e", somethingNew={"a": 1}))
+    sent = notification(size=1, eTag="e", somethingNew={"a": 1})
     sent["Records"][0]["glacierEventData"] = {}
-    assert len(changes(json.dumps(sent))) == 1
+    assert isinstance(bucket_event(sent), ObjectWritten)
+
+
+@pytest.mark.parametrize("count", [0, 2, 10])
+def test_a_message_of_any_other_number_of_records_than_one_is_refused_whole(count: int) -> None:
+    sent = {"Records": notification()["Records"] * count}
+    with pytest.raises(Invalid, match=f"holds {count} records of S3 instead of one"):
+        bucket_event(sent)
 
 
 @pytest.mark.parametrize(
     "sent",
     [
-        "",
-        "not JSON",
-        "[]",
-        "null",
-        "5",
-        '"text"',
-        "{}",
-        '{"Records": [{}]}',
-        '{"Records": {}}',
-        '{"Event": "s3:OtherEvent"}',
-        '{"reapply": {}}',
-        '{"reapply": {"material": ""}}',
-        '{"reapply": {"material": 5}}',
-        '{"reapply": {"material": "a", "attempt": 0}}',
-        '{"look": {}}',
-        '{"look": {"key": ""}}',
-        "[" * 100_000,
+        {},
+        {"Records": [{}]},
+        {"Records": {}},
+        {"Event": "s3:OtherEvent"},
+        {"reindex": {}},
+        {"reindex": {"material": ""}},
+        {"reindex": {"material": 5}},
+        {"reindex": {"material": "a", "attempt": 0}},
+        {"recheck": {}},
+        {"recheck": {"key": ""}},
         notification("ObjectRestore:Completed"),
         notification(sequencer="xyz"),
         notification(sequencer=""),
         notification(key=None),
     ],
 )
-def test_anything_else_is_refused_in_a_sentence(sent: str) -> None:
-    with pytest.raises(Invalid, match="The message is not"):
-        changes(sent)
+def test_anything_else_is_refused_in_a_sentence(sent: dict[str, Any]) -> None:
+    with pytest.raises(Invalid, match="The message is not one that this queue takes"):
+        bucket_event(sent)
 
 
 def test_the_refusal_names_the_field() -> None:
     with pytest.raises(Invalid, match=r"Records\.0\.s3\.object\.sequencer"):
-        changes(notification(sequencer="xyz"))
+        bucket_event(notification(sequencer="xyz"))

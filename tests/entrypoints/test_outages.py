@@ -1,179 +1,246 @@
-"""Hours without a vendor, minute by minute: no dead letter, no stampede, and all of it done soon after."""
+"""Hours without a vendor, minute by minute: no dead letter, never everything at once, and all of it done soon after."""
 
-import io
-import itertools
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+import psycopg
 import pytest
-from aws_lambda_powertools import Logger, Metrics, Tracer
-from sakuin.domain.work import MAX_TRIES, WORK_ATTRIBUTE, About, DueWork
-from sakuin.entrypoints.sqs import Handler, queue_handler
+from sakuin.adapters.sqs import MaterialQueue
+from sakuin.entrypoints.material_messages import bucket_event
+from sakuin.entrypoints.sqs_materials import subject_of_event
 from sakuin.errors import Refused, Unavailable
-from sakuin.services.send_due_work import SendDueWork
-from sakuin.services.work_in_hand import WorkInHand
+from sakuin.platform.calls import Circuit, Retries, VendorCalls
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject, short_client
+from sakuin.services.follow_bucket import BucketEvent, RecheckKey
+from sakuin.services.resume_work import ResumeWork
+from sakuin_local.database import Database
 
-from tests.entrypoints.events import Context, event
-from tests.in_memory.work import MemoryWork, MemoryWorkQueues
+from tests.convergence.passing import work_ages
+from tests.doubles.sqs import ModelledSqs
+from tests.entrypoints.queues import WorkedQueue
 
 PAGES = 60
 A_MINUTE = 20
+NOWHERE = UnfinishedWorkStore(short_client("http://127.0.0.1:9", "key"))
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A message in its queue. `visible` is when it is given out."""
+@dataclass
+class Pages:
+    """A `QueueWork` whose pages each need one call of a vendor. What is wrong with the vendor is said by the test.
 
-    id: str
-    body: str
-    work_id: str
-    visible: float
-    tries: int = 0
+    `calls` are the product's own circuit and retries of one worker, by the clock of the queue.
+    """
+
+    sqs: ModelledSqs
+    vendor_away: bool = False
+    key_refused: bool = False
+    supabase_away: bool = False
+    poison: str | None = None
+    hot: Callable[[str], bool] = lambda _page: False
+    is_cold: bool = False
+    shares_a_circuit: bool = False
+    asks_vendors: bool = True
+    asked: int = 0
+    done: set[str] = field(default_factory=set)
+    gave_up: list[str] = field(default_factory=list)
+    circuit: Circuit = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.circuit = Circuit("vendor-work", "openai", clock=lambda: self.sqs.now)
+
+    def read(self, message: Mapping[str, Any]) -> BucketEvent | None:
+        return bucket_event(message)
+
+    def subject(self, asked: BucketEvent) -> WorkSubject:
+        return subject_of_event(asked)
+
+    def is_resumed(self, asked: RecheckKey) -> bool:
+        return asked.resumed
+
+    def give_up(self, asked: RecheckKey, reason: str) -> None:
+        self.gave_up.append(asked.key)
+
+    def process(self, asked: RecheckKey) -> None:
+        if self.supabase_away:
+            raise Unavailable("Supabase did not answer", vendor="supabase")
+        namespace = "hot" if self.hot(asked.key) else "cold"
+        retries = Retries(tries=1, patience=1.0, longest_pause=1.0)
+        # A worker that has just started knows nothing of the vendor: the most that an outage can cost.
+        circuit = (
+            self.circuit if self.shares_a_circuit else Circuit("vendor-work", "openai", clock=lambda: self.sqs.now)
+        )
+        VendorCalls(retries, circuit)(lambda: self.call(asked.key, namespace), namespace=namespace)
+        self.done.add(asked.key)
+
+    def call(self, page: str, namespace: str) -> None:
+        self.asked += 1
+        if self.vendor_away:
+            raise Unavailable("The embedding service did not answer", vendor="openai")
+        if self.key_refused or page == self.poison:
+            raise Refused("The embedding service refused with 401: check openai_api_key", vendor="openai")
+        if namespace == "hot" and not self.is_cold:
+            raise Unavailable("turbopuffer answered 429", vendor="turbopuffer", retry_after=20.0, namespace=namespace)
 
 
 @dataclass
 class House:
-    """A queue with its reader, and maintenance once a minute; everything by one clock."""
+    """A queue with its worker, and maintenance once a minute; everything by one clock."""
 
-    rows: MemoryWork = field(default_factory=MemoryWork)
-    vendor_away: bool = False
-    key_refused: bool = False
-    poison: int | None = None
-    queue: dict[str, Message] = field(default_factory=dict)
-    dead: list[Message] = field(default_factory=list)
-    done: set[str] = field(default_factory=set)
-    asked: int = 0
-    names: Any = field(default_factory=itertools.count)
-    handler: Handler = field(init=False)
+    rows: UnfinishedWorkStore
+    sql: psycopg.Connection
+    sqs: ModelledSqs = field(default_factory=ModelledSqs)
+    pages: Pages = field(init=False)
+    queue: WorkedQueue = field(init=False)
 
     def __post_init__(self) -> None:
-        self.handler = self._handler()
+        self.pages = Pages(self.sqs)
+        self.queue = WorkedQueue(self.pages, self.rows, self.sqs)
 
-    def send(self, body: str, work_id: str | None = None, delay: float = 0) -> None:
-        name = f"m{next(self.names)}"
-        self.queue[name] = Message(name, body, work_id or name, self.rows.now + delay)
+    def loses_supabase(self, *, away: bool) -> None:
+        self.pages.supabase_away = away
+        self.queue.unfinished = NOWHERE if away else self.rows
 
-    def minute(self) -> int:
-        """What a minute brings; how often the vendor was asked."""
-        self.rows.now += 60
-        before = self.asked
-        queues = MemoryWorkQueues()
-        if not self.rows.down:
-            SendDueWork(self.rows, queues, lambda *_: pytest.fail("nobody died"), A_MINUTE)()
-        self._sent(queues.sent)
-        due = [one for one in self.queue.values() if one.visible <= self.rows.now]
-        for message in due[:A_MINUTE]:
-            self._deliver(message)
-        return self.asked - before
+    def step(self, minutes: int = 1) -> int:
+        """Lets minutes pass, with maintenance and deliveries at their end; how often the vendor was asked."""
+        before = self.pages.asked
+        self.sqs.passes(60 * minutes)
+        work_ages(self.sql, 60 * minutes)
+        if not self.pages.supabase_away:
+            nowhere: Any = None
+            ResumeWork(self.rows, MaterialQueue(SqsQueue(self.sqs, "queue")), nowhere, limit=A_MINUTE)()
+        self.queue.deliver_waiting()
+        return self.pages.asked - before
 
-    def _sent(self, work: list[DueWork]) -> None:
-        for one in work:
-            self.send(one.body, one.id)
+    def steps(self, count: int, *, minutes: int = 1, until: Callable[[], bool] = lambda: False) -> list[int]:
+        """The same, so often; how often the vendor was asked in each step."""
+        asked = []
+        for _ in range(count):
+            if until():
+                break
+            asked.append(self.step(minutes))
+        return asked
 
-    def _deliver(self, message: Message) -> None:
-        if message.tries == MAX_TRIES:
-            self.dead.append(self.queue.pop(message.id))
-            return
-        self.queue[message.id] = replace(message, tries=message.tries + 1, visible=self.rows.now + 720)
-        record = event("embed_chunks.batch")["Records"][0] | {"messageId": message.id, "receiptHandle": message.id}
-        record["attributes"] |= {"ApproximateReceiveCount": str(message.tries + 1), "SentTimestamp": "1000"}
-        record |= {"body": message.body, "messageAttributes": {WORK_ATTRIBUTE: {"stringValue": message.work_id}}}
-        if not self.handler({"Records": [record]}, Context())["batchItemFailures"]:
-            self.queue.pop(message.id, None)
+    def states(self) -> dict[str, int]:
+        """How much work is in each state that there is."""
+        return {state: number for state, number in self.rows.counts().states.items() if number}
 
-    def _handler(self) -> Handler:
-        return queue_handler(
-            self._work,
-            self._postpone,
-            Logger(service="outage", stream=io.StringIO()),
-            Metrics(namespace="Sakuin", service="outage"),
-            Tracer(disabled=True),
-            about=lambda body: About(body),
-            hold=lambda taken: WorkInHand(self.rows, taken, lambda _problem: None),
-            send_again=lambda body, work_id, seconds: self.send(body, work_id, seconds),
-        )
-
-    def _work(self, body: str) -> None:
-        if self.rows.down:
-            raise Unavailable("Supabase did not answer", vendor="supabase")
-        self.asked += 1
-        if self.vendor_away:
-            raise Unavailable("The embedding service did not answer", vendor="openai")
-        if self.key_refused or json.loads(body) == self.poison:
-            raise Refused("The embedding service refused with 401: check openai_api_key", vendor="openai")
-        self.done.add(json.loads(body))
-
-    def _postpone(self, handle: str, seconds: int) -> None:
-        self.queue[handle] = replace(self.queue[handle], visible=self.rows.now + seconds)
+    @property
+    def dead(self) -> list[str]:
+        return [json.loads(letter.body)["recheck"]["key"] for letter in self.sqs.dead]
 
 
 @pytest.fixture
-def house() -> House:
-    house = House()
-    for number in range(PAGES):
-        house.send(json.dumps(number))
-    return house
+def house(empty_database: Database, unfinished: UnfinishedWorkStore) -> Iterator[House]:
+    with psycopg.connect(empty_database.dsn_postgres, autocommit=True) as sql:
+        house = House(unfinished, sql)
+        MaterialQueue(SqsQueue(house.sqs, "queue")).recheck([f"{page:02}.html" for page in range(PAGES)], reason="new")
+        yield house
 
 
-def minutes(house: House, count: int, until: Callable[[], bool] = lambda: False) -> int:
-    """Lets time pass; how many minutes that took."""
-    return next((number for number in range(count) if until() or house.minute() < 0), count)
+def is_all_done(house: House) -> bool:
+    return len(house.pages.done) == PAGES
 
 
 def test_six_hours_without_openai_fill_no_dead_letters_and_it_is_hardly_asked(house: House) -> None:
-    house.vendor_away = True
-    minutes(house, 60)
-    # One is on its way as a probe, now and then.
-    assert len(house.rows.rows(state="parked")) >= PAGES - 1
-    before = house.asked
-    minutes(house, 300)
-    # A probe every quarter of an hour at the longest, with its three hasty tries.
-    assert house.asked - before <= 300 / 7.5 * 4
-    assert house.dead == []
-    assert len(house.queue) <= 1
-    assert house.rows.counts().oldest_parked_seconds > 5 * 3600
+    house.pages.vendor_away = True
+    house.steps(60)
+    # One may be on its way as a probe.
+    assert house.states().get("waiting", 0) >= PAGES - 1
+    asked = sum(house.steps(150, minutes=2))
+    # A probe every seven and a half minutes at most, delivered four times by its queue.
+    assert 10 <= asked <= 300 / 7.5 * 4
+    assert (house.dead, house.pages.gave_up) == ([], [])
+    assert len(house.sqs.messages) <= 1
+    assert house.rows.counts().oldest_waiting_seconds > 5 * 3600
 
 
 def test_once_it_is_back_everything_is_done_within_half_an_hour_and_never_all_at_once(house: House) -> None:
-    house.vendor_away = True
-    minutes(house, 120)
-    house.vendor_away = False
-    asked = [house.minute() for _ in range(30)]
+    house.pages.vendor_away = True
+    house.steps(120)
+    house.pages.vendor_away = False
+    asked = house.steps(30)
     assert max(asked) <= A_MINUTE
-    assert (len(house.done), house.dead, house.rows.table) == (PAGES, [], {})
+    assert is_all_done(house)
+    assert (house.dead, house.states()) == ([], {})
+
+
+def test_a_worker_that_knows_of_the_outage_does_not_even_call(house: House) -> None:
+    house.pages.vendor_away = house.pages.shares_a_circuit = True
+    # Three calls, and everything else waits at once.
+    assert house.step() == 3
+    assert house.states() == {"retrying": 3, "waiting": PAGES - 3}
+    house.steps(20)
+    house.pages.vendor_away = False
+    house.steps(30, until=lambda: is_all_done(house))
+    assert (is_all_done(house), house.dead) == (True, [])
 
 
 def test_a_weekend_with_a_wrong_key_fills_no_dead_letters_and_once_it_is_right_everything_is_done(
     house: House,
 ) -> None:
-    house.key_refused = True
-    minutes(house, 60 * 60)
-    assert (house.dead, house.done) == ([], set())
-    # Each message once, then a probe every quarter of an hour, sooner in the first hour.
-    assert house.asked <= PAGES + 60 * 8 + 20
-    assert {row.reason for row in house.rows.rows(state="parked")} == {
-        "The embedding service refused with 401: check openai_api_key; this waits for openai and goes on by itself "
-        "once that is mended"
+    house.pages.key_refused = True
+    # Sixty hours.
+    house.steps(360, minutes=10)
+    assert (house.dead, house.pages.done) == ([], set())
+    # Each message once, then a probe every seven and a half minutes at most, sooner in the first hour.
+    assert house.pages.asked <= PAGES + 60 * 8 + 20
+    assert {row.reason for row in house.rows.rows(state="waiting")} == {
+        "The embedding service refused with 401: check openai_api_key; this waits for openai and continues by itself "
+        "once that is fixed"
     }
-    house.key_refused = False
-    minutes(house, 40)
-    assert (len(house.done), house.dead, house.rows.table) == (PAGES, [], {})
+    house.pages.key_refused = False
+    house.steps(40, until=lambda: is_all_done(house))
+    assert (is_all_done(house), house.dead, house.states()) == (True, [], {})
 
 
-def test_one_message_that_is_always_refused_does_not_stop_its_neighbours_and_dies_in_the_end(house: House) -> None:
-    house.poison = 7
-    minutes(house, 60)
-    assert (len(house.done), len(house.rows.rows(state="parked")), house.dead) == (PAGES - 1, 1, [])
-    minutes(house, 60 * 24 * 40, until=lambda: bool(house.dead))
-    assert [json.loads(letter.body) for letter in house.dead] == [7]
+def test_one_page_that_is_always_refused_does_not_stop_its_neighbours_and_is_a_dead_letter_in_the_end(
+    house: House,
+) -> None:
+    house.pages.poison = "07.html"
+    house.steps(60)
+    assert (len(house.pages.done), house.states(), house.dead) == (PAGES - 1, {"waiting": 1}, [])
+    # Twenty days, in case somebody only has to correct the key.
+    house.steps(20 * 24, minutes=60)
+    assert house.dead == []
+    house.steps(60, until=lambda: bool(house.dead))
+    assert house.dead == house.pages.gave_up == ["07.html"]
+    (row,) = house.rows.rows()
+    assert (row.state, row.reason) == ("failed", "The embedding service refused with 401: check openai_api_key")
+    assert house.pages.done == {f"{page:02}.html" for page in range(PAGES)} - {"07.html"}
 
 
-def test_hours_without_supabase_fill_no_dead_letters_and_lose_nothing(house: House) -> None:
-    house.rows.down = True
-    minutes(house, 120)
-    assert (house.dead, house.done) == ([], set())
-    house.rows.down = False
-    minutes(house, 60, until=lambda: len(house.done) == PAGES)
-    assert (len(house.done), house.dead) == (PAGES, [])
+@pytest.mark.parametrize("vendor_away", [False, True])
+def test_hours_without_supabase_fill_no_dead_letters_and_lose_nothing(house: House, vendor_away: bool) -> None:
+    house.loses_supabase(away=True)
+    house.pages.vendor_away = vendor_away
+    house.steps(120)
+    assert (house.dead, house.pages.done, house.pages.gave_up) == ([], set(), [])
+    # Copies wait in the queue, and each comes back every quarter of an hour.
+    assert len(house.sqs.messages) == PAGES
+    assert all("copies" in message.attributes for message in house.sqs.messages)
+    house.loses_supabase(away=False)
+    house.steps(20)
+    house.pages.vendor_away = False
+    house.steps(60, until=lambda: is_all_done(house))
+    assert (is_all_done(house), house.dead) == (True, [])
+
+
+def test_one_hot_namespace_stops_no_other_tenant(house: House) -> None:
+    house.pages.shares_a_circuit = True
+    house.pages.hot = lambda page: page < "30.html"
+    house.step()
+    assert house.pages.done == {f"{page:02}.html" for page in range(30, PAGES)}
+    house.steps(30)
+    assert house.states().keys() <= {"waiting", "retrying"}
+    assert {row.vendor for row in house.rows.rows(state="waiting")} <= {None}
+    assert (house.dead, house.pages.circuit.failures) == ([], 0)
+    # Somebody else's work does not wait behind it.
+    MaterialQueue(SqsQueue(house.sqs, "queue")).recheck(["new.html"], reason="new")
+    house.step()
+    assert "new.html" in house.pages.done
+    house.pages.is_cold = True
+    house.steps(30, until=lambda: len(house.pages.done) == PAGES + 1)
+    assert (len(house.pages.done), house.dead) == (PAGES + 1, [])

@@ -1,4 +1,4 @@
-"""The schedule's handler: what there was to do, and how much is parked, also when a part of it fails."""
+"""The schedule's handler: what there was to do, and how much waits, also when a part of it fails."""
 
 import io
 import json
@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from aws_lambda_powertools import Logger, Metrics, Tracer
 from sakuin.domain.reconciliation import Difference
-from sakuin.domain.work import WorkCounts
-from sakuin.entrypoints.observing import CurrentWork, Handler
+from sakuin.entrypoints.observing import CurrentWork
+from sakuin.entrypoints.redacting import Handler
 from sakuin.entrypoints.scheduled import schedule_handler
 from sakuin.errors import Unavailable
+from sakuin.platform.unfinished_work import UnfinishedCounts
 from sakuin.services.canary import CanarySeen
 from sakuin.services.maintain import Maintained
 from sakuin.services.reconcile import Reconciled
@@ -34,10 +35,10 @@ def handler(
     def canary() -> CanarySeen:
         return pytest.fail("nobody asked for it")
 
-    def counts() -> WorkCounts:
+    def counts() -> UnfinishedCounts:
         if uncounted:
             raise Unavailable("Supabase did not answer", vendor="supabase")
-        return WorkCounts({"in_hand": 1, "waiting": 0, "parked": 7, "dead": 0}, 4000)
+        return UnfinishedCounts({"retrying": 1, "waiting": 7, "failed": 0}, 4000)
 
     def reconcile(asked: bool) -> Reconciled:
         (whole if whole is not None else []).append(asked)
@@ -62,17 +63,17 @@ def metrics(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return written
 
 
-def test_what_was_sent_again_and_what_is_parked_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    done = handler(Maintained(sent=1, restarted=2, removed=0, resent=3, buried=0))({}, Context())
+def test_what_was_resumed_and_what_waits_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    done = handler(Maintained(sent=1, restarted=2, removed=0, resumed=3))({}, Context())
     said = metrics(capsys)
-    assert (done["resent"], said["WorkResent"], said["TablesRestarted"]) == (3, [3], [2])
-    assert (said["ParkedMessages"], said["OldestParkedSeconds"]) == ([7], [4000])
+    assert (done["resumed"], said["WorkResumed"], said["TablesRestarted"]) == (3, [3], [2])
+    assert (said["WaitingWork"], said["OldestWaitingSeconds"]) == ([7], [4000])
 
 
-def test_what_is_parked_is_counted_while_a_vendor_is_away(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_waits_is_counted_while_a_vendor_is_away(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(Unavailable):
         handler(Unavailable("turbopuffer did not answer", vendor="turbopuffer"))({}, Context())
-    assert metrics(capsys)["OldestParkedSeconds"] == [4000]
+    assert metrics(capsys)["OldestWaitingSeconds"] == [4000]
 
 
 def test_a_part_that_fails_is_raised_after_the_others_had_their_turn(capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,7 +91,7 @@ def test_what_reconciling_found_is_counted_although_a_part_of_it_failed(capsys: 
     assert metrics(capsys)["ReconcileFindings"] == [1]
 
 
-def test_each_minute_reconciles_a_little_and_the_night_everything(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_night_reconciles_everything_and_each_minute_continues_it(capsys: pytest.CaptureFixture[str]) -> None:
     asked: list[bool] = []
     schedule = handler(Maintained(sent=0, restarted=0, removed=0), whole=asked)
     minute = schedule({}, Context())

@@ -1,8 +1,8 @@
 """A bucket with versions and delete markers that says what happened to it as S3 does."""
 
 import json
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from urllib.parse import quote_plus
 
 from sakuin.domain.reconciliation import HeldObject
@@ -57,6 +57,11 @@ class MemoryBucket:
         keys = [key for key in keys if after is None or key > after]
         items = [HeldObject(key, self.current_version(key), self._versions[key][-1].modified) for key in keys[:limit]]
         return HeldPage(items, keys[limit - 1] if len(keys) > limit else None)
+
+    def grow_older(self, seconds: float) -> None:
+        """Everything that it holds was written so many seconds earlier."""
+        for versions in self._versions.values():
+            versions[:] = [replace(each, modified=each.modified - timedelta(seconds=seconds)) for each in versions]
 
     def forget_messages(self) -> None:
         """What happened is told to nobody: events that were lost."""

@@ -2,14 +2,11 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from sakuin.domain.reconciliation import RecordedObject
-from sakuin.domain.work_on_pages import WorkOnPage
 from sakuin.ports.reconciliation import ClaimedTable, Turn
 
 from tests.in_memory.index import MemoryIndex
-from tests.in_memory.work import MemoryWork, Row
 
 
 @dataclass
@@ -41,11 +38,12 @@ class MemoryWalks:
 class MemoryLibraryRecords:
     """`LibraryRecords`. A transaction of `MemoryIndex` has no halves: broken is what a test put into `damaged`.
 
-    `readings` are those that were ever brought: they go when nothing has them.
+    `readings` are those that were ever brought: they go when nothing has them. `unfinished` are the materials that have
+    unfinished work.
     """
 
     index: MemoryIndex
-    rows: MemoryWork = field(default_factory=MemoryWork)
+    unfinished: set[str] = field(default_factory=set)
     damaged: dict[str, str] = field(default_factory=dict)
     readings: set[str] = field(default_factory=set)
     outdated: set[str] = field(default_factory=set)
@@ -72,10 +70,6 @@ class MemoryLibraryRecords:
         owned = sum(row.status != "deleted" for row in self.index.rows.values())
         return owned + sum(not one.deleted for one in self.index.waiting.values())
 
-    def work(self, subjects: Collection[str]) -> Sequence[WorkOnPage]:
-        rows = [row for row in self.rows.table.values() if row.taken.queue == "material"]
-        return [_on_page(row) for row in rows if row.taken.about.subject in subjects]
-
     def broken(self, after: str, *, limit: int) -> tuple[Sequence[tuple[str, str]], str | None]:
         page = sorted(material for material in self.index.rows if material > after)[:limit]
         found = [(material, self.damaged[material]) for material in page if material in self.damaged]
@@ -88,7 +82,7 @@ class MemoryLibraryRecords:
             for stored in self.index.chunks.values()
             if stored.chunk.learns.source == "provisional"
         }
-        late -= {row.taken.about.subject or "" for row in self.rows.table.values() if row.taken.queue == "material"}
+        late -= self.unfinished
         return [material for material in page if material in late], page[-1] if len(page) == limit else None
 
     def mend(self, material: str) -> None:
@@ -104,32 +98,15 @@ class MemoryLibraryRecords:
         return len(unused), page[-1] if len(page) == limit else None
 
 
-def _on_page(row: Row) -> WorkOnPage:
-    about, sent = row.taken.about, datetime.fromtimestamp(row.taken.sent_at, UTC)
-    if about.source is None:
-        return WorkOnPage(str(about.subject), row.state, sent)
-    source = about.source
-    return WorkOnPage(str(about.subject), row.state, sent, source.key, source.version_id, not source.sequencer)
-
-
 @dataclass(frozen=True, slots=True)
 class NoTables:
     """`TableClaims` of a deployment without Tables."""
 
-    def in_turn(self, *, limit: int, after: str | None = None, whole: bool = False) -> Sequence[str]:
+    def after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
         return ()
 
     def claimed(self, table_ids: Collection[str]) -> Sequence[ClaimedTable]:
         return ()
-
-    def checked(self, table_ids: Collection[str]) -> None:
-        raise NotImplementedError
-
-    def doubt(self, table_id: str) -> None:
-        raise NotImplementedError
-
-    def stored(self, table_id: str) -> int | None:
-        return None
 
     def catch_up(self, table_id: str, generation: int) -> None:
         raise NotImplementedError

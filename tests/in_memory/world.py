@@ -1,5 +1,6 @@
 """The whole product on in-memory adapters: what `bootstrap` is to the cloud."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,9 +12,10 @@ from sakuin.domain.index_settings import IndexSettings, named_index
 from sakuin.domain.page import DEFAULT_BOX_SELECTORS
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel
 from sakuin.domain.table_cut import TableCut
-from sakuin.entrypoints.material_messages import changes
+from sakuin.entrypoints.material_messages import bucket_event
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
 from sakuin.services.apply_page import ApplyPage, IndexOfPages
-from sakuin.services.follow_bucket import FollowBucket, Followed
+from sakuin.services.follow_bucket import BucketEvent, BucketEvents, EventResult
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.library import Library
 from sakuin.services.read_knowledge import ReadKnowledge
@@ -33,8 +35,6 @@ from tests.in_memory.queue import MemoryQueue
 from tests.in_memory.reconciliation import MemoryLibraryRecords, MemoryWalks, NoTables
 from tests.in_memory.records import MemoryRecords
 from tests.in_memory.search import MemorySearch
-from tests.in_memory.secret import MemorySecret
-from tests.in_memory.work import MemoryDeadLetters, MemoryWork
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 SETTINGS = IndexSettings(MODEL, RECIPE, ANALYZER, TableCut(), CHUNKER)
@@ -44,7 +44,8 @@ SETTINGS = IndexSettings(MODEL, RECIPE, ANALYZER, TableCut(), CHUNKER)
 class World:
     """Adapters that remember, and the services over them. `model` None means that no language model is asked.
 
-    `settings` are the deployed ones; `embedders` are those of other models than the first.
+    `settings` are the deployed ones; `embedders` are those of other models than the first. `unfinished` is on Postgres:
+    a test that needs it gives one.
     """
 
     model: MemoryLearnsModel | None = None
@@ -59,9 +60,9 @@ class World:
     projects: MemoryProjects = field(default_factory=MemoryProjects)
     bodies: MemoryBodies = field(default_factory=MemoryBodies)
     bus: MemoryBus = field(default_factory=MemoryBus)
-    secret: MemorySecret = field(default_factory=MemorySecret)
-    work: MemoryWork = field(default_factory=MemoryWork)
-    dead_letters: MemoryDeadLetters = field(default_factory=MemoryDeadLetters)
+    unfinished: UnfinishedWorkStore = field(
+        default_factory=lambda: UnfinishedWorkStore(short_client("http://127.0.0.1:9", "key"))
+    )
     key_days: dict[str, str] = field(default_factory=dict)
     walks: MemoryWalks = field(default_factory=MemoryWalks)
 
@@ -71,7 +72,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.indexes = MemoryIndexes(self.index)
-        self.library_records = MemoryLibraryRecords(self.index, self.work)
+        self.library_records = MemoryLibraryRecords(self.index)
 
     def embedder_of(self, model: EmbeddingModel) -> MemoryEmbedder:
         """The embedder of a model."""
@@ -98,8 +99,18 @@ class World:
         )
 
     @property
-    def follow(self) -> FollowBucket:
-        return FollowBucket(self.bucket, self.index, self.queue, self.apply_page, self.prefix)
+    def events(self) -> BucketEvents:
+        return BucketEvents(self.bucket, self.index, self.queue, self.apply_page, self.prefix)
+
+    def process(self, event: BucketEvent) -> EventResult:
+        """Processes one event of the bucket."""
+        return self.events.process(event)
+
+    def deliver(self, body: str) -> EventResult:
+        """Processes the event of a message."""
+        event = bucket_event(json.loads(body))
+        assert event is not None
+        return self.process(event)
 
     @property
     def records(self) -> MemoryRecords:
@@ -149,20 +160,22 @@ class World:
     ) -> Reconcile:
         """What reconciles, on a clock that goes on by so many seconds whenever it is read, or with another bucket."""
         records = self.library_records
-        materials = ReconcileMaterials(bucket or self.bucket, records, self.queue, self.prefix, lambda: now)
+        materials = ReconcileMaterials(
+            bucket or self.bucket, records, self.unfinished, self.queue, self.prefix, lambda: now
+        )
         nothing: Any = None
         tables = ReconcileTables(NoTables(), nothing, nothing, nothing, lambda: "")
         return Reconcile(materials, tables, self.walks, (tick * ticks for tick in count()).__next__, line_is_empty)
 
     def put(self, key: str, body: bytes) -> str:
-        """Uploads a file and follows everything that comes of it; gives the version."""
+        """Uploads a file and processes everything that comes of it; gives the version."""
         version = self.bucket.write(key, body)
         self.settle()
         return version
 
-    def settle(self) -> list[Followed]:
-        """Follows the messages of bucket and queue, oldest first, until there are none; delays pass at once."""
-        done: list[Followed] = []
+    def settle(self) -> list[EventResult]:
+        """Processes the messages of bucket and queue, oldest first, until there are none; delays pass at once."""
+        done: list[EventResult] = []
         while messages := [*self.bucket.take_messages(), *self.queue.take_messages()]:
-            done += [self.follow(change) for body in messages for change in changes(body)]
+            done += [self.deliver(body) for body in messages]
         return done

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 from sakuin.domain.index_settings import named_index
-from sakuin.entrypoints.material_messages import changes
 from sakuin.errors import Conflict, NotFound
 from sakuin.services.build_indexes import BuildIndexes, IndexesBuilt
 from sakuin.services.keep_indexes import KeepIndexes
@@ -64,8 +63,7 @@ def test_searches_answer_as_before_until_the_flip_whatever_of_the_next_index_is_
     assert built(world).pages == 2
     assert built(world).pages == 0
     for body in world.queue.take_messages():
-        for change in changes(body):
-            world.follow(change)
+        world.deliver(body)
         assert best(world) == before
     assert keepers(world).flip("next").settings == OTHER
     assert best(world)[0] == before[0]

@@ -6,8 +6,7 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sakuin.entrypoints.material_messages import changes
-from sakuin.services.follow_bucket import AskedAgain
+from sakuin.services.follow_bucket import ReindexMaterial
 
 from tests.builders import a_page
 from tests.in_memory.learns_model import MemoryLearnsModel
@@ -54,8 +53,7 @@ def test_an_event_reads_its_own_version_and_a_late_one_changes_nothing(world: Wo
     world.bucket.write(KEY, TWO)
     first, second = world.bucket.take_messages()
     for body in (second, first, second):
-        for change in changes(body):
-            world.follow(change)
+        world.deliver(body)
     assert "二の版" in text(world)
 
 
@@ -63,8 +61,7 @@ def test_a_version_that_is_gone_was_superseded(world: World) -> None:
     version = world.bucket.write(KEY, ONE)
     (message,) = world.bucket.take_messages()
     world.bucket.remove_version(KEY, version)
-    (change,) = changes(message)
-    assert world.follow(change).ignored
+    assert world.deliver(message).ignored
     assert world.index.receipts[KEY, version].outcome == "superseded"
 
 
@@ -149,7 +146,7 @@ def test_a_waiting_key_that_lost_its_newest_version_comes_with_the_one_before(wo
 def test_a_page_that_was_asked_for_again_is_applied_from_its_indexed_version(world: World) -> None:
     world.put(KEY, ONE)
     generation = world.index.rows[MATERIAL].generation
-    done = world.follow(AskedAgain(MATERIAL, "new model"))
+    done = world.process(ReindexMaterial(MATERIAL, "new model"))
     assert done.result is not None
     assert done.result.applied.outcome == "applied"
     assert world.index.rows[MATERIAL].generation == generation + 1
@@ -159,8 +156,9 @@ def test_asking_again_after_a_newer_upload_does_not_bring_back_the_old(world: Wo
     world.put(KEY, ONE)
     world.bucket.write(KEY, TWO)
     (newer,) = world.bucket.take_messages()
-    for change in (AskedAgain(MATERIAL, "new model"), *changes(newer), AskedAgain(MATERIAL, "new model")):
-        world.follow(change)
+    world.process(ReindexMaterial(MATERIAL, "new model"))
+    world.deliver(newer)
+    world.process(ReindexMaterial(MATERIAL, "new model"))
     assert "二の版" in text(world)
 
 
@@ -168,15 +166,15 @@ def test_asking_again_for_what_is_gone_or_unknown_is_ignored(world: World) -> No
     world.put(KEY, ONE)
     world.bucket.remove(KEY)
     world.settle()
-    assert world.follow(AskedAgain(MATERIAL, "new model")).ignored
-    assert world.follow(AskedAgain("never/heard", "new model")).ignored
+    assert world.process(ReindexMaterial(MATERIAL, "new model")).ignored
+    assert world.process(ReindexMaterial("never/heard", "new model")).ignored
     assert world.index.chunks == {}
 
 
 def test_asking_again_keeps_a_failed_page_failed_and_its_good_version_searchable(world: World) -> None:
     world.put(KEY, ONE)
     world.put(KEY, b"%PDF-1.7")
-    world.follow(AskedAgain(MATERIAL, "new model"))
+    world.process(ReindexMaterial(MATERIAL, "new model"))
     assert world.index.rows[MATERIAL].status == "failed"
     assert "一の版" in text(world)
 
@@ -195,8 +193,7 @@ def test_a_provisional_list_is_upgraded_when_the_model_answers() -> None:
     world = World(model=model)
     world.bucket.write(KEY, ONE)
     for body in world.bucket.take_messages():
-        for change in changes(body):
-            world.follow(change)
+        world.deliver(body)
     model.late = False
     world.settle()
     (stored,) = world.index.chunks.values()
@@ -216,8 +213,7 @@ def test_in_whatever_order_messages_come_the_index_ends_where_the_bucket_is(data
             world.bucket.remove(key)
     messages = world.bucket.take_messages()
     for body in data.draw(st.permutations(messages + messages[:2])):
-        for change in changes(body):
-            world.follow(change)
+        world.deliver(body)
     alive = [world.bucket.read(key, max_bytes=9999).body.decode() for key in world.bucket.keys("")]
     shown = re.findall("第.版", text(world, "が"))
     assert shown in [re.findall("第.版", page) for page in alive] if alive else shown == []

@@ -9,7 +9,6 @@ from sakuin.domain.search_index_names import namespace
 from sakuin.errors import Unavailable
 from sakuin.ports.tables import Leftover
 from sakuin.services.maintain import Maintain
-from sakuin.services.send_due_work import SentWork
 
 A, B, C = (f"project_p_table_{name}" for name in "abc")
 OLD = [Leftover("p", name, "f", "_old") for name in "abc"]
@@ -51,7 +50,7 @@ class Leaving:
         """A minute's maintenance, by this clock."""
         both: Any = self
         nothing: Any = lambda: 0  # noqa: E731 - stands for several
-        return Maintain(nothing, both, both, nothing, SentWork, nothing, clock=lambda: self.seconds)()
+        return Maintain(nothing, both, both, nothing, nothing, nothing, clock=lambda: self.seconds)()
 
 
 def names(leftovers: list[Leftover]) -> set[str]:

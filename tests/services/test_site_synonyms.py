@@ -4,7 +4,6 @@ import pytest
 from sakuin.domain.language import site_synonyms
 from sakuin.domain.language.understanding import sought
 from sakuin.domain.uploads import SYNONYMS_FILE, synonyms_key, uploads_of
-from sakuin.entrypoints.material_messages import changes
 
 from tests.in_memory.lexicon import MemoryLexicon
 from tests.in_memory.world import World
@@ -74,8 +73,7 @@ def test_versions_that_come_in_the_wrong_order_end_with_the_newest() -> None:
     world.bucket.write("synonyms.yml", FILE)
     older, newer = world.bucket.take_messages()
     for body in (newer, older, newer):
-        for change in changes(body):
-            world.follow(change)
+        world.deliver(body)
     assert same_as(world)
 
 

@@ -7,7 +7,6 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sakuin.entrypoints.material_messages import changes
 
 from tests.builders import a_page
 from tests.in_memory.world import World
@@ -31,12 +30,11 @@ def world() -> World:
 
 def deliver(world: World, *bodies: str) -> None:
     for body in bodies:
-        for change in changes(body):
-            world.follow(change)
+        world.deliver(body)
 
 
-def look(world: World, key: str) -> None:
-    world.queue.look([key], reason="test")
+def recheck(world: World, key: str) -> None:
+    world.queue.recheck([key], reason="test")
     world.settle()
 
 
@@ -93,49 +91,49 @@ def test_the_site_s_synonyms_follow_too(world: World) -> None:
     assert world.index.synonyms["synonyms.yml"].groups == ()
 
 
-def test_a_look_applies_what_no_event_told(world: World) -> None:
+def test_a_recheck_applies_what_no_event_told(world: World) -> None:
     world.put(KEY, page("一"))
     world.bucket.write(KEY, page("二"))
     world.bucket.forget_messages()
-    look(world, KEY)
+    recheck(world, KEY)
     assert "二" in text(world)
 
 
-def test_a_removed_delete_marker_brings_the_page_back_when_its_key_is_looked_at(world: World) -> None:
+def test_a_removed_delete_marker_brings_the_page_back_when_its_key_is_checked_again(world: World) -> None:
     world.put(KEY, page("一"))
     marker = world.bucket.remove(KEY)
     world.settle()
     assert text(world) == ""
     world.bucket.remove_version(KEY, marker)
     assert world.settle() == []
-    look(world, KEY)
+    recheck(world, KEY)
     assert "一" in text(world)
 
 
-def test_a_look_takes_out_what_is_gone_and_lets_the_other_spelling_have_it(world: World) -> None:
+def test_a_recheck_takes_out_what_is_gone_and_lets_the_other_spelling_have_it(world: World) -> None:
     world.put(NFC, page("一"))
     world.put(NFD, page("二"))
     assert "一" in text(world, "junior/が")
     world.bucket.remove(NFC)
     world.bucket.forget_messages()
-    look(world, NFC)
+    recheck(world, NFC)
     assert "二" in text(world, "junior/が")
     assert world.index.rows["junior/が"].source.key == NFD
 
 
-def test_a_look_at_what_is_right_changes_nothing(world: World) -> None:
+def test_a_recheck_of_what_is_right_changes_nothing(world: World) -> None:
     world.put(KEY, page("一"))
     before = world.index.rows[MATERIAL]
-    look(world, KEY)
-    look(world, "junior/never.html")
+    recheck(world, KEY)
+    recheck(world, "junior/never.html")
     assert world.index.rows == {MATERIAL: before}
 
 
-def test_a_look_at_a_learns_file_asks_for_its_pages(world: World) -> None:
+def test_a_recheck_of_a_learns_file_asks_for_its_pages(world: World) -> None:
     world.put(KEY, page("一"))
     version = world.bucket.write("junior/learns.yml", "a:\n  rule-a: [公式で解く方法]\n".encode())
     world.bucket.forget_messages()
-    look(world, "junior/learns.yml")
+    recheck(world, "junior/learns.yml")
     assert world.index.files == {"junior/learns.yml": version}
     assert "公式で解く方法" in world.index.chunks_of(MATERIAL)[0].chunk.learns.items
 
@@ -159,7 +157,7 @@ steps = st.lists(
 
 @given(steps, st.randoms(use_true_random=False))
 @settings(max_examples=300, deadline=None)
-def test_any_history_with_losses_ends_at_what_the_bucket_holds_once_its_keys_are_looked_at(
+def test_any_history_with_losses_ends_at_what_the_bucket_holds_once_its_keys_are_checked_again(
     history: list[Step], random: Random
 ) -> None:
     world, told = World(), list[str]()
@@ -183,7 +181,7 @@ def test_any_history_with_losses_ends_at_what_the_bucket_holds_once_its_keys_are
     world.settle()
     for _ in range(2):
         for key in (NFC, NFD):
-            look(world, key)
+            recheck(world, key)
     assert_is_what_the_bucket_holds(world)
 
 

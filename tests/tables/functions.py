@@ -23,7 +23,7 @@ from supabase import Client
 
 from tests.convergence.delivery import handler_of, silent
 from tests.convergence.passing import time_passes
-from tests.convergence.queues import Message, ModelledSqs
+from tests.doubles.sqs import Message, ModelledSqs
 from tests.entrypoints.events import Context
 from tests.tables.conftest import FINGERPRINT, TableWorld, maintenance
 

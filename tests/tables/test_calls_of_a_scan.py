@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.convergence.queues import ModelledSqs
+from tests.doubles.sqs import ModelledSqs
 from tests.tables.conftest import TableWorld, long
 from tests.tables.functions import EMBEDS, TOOLS, running
 

@@ -28,7 +28,7 @@ from sakuin_local.database import Database
 
 from tests.builders import a_page
 from tests.convergence.delivery import handler_of, silent
-from tests.convergence.queues import ModelledSqs
+from tests.doubles.sqs import ModelledSqs
 from tests.entrypoints.events import Context
 from tests.in_memory.bucket import MemoryBucket
 from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder

@@ -13,7 +13,7 @@ from sakuin.domain.search_index_names import namespace
 from sakuin.domain.table_index import tables_of
 
 from tests.convergence.interleaving import Died
-from tests.convergence.queues import Message
+from tests.doubles.sqs import Message
 from tests.tables.conftest import TableWorld, long
 from tests.tables.functions import EMBEDS, TOOLS, fingerprint_of
 from tests.tables.indexes.conftest import BLUE, GREEN, Asked, Deployment, indexed

@@ -21,6 +21,9 @@ M = TypeVar("M")
 LEASE_SECONDS = 60
 # How often a message was sent again because its wait could not be recorded.
 COPIES_ATTRIBUTE = "copies"
+# A receipt finishes a file, and a Table is finished when all of it is stored; a dead letter of another kind that was sent
+# again is finished by nobody else.
+_FINISHED_WITH_THEIR_RECORDS = ("file", "table")
 _FIRST_COPY_SECONDS = 60
 _LATER = 1.5
 _NO_ANSWER = "The worker ended without an answer: too much memory, too much time, or a defect"
@@ -86,7 +89,7 @@ class QueueHandler:
         lease = MessageLease(self.queue, received.receipt_handle, seconds=self.lease_seconds)
         asked = subject = failure = None
         try:
-            message = _parsed(received.body)
+            message = parsed_message(received.body)
             self._name_work(received, message)
             asked = self.work.read(message)
             if asked is not None:
@@ -99,9 +102,14 @@ class QueueHandler:
             lease.stop()
         if failure is not None:
             return self._fail(received, asked, subject, failure)
-        if subject is not None and (received.receives > 1 or self.work.is_resumed(asked)):
+        if subject is not None and self._may_be_recorded(received, asked, subject):
             self._finish(subject)
         return _failures()
+
+    def _may_be_recorded(self, received: _Received, asked: object, subject: WorkSubject) -> bool:
+        if subject.kind not in _FINISHED_WITH_THEIR_RECORDS:
+            return True
+        return received.receives > 1 or COPIES_ATTRIBUTE in received.attributes or self.work.is_resumed(asked)
 
     def _name_work(self, received: _Received, message: Mapping[str, Any]) -> None:
         self.current.id = work_id_of(received.attributes, message, received.id)
@@ -113,7 +121,7 @@ class QueueHandler:
         """Records the last delivery beforehand: a worker that it kills can say nothing afterwards."""
         if received.receives >= MAX_RECEIVES:
             try:
-                self.unfinished.record_dead_letter(subject, _NO_ANSWER)
+                self.unfinished.record_last_delivery(subject, _NO_ANSWER)
             except SakuinError as error:
                 self.logger.warning("the last delivery is not recorded", reason=str(error))
 
@@ -196,7 +204,8 @@ def _received(record: Mapping[str, Any]) -> _Received:
     )
 
 
-def _parsed(body: str) -> Mapping[str, Any]:
+def parsed_message(body: str) -> Mapping[str, Any]:
+    """The JSON object of a message; anything else is `Invalid`."""
     try:
         message = json.loads(body)
     except (ValueError, RecursionError) as error:

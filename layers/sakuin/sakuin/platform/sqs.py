@@ -12,7 +12,11 @@ from sakuin.errors import Unavailable
 
 LONGEST_DELAY_SECONDS = 900
 _BATCH = 10
-_IN_LINE = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed")
+_COUNTED = (
+    "ApproximateNumberOfMessages",
+    "ApproximateNumberOfMessagesDelayed",
+    "ApproximateNumberOfMessagesNotVisible",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +57,10 @@ class SqsQueue:
             )
 
     def is_empty(self) -> bool:
-        """Whether no message waits to be received. An estimate: SQS counts approximately."""
+        """Whether no message waits, and no worker has one. An estimate: SQS counts approximately."""
         with translated():
-            answer = self.client.get_queue_attributes(QueueUrl=self.url, AttributeNames=list(_IN_LINE))
-        return not any(int(answer["Attributes"][name]) for name in _IN_LINE)
+            answer = self.client.get_queue_attributes(QueueUrl=self.url, AttributeNames=list(_COUNTED))
+        return not any(int(answer["Attributes"][name]) for name in _COUNTED)
 
 
 def _text(message: Mapping[str, Any]) -> str:

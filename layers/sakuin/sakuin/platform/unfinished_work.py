@@ -16,6 +16,8 @@ WorkState = Literal["retrying", "waiting", "failed"]
 # How long due work belongs to the maintenance that claimed it, and its message may take to show an effect.
 _CLAIMED_SECONDS = 180
 _PROBE_CHUNKS = 32
+# No function runs for longer.
+_LAST_DELIVERY_SECONDS = 900
 # A worker writes these when its time may nearly be over.
 _TIMEOUT_SECONDS = 2.0
 
@@ -94,8 +96,12 @@ class UnfinishedWorkStore:
             subject, "waiting", decision.reason, decision.vendor, seconds=decision.seconds, longest=decision.longest
         )
 
+    def record_last_delivery(self, subject: WorkSubject, reason: str) -> None:
+        """Records `reason` as why the subject failed, unless its worker records something else afterwards."""
+        self._record(subject, "failed", reason, None, seconds=_LAST_DELIVERY_SECONDS, longest=None)
+
     def record_dead_letter(self, subject: WorkSubject, reason: str) -> None:
-        """Records that the subject's message is a dead letter, or is about to be one."""
+        """Records that the subject's message is a dead letter."""
         self._record(subject, "failed", reason, None, seconds=0, longest=None)
 
     def finish(self, subject: WorkSubject, *, vendor_answered: bool) -> None:

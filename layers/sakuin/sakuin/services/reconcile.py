@@ -32,7 +32,7 @@ class Reconciled:
 class Reconcile:
     """Any number of times, beside anything. `clock` gives seconds.
 
-    `line_is_empty` says whether no message about a page waits for a worker: those in line have no row of work yet.
+    `line_is_empty` says whether no message about a page waits, and no worker has one: nothing is recorded of those.
     """
 
     materials: ReconcileMaterials

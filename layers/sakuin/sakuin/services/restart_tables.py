@@ -8,7 +8,7 @@ from sakuin.ports.tables import TableIndex, TableQueues
 
 # An event is sent within a second, or by the next minute's maintenance: after two of those it is lost.
 SECONDS_WITHOUT_BACKLOG = 120
-# Where messages wait for a worker, the Table's may be among them; another scan would only make the queue longer.
+# Where there are messages, the Table's may be among them; another scan would only make the queue longer.
 SECONDS_WITH_BACKLOG = 900
 
 
@@ -16,7 +16,8 @@ SECONDS_WITH_BACKLOG = 900
 class RestartTables:
     """Restarts Tables of one index that no unfinished work explains: whatever should have been done for them is lost.
 
-    `has_backlog` says whether messages about Tables wait for a worker. `give_up` records a reason on a Table's Tools.
+    `has_backlog` says whether messages about Tables wait, or a worker has one. `give_up` records a reason on a Table's
+    Tools.
     """
 
     fingerprint: str

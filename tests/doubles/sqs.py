@@ -1,6 +1,6 @@
-"""SQS as it is: at least once, in any order, hidden for a while once received, and after five receives a dead letter.
+"""A double of SQS: at least once, in any order, hidden for a while once received, a dead letter after five receives.
 
-And as an emulator that is killed: it forgets.
+It also forgets messages, as an emulator that is killed does. `test_sqs_double.py` compares it with moto.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 from sakuin.platform.retry import MAX_RECEIVES
 
-# As the template sets it for the embed queue.
+# As the template sets it for the queues of materials and chunks.
 VISIBILITY_SECONDS = 720
 LONGEST_VISIBILITY_SECONDS = 43_200
 LONGEST_DELAY_SECONDS = 900
@@ -31,6 +31,16 @@ class Message:
     receives: int = 0
     handle: str = ""
 
+    def as_received(self) -> dict[str, Any]:
+        """As boto3 hands it to a caller."""
+        return {
+            "MessageId": self.id,
+            "ReceiptHandle": self.handle,
+            "Body": self.body,
+            "Attributes": self._system_attributes(),
+            "MessageAttributes": self.attributes,
+        }
+
     def as_record(self) -> dict[str, Any]:
         """As Lambda hands it to a function."""
         named = {name: {"stringValue": value["StringValue"]} for name, value in self.attributes.items()}
@@ -38,12 +48,15 @@ class Message:
             "messageId": self.id,
             "receiptHandle": self.handle,
             "body": self.body,
-            "attributes": {
-                "ApproximateReceiveCount": str(self.receives),
-                "SentTimestamp": str(round(self.sent_at * 1000)),
-            },
+            "attributes": self._system_attributes(),
             "messageAttributes": named,
             "eventSource": "aws:sqs",
+        }
+
+    def _system_attributes(self) -> dict[str, str]:
+        return {
+            "ApproximateReceiveCount": str(self.receives),
+            "SentTimestamp": str(round(self.sent_at * 1000)),
         }
 
 
@@ -78,16 +91,32 @@ class ModelledSqs:
         return {"MessageId": message.id}
 
     def send_message_batch(self, *, QueueUrl: str, Entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        if not 0 < len(Entries) <= _MOST_ENTRIES:
+        if len(Entries) > _MOST_ENTRIES:
             raise refusal("AWS.SimpleQueueService.TooManyEntriesInBatchRequest", "SendMessageBatch")
+        taken, failed = [], []
         for entry in Entries:
-            self.send_message(
-                QueueUrl=QueueUrl,
-                MessageBody=entry["MessageBody"],
-                MessageAttributes=entry.get("MessageAttributes"),
-                DelaySeconds=entry.get("DelaySeconds", 0),
-            )
-        return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
+            try:
+                self.send_message(
+                    QueueUrl=QueueUrl,
+                    MessageBody=entry["MessageBody"],
+                    MessageAttributes=entry.get("MessageAttributes"),
+                    DelaySeconds=entry.get("DelaySeconds", 0),
+                )
+                taken.append({"Id": entry["Id"]})
+            except ClientError as error:
+                failed.append({"Id": entry["Id"], "Code": error.response["Error"]["Code"]})
+        return {"Successful": taken} | ({"Failed": failed} if failed else {})
+
+    def receive_message(self, *, QueueUrl: str, MaxNumberOfMessages: int = 1, **_names: Any) -> dict[str, Any]:
+        found = [message for message in self.waiting if message.queue == QueueUrl][:MaxNumberOfMessages]
+        for message in found:
+            self._received(message)
+        return {"Messages": [message.as_received() for message in found]} if found else {}
+
+    def delete_message(self, *, QueueUrl: str, ReceiptHandle: str) -> None:
+        for message in self.messages:
+            if message.handle == ReceiptHandle:
+                self.delete(message.id)
 
     def change_message_visibility(self, *, QueueUrl: str, ReceiptHandle: str, VisibilityTimeout: int) -> None:
         if not 0 <= VisibilityTimeout <= LONGEST_VISIBILITY_SECONDS:
@@ -106,6 +135,9 @@ class ModelledSqs:
             "ApproximateNumberOfMessagesDelayed": sum(
                 message.visible_at > self.now and not message.handle for message in line
             ),
+            "ApproximateNumberOfMessagesNotVisible": sum(
+                message.visible_at > self.now and bool(message.handle) for message in line
+            ),
         }
         return {"Attributes": {name: str(counts[name]) for name in AttributeNames}}
 
@@ -122,11 +154,7 @@ class ModelledSqs:
 
     def receive(self, which: int, *, doubled: bool = False) -> Message:
         """Receives one of those that wait; `doubled` lets it be received once more at once, which SQS may do."""
-        message = self.waiting[which]
-        message.receives += 1
-        message.handle = f"{message.id}-{message.receives}"
-        message.visible_at = self.now if doubled else self.now + VISIBILITY_SECONDS
-        return message
+        return self._received(self.waiting[which], doubled=doubled)
 
     def delete(self, id: str) -> None:
         """Deletes a message whose work is done; one that is gone is not an error."""
@@ -158,6 +186,12 @@ class ModelledSqs:
         if self.messages and not self.waiting:
             self.now = max(self.now, min(message.visible_at for message in self.messages))
 
+    def _received(self, message: Message, *, doubled: bool = False) -> Message:
+        message.receives += 1
+        message.handle = f"{message.id}-{message.receives}"
+        message.visible_at = self.now if doubled else self.now + VISIBILITY_SECONDS
+        return message
+
     def _kept(self, messages: Sequence[Message]) -> Iterator[Message]:
         return (message for message in messages if self.now - message.sent_at <= RETENTION_SECONDS)
 
@@ -168,27 +202,3 @@ class ModelledSqs:
 def refusal(code: str, operation: str) -> ClientError:
     """What boto3 raises for a request that SQS refuses."""
     return ClientError({"Error": {"Code": code, "Message": code}}, operation)
-
-
-@dataclass
-class ModelledBus:
-    """boto3's client of EventBridge: what it takes goes to `queue`, as the product's rule has it.
-
-    `refused` says which entries of the next request it does not take.
-    """
-
-    sqs: ModelledSqs
-    queue: str
-    refused: frozenset[int] = frozenset()
-
-    def put_events(self, *, Entries: list[dict[str, str]]) -> dict[str, Any]:
-        refused, self.refused = self.refused, frozenset()
-        answer = []
-        for number, entry in enumerate(Entries):
-            if number in refused:
-                answer.append({"ErrorCode": "ThrottlingException"})
-            else:
-                body = f'{{"detail-type": "{entry["DetailType"]}", "detail": {entry["Detail"]}}}'
-                self.sqs.send_message(QueueUrl=self.queue, MessageBody=body)
-                answer.append({"EventId": "1"})
-        return {"FailedEntryCount": len(refused), "Entries": answer}
