@@ -18,7 +18,7 @@ from benchmarks.traffic import Traffic
 PROGRAMS = ("postgrest", "postgres", "turbopuffer", "embeddings", "emulator")
 WORKERS = ("IndexMaterial", "IndexTool", "EmbedChunks", "Mcp")
 UPLOADS = 12
-# A worker's lease ends, and `maintain`, once a minute, sees it.
+# The lease of a killed worker's message ends after a minute; what waits is sent by `maintain`, once a minute.
 REST_SECONDS = 600.0
 
 

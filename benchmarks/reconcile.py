@@ -1,4 +1,4 @@
-"""What reconciling Tables costs: calls and seconds of a minute's look, and of a night, for so many Tables.
+"""What comparing Tables with the store costs in a night: calls and seconds, for so many Tables.
 
 usage: .venv/bin/python -m benchmarks.reconcile [10 1000]
 
@@ -72,17 +72,15 @@ def main(numbers: list[int]) -> None:
 
 
 def measure(number: int, database: Database, store_url: str) -> None:
-    """Makes the Tables, looks at them as each minute does, then as a night does."""
+    """Makes the Tables, and compares them as a night does."""
     client = connected(database.rest_url, database.service_key)
     store = Called(TurbopufferChunkStore(store_connected(store_url, "any")))
     claims = Called(SupabaseTableClaims(client, FINGERPRINT.id))
     asked: list[httpx.Request] = []
     client.session.event_hooks["request"] = [asked.append]
     make(number, database, store.real)
-    run = ReconcileTables(claims, SupabaseTableIndex(client, FINGERPRINT), store, Called(None), lambda: "")  # type: ignore[arg-type]
+    run = ReconcileTables(claims, SupabaseTableIndex(client, FINGERPRINT), store, Called(None), lambda: "")
     print(f"{number} Tables")
-    minutes = -(-number // 10)
-    spent(f"a minute (of {minutes} until all had their turn)", store, asked, lambda: _little(run))
     spent("a night", store, asked, lambda: _whole(run))
 
 
@@ -108,10 +106,6 @@ def spent(what: str, store: Called, asked: list[httpx.Request], work: Any) -> No
     found = work()
     seconds = time.perf_counter() - began
     print(f"  {what}: {len(asked)} to Postgres, {dict(store.calls)} to the store, {seconds:.2f} s, {found} findings")
-
-
-def _little(run: ReconcileTables) -> int:
-    return len(run.counted(limit=10, is_over=lambda: False))
 
 
 def _whole(run: ReconcileTables) -> int:

@@ -57,16 +57,18 @@ def versions(first: int, last: int) -> Iterator[NodeVersion]:
 
 def store(stack: Stack, project: str, table: str, nodes: Sequence[NodeVersion]) -> None:
     """Makes nodes searchable."""
-    generation = stack.index.work(table).generation  # type: ignore[union-attr]
+    generation = stack.index.begin_scan(table, None, skip=0, for_event=False).generation
     name = namespace(project, table)
-    missing = stack.index.want(table, generation, nodes)
+    plan = stack.index.plan_nodes(table, generation, nodes)
+    if plan is None:
+        raise LookupError("The Table was changed by somebody else")
     places = [(node, index) for node in nodes for index in range(len(node.chunks))]
     words = [index_words(title="", learns=(), body=node.chunks[index].text) for node, index in places]
     rows = [_row(table, generation, *place, said) for place, said in zip(places, words, strict=True)]
     stack.store.upsert(name, rows)
     ids = {
         doc_id(table, each.json_pointer, each.content_hash, each.chunk_index): each.id
-        for each in stack.index.to_store(table, missing or (), namespace=name)
+        for each in stack.index.to_store(table, plan.missing, namespace=name)
     }
     stack.index.stored(
         table,
@@ -97,7 +99,7 @@ def main(sizes: Sequence[int]) -> None:
     """One Table that grows to each size; at each the same questions are asked in turn."""
     with running() as stack:
         project = stack.call("create_project", name="p")["id"]
-        table = stack.call("create_table", project=project, name="t", data=None)["id"]
+        table = stack.call("create_table", project=project, name="t", data="{}")["id"]
         endpoint, tool = stack.tool_over(project, table, "/articles")
         vectors = [stack.embedder.query(question) for question in QUESTIONS]
         strings = 0

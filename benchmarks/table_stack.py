@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 from openai import OpenAI
+from postgrest import SyncPostgrestClient as Client
 from sakuin.adapters.openai_embeddings import OpenAIEmbedder
 from sakuin.adapters.supabase_client import call, connected
 from sakuin.adapters.supabase_tables import SupabaseTableIndex, SupabaseToolSearch
@@ -29,7 +30,6 @@ from sakuin_local.database import running_database
 from sakuin_local.processes import Programs
 from sakuin_local.turbopuffer.service import start_turbopuffer
 from sakuin_local.waiting import until_ready
-from supabase import Client
 
 from benchmarks.stack import quantile
 

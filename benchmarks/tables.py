@@ -35,7 +35,10 @@ class FileBodies:
     def read(self, key: str, *, max_bytes: int) -> bytes:
         return (self.folder / key).read_bytes()
 
-    def presigned_put(self, key: str, *, seconds: int, max_bytes: int) -> Any:
+    def write(self, key: str, body: bytes) -> None:
+        raise NotImplementedError
+
+    def presigned_put(self, key: str, *, seconds: int, size: int) -> Any:
         raise NotImplementedError
 
 
@@ -45,11 +48,22 @@ class ListedQueues:
 
     asked: list[Message] = field(default_factory=list)
 
-    def index(self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0) -> None:
+    def index(
+        self,
+        project_id: str,
+        table_id: str,
+        *,
+        generation: int | None = None,
+        skip: int = 0,
+        resumed: bool = False,
+    ) -> None:
         self.asked.append(("index", project_id, table_id, generation, skip))
 
-    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]]) -> None:
+    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False) -> None:
         self.asked.extend(("embed", project_id, table_id, tuple(batch)) for batch in batches)
+
+    def import_document(self, key: str) -> None:
+        raise NotImplementedError
 
 
 def step(stack: Stack, message: Message) -> tuple[list[Message], int]:
@@ -57,8 +71,8 @@ def step(stack: Stack, message: Message) -> tuple[list[Message], int]:
     kind, project, table, *rest = message
     queues = ListedQueues()
     if kind == "index":
-        walk = IndexTable(stack.index, FileBodies(stack.folder), stack.store, queues, CUT)
-        walk(project, table, generation=rest[0], skip=rest[1])
+        scan = IndexTable(stack.index, FileBodies(stack.folder), stack.store, queues, CUT)
+        scan(project, table, generation=rest[0], skip=rest[1])
     else:
         EmbedChunks(stack.index, stack.store, stack.embedder)(project, table, rest[0])
     # Not ru_maxrss: it begins with what the parent, which made the document, held when it started this process.

@@ -664,8 +664,7 @@ begin
   done := case when tables_answer(p_fingerprint) then settle_table(p_table, p_fingerprint)
                else table_whole(p_table, p_fingerprint) end;
   if done then
-    delete from unfinished_work u
-    where u.kind = 'table' and u.subject = p_table::text and u.fingerprint in ('', p_fingerprint);
+    perform finish_table(p_table, p_fingerprint);
   end if;
   update table_plan p set heartbeat_at = now(), error = case when not done then p.error end,
     failed_generation = case when not done then p.failed_generation end

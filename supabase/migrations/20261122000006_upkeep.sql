@@ -90,7 +90,10 @@ begin
           now() + make_interval(secs => pause))
   on conflict (kind, subject, fingerprint) do update set
     state = excluded.state, reason = excluded.reason, vendor = excluded.vendor,
-    attempts = u.attempts + (not beforehand)::integer, waits = u.waits + excluded.waits, since = excluded.since, retry_at = excluded.retry_at, released = false,
+    attempts = u.attempts + (not beforehand)::integer,
+    -- More messages of one Table that find the same outage are one wait.
+    waits = u.waits + case when u.state = 'waiting' and u.sent_at is null then 0 else excluded.waits end,
+    since = excluded.since, retry_at = excluded.retry_at, released = false,
     sent_at = null,
     -- An older event that fails late does not hide a newer one.
     (version_id, sequencer, removed) = (
@@ -99,11 +102,20 @@ begin
                    (u.version_id, u.sequencer, u.removed, 2)) n(version_id, sequencer, removed, place)
       order by n.sequencer desc, n.place limit 1)
   -- A Table has more messages than this one: it waits although another is retried or fails, and has failed although
-  -- another is retried. A Table that waits is scanned again, also for the message that failed.
+  -- another is retried. A Table that waits is scanned again, also for the message that failed; only where maintenance has
+  -- sent a message may that be the one that failed.
   where u.kind <> 'table' or excluded.state = 'waiting' or u.state = 'retrying'
+    or (u.state = 'waiting' and p_state = 'failed' and u.sent_at is not null)
     or (u.state = 'failed' and (u.retry_at > now() or (p_state = 'failed' and not beforehand)));
   return true;
 end $$;
+
+-- Releases what waits for these vendors: maintenance sends it. The caller has the lock of the vendors.
+create function public.release_vendors(p_vendors text[]) returns void
+language sql set search_path = public, extensions as $$
+  update unfinished_work u set released = true, retry_at = now()
+  where u.state = 'waiting' and not u.released and u.vendor = any (p_vendors)
+$$;
 
 -- Work has finished. p_work as in record_unfinished; an older event of a file does not finish a newer one, one without a
 -- sequencer finishes all. p_answered: the vendor that it waited for has answered, so everything else that waits for this
@@ -129,9 +141,27 @@ begin
     delete from unfinished_work x where (x.kind, x.subject, x.fingerprint) = (u.kind, u.subject, u.fingerprint);
   end if;
   if p_answered and u.vendor is not null and not u.released then
-    update unfinished_work x set released = true, retry_at = now()
-    where x.state = 'waiting' and not x.released and x.vendor = u.vendor;
+    perform release_vendors(array[u.vendor]);
   end if;
+end $$;
+
+-- A Table is whole, so none of its work is unfinished. If it was the probe of a vendor, that has answered.
+create function public.finish_table(p_table uuid, p_fingerprint text) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  answered text[];
+begin
+  -- Almost always there is none. The lock comes before the rows'.
+  if not exists (select from unfinished_work u where u.kind = 'table' and u.subject = p_table::text
+                 and u.fingerprint in ('', p_fingerprint)) then return; end if;
+  perform lock_vendors();
+  with gone as (
+    delete from unfinished_work u
+    where u.kind = 'table' and u.subject = p_table::text and u.fingerprint in ('', p_fingerprint) returning u.*
+  )
+  select array_agg(g.vendor) into answered from gone g
+  where g.state = 'waiting' and g.vendor is not null and not g.released and g.sent_at is not null;
+  perform release_vendors(answered);
 end $$;
 
 -- The ids of some chunks of a Table that are wanted and not stored.
@@ -168,7 +198,8 @@ begin
     select distinct on (u.vendor) u.kind, u.subject, u.fingerprint from unfinished_work u
     where u.state = 'waiting' and u.vendor is not null and not u.released and u.retry_at <= now()
       and u.vendor not in (select a.vendor from away a)
-    order by u.vendor, u.waits, u.since, u.subject
+    -- A probe of which nothing was heard is followed by another one.
+    order by u.vendor, u.waits, u.sent_at nulls first, u.since, u.subject
   ), late as (
     select u.kind, u.subject, u.fingerprint from unfinished_work u
     where case u.state
@@ -194,12 +225,14 @@ begin
   return due;
 end $$;
 
--- Whether a message or maintenance will go on with a Table in this index. A retry that is long overdue does not count.
+-- Whether a message or maintenance will go on with a Table in this index. Waiting work is maintenance's, however long it
+-- takes until its turn; a retry that is long overdue does not count.
 create function public.has_work(p_table uuid, p_fingerprint text) returns boolean
 language sql stable set search_path = public, extensions as $$
   select exists (select from unfinished_work u
-                 where u.kind = 'table' and u.subject = p_table::text and u.state <> 'failed'
-                   and u.fingerprint in ('', p_fingerprint) and u.retry_at > now() - interval '15 minutes')
+                 where u.kind = 'table' and u.subject = p_table::text and u.fingerprint in ('', p_fingerprint)
+                   and (u.state = 'waiting'
+                        or u.state = 'retrying' and u.retry_at > now() - interval '15 minutes'))
 $$;
 
 -- Whether work on a page is retried or waits.

@@ -354,10 +354,10 @@ def test_whatever_the_bucket_holds_now_finishes_every_event_of_its_key(work: Wor
 def table(work: Work, empty_database: Database) -> str:
     """A Table with a Tool that waits to be indexed."""
     client = connected(empty_database.rest_url, empty_database.service_key)
-    project = call(client, "create_project", {"p_name": "p", "p_user": None})["id"]
-    made = call(client, "create_table", {"p_project": project, "p_user": None, "p_name": "t", "p_data": '{"a": "b"}'})
+    project = call(client, "create_project", {"p_name": "p"})["id"]
+    made = call(client, "create_table", {"p_project": project, "p_name": "t", "p_data": '{"a": "b"}'})
     tool = {"p_json_path": "", "p_name": "s", "p_description": "d", "p_input_schema": SEARCH_INPUT_SCHEMA}
-    call(client, "create_tool", {"p_table": made["id"], "p_user": None, **tool})
+    call(client, "create_tool", {"p_table": made["id"], **tool})
     return str(made["id"])
 
 

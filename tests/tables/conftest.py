@@ -147,7 +147,7 @@ class TableWorld:
         return SupabaseTableIndex(self.client, FINGERPRINT)
 
     @property
-    def walk(self) -> IndexTable:
+    def scan(self) -> IndexTable:
         return IndexTable(self.index, self.bodies, self.store, self.queues, self.cut, nodes_a_page=self.nodes_a_page)
 
     @property
@@ -185,7 +185,7 @@ class TableWorld:
         """One message to its worker."""
         if message[0] == "index":
             _, project, table, generation, skip = message
-            self.walk(project, table, generation=generation, skip=skip)
+            self.scan(project, table, generation=generation, skip=skip)
         else:
             _, project, table, ids = message
             self.embed(project, table, ids)

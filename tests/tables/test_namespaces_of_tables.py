@@ -63,7 +63,7 @@ def test_a_message_about_another_deployment_s_table_removes_nothing(
 ) -> None:
     other = world_of(neighbours, stand_in)
     table, endpoint = indexed(other)
-    assert world.walk(other.project, table).outcome == "gone"
+    assert world.scan(other.project, table).outcome == "gone"
     assert other.found(endpoint) == {"/a"}
 
 

@@ -1,4 +1,4 @@
-"""All that is derived is gone, from the database and from the store: what is left builds it again, by reconciling."""
+"""All that is derived is gone, from the database and from the store: reconciliation builds it again."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -6,14 +6,19 @@ from typing import Any
 
 import psycopg
 import pytest
+from sakuin.adapters.sqs import MaterialQueue
 from sakuin.adapters.supabase_index import SupabaseIndex
 from sakuin.adapters.supabase_lexicon import SupabaseLexicon
 from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords, SupabaseTableClaims, SupabaseWalks
 from sakuin.adapters.supabase_search import SupabaseSearch
 from sakuin.domain.material_version import Source
-from sakuin.entrypoints.material_messages import changes
+from sakuin.entrypoints.sqs_materials import MaterialWork
+from sakuin.platform.queue_handler import QueueHandler
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.services.apply_page import ApplyPage
-from sakuin.services.follow_bucket import FollowBucket
+from sakuin.services.follow_bucket import BucketEvents
+from sakuin.services.give_up_page import GiveUpPage
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.reconcile import KINDS, Reconcile
 from sakuin.services.reconcile_materials import ReconcileMaterials
@@ -22,14 +27,17 @@ from sakuin.services.search_knowledge import SearchKnowledge
 from sakuin_local.database import Database
 
 from tests.builders import a_page
+from tests.convergence.delivery import handler_of, silent
+from tests.doubles.sqs import ModelledSqs
+from tests.entrypoints.events import Context
 from tests.in_memory.bucket import MemoryBucket
 from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
-from tests.in_memory.queue import MemoryQueue
 from tests.tables.conftest import FINGERPRINT as OF_TABLES
 from tests.tables.conftest import TableWorld, long
 
 # What a backup of the records alone holds; the buckets are the other half.
 SOURCES = {"project", "project_member", "context_table", "tool", "mcp", "mcp_binding", "schema_migrations"}
+QUEUE = "materials"
 A, B = long("二次方程式の解の公式"), long("一次関数の傾き")
 
 
@@ -39,23 +47,36 @@ class Deployment:
 
     tables: TableWorld
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
-    queue: MemoryQueue = field(default_factory=MemoryQueue)
+    sqs: ModelledSqs = field(default_factory=ModelledSqs)
     embedder: MemoryEmbedder = field(default_factory=MemoryEmbedder)
 
     @property
-    def follow(self) -> FollowBucket:
+    def queue(self) -> MaterialQueue:
+        return MaterialQueue(SqsQueue(self.sqs, QUEUE))
+
+    @property
+    def unfinished(self) -> UnfinishedWorkStore:
+        return UnfinishedWorkStore(self.tables.client)
+
+    @property
+    def handler(self) -> QueueHandler:
+        """The function that indexes materials."""
         index = SupabaseIndex(self.tables.client)
         apply_page = ApplyPage(
             self.bucket, index, self.embedder, LearnsSources(self.bucket, index, None, ""), FINGERPRINT, 1_000_000
         )
-        return FollowBucket(self.bucket, index, self.queue, apply_page, "")
+        events = BucketEvents(self.bucket, index, self.queue, apply_page, "")
+        work = MaterialWork(events, GiveUpPage(index, "", self.bucket), *silent())
+        return handler_of(self.sqs, QUEUE, work, self.unfinished)
 
     @property
     def reconcile(self) -> Reconcile:
         tables, client = self.tables, self.tables.client
         now = datetime.now(UTC) + timedelta(hours=1)
         return Reconcile(
-            ReconcileMaterials(self.bucket, SupabaseLibraryRecords(client), self.queue, "", lambda: now),
+            ReconcileMaterials(
+                self.bucket, SupabaseLibraryRecords(client), self.unfinished, self.queue, "", lambda: now
+            ),
             ReconcileTables(
                 SupabaseTableClaims(client, OF_TABLES.id),
                 tables.index,
@@ -69,10 +90,13 @@ class Deployment:
         )
 
     def settle(self) -> None:
-        while messages := [*self.bucket.take_messages(), *self.queue.take_messages()]:
-            for body in messages:
-                for change in changes(body):
-                    self.follow(change)
+        for body in self.bucket.take_messages():
+            self.sqs.send_message(QueueUrl=QUEUE, MessageBody=body)
+        while self.sqs.waiting:
+            message = self.sqs.receive(0)
+            answer = self.handler.handle({"Records": [message.as_record()]}, Context())
+            assert answer == {"batchItemFailures": []}
+            self.sqs.delete(message.id)
         self.tables.settle()
 
     def reconciled(self) -> list[tuple[str, str]]:

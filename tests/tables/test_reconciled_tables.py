@@ -1,16 +1,16 @@
-"""What the records of a Table claim is held against the store: what is lost is stored again, what is left over goes."""
+"""The records of a Table are compared with the store: what is lost is stored again, what is left over goes."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import pytest
 from sakuin.adapters.supabase_reconciliation import SupabaseTableClaims
 from sakuin.adapters.supabase_recorded_rows import recorded_rows
+from sakuin.domain.reconciliation import Difference
 from sakuin.domain.search_index_names import namespace
 from sakuin.ports.tables import RecordedRows
-from sakuin.services.compare_store import CountTable
 from sakuin.services.reconcile_tables import ReconcileTables
 
 from tests.tables.conftest import FINGERPRINT, TableWorld, WatchedStore, long
@@ -27,19 +27,19 @@ def reconcile(world: TableWorld) -> ReconcileTables:
     return ReconcileTables(claims(world), world.index, world.store, world.queues, world.index.suffix)
 
 
-def minute(world: TableWorld, table: str) -> list[tuple[str, str]]:
-    """What the little look of each minute finds of a Table."""
-    found = reconcile(world).counted(limit=1000, is_over=ALL_TIME)
-    return [(one.rule, one.message) for one in found if one.where == table]
-
-
 def night(world: TableWorld, table: str, *, dry_run: bool = False) -> list[str]:
-    """What the whole walk finds of a Table."""
-    found, after = [], None
+    """What the nightly run finds of a Table: the rules."""
+    return [one.rule for one in differences(world, table, dry_run=dry_run)]
+
+
+def differences(world: TableWorld, table: str, *, dry_run: bool = False) -> list[Difference]:
+    """What the nightly run finds of a Table."""
+    found: list[Difference] = []
+    after = None
     while True:
-        walked = reconcile(world).page(after, dry_run=dry_run, is_over=ALL_TIME)
-        found += [one.rule for one in walked.differences if one.where == table]
-        after = walked.after
+        page = reconcile(world).page(after, dry_run=dry_run, is_over=ALL_TIME)
+        found += [one for one in page.differences if one.where == table]
+        after = page.after
         if after is None:
             return found
 
@@ -68,44 +68,40 @@ def stray(world: TableWorld, table: str, *, generation: int, name: str = "stray"
     )
 
 
-def unchecked(world: TableWorld) -> list[str]:
-    asked = "select id from context_table where project_id = %s and checked_at is null order by id"
-    return [str(row[0]) for row in world.sql(asked, world.project)]
-
-
 def test_an_index_that_is_whole_has_no_difference(world: TableWorld) -> None:
     table, tool, _ = indexed(world, {"a": A, "b": B})
-    assert (minute(world, table), night(world, table)) == ([], [])
+    assert night(world, table) == []
     assert world.queues.asked == []
     assert world.status(tool)["state"] == "ready"
 
 
-def test_a_store_that_was_emptied_is_found_by_one_count_and_filled_from_kept_vectors(world: TableWorld) -> None:
+def test_a_store_that_was_emptied_is_found_and_filled_from_kept_vectors(world: TableWorld) -> None:
     table, tool, endpoint = indexed(world, {"a": A, "b": B})
     rows, embedded = world.rows(table).keys(), list(world.embedder.embedded)
     world.store.delete_namespace(namespace(world.project, table))
-    assert minute(world, table) == [("lost", "The store does not have 4 of 4 recorded chunks.")]
+    (found,) = differences(world, table)
+    assert (found.rule, found.message) == ("lost", "The store does not have 4 of 4 recorded chunks.")
     world.settle()
     assert (world.found(endpoint), world.rows(table).keys()) == ({"/a", "/b"}, rows)
     assert world.embedder.embedded == embedded
     assert world.status(tool)["state"] == "ready"
-    assert (minute(world, table), night(world, table)) == ([], [])
+    assert night(world, table) == []
 
 
-def test_a_row_that_nobody_wants_is_found_by_one_count_and_removed(world: TableWorld) -> None:
+def test_a_row_that_nobody_wants_is_found_and_removed(world: TableWorld) -> None:
     table, _, endpoint = indexed(world, {"a": A})
     rows = world.rows(table).keys()
     stray(world, table, generation=1)
-    assert minute(world, table) == [("left over", "The store has 1 rows that nobody wants.")]
+    (found,) = differences(world, table)
+    assert (found.rule, found.message) == ("left over", "The store has 1 rows that nobody wants.")
     assert (world.rows(table).keys(), world.found(endpoint)) == (rows, {"/a"})
 
 
-def test_one_lost_and_one_left_over_count_the_same_and_are_found_at_night(world: TableWorld) -> None:
+def test_one_lost_and_one_left_over_are_both_found(world: TableWorld) -> None:
     table, _, _ = indexed(world, {"a": A, "b": B})
     rows = world.rows(table).keys()
     world.store.delete(namespace(world.project, table), doc_ids(world, table, "/a")[:1])
     stray(world, table, generation=1)
-    assert minute(world, table) == []
     assert night(world, table, dry_run=True) == ["lost", "left over"]
     assert world.queues.asked == []
     assert night(world, table) == ["lost", "left over"]
@@ -119,7 +115,7 @@ def test_a_table_that_somebody_works_on_is_left_alone(world: TableWorld) -> None
     world.replace(table, {"a": B})
     world.deliver(world.queues.asked.pop(0))
     asked = list(world.queues.asked)
-    assert (minute(world, table), night(world, table)) == ([], [])
+    assert night(world, table) == []
     assert world.queues.asked == asked
 
 
@@ -168,7 +164,7 @@ def test_records_that_are_gone_behind_a_status_that_says_ready_are_built_again(w
         world.sql(f"delete from {derived} where table_id = %s", table)  # noqa: S608 - names from here
     world.sql("delete from chunk_vector where project_id = %s", world.project)
     world.store.delete_namespace(namespace(world.project, table))
-    assert [rule for rule, _ in minute(world, table)] == ["unbuilt"]
+    assert night(world, table) == ["unbuilt"]
     world.settle()
     assert (world.found(endpoint), world.rows(table).keys()) == ({"/a", "/b"}, rows)
     assert world.status(tool)["state"] == "ready"
@@ -178,7 +174,7 @@ def test_records_that_are_gone_behind_a_status_that_says_ready_are_built_again(w
 def test_a_plan_that_is_gone_behind_a_status_that_says_ready_is_made_again(world: TableWorld) -> None:
     table, tool, endpoint = indexed(world, {"a": A})
     world.sql("update context_table set planned_generation = 0, planned_fingerprint = null where id = %s", table)
-    assert [rule for rule, _ in minute(world, table)] == ["unbuilt"]
+    assert night(world, table) == ["unbuilt"]
     world.settle()
     assert (world.found(endpoint), world.status(tool)["state"]) == ({"/a"}, "ready")
     assert night(world, table) == []
@@ -212,63 +208,27 @@ def test_another_project_s_table_is_not_touched(world: TableWorld) -> None:
     other = world.beside()
     theirs, _, endpoint = indexed(other, {"a": A})
     world.store.delete_namespace(namespace(world.project, table))
-    assert [rule for rule, _ in minute(world, table)] == ["lost"]
+    assert night(world, table) == ["lost"]
     assert (other.found(endpoint), other.queues.asked, night(other, theirs)) == ({"/a"}, [], [])
 
 
-@dataclass
-class CountingStore:
-    """A store that says which of its methods were called."""
-
-    real: Any
-    calls: list[str] = field(default_factory=list)
-
-    def __getattr__(self, name: str) -> Any:
-        self.calls.append(name)
-        return getattr(self.real, name)
-
-
-def test_a_look_costs_one_count_a_table_and_every_table_has_its_turn(world: TableWorld) -> None:
-    tables = {indexed(world, {"a": A})[0] for _ in range(3)}
-    looked = []
-    for _ in range(3):
-        looked += claims(world).in_turn(limit=1)
-        world.store = CountingStore(world.store)
-        reconcile(world).counted(limit=1, is_over=ALL_TIME)
-        assert world.store.calls == ["count"]
-        world.store = world.store.real
-    assert set(looked) == tables
-
-
-def test_a_look_ends_when_its_time_is_up(world: TableWorld) -> None:
+def test_a_page_ends_when_its_time_is_up_and_one_table_is_compared_at_least(world: TableWorld) -> None:
     first, second = sorted(indexed(world, {"a": A})[0] for _ in range(2))
-    world.sql("update context_table set checked_at = null where project_id = %s", world.project)
-    assert reconcile(world).counted(limit=10, is_over=lambda: True) == []
-    assert unchecked(world) == [first, second]
+    for table in (first, second):
+        stray(world, table, generation=1)
     before = str(UUID(int=UUID(first).int - 1))
-    assert reconcile(world).page(before, dry_run=False, is_over=lambda: True).after == first
-    assert unchecked(world) == [second]
+    page = reconcile(world).page(before, dry_run=False, is_over=lambda: True)
+    assert ([one.where for one in page.differences], page.after) == ([first], first)
+    assert night(world, second) == ["left over"]
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_after_a_job_a_store_that_differs_is_looked_at_before_all_others(world: TableWorld, whole: bool) -> None:
-    table, _, _ = indexed(world, {"a": A})
-    claims(world).checked([table])
-    if not whole:
-        world.store.delete(namespace(world.project, table), doc_ids(world, table, "/a")[:1])
-    assert CountTable(world.store, claims(world))(world.project, table) is whole
-    (checked,) = world.sql("select checked_at is not null from context_table where id = %s", table)
-    assert checked == (whole,)
-
-
-def test_a_table_that_is_gone_or_not_walked_yet_is_not_counted(world: TableWorld) -> None:
+def test_a_table_that_is_gone_or_not_scanned_yet_is_not_compared(world: TableWorld) -> None:
     table, _, _ = indexed(world, {"a": A})
     world.call("delete_table", table=table)
-    assert CountTable(world.store, claims(world))(world.project, table)
-    assert world.index.recorded(table) is None
+    assert (night(world, table), world.index.recorded(table)) == ([], None)
     coming = world.table({"a": A})
     world.tool(coming, "")
-    assert CountTable(world.store, claims(world))(world.project, coming)
+    assert night(world, coming) == []
 
 
 def test_recorded_rows_are_named_as_they_will_be_stored(world: TableWorld) -> None:
@@ -303,17 +263,3 @@ def test_of_rows_whose_table_changes_while_they_are_read_nothing_is_left_over() 
 
 def named(ids: Collection[str] | Mapping[str, str]) -> set[str]:
     return set(ids)
-
-
-def test_what_is_ready_is_counted_by_whoever_finished_it(world: TableWorld) -> None:
-    counted: list[tuple[str, str]] = []
-    table = world.table({"a": A})
-    world.tool(table, "")
-    world.deliver(world.queues.asked.pop(0))
-    _, project, _, ids = world.queues.asked.pop(0)
-    embed = replace(world.embed, count=lambda *of: counted.append(of))
-    embed(project, table, ids[:1])
-    assert counted == []
-    embed(project, table, ids)
-    replace(world.walk, count=lambda *of: counted.append(of))(project, table)
-    assert counted == [(project, table)] * 2

@@ -25,9 +25,9 @@ def indexed(world: TableWorld, document: object) -> tuple[str, str, str]:
 
 
 def reindexed(world: TableWorld, table: str, tool: str) -> list[tuple[Any, ...]]:
-    """Asks for it and walks; what is to be embedded."""
+    """Asks for it and scans; what is to be embedded."""
     world.call("reindex_tool", tool=tool)
-    world.walk(world.project, table)
+    world.scan(world.project, table)
     asked = list(world.queues.asked)
     world.queues.asked.clear()
     return asked
@@ -101,9 +101,9 @@ def test_only_a_reindex_looks_and_only_once(world: TableWorld) -> None:
     world.settle()
     with pytest.raises(Unavailable):
         reindexed(world, table, tool)
-    assert world.walk(world.project, table).outcome == "walked"
+    assert world.scan(world.project, table).outcome == "scanned"
     world.store = WatchedStore(world.store, before={"ids": down})
-    assert world.walk(world.project, table).outcome == "walked"
+    assert world.scan(world.project, table).outcome == "scanned"
 
 
 def test_another_table_s_chunks_are_left_alone(world: TableWorld) -> None:
@@ -117,7 +117,7 @@ def test_another_table_s_chunks_are_left_alone(world: TableWorld) -> None:
     assert world.status(other_tool)["state"] == "ready"
 
 
-def test_a_reindex_that_an_edit_overtakes_is_done_by_the_edit_s_walk(world: TableWorld) -> None:
+def test_a_reindex_that_an_edit_overtakes_is_done_by_the_edit_s_scan(world: TableWorld) -> None:
     table, tool, endpoint = indexed(world, {"a": A, "b": B})
     world.store.delete_namespace(namespace(world.project, table))
     world.call("reindex_tool", tool=tool)

@@ -1,13 +1,10 @@
 """What fails, dies or comes late costs nothing but time: the retry repairs it, and old text never comes back."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from sakuin.adapters.supabase_work import SupabaseWork
-from sakuin.domain.work import About, Taken
 from sakuin.errors import Unavailable
 from sakuin_local.database import Database
 
@@ -32,8 +29,8 @@ def documented(world: TableWorld, document: object) -> tuple[str, str, str]:
     return table, tool, world.endpoint(tool)
 
 
-def walked(world: TableWorld) -> list[tuple[Any, ...]]:
-    """Delivers the walk; the embedding that it asked for."""
+def scanned(world: TableWorld) -> list[tuple[Any, ...]]:
+    """Delivers the scan; the embedding that it asked for."""
     world.deliver(world.queues.asked.pop(0))
     asked = list(world.queues.asked)
     world.queues.asked.clear()
@@ -54,7 +51,7 @@ def backdate(world: TableWorld, tool: str, member: str) -> None:
 def test_a_store_that_fails_around_the_write_is_repaired_by_the_retry(world: TableWorld, when: str) -> None:
     world.store = WatchedStore(world.store, **{when: {"upsert": down}})
     table, tool, endpoint = documented(world, {"a": A})
-    (message,) = walked(world)
+    (message,) = scanned(world)
     with pytest.raises(Unavailable):
         world.deliver(message)
     assert world.status(tool)["state"] == "indexing"
@@ -69,18 +66,18 @@ def test_until_the_new_version_is_stored_the_previous_one_answers(world: TableWo
     table, _, endpoint = documented(world, {"a": A})
     world.settle()
     world.replace(table, {"a": B})
-    (message,) = walked(world)
+    (message,) = scanned(world)
     assert texts(world, endpoint) == {A[:4]}
     world.deliver(message)
     assert texts(world, endpoint) == {B[:4]}
 
 
-def test_a_sweep_that_fails_is_done_by_the_next_walk_and_shows_nothing_old_meanwhile(world: TableWorld) -> None:
+def test_a_sweep_that_fails_is_done_by_the_next_scan_and_shows_nothing_old_meanwhile(world: TableWorld) -> None:
     table, tool, endpoint = documented(world, {"a": A})
     world.settle()
     world.store = WatchedStore(world.store, before={"sweep_node": down})
     world.replace(table, {"a": B})
-    (message,) = walked(world)
+    (message,) = scanned(world)
     with pytest.raises(Unavailable):
         world.deliver(message)
     assert texts(world, endpoint) == {B[:4]}
@@ -150,10 +147,11 @@ def test_content_that_comes_back_survives_the_last_sweep_of_what_was_between(wor
     swept = world.store.sweep_node
     world.store = WatchedStore(world.store, before={"sweep_node": down})
     world.replace(table, {"a": B})
-    late = walked(world)
+    late = scanned(world)
     with pytest.raises(Unavailable):
         world.deliver(late[0])
-    between = world.index.flip(table, [row[0] for row in world.sql("select pointer_hash from node")])
+    between = world.index.unswept(table)
+    assert between
     world.replace(table, {"a": A})
     world.settle()
     for node in between:
@@ -171,7 +169,7 @@ def test_a_version_that_never_answered_leaves_no_row_behind(world: TableWorld) -
     table, tool, endpoint = documented(world, {"a": A})
     world.settle()
     world.replace(table, {"a": B})
-    (_, project, asked, ids) = walked(world)[0]
+    (_, project, asked, ids) = scanned(world)[0]
     world.deliver(("embed", project, asked, ids[:1]))
     world.replace(table, {"a": A})
     world.settle()
@@ -182,7 +180,7 @@ def test_a_version_that_never_answered_leaves_no_row_behind(world: TableWorld) -
 
 def test_a_write_that_a_newer_version_overtook_is_taken_back(world: TableWorld) -> None:
     table, _, endpoint = documented(world, {"a": A})
-    (message,) = walked(world)
+    (message,) = scanned(world)
 
     def overtaken() -> None:
         world.replace(table, {"a": B})
@@ -197,7 +195,7 @@ def test_a_write_that_a_newer_version_overtook_is_taken_back(world: TableWorld) 
 @pytest.mark.parametrize("what", ["table", "project"])
 def test_a_write_that_comes_after_the_deletion_revives_no_namespace(world: TableWorld, what: str) -> None:
     table, _, _ = documented(world, {"a": A})
-    (message,) = walked(world)
+    (message,) = scanned(world)
 
     def deleted() -> None:
         if what == "table":
@@ -212,34 +210,34 @@ def test_a_write_that_comes_after_the_deletion_revives_no_namespace(world: Table
     assert world.store.namespaces(f"project_{world.project}") == []
 
 
-def test_a_newer_generation_ends_an_older_walk(world: TableWorld) -> None:
+def test_a_newer_generation_ends_an_older_scan(world: TableWorld) -> None:
     paged = replace(world, nodes_a_page=1)
     table, tool, endpoint = documented(paged, {"a": A, "b": B})
     paged.deliver(paged.queues.asked.pop(0))
     old = next(message for message in paged.queues.asked if message[0] == "index")
     paged.queues.asked.clear()
     paged.replace(table, {"a": C})
-    assert paged.walk(*old[1:3], generation=old[3], skip=old[4]).outcome == "superseded"
+    assert paged.scan(*old[1:3], generation=old[3], skip=old[4]).outcome == "superseded"
     paged.settle()
     assert texts(paged, endpoint) == {C[:4]}
     assert paged.status(tool)["state"] == "ready"
 
 
-def test_a_walk_that_a_newer_generation_overtakes_between_two_steps_plans_nothing(world: TableWorld) -> None:
+def test_a_scan_that_a_newer_generation_overtakes_between_two_steps_plans_nothing(world: TableWorld) -> None:
     table, _, _ = documented(world, {"a": A})
-    work = world.index.work(table)
-    assert work is not None
+    begun = world.index.begin_scan(table, None, skip=0, for_event=False)
     world.replace(table, {"a": B})
-    assert not world.index.started(table, work.generation)
-    assert world.index.want(table, work.generation, []) is None
-    assert world.index.planned(table, work.generation, kept=[], skipped=[]) is None
-    world.index.failed(table, work.generation, "An old worker's trouble.")
+    again = world.index.begin_scan(table, begun.generation, skip=0, for_event=False)
+    assert (begun.decision, again.decision) == ("scan", "superseded")
+    assert world.index.plan_nodes(table, begun.generation, []) is None
+    assert world.index.finish_scan(table, begun.generation, kept=[], skipped=[], nodes=1) is None
+    world.index.failed(table, begun.generation, "An old worker's trouble.")
     assert world.sql("select metadata->'search_index'->>'state' from tool where table_id = %s", table) == [("pending",)]
 
 
 def test_a_worker_that_died_is_not_indexing_for_ever(world: TableWorld) -> None:
     table, tool, endpoint = documented(world, {"a": A})
-    walked(world)
+    scanned(world)
     assert world.status(tool)["state"] == "indexing"
     assert world.maintain().restarted == 0
     backdate(world, tool, "heartbeat_at")
@@ -271,16 +269,6 @@ def test_rows_that_no_tool_asks_for_go_although_the_event_was_lost(world: TableW
     assert world.maintain().restarted == 0
 
 
-def test_what_ended_its_workers_five_times_is_said_on_the_tools(world: TableWorld) -> None:
-    table, tool, _ = documented(world, {"a": A})
-    rows = SupabaseWork(world.client)
-    rows.begin([Taken(f"of {table}", "embed", "a body", "", About(table), tries=5, sent_at=time.time())])
-    world.sql("update work set until = now() where id = %s", f"of {table}")
-    world.maintain()
-    assert [row.state for row in rows.rows(subjects=[table])] == ["dead"]
-    assert str(world.status(tool)["last_error"]).startswith("Its worker stopped without a word 5 times")
-
-
 def test_a_namespace_without_a_table_is_removed_and_no_other(world: TableWorld) -> None:
     kept, _, endpoint = documented(world, {"a": A})
     gone, _, _ = documented(world, {"a": B})
@@ -304,7 +292,7 @@ def test_events_outlive_a_bus_that_is_down(world: TableWorld) -> None:
 
 def test_an_embedder_that_is_down_leaves_everything_to_the_retry(world: TableWorld) -> None:
     table, tool, endpoint = documented(world, {"a": A})
-    (message,) = walked(world)
+    (message,) = scanned(world)
     world.embedder.down = True
     with pytest.raises(Unavailable):
         world.deliver(message)

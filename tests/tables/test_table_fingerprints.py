@@ -36,7 +36,7 @@ class Other(TableWorld):
         return SupabaseTableIndex(self.client, OTHER)
 
     @property
-    def walk(self) -> IndexTable:
+    def scan(self) -> IndexTable:
         return IndexTable(self.index, self.bodies, self.store, self.queues, self.cut, self.index.suffix())
 
     @property
@@ -91,7 +91,8 @@ def test_a_changed_chunk_size_builds_beside_the_old_index_and_then_takes_its_pla
     taken_over(indexes)
     other.maintain()
     assert list(world.store.namespaces(old)) == [new]
-    assert world.index.work(table).whole == {}  # type: ignore[union-attr]
+    old_nodes = "select 1 from node where table_id = %s and fingerprint = %s"
+    assert world.sql(old_nodes, table, FINGERPRINT.id) == []
 
 
 def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_after_it(

@@ -9,8 +9,8 @@ from sakuin.services.index_table import IndexTable
 from tests.tables.conftest import TableWorld, long
 
 
-class Walked:
-    """A Table with one good version, and a walk with limits."""
+class Scanned:
+    """A Table with one good version, and a scan with limits."""
 
     def __init__(self, world: TableWorld) -> None:
         self.world = world
@@ -23,15 +23,15 @@ class Walked:
         """What became of the next version."""
         self.world.replace(self.table, document)
         _, project, table, *_ = self.world.queues.asked.pop()
-        walk: IndexTable = replace(self.world.walk, limits=limits)
-        outcome = walk(project, table).outcome
+        scan: IndexTable = replace(self.world.scan, limits=limits)
+        outcome = scan(project, table).outcome
         self.world.settle()
         return outcome
 
 
 @pytest.fixture
-def walked(world: TableWorld) -> Walked:
-    return Walked(world)
+def scanned(world: TableWorld) -> Scanned:
+    return Scanned(world)
 
 
 @pytest.mark.parametrize(
@@ -48,26 +48,26 @@ def walked(world: TableWorld) -> Walked:
     ],
 )
 def test_too_many_strings_or_chunks_are_an_error_and_the_last_version_answers(
-    walked: Walked, limits: Limits, sentence: str
+    scanned: Scanned, limits: Limits, sentence: str
 ) -> None:
-    assert walked.replaced({key: long(f"行列{key}") for key in "abc"}, limits) == "unreadable"
-    status = walked.world.status(walked.tool)
+    assert scanned.replaced({key: long(f"行列{key}") for key in "abc"}, limits) == "unreadable"
+    status = scanned.world.status(scanned.tool)
     assert (status["state"], sentence in status["last_error"]) == ("error", True), status
-    assert walked.world.found(walked.endpoint) == {"/a"}
+    assert scanned.world.found(scanned.endpoint) == {"/a"}
 
 
-def test_a_string_that_is_too_long_is_skipped_alone_with_the_reason(walked: Walked) -> None:
+def test_a_string_that_is_too_long_is_skipped_alone_with_the_reason(scanned: Scanned) -> None:
     document = {"a": long("数列"), "b": long("行列", 2000), "c": long("確率")}
-    assert walked.replaced(document, Limits(string_chars=1500)) == "walked"
-    status = walked.world.status(walked.tool)
+    assert scanned.replaced(document, Limits(string_chars=1500)) == "scanned"
+    status = scanned.world.status(scanned.tool)
     assert status["state"] == "ready"
     (skipped,) = status["skipped_nodes"]
     assert skipped["json_pointer"] == "/b"
     assert "2,000 characters; the limit is 1,500 (string_chars)" in skipped["reason"]
-    assert walked.world.found(walked.endpoint) == {"/a", "/c"}
+    assert scanned.world.found(scanned.endpoint) == {"/a", "/c"}
 
 
-def test_within_the_limits_nothing_is_said(walked: Walked) -> None:
+def test_within_the_limits_nothing_is_said(scanned: Scanned) -> None:
     limits = Limits(table_strings=3, table_chunks=6, string_chars=1200)
-    assert walked.replaced({key: long(f"行列{key}") for key in "abc"}, limits) == "walked"
-    assert walked.world.status(walked.tool)["last_error"] is None
+    assert scanned.replaced({key: long(f"行列{key}") for key in "abc"}, limits) == "scanned"
+    assert scanned.world.status(scanned.tool)["last_error"] is None

@@ -37,7 +37,7 @@ def test_a_table_of_another_user_or_of_nobody_does_not_exist(world: TableWorld, 
     assert world.sql("select 1 from tool where table_id = %s", table) == []
 
 
-def test_a_walk_of_a_table_that_never_was_does_nothing(world: TableWorld) -> None:
+def test_a_scan_of_a_table_that_never_was_does_nothing(world: TableWorld) -> None:
     world.queues.index(world.project, NOBODY)
     world.settle()
     assert world.rows(NOBODY) == {}
@@ -158,7 +158,7 @@ def test_a_string_a_thousand_levels_deep_is_found(world: TableWorld) -> None:
     assert world.found(endpoint) == {"/a" * 1000}
 
 
-def test_a_walk_of_many_pages_finds_everything_and_forgets_nothing(world: TableWorld) -> None:
+def test_a_scan_of_many_pages_finds_everything_and_forgets_nothing(world: TableWorld) -> None:
     paged = replace(world, cut=TableCut(threshold=2), nodes_a_page=3)
     tool = paged.tool(paged.table([f"節{n}" for n in range(10)]), "")
     paged.deliver(paged.queues.asked.pop(0))
@@ -170,16 +170,21 @@ def test_a_walk_of_many_pages_finds_everything_and_forgets_nothing(world: TableW
     assert paged.status(tool)["state"] == "ready"
 
 
-def test_more_nodes_than_a_page_has_are_planned_in_two_messages(world: TableWorld) -> None:
+@pytest.mark.parametrize(("text", "strings", "first"), [("節", 1100, 1000), (long("節"), 600, 500)])
+def test_a_page_ends_after_a_thousand_chunks_and_its_end_is_a_message(
+    world: TableWorld, text: str, strings: int, first: int
+) -> None:
     many = replace(world, cut=TableCut(threshold=1), queues=MemoryQueues())
-    table = many.table(["節"] * 2100)
+    table = many.table([text] * strings)
     many.tool(table, "")
     many.deliver(many.queues.asked.pop(0))
-    walks = [message for message in many.queues.asked if message[0] == "index"]
-    assert [message[-1] for message in walks] == [2000]
-    many.deliver(walks[0])
-    assert many.sql("select count(*) from node where table_id = %s", table) == [(2100,)]
-    assert sum(len(message[3]) for message in many.queues.asked if message[0] == "embed") == 2100
+    (rest,) = [message for message in many.queues.asked if message[0] == "index"]
+    assert rest[-1] == first
+    assert many.sql("select count(*) from node where table_id = %s", table) == [(first,)]
+    many.deliver(rest)
+    assert many.sql("select count(*) from node where table_id = %s", table) == [(strings,)]
+    asked = [id for message in many.queues.asked if message[0] == "embed" for id in message[3]]
+    assert [(len(asked),)] == many.sql("select count(*) from chunks where table_id = %s", table)
 
 
 def test_a_body_in_the_bucket_is_indexed_as_one_in_the_database(world: TableWorld) -> None:

@@ -105,9 +105,7 @@ def test_an_error_is_forgotten_after_a_success_and_the_last_good_time_is_kept(wo
     world.settle()
     indexed_at = world.status(tool)["indexed_at"]
     world.replace(table, {"a": B})
-    work = world.index.work(table)
-    assert work is not None
-    world.index.failed(table, work.generation, "The store did not answer.")
+    world.index.failed(table, None, "The store did not answer.")
     failed = world.status(tool)
     assert (failed["state"], failed["last_error"]) == ("error", "The store did not answer.")
     assert failed["indexed_at"] == indexed_at
@@ -134,7 +132,7 @@ def test_a_new_status_alone_starts_nothing(world: TableWorld) -> None:
     assert world.sql("select count(*) from outbox where table_id = %s", table) == before
 
 
-def test_a_renamed_tool_answers_to_its_new_name_without_a_walk(world: TableWorld) -> None:
+def test_a_renamed_tool_answers_to_its_new_name_without_a_scan(world: TableWorld) -> None:
     tool = world.tool(world.table({"a": A}), "")
     endpoint = world.endpoint(tool)
     world.settle()

@@ -11,15 +11,17 @@ from sakuin.domain.chunking import chunks
 from sakuin.domain.index_settings import IndexSettings
 from sakuin.domain.search_index_names import namespace
 from sakuin.domain.table_index import tables_of
-from sakuin.domain.work import Done, Ended
 
+from tests.convergence.interleaving import Died
+from tests.doubles.sqs import Message
 from tests.tables.conftest import TableWorld, long
-from tests.tables.indexes.conftest import BLUE, GREEN, Asked, Deployment, Died, Message, indexed
+from tests.tables.functions import EMBEDS, TOOLS, fingerprint_of
+from tests.tables.indexes.conftest import BLUE, GREEN, Asked, Deployment, indexed
 
 A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
 # Changes, a string that moves, one that goes and comes back, and A → B → A.
 EDITS = ({"a": B, "b": B}, {"a": A, "c": C}, {"a": C}, {"a": A, "b": C}, {"b": A, "c": B}, {"a": A, "b": B})
-# A walk of both indexes makes about as many calls; a batch of chunks some fewer.
+# A scan of both indexes makes about as many calls; a batch of chunks some fewer.
 LONGEST_LIFE = 16
 
 
@@ -67,7 +69,7 @@ def one_life(world: TableWorld, calls: int) -> Iterator[None]:
 
 @dataclass
 class Mortals:
-    """Workers of whom the first that takes a message dies, each after one call more than the last; a copy's lives."""
+    """Workers: the first that receives a message dies, each after one call more than the last; the second lives."""
 
     deployment: Deployment
     lives: Iterator[int] = field(default_factory=lambda: cycle(range(1, LONGEST_LIFE)))
@@ -77,30 +79,26 @@ class Mortals:
     def take(self, messages: int) -> None:
         """Some of the messages that wait."""
         for message in self.deployment.waiting[:messages]:
-            self.deployment.waiting.remove(message)
             self._work(message)
 
     def settle(self) -> None:
-        """Until nothing waits, and nobody's work is found stopped."""
+        """Until no message is left, and nobody's work is found stopped."""
         while True:
             while self.deployment.waiting:
                 self.take(1)
             self.deployment.passes(60)
             done = self.deployment.build()
-            if not done.resent and not done.restarted:
+            if not (done.resumed or done.restarted or self.deployment.sqs.messages):
                 return
 
     def _work(self, message: Message) -> None:
         calls = 0 if message.id in self.seen else next(self.lives)
         self.seen.add(message.id)
-        self.deployment.rows.begin([message.taken])
         try:
             with one_life(self.deployment.world, calls):
-                self.deployment.work(message)
+                self.deployment.functions.take(self.deployment.waiting.index(message))
         except Died:
-            self.died.add((message.queue, message.fingerprint))
-        else:
-            self.deployment.rows.end([Ended(message.taken, Done())])
+            self.died.add((message.queue, fingerprint_of(message)))
 
 
 def holds(deployment: Deployment, asked: Asked, settings: IndexSettings) -> dict[str, set[str]]:
@@ -130,13 +128,13 @@ def assert_both_hold(deployment: Deployment, asked: Asked, document: dict[str, s
         assert holds(deployment, asked, settings) == wanted(document, settings)
         assert deployment.state(settings).is_whole
     assert deployment.world.status(asked.tool)["state"] == "ready"
-    assert (deployment.rows.rows(), deployment.line.dead) == ([], [])
+    assert (deployment.functions.rows(asked.table), deployment.sqs.dead) == ([], [])
 
 
 def died_in_both(mortals: Mortals) -> bool:
     """Whether somebody died of a change, and of a batch of either index."""
-    batches = {("embed", tables_of(settings).id) for settings in (BLUE, GREEN)}
-    return mortals.died >= batches | {("tool", None)}
+    batches = {(EMBEDS, tables_of(settings).id) for settings in (BLUE, GREEN)}
+    return mortals.died >= batches | {(TOOLS, None)}
 
 
 def test_after_each_edit_both_indexes_hold_it_whichever_answers(both: Deployment) -> None:

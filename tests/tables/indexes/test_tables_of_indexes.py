@@ -4,9 +4,11 @@ import pytest
 from sakuin.domain.search_index_names import namespace
 from sakuin.domain.table_index import tables_of
 from sakuin.errors import Conflict, Unavailable
+from sakuin.platform.retry import MAX_RECEIVES
 from sakuin.services.every_index import IndexEverywhere
 
 from tests.tables.conftest import WatchedStore, long
+from tests.tables.functions import fingerprint_of
 from tests.tables.indexes.conftest import BLUE, GREEN, Deployment, indexed
 
 
@@ -74,22 +76,21 @@ def test_an_index_that_cannot_be_embedded_changes_nothing_of_what_answers(deploy
     deployment.own = GREEN
     deployment.build()
     deployment.embedder(GREEN).down = True
-    deployment.deliver()
-    batch = deployment.waiting[0]
-    with pytest.raises(Unavailable):
+    for _ in range(MAX_RECEIVES):
         deployment.settle()
-    work = deployment.index(GREEN)
-    generation = work.work(asked.table).generation  # type: ignore[union-attr]
-    work.failed(asked.table, generation, "The embedding service did not answer")
+        deployment.passes(900)
+    assert deployment.waiting == []
+    assert {fingerprint_of(message) for message in deployment.sqs.dead} == {tables_of(GREEN).id}
     assert deployment.world.status(asked.tool)["state"] == "ready"
-    state = deployment.state(GREEN)
-    assert state.tables.named == ((asked.table, "The embedding service did not answer"),)
+    ((table, reason),) = deployment.state(GREEN).tables.named
+    assert (table, reason.startswith("The embedding service did not answer. Send it again")) == (asked.table, True)
     deployment.edit(asked.table, {"a": long("一次関数")})
     deployment.embedder(GREEN).down = False
-    deployment.waiting.append(batch)
+    deployment.sqs.redrive()
     deployment.settle()
     assert {deployment.world.status(asked.tool)["state"]} == {"ready"}
     assert deployment.indexes.flip(GREEN.id).is_whole
+    assert deployment.functions.rows(asked.table) == []
 
 
 def test_a_forced_flip_lets_the_lacking_tables_be_indexed_at_once(deployment: Deployment) -> None:
@@ -101,7 +102,7 @@ def test_a_forced_flip_lets_the_lacking_tables_be_indexed_at_once(deployment: De
     assert (state.live, state.is_whole) == (True, False)
     assert deployment.world.status(asked.tool)["state"] == "indexing"
     assert deployment.world.sql("select event, table_id::text from outbox") == [("TableUpdated", asked.table)]
-    deployment.asks().index(deployment.world.project, asked.table)
+    deployment.queues().index(deployment.world.project, asked.table)
     deployment.settle()
     assert deployment.world.status(asked.tool)["state"] == "ready"
     assert deployment.pointers(asked.endpoint) == {"/a"}
@@ -115,7 +116,7 @@ def test_a_dropped_index_leaves_nothing_behind_and_its_late_messages_do_nothing(
     deployment.indexes.flip(GREEN.id)
     deployment.edit(asked.table, {"a": long("一次関数")})
     deployment.deliver()
-    late = [message for message in deployment.waiting if message.fingerprint == tables_of(BLUE).id]
+    late = [message for message in deployment.waiting if fingerprint_of(message) == tables_of(BLUE).id]
     assert late
     deployment.indexes.drop(BLUE.id, seconds=0)
     deployment.settle()
@@ -157,8 +158,8 @@ def test_a_walk_that_began_before_messages_named_their_index_goes_on_in_what_ans
 ) -> None:
     asked = indexed(deployment, {"a": long("二次方程式"), "b": long("一次関数")})
     deployment.indexes.keep(GREEN)
-    generation = deployment.index(BLUE).work(asked.table).generation  # type: ignore[union-attr]
-    IndexEverywhere(deployment.walks)(deployment.world.project, asked.table, generation=generation, skip=1)
+    ((generation,),) = deployment.world.sql("select generation from context_table where id = %s", asked.table)
+    IndexEverywhere(deployment.scans)(deployment.world.project, asked.table, generation=generation, skip=1)
     assert deployment.waiting == []
     state = deployment.state(GREEN)
     assert state.tables.missing == 1

@@ -11,6 +11,7 @@ from sakuin.platform.calls import Retries
 # SQL functions that only read: PostgREST is asked for all functions by POST.
 READING_FUNCTIONS = frozenset(
     {
+        "changed_nodes",
         "chunks_to_store",
         "current_chunks",
         "embedding_tokens_today",
@@ -25,7 +26,6 @@ READING_FUNCTIONS = frozenset(
         "receipts_of",
         "search_knowledge",
         "table_words",
-        "table_work",
     }
 )
 _READING_METHODS = ("GET", "HEAD")
