@@ -92,18 +92,24 @@ def nothing_counted() -> None:
     Metrics(namespace="Sakuin", service="test").clear_metrics()
 
 
-@pytest.fixture(autouse=True)
-def event_loop_of_its_own() -> Iterator[None]:
-    """Gives the thread an event loop, as a worker of Lambda has one: `asyncio.run` in another test takes it away."""
+@pytest.fixture(scope="session")
+def loop_of_thread() -> Iterator[asyncio.AbstractEventLoop]:
     loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    yield
+    yield loop
     loop.close()
 
 
 @pytest.fixture(autouse=True)
+def thread_has_its_loop(loop_of_thread: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Gives the thread an event loop, as a worker of Lambda has one: `asyncio.run` takes it away."""
+    asyncio.set_event_loop(loop_of_thread)
+    yield
+    asyncio.set_event_loop(loop_of_thread)
+
+
+@pytest.fixture(autouse=True, scope="module")
 def nothing_frozen() -> Iterator[None]:
-    """Frees what a function's start has taken out of the garbage collector's sight for the life of a worker."""
+    """Frees what a function's start has hidden from the garbage collector, for the life of a worker as it thinks."""
     yield
     if gc.get_freeze_count():
         gc.unfreeze()

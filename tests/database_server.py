@@ -10,19 +10,24 @@ from pathlib import Path
 
 import psycopg
 from psycopg import sql
-from sakuin_local import postgres
+from sakuin_local import postgres, postgrest
 from sakuin_local.addresses import free_port
-from sakuin_local.database import PORTS, Database, served_database
+from sakuin_local.database import Database
 from sakuin_local.migrations import apply_migrations
-from sakuin_local.parts import Parts
-from sakuin_local.places import MIGRATIONS
-from sakuin_local.postgres import Postgres
+from sakuin_local.places import MIGRATIONS, TOOLS
+from sakuin_local.postgres import SUPERUSER, Postgres
 from sakuin_local.processes import Programs, end_leftovers
 from sakuin_local.roles import ensure_roles
 from sakuin_local.tokens import keys_of, secret_of
 
-# Each copy has a PostgREST with ten connections. What a power cut would cost is thrown away after the run anyway.
-SETTINGS = {"max_connections": "200", "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+from tests.rest_prefix import served_below_prefix
+
+# Each copy has a PostgREST with ten connections. Tests connect a thousand times, with a password that is no secret.
+# What a power cut would cost is thrown away after the run anyway.
+SETTINGS = {
+    **{"max_connections": "200", "scram_iterations": "1"},
+    **{"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"},
+}
 _NUMBERS = itertools.count()
 
 
@@ -39,18 +44,24 @@ class DatabaseServer:
 
         Logs and ports are kept in `folder`.
         """
-        name = f"copy_{os.getpid()}_{next(_NUMBERS)}"
+        copied = replace(self.template, database=f"copy_{os.getpid()}_{next(_NUMBERS)}")
+        programs, keys, port = Programs(folder), keys_of(self.folder), free_port()
         with psycopg.connect(replace(self.template, database="template1").dsn(), autocommit=True) as connection:
-            _copy(connection, self.template.database, name)
-            programs = Programs(folder)
-            ports = {each: free_port() for each in PORTS}
+            _copy(connection, self.template.database, copied.database)
             try:
-                copied, keys = replace(self.template, database=name), keys_of(self.folder)
-                with served_database(copied, keys, programs, Parts(programs), ports) as database:
-                    yield database
+                postgrest.start(
+                    programs,
+                    copied,
+                    program=postgrest.postgrest_program(TOOLS),
+                    port=port,
+                    admin_port=free_port(),
+                    jwt_secret=keys.jwt_secret,
+                )
+                with served_below_prefix(port) as url:
+                    yield Database(copied.dsn(), copied.dsn("postgres"), url, keys.anon, keys.service, keys.jwt_secret)
             finally:
                 programs.stop()
-                connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+                connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(copied.database)))
 
 
 def server_in(folder: Path) -> DatabaseServer:
@@ -64,6 +75,12 @@ def server_in(folder: Path) -> DatabaseServer:
             server = postgres.start(folder, Programs(folder), port=free_port(), password=password, settings=SETTINGS)
             ensure_roles(server.dsn(), password=password)
             apply_migrations(server.dsn("postgres"), MIGRATIONS)
+            with psycopg.connect(server.dsn()) as connection:
+                # Made before the server had its settings.
+                renewed = sql.SQL("alter role {} password {}").format(sql.Identifier(SUPERUSER), sql.Literal(password))
+                connection.execute(renewed)
+                # For `emptied`, which no trigger and no foreign key is to slow down.
+                connection.execute("grant set on parameter session_replication_role to postgres")
             ready.write_text(str(server.port))
     return DatabaseServer(folder, Postgres(int(ready.read_text()), password))
 

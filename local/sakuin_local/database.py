@@ -11,12 +11,11 @@ from sakuin_local.errors import LocalError, OtherMigrations
 from sakuin_local.migrations import apply_migrations
 from sakuin_local.parts import Parts
 from sakuin_local.places import MIGRATIONS, TOOLS
-from sakuin_local.postgres import Postgres
 from sakuin_local.processes import Programs, end_leftovers
 from sakuin_local.proxy import Proxy, prefix_removed
 from sakuin_local.roles import ensure_roles
 from sakuin_local.serving import served
-from sakuin_local.tokens import Keys, keys_of, secret_of
+from sakuin_local.tokens import keys_of, secret_of
 
 PORTS = ("postgres", "postgrest", "postgrest_admin", "rest")
 
@@ -67,6 +66,7 @@ def database_of(
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[Database]:
     """Start both programs, as `parts`, on these `PORTS`; `/rest/v1` is served while the block runs."""
+    program = postgrest.postgrest_program(TOOLS)
     keys = keys_of(folder)
     password = secret_of(folder / "postgres-password")
     server = parts.start(
@@ -82,16 +82,6 @@ def database_of(
             "`sakuin up --fresh` deletes what is in the folder and starts with an empty one; to keep it, move it away "
             "first."
         ) from error
-    with served_database(server, keys, programs, parts, ports) as database:
-        yield database
-
-
-@contextmanager
-def served_database(
-    server: Postgres, keys: Keys, programs: Programs, parts: Parts, ports: Mapping[str, int]
-) -> Iterator[Database]:
-    """Start PostgREST for a database that has its roles and its tables; `/rest/v1` is served while the block runs."""
-    program = postgrest.postgrest_program(TOOLS)
     parts.start(
         "postgrest",
         lambda: postgrest.start(

@@ -1,8 +1,9 @@
 """The scenarios of the specification, on sample pages, with the real model and the real database."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import openai
 import psycopg
 import pytest
 from sakuin.adapters.supabase_index import SupabaseIndex
@@ -17,12 +18,13 @@ from sakuin.services.apply_page import ApplyPage
 from sakuin.services.follow_bucket import FollowBucket
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.search_knowledge import SearchKnowledge
-from sakuin_local.embeddings.model import NAME, Model, Text
+from sakuin_local.embeddings.model import NAME
 from supabase import Client
 
 from tests.emptied import emptied
 from tests.in_memory.bucket import MemoryBucket
 from tests.in_memory.queue import MemoryQueue
+from tests.local_model import running_model
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 PAGE = "junior/二次方程式の解き方_教材"
@@ -30,29 +32,34 @@ FINGERPRINT = Fingerprint(EmbeddingModel(NAME, 1536, "query: ", "passage: "), RE
 
 
 class E5:
-    """An `Embedder` on the model of the local stack; zeros at the end keep every cosine."""
+    """An `Embedder` on the model of the local stack."""
 
-    def __init__(self) -> None:
-        self._model = Model()
+    def __init__(self, url: str) -> None:
+        self._client = openai.OpenAI(base_url=url, api_key="any")
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
-        parts = self._model.embed([Text(is_query=False, text=text) for text in texts])
-        return [_padded(vector.tolist()) for part in parts for vector in part.result()]
+        return self._embedded([f"{FINGERPRINT.model.passage_prefix}{text}" for text in texts])
 
     def query(self, text: str) -> Vector:
-        (part,) = self._model.embed([Text(is_query=True, text=text)])
-        return _padded(part.result()[0].tolist())
+        return self._embedded([f"{FINGERPRINT.model.query_prefix}{text}"])[0]
 
-
-def _padded(vector: list[float]) -> Vector:
-    return vector + [0.0] * (1536 - len(vector))
+    def _embedded(self, texts: list[str]) -> list[Vector]:
+        model = FINGERPRINT.model
+        answer = self._client.embeddings.create(model=model.name, input=texts, dimensions=model.dimensions)
+        return [each.embedding for each in answer.data]
 
 
 @pytest.fixture(scope="module")
-def search(service: Client, sql: psycopg.Connection) -> SearchKnowledge:
+def embedder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[E5]:
+    with running_model(tmp_path_factory.mktemp("model")) as url:
+        yield E5(url)
+
+
+@pytest.fixture(scope="module")
+def search(service: Client, sql: psycopg.Connection, embedder: E5) -> SearchKnowledge:
     """Two sample pages in the index, through the events of their upload."""
     emptied(sql)
-    bucket, index, embedder = MemoryBucket(), SupabaseIndex(service), E5()
+    bucket, index = MemoryBucket(), SupabaseIndex(service)
     apply_page = ApplyPage(bucket, index, embedder, LearnsSources(bucket, index, None, ""), FINGERPRINT, 10**7)
     follow = FollowBucket(bucket, index, MemoryQueue(), apply_page, "")
     for name in ("learns.yml", f"{PAGE}.html", "junior/三平方の定理の使い方_教材.html"):

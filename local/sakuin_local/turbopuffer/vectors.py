@@ -55,9 +55,12 @@ class Vectors:
         if block == len(self._blocks):
             before = self._blocks[-1].shape[1] if self._blocks else 0
             self._blocks.append(np.zeros((BLOCK_ROWS, max(width, before, 1)), np.float32))
-        missing = width - self._blocks[block].shape[1]
-        if missing > 0:
-            self._blocks[block] = np.pad(self._blocks[block], ((0, 0), (0, missing)))
+        narrow = self._blocks[block]
+        if width > narrow.shape[1]:
+            # Rows that nobody has written yet are zeros that take no memory: they are not copied.
+            used = self._size - block * BLOCK_ROWS
+            self._blocks[block] = np.zeros((BLOCK_ROWS, width), np.float32)
+            self._blocks[block][:used, : narrow.shape[1]] = narrow[:used]
 
 
 def trimmed(vector: Floats) -> Floats:
