@@ -524,6 +524,8 @@ begin
     cross join lateral (select k.* from knowledge_chunks k where k.id = c.id offset 0) k
     where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
       and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+      -- The canary's page is found by the canary alone, which names it.
+      and (p_material is not null or not starts_with(k.material, '_sakuin/'))
   ),
   judged as materialized (
     select c.*, coalesce((c.cosine - background_mean) / nullif(background_spread, 0), 0) as z,
@@ -569,6 +571,7 @@ language sql stable set search_path = public, extensions as $$
   from knowledge_chunks k
   where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
     and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+    and (p_material is not null or not starts_with(k.material, '_sakuin/'))
     and (p_after is null
          or (k.material, k.anchor) > (regexp_replace(p_after, '#[^#]*$', ''), regexp_replace(p_after, '^.*#', '')))
   order by k.material, k.anchor

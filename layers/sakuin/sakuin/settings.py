@@ -44,6 +44,8 @@ class Settings:
     flip_when_built: bool
     lease_seconds: int
     limits: Limits
+    # Empty but for the function that asks it.
+    mcp_function: str
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Settings":
@@ -80,6 +82,7 @@ class Settings:
             flip_when_built=_text(environ, "FLIP_WHEN_BUILT") == "true",
             lease_seconds=_number(environ, "LEASE_SECONDS"),
             limits=Limits.read(_text(environ, "LIMITS")),
+            mcp_function=environ.get("MCP_FUNCTION", ""),
         )
 
 

@@ -50,7 +50,7 @@ class SupabaseIndex:
             answer(self.client.table("embedding_cache").upsert(batch, ignore_duplicates=True))
 
     def apply(self, change: PageChange, *, expected_generation: int | None, current: bool = False) -> Applied:
-        arguments = {
+        arguments: dict[str, Any] = {
             "p_material": change.material,
             "p_source": asdict(change.source) if change.source else None,
             "p_deleted": change.deleted,

@@ -1,10 +1,11 @@
 """The function that agents call."""
 
+import json
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sakuin import __version__
 from sakuin.bootstrap.fingerprints import table_fingerprint
@@ -98,6 +99,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.entrypoints.http_explain import ExplainApp
     from sakuin.entrypoints.key_use import noted_once_a_day
     from sakuin.entrypoints.lambda_http import held_open
+    from sakuin.knowledge.canary import ask_for_canary
     from sakuin.mcp.app import McpApp
     from sakuin.mcp.knowledge_tools import KnowledgeTools
     from sakuin.mcp.search_tools import SearchTools
@@ -137,4 +139,12 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         longest_body=settings.limits.mcp_request_bytes,
         explain=explain,
     )
-    return http_handler(held_open(app, app.run), watched)
+    answer_http = held_open(app, app.run)
+
+    def answer(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        # Called by `maintain`: events of the gateway have no such member.
+        if "canary" in event:
+            return {"statusCode": 200, "body": json.dumps(asdict(ask_for_canary(searches, str(event["canary"]))))}
+        return answer_http(event, context)
+
+    return http_handler(answer, watched)

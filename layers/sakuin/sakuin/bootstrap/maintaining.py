@@ -1,20 +1,23 @@
 """The function that runs on a schedule."""
 
+import json
+import string
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
+from secrets import choice
 from typing import TYPE_CHECKING
 
 from sakuin.bootstrap.aws import aws, bucket_of_pages, material_queue, table_queues
 from sakuin.bootstrap.fingerprints import table_fingerprint
 from sakuin.bootstrap.indexes import kept_or_own, own_index, table_indexes
+from sakuin.bootstrap.instrumented import instrument
 from sakuin.bootstrap.watching import chunk_store, secret_of, supabase, watch
-from sakuin.entrypoints.redacting import Handler, shielded
+from sakuin.entrypoints.redacting import Handler
 from sakuin.settings import Settings
 
 if TYPE_CHECKING:
     from sakuin.adapters.sqs_tables import TableQueues
-    from sakuin.services.maintain import Maintained
-    from sakuin.services.reconcile import Reconciled
+    from sakuin.knowledge.canary import CanaryAnswer
 
 
 def maintainer(environ: Mapping[str, str]) -> Handler:
@@ -23,6 +26,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from datetime import UTC, datetime
 
     from sakuin.adapters.eventbridge import EventBridgeBus
+    from sakuin.adapters.lambda_function import LambdaFunction
     from sakuin.adapters.s3 import S3Bucket
     from sakuin.adapters.supabase_indexes import SupabaseIndexes
     from sakuin.adapters.supabase_left_bodies import SupabaseLeftBodies
@@ -30,10 +34,9 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from sakuin.adapters.supabase_records import SupabaseRecords
     from sakuin.adapters.supabase_tables import SupabaseTableIndex
     from sakuin.bootstrap.reconciling import reconciling
-    from sakuin.entrypoints.scheduled import schedule_handler
+    from sakuin.knowledge.canary import CanaryAnswer
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.services.build_indexes import BuildIndexes
-    from sakuin.services.canary import Canary
     from sakuin.services.every_index import RestartEverywhere
     from sakuin.services.give_up_table import GiveUpTable
     from sakuin.services.maintain import Maintain
@@ -41,6 +44,8 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from sakuin.services.restart_tables import RestartTables
     from sakuin.services.resume_work import ResumeWork
     from sakuin.services.send_events import SendEvents
+    from sakuin.upkeep.canary import Canary
+    from sakuin.upkeep.schedule import Schedule
 
     settings, observed = Settings.read(environ), watch("Maintain")
     secrets = secret_of(settings, observed).now()
@@ -76,28 +81,32 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
         queues=queues_of,
         flips=settings.flip_when_built,
     )
+    mcp = LambdaFunction(aws("lambda"), settings.mcp_function)
+
+    def ask(token: str) -> "CanaryAnswer":
+        return CanaryAnswer(**json.loads(mcp.invoke({"canary": token})["body"]))
+
     canary = Canary(
-        bucket_of_pages(settings), SupabaseRecords(client), settings.material_prefix, time.monotonic, time.sleep
+        bucket_of_pages(settings),
+        SupabaseRecords(client),
+        ask,
+        settings.material_prefix,
+        _new_token,
+        time.monotonic,
+        time.sleep,
     )
-    parts = observed.logger, observed.metrics, observed.tracer
-    net = observed.redaction, observed.logger
-    counts = shielded(unfinished.counts, *net)
-    reconcile = reconciling(settings, secrets, observed, client)
-
-    def reconciled(whole: bool) -> "Reconciled":
-        return shielded(lambda: reconcile()(whole=whole), *net)()
-
-    def maintained() -> "Maintained":
-        try:
-            return maintain()
-        finally:
-            observed.logger.info("indexes built", **asdict(build()))
-
-    return schedule_handler(
-        shielded(maintained, *net),
-        shielded(canary, *net),
-        *parts,
+    schedule = Schedule(
+        maintain,
+        build,
+        reconciling(settings, secrets, observed, client),
+        canary,
+        unfinished,
+        observed.logger,
+        observed.metrics,
         observed.work,
-        counts=counts,
-        reconcile=reconciled,
     )
+    return instrument(schedule.handle, observed)
+
+
+def _new_token() -> str:
+    return "".join(choice(string.ascii_lowercase) for _ in range(12))

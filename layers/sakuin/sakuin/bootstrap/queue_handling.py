@@ -1,10 +1,10 @@
 """How a function takes messages from its queue."""
 
-from collections.abc import Mapping
 from typing import Any
 
+from sakuin.bootstrap.instrumented import instrument
 from sakuin.bootstrap.watching import Watch, queues, renewing
-from sakuin.entrypoints.redacting import Failed, Handler
+from sakuin.entrypoints.redacting import Handler
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
@@ -28,16 +28,4 @@ def handler_of(url: str, work: QueueWork[Any], settings: Settings, secrets: Secr
         watch.work,
         lease_seconds=settings.lease_seconds,
     )
-
-    @watch.metrics.log_metrics
-    @watch.tracer.capture_lambda_handler(capture_response=False)
-    @watch.logger.inject_lambda_context
-    def handle(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-        try:
-            return handler.handle(event, context)
-        except Exception as error:
-            # The runtime and the trace would show all of it.
-            watch.logger.exception("failed")
-            raise Failed(watch.redaction(f"{type(error).__name__}: {error}")) from None
-
-    return handle
+    return instrument(handler.handle, watch)

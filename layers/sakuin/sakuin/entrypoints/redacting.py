@@ -71,16 +71,3 @@ def redacting_logger() -> tuple[Logger, Redaction]:
         if not any(isinstance(each, RedactingFilter) for each in handler.filters):
             handler.addFilter(RedactingFilter(redaction))
     return logger, redaction
-
-
-def shielded(run: Callable[[], T], redaction: Redaction, logger: Logger) -> Callable[[], T]:
-    """`run`, whose failure is logged here and leaves as a sentence: the runtime and the trace would show all of it."""
-
-    def ran() -> T:
-        try:
-            return run()
-        except Exception as error:
-            logger.exception("failed")
-            raise Failed(redaction(f"{type(error).__name__}: {error}")) from None
-
-    return ran

@@ -21,8 +21,8 @@ M = TypeVar("M")
 LEASE_SECONDS = 60
 # How often a message was sent again because its wait could not be recorded.
 COPIES_ATTRIBUTE = "copies"
-# A receipt finishes a file, and a Table is finished when all of it is stored; a dead letter of another kind that was sent
-# again is finished by nobody else.
+# A receipt finishes a file, and a Table is finished when all of it is stored. Nothing else finishes a dead letter of
+# another kind that was sent again.
 _FINISHED_WITH_THEIR_RECORDS = ("file", "table")
 _FIRST_COPY_SECONDS = 60
 _LATER = 1.5

@@ -10,6 +10,7 @@ from sakuin.domain.learns import completed_learns, written_learns
 from sakuin.domain.learns_file import LARGEST_FILE, LearnsFile, learns_keys, parse_learns
 from sakuin.domain.page import Explanation, Page
 from sakuin.errors import Invalid, NotFound, Unavailable
+from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.ports.materials import KnowledgeIndex, LearnsModel, MaterialBucket
 
 
@@ -46,7 +47,9 @@ class LearnsSources:
                 # The nearest file wins, anchor by anchor.
                 authored = {**self._file(file_key, version).for_material(material), **authored}
         missing = [item for item in page.explanations if item.anchor not in authored]
-        modelled = self._modelled(page) if missing and self.model else {}
+        # The canary's page is a new one each time.
+        is_modelled = missing and self.model and not material.startswith(OWN_FOLDER)
+        modelled = self._modelled(page) if is_modelled else {}
         return LearnsOfPage(
             learns={item.anchor: self._learns(item, page, authored, modelled) for item in page.explanations},
             files=files,

@@ -15,8 +15,8 @@ from sakuin.domain.validation import (
     waiting_page,
 )
 from sakuin.errors import NotFound, UnreadablePage
+from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.ports.materials import KnowledgeIndex, MaterialBucket, MaterialRecords, WorkQueue
-from sakuin.services.canary import OWN_FOLDER
 
 
 @dataclass(frozen=True, slots=True)

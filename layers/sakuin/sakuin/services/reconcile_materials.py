@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sakuin.domain.reconciliation import HELD_BACK, Difference, HeldObject, RecordedObject, held_back, of_bucket
+from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 from sakuin.ports.materials import MaterialBucket, WorkQueue
 from sakuin.ports.reconciliation import LibraryRecords
-from sakuin.services.canary import OWN_FOLDER
 
 _KEYS_A_PAGE = 1_000
 _MATERIALS_A_PAGE = 50

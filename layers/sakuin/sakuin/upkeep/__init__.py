@@ -1,0 +1,1 @@
+"""What runs on a schedule: the outbox, stalled work, reconciliation, index versions, the canary."""
