@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import typer
 from sakuin.domain import validation
-from sakuin.entrypoints.cli import commands
+from sakuin_cli.commands import commands
 from sakuin_local.cli import register
 
 REPOSITORY = Path(__file__).parents[1]
@@ -73,7 +73,7 @@ def test_every_default_that_is_said_is_the_default() -> None:
 
 
 def test_every_rule_of_validation_is_listed() -> None:
-    sources = [Path(validation.__file__), REPOSITORY / "layers/sakuin/sakuin/services/check_pages.py"]
+    sources = [Path(validation.__file__), REPOSITORY / "cli/sakuin_cli/check_pages.py"]
     reported = {
         rule
         for source in sources

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import typer
-from sakuin.entrypoints.cli import commands
+from sakuin_cli.commands import commands
 from sakuin_local.places import MIGRATIONS, REPOSITORY, TEMPLATE
 from sakuin_local.template import read_template
 
@@ -28,7 +28,7 @@ def test_every_parameter_that_is_named_is_one() -> None:
 
 def test_every_setting_and_member_of_the_secret_is_read() -> None:
     settings = (REPOSITORY / "layers/sakuin/sakuin/settings.py").read_text()
-    environment = (REPOSITORY / "layers/sakuin/sakuin/entrypoints/cli/options.py").read_text()
+    environment = (REPOSITORY / "cli/sakuin_cli/options.py").read_text()
     for name in set(re.findall(r"\bSAKUIN_[A-Z_]+\b", GUIDES)):
         assert f'"{name}"' in settings + environment, name
     secret = re.search(r"<<'JSON'\n(.*?)\nJSON", GUIDES, re.DOTALL)

@@ -13,7 +13,6 @@ import pytest
 from aws_lambda_powertools.utilities import parameters
 from aws_lambda_powertools.utilities.parameters.constants import DEFAULT_PROVIDERS
 from moto import mock_aws
-from sakuin.adapters.stored_secret import SecretsManagerSecret
 from sakuin.adapters.supabase_client import call, connected
 from sakuin.adapters.supabase_tokens import tokens_of
 from sakuin.bootstrap.answering import mcp_endpoint
@@ -21,8 +20,9 @@ from sakuin.bootstrap.keys import lasting_pepper
 from sakuin.domain.keys import hash_of_key, new_key
 from sakuin.entrypoints.callers import check_hook_secret
 from sakuin.errors import Unauthorized
-from sakuin.services.keep_keys import KeepKeys
 from sakuin.settings import Secrets
+from sakuin_cli.deployment_keys import KeepKeys
+from sakuin_cli.stored_secret import SecretsManagerSecret
 from sakuin_local.database import Database
 
 from tests.entrypoints.events import Context, event

@@ -6,11 +6,11 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from sakuin.adapters.local_files import Disk
-from sakuin.adapters.rest_client import connected
-from sakuin.adapters.rest_projects import RestProjects
 from sakuin.errors import SakuinError
-from sakuin.services.projects_from_afar import ProjectsFromAfar
+from sakuin_cli.client import connected
+from sakuin_cli.local_files import Disk
+from sakuin_cli.projects_from_afar import ProjectsFromAfar
+from sakuin_cli.rest_projects import RestProjects
 
 from sakuin_local.command import sakuin
 from sakuin_local.environment_file import write_environment

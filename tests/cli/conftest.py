@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sakuin.entrypoints.cli import commands
-from sakuin.entrypoints.cli.desk import Desk
+from sakuin_cli.commands import commands
+from sakuin_cli.desk import Desk
 from typer.testing import CliRunner
 
 from tests.builders import a_page

@@ -5,13 +5,13 @@ from typing import Any
 
 import httpx
 import pytest
-from sakuin.adapters.mcp_client import McpEndpoint
-from sakuin.adapters.rest_client import RestLibrary
 from sakuin.domain.keys import hash_of_key
 from sakuin.entrypoints.mcp_http import McpApp, knowledge_server
 from sakuin.entrypoints.mcp_tools import KnowledgeTools
 from sakuin.errors import Invalid, Misconfigured, NotFound, SakuinError, Unavailable
-from sakuin.ports.desk import AgentEndpoint
+from sakuin_cli.agent import McpEndpoint
+from sakuin_cli.client import RestLibrary
+from sakuin_cli.ports import AgentEndpoint
 from sakuin_local.serving import served
 
 from tests.builders import a_page

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from sakuin.entrypoints.cli.environment import settings_of
 from sakuin.errors import Misconfigured
+from sakuin_cli.settings import settings_of
 
 LOCAL = """\
 SAKUIN_URL=http://127.0.0.1:8787

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sakuin.entrypoints.cli.desk import Desk
 from sakuin.errors import Unavailable
-from sakuin.services.evaluate import Evaluate
-from sakuin.services.explain_from_afar import ExplainFromAfar
+from sakuin_cli.desk import Desk
+from sakuin_cli.evaluation.evaluate import Evaluate
+from sakuin_cli.explain_from_afar import ExplainFromAfar
 
 from tests.builders import a_page
 from tests.cli.conftest import Keeper

@@ -9,8 +9,8 @@ import pytest
 from sakuin.bootstrap.keys import lasting_pepper
 from sakuin.domain.keys import known_hash
 from sakuin.errors import Misconfigured, SakuinError, Unavailable
-from sakuin.services.keep_keys import KeepKeys
 from sakuin.settings import Secrets
+from sakuin_cli.deployment_keys import KeepKeys
 
 from tests.cli.conftest import Keeper
 from tests.in_memory.secret import MemorySecret

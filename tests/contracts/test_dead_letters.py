@@ -7,11 +7,11 @@ from typing import Any
 import boto3
 import pytest
 from moto import mock_aws
-from sakuin.adapters.sqs_dead_letters import SqsDeadLetters
 from sakuin.adapters.sqs_work import SqsWorkQueues
 from sakuin.domain.work import About, DueWork, WorkQueueName
 from sakuin.errors import Unavailable
 from sakuin.ports.work import DeadLetter, DeadLetters
+from sakuin_cli.dead_letters import SqsDeadLetters
 
 from tests.in_memory.work import MemoryDeadLetters
 

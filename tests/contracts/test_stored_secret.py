@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import boto3
 import pytest
 from moto import mock_aws
-from sakuin.adapters.stored_secret import SecretsManagerSecret
 from sakuin.errors import Conflict, Misconfigured, NotFound
-from sakuin.ports.desk import StoredSecret
+from sakuin_cli.ports import StoredSecret
+from sakuin_cli.stored_secret import SecretsManagerSecret
 
 from tests.in_memory.secret import MemorySecret
 

@@ -9,17 +9,17 @@ from statistics import fmean
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.domain.evaluation.draws import draws
-from sakuin.domain.evaluation.figures import Asked, groups, values
-from sakuin.domain.evaluation.floors import Floor, floor_of, floors_in, missed
-from sakuin.domain.evaluation.intervals import Resamples
-from sakuin.domain.evaluation.labels import BadLine, LabelledQuestion, labelled_questions
-from sakuin.domain.evaluation.measures import hit_at, ndcg_at, recall_at, reciprocal_rank
-from sakuin.domain.evaluation.paired import difference, probability_of_chance
-from sakuin.domain.evaluation.report import report_of
-from sakuin.domain.evaluation.run import Run, compared, run_in
-from sakuin.domain.evaluation.variants import WHOLE_PIPELINE
 from sakuin.errors import Invalid
+from sakuin_cli.evaluation.draws import draws
+from sakuin_cli.evaluation.figures import Asked, groups, values
+from sakuin_cli.evaluation.floors import Floor, floor_of, floors_in, missed
+from sakuin_cli.evaluation.intervals import Resamples
+from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion, labelled_questions
+from sakuin_cli.evaluation.measures import hit_at, ndcg_at, recall_at, reciprocal_rank
+from sakuin_cli.evaluation.paired import difference, probability_of_chance
+from sakuin_cli.evaluation.report import report_of
+from sakuin_cli.evaluation.run import Run, compared, run_in
+from sakuin_cli.evaluation.variants import WHOLE_PIPELINE
 
 IDS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 GOLD = st.sets(st.sampled_from("abcdefgh"), min_size=1)

@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from sakuin.domain.uploads import Upload, clash_reason, folder_path, uploads_of
+from sakuin_cli.uploads import Upload, clash_reason, folder_path, uploads_of
 
 
 def test_pages_and_learns_files_go_up_and_the_rest_stays() -> None:

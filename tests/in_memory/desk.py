@@ -6,19 +6,10 @@ from typing import Any
 
 import httpx
 from fastapi import FastAPI
-from sakuin.adapters.local_files import Disk
-from sakuin.adapters.rest_client import RestLibrary
-from sakuin.adapters.rest_explanations import RestExplanations
-from sakuin.adapters.rest_indexes import RestIndexes
-from sakuin.adapters.rest_key_use import RestKeyUse
-from sakuin.adapters.rest_projects import RestProjects
-from sakuin.adapters.rest_reconciliation import RestReconciliation
-from sakuin.adapters.rest_work import RestWork
 from sakuin.domain.evaluation.explanation import Explanation
 from sakuin.domain.keys import hash_of_key
 from sakuin.domain.project_records import UploadTarget
 from sakuin.entrypoints.asgi import Application
-from sakuin.entrypoints.cli.desk import Desk
 from sakuin.entrypoints.http import rest_api
 from sakuin.entrypoints.http_explain import ExplainApp
 from sakuin.entrypoints.http_indexes import index_router
@@ -27,23 +18,32 @@ from sakuin.entrypoints.http_reconcile import reconcile_router
 from sakuin.entrypoints.http_work import work_router
 from sakuin.entrypoints.mcp_tools import KnowledgeTools
 from sakuin.errors import Invalid, NotFound
-from sakuin.services.ask_as_agent import AskAsAgent
-from sakuin.services.await_receipts import AwaitReceipts
-from sakuin.services.check_pages import CheckPages
-from sakuin.services.evaluate import Evaluate
 from sakuin.services.explain import ExplainKnowledge
-from sakuin.services.explain_from_afar import ExplainFromAfar
 from sakuin.services.import_body import ImportBody
-from sakuin.services.indexes_from_afar import IndexesFromAfar
 from sakuin.services.keep_indexes import KeepIndexes
-from sakuin.services.keep_keys import KeepKeys
-from sakuin.services.look_at_library import LookAtLibrary
 from sakuin.services.look_at_work import LookAtWork
-from sakuin.services.projects_from_afar import ProjectsFromAfar
-from sakuin.services.push_pages import PushPages
-from sakuin.services.reconcile_from_afar import ReconcileFromAfar
-from sakuin.services.redrive import Redrive
-from sakuin.services.remove_pages import RemovePages
+from sakuin_cli.ask_as_agent import AskAsAgent
+from sakuin_cli.await_receipts import AwaitReceipts
+from sakuin_cli.check_pages import CheckPages
+from sakuin_cli.client import RestLibrary
+from sakuin_cli.deployment_keys import KeepKeys
+from sakuin_cli.desk import Desk
+from sakuin_cli.evaluation.evaluate import Evaluate
+from sakuin_cli.explain_from_afar import ExplainFromAfar
+from sakuin_cli.indexes_from_afar import IndexesFromAfar
+from sakuin_cli.local_files import Disk
+from sakuin_cli.look_at_library import LookAtLibrary
+from sakuin_cli.projects_from_afar import ProjectsFromAfar
+from sakuin_cli.push_pages import PushPages
+from sakuin_cli.reconcile_from_afar import ReconcileFromAfar
+from sakuin_cli.redrive import Redrive
+from sakuin_cli.remove_pages import RemovePages
+from sakuin_cli.rest_explanations import RestExplanations
+from sakuin_cli.rest_indexes import RestIndexes
+from sakuin_cli.rest_key_use import RestKeyUse
+from sakuin_cli.rest_projects import RestProjects
+from sakuin_cli.rest_reconciliation import RestReconciliation
+from sakuin_cli.rest_work import RestWork
 from starlette.testclient import TestClient
 
 from tests.in_memory.projects import services_of

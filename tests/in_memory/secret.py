@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sakuin.errors import Conflict, NotFound
-from sakuin.ports.desk import SecretVersion
+from sakuin_cli.ports import SecretVersion
 
 
 @dataclass

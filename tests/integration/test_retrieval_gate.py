@@ -10,13 +10,13 @@ from pathlib import Path
 import httpx
 import pytest
 from rich.console import Console
-from sakuin.adapters.rest_client import connected
-from sakuin.adapters.rest_explanations import RestExplanations
-from sakuin.domain.evaluation.floors import floors_in
-from sakuin.domain.evaluation.labels import labelled_questions
-from sakuin.domain.evaluation.report import Report, report_of
-from sakuin.entrypoints.cli.evaluation_report import show
-from sakuin.services.evaluate import Evaluate
+from sakuin_cli.client import connected
+from sakuin_cli.evaluation.evaluate import Evaluate
+from sakuin_cli.evaluation.floors import floors_in
+from sakuin_cli.evaluation.labels import labelled_questions
+from sakuin_cli.evaluation.report import Report, report_of
+from sakuin_cli.evaluation.tables import show
+from sakuin_cli.rest_explanations import RestExplanations
 
 from tests.integration.conftest import REPOSITORY, Deployed, eventually
 

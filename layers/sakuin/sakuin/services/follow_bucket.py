@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from sakuin.domain.language.site_synonyms import SiteSynonyms, parse_synonyms
 from sakuin.domain.learns_file import LARGEST_FILE, LEARNS_FILE, LearnsFile, parse_learns
-from sakuin.domain.material import material_of_key
+from sakuin.domain.material import material_of_key, synonyms_key
 from sakuin.domain.material_version import Applied, MaterialState, Outcome, Source
-from sakuin.domain.uploads import synonyms_key
 from sakuin.errors import Conflict, Invalid, NotFound, UnreadablePage
 from sakuin.ports.materials import KnowledgeIndex, MaterialBucket, WorkQueue
 from sakuin.services.apply_page import ApplyPage, PageResult
