@@ -3,9 +3,8 @@
 import re
 from typing import Any
 
-import pytest
 import typer
-from sakuin_cli.commands import commands
+from sakuin_cli.main import commands
 from sakuin_local.places import MIGRATIONS, REPOSITORY, TEMPLATE
 from sakuin_local.template import read_template
 
@@ -28,9 +27,9 @@ def test_every_parameter_that_is_named_is_one() -> None:
 
 def test_every_setting_and_member_of_the_secret_is_read() -> None:
     settings = (REPOSITORY / "layers/sakuin/sakuin/settings.py").read_text()
-    environment = (REPOSITORY / "cli/sakuin_cli/options.py").read_text()
+    of_commands = "".join((REPOSITORY / f"cli/sakuin_cli/{name}.py").read_text() for name in ("settings", "options"))
     for name in set(re.findall(r"\bSAKUIN_[A-Z_]+\b", GUIDES)):
-        assert f'"{name}"' in settings + environment, name
+        assert f'"{name}"' in settings + of_commands, name
     secret = re.search(r"<<'JSON'\n(.*?)\nJSON", GUIDES, re.DOTALL)
     assert secret
     for member in re.findall(r'"(\w+)":', secret[1]):
@@ -46,7 +45,7 @@ def test_every_database_object_that_is_named_is_made_by_a_migration() -> None:
 
 def _options(words: list[str]) -> set[str]:
     """The options of the command that begins so."""
-    command: Any = typer.main.get_command(commands(lambda _settings: pytest.fail("no command runs here"), {}))
+    command: Any = typer.main.get_command(commands())
     for word in words:
         inner = getattr(command, "commands", {})
         if word not in inner:

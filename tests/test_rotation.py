@@ -21,8 +21,7 @@ from sakuin.domain.keys import hash_of_key, new_key
 from sakuin.entrypoints.callers import check_hook_secret
 from sakuin.errors import Unauthorized
 from sakuin.settings import Secrets
-from sakuin_cli.deployment_keys import KeepKeys
-from sakuin_cli.stored_secret import SecretsManagerSecret
+from sakuin_cli.deployment_keys import DeploymentKeys, StoredSecret
 from sakuin_local.database import Database
 
 from tests.entrypoints.events import Context, event
@@ -62,12 +61,12 @@ class Deployment:
     """The function `mcp` as it is deployed, with two workers, and the keeper who replaces its keys."""
 
     workers: tuple[Worker, Worker]
-    secret: SecretsManagerSecret
+    secret: StoredSecret
     database: Database
 
     @property
-    def keys(self) -> KeepKeys:
-        return KeepKeys(self.secret)
+    def keys(self) -> DeploymentKeys:
+        return DeploymentKeys(self.secret)
 
     def five_minutes_pass(self) -> None:
         for worker in self.workers:
@@ -112,14 +111,14 @@ def deployment(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         )
         parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
         environment = {**ENVIRONMENT, "SUPABASE_URL": database.rest_url}
-        yield Deployment((Worker(environment), Worker(environment)), SecretsManagerSecret(client, NAME), database)
+        yield Deployment((Worker(environment), Worker(environment)), StoredSecret(client, NAME), database)
         DEFAULT_PROVIDERS.pop("secrets")
         parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
 
 
 def test_an_api_key_is_replaced_without_a_moment_when_none_opens(deployment: Deployment) -> None:
-    old, key = deployment.keys.new("knowledge")
-    _, fresh = deployment.keys.new("knowledge")
+    old, key = deployment.keys.create("knowledge")
+    _, fresh = deployment.keys.create("knowledge")
     deployment.five_minutes_pass()
     assert (deployment.status(key), deployment.status(fresh)) == (200, 200)
     deployment.keys.remove(old.hash)
@@ -128,13 +127,13 @@ def test_an_api_key_is_replaced_without_a_moment_when_none_opens(deployment: Dep
 
 
 def test_the_pepper_is_replaced_and_nobody_is_locked_out(deployment: Deployment) -> None:
-    old, agent = deployment.keys.new("knowledge")
+    old, agent = deployment.keys.create("knowledge")
     deployment.five_minutes_pass()
     bound = new_key()
     endpoint = deployment.endpoint(bound)
     assert (deployment.status(agent), deployment.status(bound, f"/mcp/{endpoint}")) == (200, 200)
 
-    deployment.keys.new_pepper()
+    deployment.keys.replace_pepper()
     # Until workers read the secret again, and after.
     for pass_time in (deployment.five_minutes_pass, deployment.a_quarter_of_an_hour_passes):
         assert (deployment.status(agent), deployment.status(bound, f"/mcp/{endpoint}")) == (200, 200)
@@ -142,7 +141,7 @@ def test_the_pepper_is_replaced_and_nobody_is_locked_out(deployment: Deployment)
     assert deployment.status(bound, f"/mcp/{endpoint}") == 200
     assert deployment.call("endpoint_of", mcp=endpoint)["key_hashes"] == [hash_of_key(bound, deployment.pepper())]
 
-    _, fresh = deployment.keys.new("knowledge")
+    _, fresh = deployment.keys.create("knowledge")
     deployment.keys.remove(old.hash)
     deployment.keys.forget_peppers()
     deployment.five_minutes_pass()
@@ -151,24 +150,24 @@ def test_the_pepper_is_replaced_and_nobody_is_locked_out(deployment: Deployment)
 
 
 def test_what_one_worker_has_heard_of_the_new_pepper_locks_nobody_out_at_another(deployment: Deployment) -> None:
-    deployment.keys.new("knowledge")
+    deployment.keys.create("knowledge")
     deployment.five_minutes_pass()
     bound = new_key()
     path = f"/mcp/{deployment.endpoint(bound)}"
     assert deployment.status(bound, path) == 200
 
-    deployment.keys.new_pepper()
+    deployment.keys.replace_pepper()
     stale, fresh = deployment.workers
     fresh.read.clear()
     assert [worker.status(bound, path) for worker in (stale, fresh, stale)] == [200, 200, 200]
 
 
 def test_a_key_that_is_made_after_the_pepper_was_replaced_opens_at_once_everywhere(deployment: Deployment) -> None:
-    deployment.keys.new("knowledge")
+    deployment.keys.create("knowledge")
     deployment.five_minutes_pass()
     stale, _ = deployment.workers
     assert stale.status(new_key()) == 401  # It has looked just now, and looks no more for half a minute.
-    deployment.keys.new_pepper()
+    deployment.keys.replace_pepper()
     key, fresh = new_key(), new_key()
     endpoint = deployment.endpoint(key)
     assert deployment.status(key, f"/mcp/{endpoint}") == 200
@@ -178,23 +177,23 @@ def test_a_key_that_is_made_after_the_pepper_was_replaced_opens_at_once_everywhe
 
 
 def test_a_new_key_of_the_library_opens_at_a_worker_that_has_read_the_secret_before(deployment: Deployment) -> None:
-    _, old = deployment.keys.new("knowledge")
+    _, old = deployment.keys.create("knowledge")
     deployment.five_minutes_pass()
     assert deployment.status(old) == 200
-    deployment.keys.new_pepper()
-    _, key = deployment.keys.new("knowledge")
+    deployment.keys.replace_pepper()
+    _, key = deployment.keys.create("knowledge")
     assert (deployment.status(key), deployment.status(old)) == (200, 200)
 
 
 def test_a_new_admin_s_key_opens_at_a_worker_that_has_read_the_secret_before(deployment: Deployment) -> None:
     assert deployment.status(new_key(), "/mcp") == 401
-    _, key = deployment.keys.new("admin")
+    _, key = deployment.keys.create("admin")
     # 422: it was let in, and asked nothing that can be explained.
     assert deployment.status(key, "/v1/explain") == 422
 
 
 def test_an_endpoint_s_key_is_replaced_with_an_overlap(deployment: Deployment, database: Database) -> None:
-    deployment.keys.new("knowledge")
+    deployment.keys.create("knowledge")
     deployment.five_minutes_pass()
     key, fresh = new_key(), new_key()
     endpoint = deployment.endpoint(key)

@@ -1,9 +1,10 @@
-"""The deployed MCP endpoint, through the published client: what an agent gets, nothing less and nothing more."""
+"""The MCP endpoints of a deployment, through the published client: an agent gets exactly these answers."""
 
 import json
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
 import httpx2
@@ -16,22 +17,27 @@ _TIMEOUT = httpx2.Timeout(35.0, connect=5.0)
 
 
 @dataclass(frozen=True, slots=True)
-class McpEndpoint:
-    """An `AgentEndpoint`. `url` ends with `/mcp`."""
+class AgentClient:
+    """One MCP endpoint; `url` ends with `/mcp` or `/mcp/<id>`."""
 
     url: str
     key: str = field(repr=False)
 
-    def call(self, tool: str, arguments: Mapping[str, object]) -> Mapping[str, object]:
+    def call(self, tool: str, arguments: Mapping[str, object]) -> Mapping[str, Any]:
+        """The tool's structured answer; arguments that are None are not sent.
+
+        A failure that the tool reports is `Invalid` with the tool's own sentence.
+        """
         # The transport logs what it also raises.
         logging.getLogger("mcp").setLevel(logging.CRITICAL)
-        return _answer(tool, anyio.run(self._called, tool, dict(arguments)))
+        given = {name: value for name, value in arguments.items() if value is not None}
+        return _answer(tool, anyio.run(self._result, tool, given))
 
-    async def _called(self, tool: str, arguments: dict[str, object]) -> CallToolResult:
+    async def _result(self, tool: str, arguments: dict[str, object]) -> CallToolResult:
         statuses: list[int] = []
 
         async def remember(response: httpx2.Response) -> None:
-            # The client turns a refusal into a failed handshake; why it was refused is said here only.
+            # The client turns a refusal into a failed handshake; only the status says why.
             statuses.append(response.status_code)
 
         try:
@@ -46,18 +52,20 @@ class McpEndpoint:
                 return await client.call_tool(tool, arguments)
         # The client's task groups wrap what went wrong.
         except* (MCPError, httpx2.HTTPError, OSError, TimeoutError) as errors:
-            failure = self._ours(next(_leaves(errors)), statuses[-1] if statuses else None)
+            error = next(_leaves(errors))
+            message = error.message if isinstance(error, MCPError) else None
+            failure = self._error_of(message, statuses[-1] if statuses else None)
         raise failure
 
-    def _ours(self, error: BaseException, status: int | None) -> SakuinError:
+    def _error_of(self, message: str | None, status: int | None) -> SakuinError:
         if status in (401, 403):
             return Misconfigured("The key does not fit. Correct SAKUIN_API_KEY; `sakuin up` writes it to its env file")
         if status in (404, 405):
             return Misconfigured(f"There is no MCP endpoint at {self.url}. Correct SAKUIN_URL")
         if status is not None and status >= 500:
             return Unavailable(f"Sakuin could not answer ({status}). Try again in a moment")
-        if isinstance(error, MCPError):
-            return Invalid(error.message)
+        if message is not None:
+            return Invalid(message)
         return Unavailable(f"Sakuin does not answer at {self.url}. Start it with `sakuin up`, or correct SAKUIN_URL")
 
 
@@ -69,7 +77,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
-def _answer(tool: str, result: CallToolResult) -> Mapping[str, object]:
+def _answer(tool: str, result: CallToolResult) -> Mapping[str, Any]:
     text = "\n".join(item.text for item in result.content if isinstance(item, TextContent))
     if result.is_error:
         raise Invalid(text or f"{tool} failed and did not say why")

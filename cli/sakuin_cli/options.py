@@ -1,7 +1,8 @@
-"""The options that several commands have."""
+"""The options and arguments that several commands have."""
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -25,9 +26,26 @@ ProjectOption = Annotated[
     str | None,
     typer.Option("--project", metavar="ID", help="The project.", show_default="SAKUIN_PROJECT, the one that `up` made"),
 ]
+# Which explanations a question is asked about.
+TypeOption = Annotated[
+    Literal["rule", "method", "definition", "example", "tip"] | None,
+    typer.Option("--type", help="Only explanations of this type."),
+]
+CategoryOption = Annotated[str | None, typer.Option("--category", help="Only pages of this category.")]
+LevelOption = Annotated[str | None, typer.Option("--level", help="Only pages of this level.")]
+MaterialOption = Annotated[str | None, typer.Option("--material", help="Only this page.")]
 IndexOption = Annotated[
     str | None,
     typer.Option(
         "--index", metavar="FINGERPRINT", help='"next", or a fingerprint.', show_default="the one that answers"
     ),
 ]
+
+
+def check_paths(paths: Iterable[Path]) -> None:
+    """Refuses a single file that is neither a page nor a file beside pages; in a folder such a file is left out."""
+    for path in paths:
+        if path.is_file() and path.suffix != ".html" and path.name not in ("learns.yml", "synonyms.yml"):
+            raise typer.BadParameter(
+                f"{path} is neither an .html file, a folder, a learns.yml nor a synonyms.yml", param_hint="PATH"
+            )

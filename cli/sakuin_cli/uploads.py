@@ -4,9 +4,9 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
-from sakuin.domain.learns_file import LEARNS_FILE
-from sakuin.domain.material import material_of_key, synonyms_key
+from sakuin_cli.files import files_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Uploads:
-    """What goes up, pages last; what would write one key twice (`clashes`); how many files stay."""
+    """What is uploaded, pages last; what would write one key twice (`clashes`); how many other files there are."""
 
     files: tuple[Upload, ...]
     clashes: tuple[Upload, ...]
@@ -31,6 +31,18 @@ class Uploads:
         """The files that are pages."""
         return tuple(file for file in self.files if file.material is not None)
 
+    def clash_reason(self, upload: Upload) -> str:
+        """Which other files have the same key, and what to do about it."""
+        others = (other.path for other in self.clashes if other.key == upload.key and other != upload)
+        named = " and ".join(map(repr, others))
+        return f"{named} would have the same key; rename one of them, or push it with another --prefix"
+
+
+def uploads_below(paths: Iterable[Path], *, folder: str, material_prefix: str) -> Uploads:
+    """The uploads among the files below `paths`."""
+    places = [place for path in paths for place in files_below(path)]
+    return uploads_of(places, folder=folder, material_prefix=material_prefix)
+
 
 def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_prefix: str = "") -> Uploads:
     """The uploads among `(path, place)`: `samples/junior/x.html`, `junior/x.html` → `{prefix}{folder/}junior/x.html`.
@@ -38,6 +50,10 @@ def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_
     `folder` is where the author wants them in the library. What is neither HTML nor `learns.yml` is skipped, but for
     the one `synonyms.yml` at the top of the library.
     """
+    # A parser of YAML comes with them.
+    from sakuin.domain.learns_file import LEARNS_FILE
+    from sakuin.domain.material import material_of_key, synonyms_key
+
     by_key: defaultdict[str, dict[str, Upload]] = defaultdict(dict)
     skipped = 0
     for path, place in places:
@@ -59,9 +75,3 @@ def folder_path(folder: str) -> str:
     """A folder as keys and materials begin with it, NFC: `/junior` → `junior/`; nothing for the top."""
     segments = unicodedata.normalize("NFC", folder).split("/")
     return "".join(f"{segment}/" for segment in segments if segment not in ("", "."))
-
-
-def clash_reason(upload: Upload, clashes: Iterable[Upload]) -> str:
-    """Which other files have the same key, and what to do about it."""
-    others = " and ".join(repr(other.path) for other in clashes if other.key == upload.key and other != upload)
-    return f"{others} would have the same key; rename one of them, or push it with another --prefix"

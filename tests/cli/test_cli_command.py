@@ -23,7 +23,7 @@ sys.argv = ["sakuin", "push", "--help"]
 try:
     main()
 finally:
-    heavy = {"boto3", "openai", "supabase", "mcp", "httpx", "bs4", "sakuin_cli.wiring"} & set(sys.modules)
+    heavy = {"boto3", "openai", "supabase", "mcp", "httpx", "bs4", "yaml", "sakuin_cli.client"} & set(sys.modules)
     print("loaded:", sorted(heavy))
 """
 

@@ -21,7 +21,6 @@ from sakuin.domain.work import (
     WorkState,
 )
 from sakuin.errors import Unavailable
-from sakuin.ports.work import DeadLetter
 
 LOST, CLAIMED, UNHEARD, SOON = 45, 60, 180, 600
 CLOCKS_DIFFER = 30
@@ -209,27 +208,6 @@ class MemoryWorkQueues:
 
     def lines_are_empty(self, *_queues: WorkQueueName) -> bool:
         return self.line == 0
-
-
-@dataclass
-class MemoryDeadLetters:
-    """`DeadLetters`. `sent` are those that went to their queue again; `hidden` those that somebody looks at."""
-
-    letters: list[DeadLetter] = field(default_factory=list)
-    sent: list[DeadLetter] = field(default_factory=list)
-    hidden: set[str] = field(default_factory=set)
-
-    def look(self, queue: WorkQueueName) -> Sequence[DeadLetter]:
-        found = [letter for letter in self.letters if letter.queue == queue and letter.id not in self.hidden]
-        self.hidden |= {letter.id for letter in found}
-        return sorted(found, key=lambda letter: (letter.since, letter.id))
-
-    def leave(self, letters: Sequence[DeadLetter]) -> None:
-        self.hidden -= {letter.id for letter in letters}
-
-    def send_again(self, letter: DeadLetter) -> None:
-        self.sent.append(letter)
-        self.letters = [other for other in self.letters if other.id != letter.id]
 
 
 def a_message(

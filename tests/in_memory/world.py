@@ -33,8 +33,7 @@ from tests.in_memory.queue import MemoryQueue
 from tests.in_memory.reconciliation import MemoryLibraryRecords, MemoryWalks, NoTables
 from tests.in_memory.records import MemoryRecords
 from tests.in_memory.search import MemorySearch
-from tests.in_memory.secret import MemorySecret
-from tests.in_memory.work import MemoryDeadLetters, MemoryWork
+from tests.in_memory.work import MemoryWork
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 SETTINGS = IndexSettings(MODEL, RECIPE, ANALYZER, TableCut(), CHUNKER)
@@ -59,10 +58,7 @@ class World:
     projects: MemoryProjects = field(default_factory=MemoryProjects)
     bodies: MemoryBodies = field(default_factory=MemoryBodies)
     bus: MemoryBus = field(default_factory=MemoryBus)
-    secret: MemorySecret = field(default_factory=MemorySecret)
     work: MemoryWork = field(default_factory=MemoryWork)
-    dead_letters: MemoryDeadLetters = field(default_factory=MemoryDeadLetters)
-    key_days: dict[str, str] = field(default_factory=dict)
     walks: MemoryWalks = field(default_factory=MemoryWalks)
 
     settings: IndexSettings = SETTINGS

@@ -1,128 +1,99 @@
 """`sakuin eval`: how right the answers are, by labelled questions."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from sakuin.errors import Invalid, NotFound
+from sakuin.errors import Invalid
 
-from sakuin_cli.desk import Desk
+from sakuin_cli.connections import deployment
+from sakuin_cli.files import read_text, write_text
 from sakuin_cli.options import DataOption, IndexOption, JsonOption
 from sakuin_cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from sakuin_cli.evaluation.floors import Floor
     from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion
-    from sakuin_cli.evaluation.run import Run
-    from sakuin_cli.evaluation.variants import Variant
 
 HalfName = Literal["dev", "held-out"]
 
 
-def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
-    """Adds the command."""
-
-    @app.command()
-    def eval(
-        queries: Annotated[
-            Path,
-            typer.Argument(
-                metavar="QUERIES", exists=True, dir_okay=False, help='JSON Lines with "query", "gold" and "category".'
-            ),
-        ],
-        tool: Annotated[
-            str | None, typer.Option("--tool", metavar="NAME", help="A Search Tool; gold holds json_pointers then.")
-        ] = None,
-        index: IndexOption = None,
-        k: Annotated[int, typer.Option("--k", min=1, max=50, help="How many results count.")] = 5,
-        half: Annotated[HalfName | None, typer.Option("--half", help="Only the questions of this half.")] = None,
-        ablations: Annotated[
-            bool, typer.Option("--ablations", help="Ask again without each rule of understanding a question.")
-        ] = False,
-        save: Annotated[
-            Path | None, typer.Option("--save", metavar="RUN", dir_okay=False, help="Keep the run in this file.")
-        ] = None,
-        compare: Annotated[
-            Path | None,
-            typer.Option("--compare", metavar="RUN", exists=True, dir_okay=False, help="Compare with a saved run."),
-        ] = None,
-        html: Annotated[
-            Path | None, typer.Option("--html", metavar="FILE", dir_okay=False, help="Write the report as a page.")
-        ] = None,
-        gate: Annotated[
-            Path | None,
-            typer.Option("--gate", metavar="FILE", exists=True, dir_okay=False, help="What must be reached, in JSON."),
-        ] = None,
-        at_least: Annotated[
-            list[str] | None, typer.Option("--min", metavar="M=V", help="A floor: recall@5=0.85, typo:hit@5=0.9.")
-        ] = None,
-        at_most: Annotated[
-            list[str] | None, typer.Option("--max", metavar="M=V", help="A ceiling: refused=0.02.")
-        ] = None,
-        as_json: JsonOption = False,
-        data: DataOption = None,
-    ) -> None:
-        """Measure how right the answers are; exit code 1 if a floor is missed or a line of QUERIES is bad."""
-        from sakuin_cli.evaluation.report import report_of
-        from sakuin_cli.evaluation.run import run_in
-
-        terminal = Terminal(as_json)
-        with terminal.reported():
-            questions, bad = _questions(queries, half)
-            floors = _floors(gate, at_least or (), at_most or ())
-            before = run_in(_text(compare)) if compare else None
-            run = _run(terminal, desk_of(data), questions, bad, tool, k, _variants(ablations=ablations), index)
-            if save is not None:
-                _write(save, _saved(run))
-            report = report_of(run, before=before, floors=floors)
-            if html is not None:
-                from sakuin_cli.evaluation.page import page
-
-                _write(html, page(report))
-        if as_json:
-            terminal.document(report.as_json())
-        else:
-            from sakuin_cli.evaluation.tables import show
-
-            show(terminal.out, report)
-        raise typer.Exit(0 if report.is_clean else 1)
-
-
-def _run(
-    terminal: Terminal,
-    desk: Desk,
-    questions: "list[LabelledQuestion]",
-    bad: "list[BadLine]",
-    tool: str | None,
-    k: int,
-    variants: "tuple[Variant, ...]",
-    index: str | None,
-) -> "Run":
-    from dataclasses import replace
-
-    evaluate = desk.evaluate()
-    with terminal.progress() as progress:
-        bar = progress.add_task("asked", total=None)
-
-        def told(done: int, total: int) -> None:
-            progress.update(bar, completed=done, total=total)
-
-        run = evaluate(questions, tool=tool, k=k, variants=variants, told=told, index=index)
-    lines = sorted((*bad, *run.bad_lines), key=lambda one: one.line)
-    return replace(run, bad_lines=tuple(lines))
-
-
-def _variants(*, ablations: bool) -> "tuple[Variant, ...]":
+def eval(
+    queries: Annotated[
+        Path,
+        typer.Argument(
+            metavar="QUERIES", exists=True, dir_okay=False, help='JSON Lines with "query", "gold" and "category".'
+        ),
+    ],
+    tool: Annotated[
+        str | None, typer.Option("--tool", metavar="NAME", help="A Search Tool; gold holds json_pointers then.")
+    ] = None,
+    index: IndexOption = None,
+    k: Annotated[int, typer.Option("--k", min=1, max=50, help="How many results count.")] = 5,
+    half: Annotated[HalfName | None, typer.Option("--half", help="Only the questions of this half.")] = None,
+    ablations: Annotated[
+        bool, typer.Option("--ablations", help="Ask again without each rule of understanding a question.")
+    ] = False,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="RUN", dir_okay=False, help="Keep the run in this file.")
+    ] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option("--compare", metavar="RUN", exists=True, dir_okay=False, help="Compare with a saved run."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", dir_okay=False, help="Write the report as a page.")
+    ] = None,
+    gate: Annotated[
+        Path | None,
+        typer.Option("--gate", metavar="FILE", exists=True, dir_okay=False, help="What must be reached, in JSON."),
+    ] = None,
+    at_least: Annotated[
+        list[str] | None, typer.Option("--min", metavar="M=V", help="A floor: recall@5=0.85, typo:hit@5=0.9.")
+    ] = None,
+    at_most: Annotated[list[str] | None, typer.Option("--max", metavar="M=V", help="A ceiling: refused=0.02.")] = None,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Measure how right the answers are; exit code 1 if a floor is missed or a line of QUERIES is bad."""
+    from sakuin_cli.evaluation.ask import ask_all
+    from sakuin_cli.evaluation.report import report_of
+    from sakuin_cli.evaluation.run import run_in
     from sakuin_cli.evaluation.variants import ABLATIONS, LEGS
 
-    return (*LEGS, *ABLATIONS) if ablations else LEGS
+    terminal = Terminal(as_json)
+    variants = (*LEGS, *ABLATIONS) if ablations else LEGS
+    with terminal.reporting_errors():
+        questions, bad_lines = _questions(queries, half)
+        floors = _floors(gate, at_least or (), at_most or ())
+        before = run_in(read_text(compare)) if compare else None
+        client = deployment(data)
+        with terminal.progress("asked") as on_progress:
+            run = ask_all(client, questions, tool=tool, k=k, variants=variants, index=index, on_progress=on_progress)
+        run = replace(run, bad_lines=tuple(sorted((*bad_lines, *run.bad_lines), key=lambda one: one.line)))
+        if save is not None:
+            write_text(save, json.dumps(run.as_json(), ensure_ascii=False) + "\n")
+        report = report_of(run, before=before, floors=floors)
+        if html is not None:
+            from sakuin_cli.evaluation.page import page
+
+            write_text(html, page(report))
+    if as_json:
+        terminal.document(report.as_json())
+    else:
+        from sakuin_cli.evaluation.tables import show
+
+        show(terminal.out, report)
+    raise typer.Exit(0 if report.is_clean else 1)
 
 
 def _questions(file: Path, half: HalfName | None) -> "tuple[list[LabelledQuestion], list[BadLine]]":
     from sakuin_cli.evaluation.labels import labelled_questions
 
-    questions, bad = labelled_questions(_text(file))
+    questions, bad = labelled_questions(read_text(file))
     wanted = [one for one in questions if half in (None, one.half)]
     if not wanted:
         first = f": line {bad[0].line}, {bad[0].reason}" if bad else ""
@@ -130,30 +101,8 @@ def _questions(file: Path, half: HalfName | None) -> "tuple[list[LabelledQuestio
     return wanted, bad
 
 
-def _floors(gate: Path | None, at_least: "list[str] | tuple[()]", at_most: "list[str] | tuple[()]") -> "list[Floor]":
+def _floors(gate: Path | None, at_least: Sequence[str], at_most: Sequence[str]) -> "list[Floor]":
     from sakuin_cli.evaluation.floors import floor_of, floors_in
 
-    kept = floors_in(_text(gate)) if gate else []
-    return [*kept, *(floor_of("min", one) for one in at_least), *(floor_of("max", one) for one in at_most)]
-
-
-def _saved(run: "Run") -> str:
-    import json
-
-    return json.dumps(run.as_json(), ensure_ascii=False) + "\n"
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise Invalid(f"{file} is no UTF-8: {error.reason} at byte {error.start}") from error
-    except OSError as error:
-        raise NotFound(f"{file} cannot be read: {error.strerror}") from error
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        raise Invalid(f"{file} cannot be written: {error.strerror}") from error
+    stored = floors_in(read_text(gate)) if gate else []
+    return [*stored, *(floor_of("min", one) for one in at_least), *(floor_of("max", one) for one in at_most)]

@@ -1,70 +1,114 @@
 """`sakuin status`: what is indexed, and what failed and why."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from pathlib import Path
+import unicodedata
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from sakuin.errors import NotFound
 
-from sakuin_cli.desk import Desk
+from sakuin_cli.connections import deployment
 from sakuin_cli.options import DataOption, JsonOption
 from sakuin_cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from sakuin_cli.look_at_library import Overview
+    from sakuin_cli.client import DeploymentClient
+    from sakuin_cli.views import Material, WorkRow
 
 
-def register(app: typer.Typer, desk_of: Callable[[Path | None], Desk]) -> None:
-    """Adds the command."""
-
-    @app.command()
-    def status(
-        material: Annotated[str | None, typer.Option("--material", metavar="M", help="All about one page.")] = None,
-        tool: Annotated[str | None, typer.Option("--tool", metavar="ID", help="The index of one Search Tool.")] = None,
-        as_json: JsonOption = False,
-        data: DataOption = None,
-    ) -> None:
-        """Show what is indexed, what failed and why."""
-        if tool is not None and material is not None:
-            raise typer.BadParameter("--tool and --material exclude each other", param_hint="--tool")
-        terminal = Terminal(as_json)
-        with terminal.reported():
-            desk = desk_of(data)
-            if tool is not None:
-                found = desk.projects().status(tool)
-            elif material is not None:
-                found = asdict(desk.look().material(material))
-            else:
-                found = _overview(desk.look().overview())
-        if as_json:
-            terminal.document(found)
-        elif tool is not None:
-            terminal.fields({"tool_id": found["tool_id"], "name": found["name"], **found["search_index"]})
-        elif material is None:
-            _show(terminal, found)
+def status(
+    material: Annotated[str | None, typer.Option("--material", metavar="M", help="All about one page.")] = None,
+    tool: Annotated[str | None, typer.Option("--tool", metavar="ID", help="The index of one Search Tool.")] = None,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Show what is indexed, what failed and why."""
+    if tool is not None and material is not None:
+        raise typer.BadParameter("--tool and --material exclude each other", param_hint="--tool")
+    terminal = Terminal(as_json)
+    with terminal.reporting_errors():
+        client = deployment(data)
+        if tool is not None:
+            _show_tool(terminal, client, tool)
+        elif material is not None:
+            _show_material(terminal, _material(client, unicodedata.normalize("NFC", material), material))
         else:
-            work = found.pop("work")
-            terminal.fields(found)
-            for row in work:
-                terminal.out.print(_said(row), soft_wrap=True)
+            _show_overview(terminal, _overview(client))
 
 
-def _overview(overview: "Overview") -> dict[str, Any]:
+def _show_tool(terminal: Terminal, client: "DeploymentClient", tool_id: str) -> None:
+    tool = client.tool(tool_id)
+    names, index = {"tool_id": tool["id"], "name": tool["name"]}, tool["metadata"].get("search_index", {})
+    terminal.fields({**names, "search_index": index} if terminal.as_json else {**names, **index})
+
+
+def _material(client: "DeploymentClient", name: str, given: str) -> "Material":
+    """One material; one that is not there, and that no message is about, raises `NotFound`."""
+    if (found := client.material(name)) is not None:
+        return found
+    if not (work := client.work(subject=name)["work"]):
+        raise NotFound(f"There is no material {given!r}. Search results name it as `material`; a page has no .html")
+    # Nothing is known of the page yet but that it is on its way.
     return {
-        "materials": {"ready": 0, "failed": 0, **overview.counts.materials},
-        "chunks": overview.counts.chunks,
-        "waiting": [{"material": material, "key": key} for material, key in overview.counts.waiting],
-        "failed": [
-            {"material": record.material, "key": record.key, "error": record.error} for record in overview.failed
-        ],
-        "last_indexed": overview.last_indexed,
-        "work": {"in_hand": 0, "waiting": 0, "parked": 0, "dead": 0, **overview.work},
-        "parked": [asdict(row) for row in overview.parked],
+        "material": name,
+        "key": "",
+        "version_id": None,
+        "status": "waiting",
+        "error": work[0]["reason"],
+        "generation": 0,
+        "chunks_count": 0,
+        "indexed_version_id": None,
+        "indexed_at": None,
+        "work": work,
     }
 
 
-def _show(terminal: Terminal, found: dict[str, Any]) -> None:
+def _show_material(terminal: Terminal, material: "Material") -> None:
+    if terminal.as_json:
+        terminal.document(material)
+        return
+    terminal.fields({name: value for name, value in material.items() if name != "work"})
+    for row in material["work"]:
+        terminal.out.print(_line(row), soft_wrap=True)
+
+
+def _line(row: "WorkRow") -> str:
+    """A message that is not done, in one line."""
+    states = {
+        "in_hand": f"a worker has it, last heard of {row['heartbeat_at']}",
+        "waiting": f"tried {row['attempt']} times, comes again",
+        "parked": f"parked since {row['since']}, goes on by itself at {row['until']}",
+        "dead": f"a dead letter since {row['since']}, tried {row['attempt']} times: sakuin redrive",
+    }
+    reason = f" ({row['reason']})" if row["reason"] else ""
+    return f"… {states[row['state']]}{reason}"
+
+
+def _overview(client: "DeploymentClient") -> dict[str, Any]:
+    """The whole library: counts, the materials whose newest version could not be indexed, the latest change."""
+    counts, parked = client.status(), client.work(state="parked")
+    failed: list[dict[str, Any]] = []
+    last_indexed: str | None = None
+    for record in client.materials():
+        if record["status"] == "failed":
+            failed.append({"material": record["material"], "key": record["key"], "error": record["error"]})
+        # Moments are ISO 8601 in one time zone: the greatest text is the latest.
+        last_indexed = max(filter(None, (last_indexed, record["indexed_at"])), default=None)
+    return {
+        "materials": {"ready": 0, "failed": 0, **counts["materials"]},
+        "chunks": counts["chunks"],
+        "waiting": counts["waiting"],
+        "failed": failed,
+        "last_indexed": last_indexed,
+        "work": {"in_hand": 0, "waiting": 0, "parked": 0, "dead": 0, **parked["counts"]},
+        "parked": parked["work"],
+    }
+
+
+def _show_overview(terminal: Terminal, found: dict[str, Any]) -> None:
+    if terminal.as_json:
+        terminal.document(found)
+        return
     from rich.text import Text
 
     counts = {**found["materials"], "chunks": found["chunks"]}
@@ -89,15 +133,3 @@ def _by_reason(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]
     for row in rows:
         found.setdefault(str(row["reason"]), []).append(row)
     return found
-
-
-def _said(row: dict[str, Any]) -> str:
-    """A message that is not done, in one line."""
-    ends = {
-        "in_hand": f"a worker has it, last heard of {row['heartbeat_at']}",
-        "waiting": f"tried {row['attempt']} times, comes again",
-        "parked": f"parked since {row['since']}, goes on by itself at {row['until']}",
-        "dead": f"a dead letter since {row['since']}, tried {row['attempt']} times: sakuin redrive",
-    }
-    reason = f" ({row['reason']})" if row["reason"] else ""
-    return f"… {ends[row['state']]}{reason}"

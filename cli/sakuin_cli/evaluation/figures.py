@@ -13,7 +13,7 @@ WHOLE = "all"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What became of a question: the ids found, best first, and whether the index said that it has no answer."""
+    """What became of a question: the ids found, best first, and whether the index refused the question."""
 
     ranking: tuple[str, ...]
     refused: bool = False

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from itertools import islice
 from math import fsum
 
-from sakuin_cli.evaluation.draws import draws
-
 TIMES = 1000
 CONFIDENCE = 0.95
 SEED = 20261122
+_WORD = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +63,16 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def draws(seed: int) -> Iterator[int]:
+    """64-bit numbers without end: SplitMix64.
+
+    Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014.
+    """
+    state = seed & _WORD
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) & _WORD
+        mixed = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _WORD
+        yield mixed ^ (mixed >> 31)

@@ -1,18 +1,16 @@
-"""A report as one HTML page that needs nothing else: no script, no fonts or styles from afar, pictures as SVG."""
+"""A report as one HTML page that needs nothing else: no script, no fonts or styles from elsewhere, pictures as SVG."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from sakuin.domain.evaluation.explanation import ExplainedHit
 
-from sakuin_cli.evaluation.figures import REFUSED, Group, measures
+from sakuin_cli.evaluation.figures import Group, measures
 from sakuin_cli.evaluation.intervals import Estimate
-from sakuin_cli.evaluation.paired import Difference
-from sakuin_cli.evaluation.report import Report
+from sakuin_cli.evaluation.paired import CELLS, Difference
+from sakuin_cli.evaluation.report import KINDS, Report, direction_of, measured_in
 from sakuin_cli.evaluation.run import Comparison, Failure
-from sakuin_cli.evaluation.tables import KINDS, measured_in
 
-_SIGNIFICANT = 0.05
 _NAME, _PLOT, _ROW = 190, 470, 26
 
 _STYLE = """
@@ -49,12 +47,11 @@ def page(report: Report) -> str:
     """The whole page."""
     run = report.run
     first = measures(run.k)[0]
-    wholes = [Group(name, some[0].questions, some[0].figures) for name, some in report.figures.items()]
-    title = f"{run.tool or 'search_knowledge'}: how right the answers are"
-    off = sum(not question.gold for question in run.questions)
+    title = f"{run.name}: how right the answers are"
+    total, without = len(run.questions), report.without_answer
     parts = [
         f"<h1>{escape(title)}</h1>",
-        f'<p class="soft">{len(run.questions)} questions, {len(run.questions) - off} with an answer, {off} without. '
+        f'<p class="soft">{total} questions, {total - without} with an answer, {without} without. '
         f"Intervals hold the mean with 95% confidence (bootstrap over the questions).</p>",
         *([f'<p class="missed">{escape(_unready(run.index_state))}</p>'] if run.index_state else []),
         _tiles(report),
@@ -65,8 +62,8 @@ def page(report: Report) -> str:
         "<h2>Legs and rules</h2>",
         '<p class="soft">A refused question counts as nothing found for the agent; the other rows are judged by their '
         "order alone.</p>",
-        _plot(first, wholes),
-        _table("variant", wholes, run.k),
+        _plot(first, report.variants),
+        _table("variant", report.variants, run.k),
         *([_comparison(report.comparison)] if report.comparison else []),
         *_failures(run.failures, run.k),
         *_bad_lines(report),
@@ -148,23 +145,20 @@ def _interval(estimate: Estimate) -> str:
 
 
 def _comparison(comparison: Comparison) -> str:
-    rows = (
-        f"<tr><td>{escape(name)}</td><td>{change.before:.3f}</td><td>{change.after:.3f}</td>"
-        f'<td class="{_direction(name, change)}">{change.change:+.3f}</td>'
-        f"<td>{change.low:+.3f} … {change.high:+.3f}</td><td>{change.p:.3f}</td>"
-        f"<td>{change.higher}</td><td>{change.lower}</td></tr>"
-        for name, change in comparison.differences.items()
-    )
-    heads = ("measure", "before", "now", "change", "95% interval", "p", "higher", "lower")
     left_out = comparison.left_out
     note = f'<p class="soft">{left_out} questions are in one run only, and left out.</p>' if left_out else ""
-    return "<h2>Against the saved run</h2>" + _whole_table(heads, rows) + note
+    rows = (_difference(name, change) for name, change in comparison.differences.items())
+    return "<h2>Against the saved run</h2>" + _whole_table(("measure", *CELLS), rows) + note
 
 
-def _direction(name: str, change: Difference) -> str:
-    if change.p >= _SIGNIFICANT:
-        return ""
-    return "up" if (change.change > 0) is (name != REFUSED) else "down"
+def _difference(name: str, difference: Difference) -> str:
+    before, after, change, *rest = difference.cells()
+    return (
+        f"<tr><td>{escape(name)}</td><td>{before}</td><td>{after}</td>"
+        f'<td class="{direction_of(name, difference)}">{change}</td>'
+        + "".join(f"<td>{cell}</td>" for cell in rest)
+        + "</tr>"
+    )
 
 
 def _whole_table(heads: Iterable[str], rows: Iterable[str]) -> str:

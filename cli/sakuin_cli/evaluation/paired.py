@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from itertools import product
 from math import fsum
 
-from sakuin_cli.evaluation.draws import draws
-from sakuin_cli.evaluation.intervals import SEED, Resamples
+from sakuin_cli.evaluation.intervals import SEED, Resamples, draws
 
 FLIPS = 10_000
+CELLS = ("before", "now", "change", "95% interval", "p", "higher", "lower")
 # So many questions that differ are tried in every way; of more, FLIPS ways are drawn.
 _EXACT = 13
 
@@ -29,6 +29,12 @@ class Difference:
     higher: int
     lower: int
     n: int
+
+    def cells(self) -> tuple[str, ...]:
+        """The row of a table with the columns `CELLS`."""
+        interval = f"{self.low:+.3f} … {self.high:+.3f}"
+        means = f"{self.before:.3f}", f"{self.after:.3f}", f"{self.change:+.3f}"
+        return (*means, interval, f"{self.p:.3f}", str(self.higher), str(self.lower))
 
 
 def difference(before: Sequence[float], after: Sequence[float], resamples: Resamples) -> Difference | None:

@@ -49,6 +49,11 @@ class Run:
     bad_lines: tuple[BadLine, ...] = ()
     index_state: str | None = None
 
+    @property
+    def name(self) -> str:
+        """What was asked."""
+        return self.tool or "search_knowledge"
+
     def figures(self, resamples: Resamples) -> dict[str, list[Group]]:
         """The figures of each variant: first what an agent gets, then the orders alone."""
         asked = {AGENT: self.answers[WHOLE_PIPELINE.name], **self.answers}
@@ -99,9 +104,7 @@ def compared(before: Run, after: Run, resamples: Resamples) -> Comparison:
     if before.k != after.k:
         raise Invalid(f"The saved run was made with --k {before.k}: give the same to compare")
     if before.tool != after.tool:
-        raise Invalid(
-            f"The saved run asked {before.tool or 'search_knowledge'}, not {after.tool or 'search_knowledge'}"
-        )
+        raise Invalid(f"The saved run asked {before.name}, not {after.name}")
     old, new = _values(before), _values(after)
     both = [key for key in new if key in old]
     names = dict.fromkeys(name for key in both for name in new[key])
@@ -121,23 +124,23 @@ def _values(run: Run) -> dict[tuple[str, frozenset[str]], dict[str, float]]:
     }
 
 
-def _run(said: Mapping[str, Any]) -> Run:
-    if said["format"] != _FORMAT or WHOLE_PIPELINE.name not in said["answers"]:
+def _run(saved: Mapping[str, Any]) -> Run:
+    if saved["format"] != _FORMAT or WHOLE_PIPELINE.name not in saved["answers"]:
         raise ValueError("another format")
     answers = {
         name: tuple(Asked(tuple(one["ranking"]), one["refused"]) for one in given)
-        for name, given in said["answers"].items()
+        for name, given in saved["answers"].items()
     }
-    questions = tuple(map(_question, said["questions"]))
+    questions = tuple(map(_question, saved["questions"]))
     if any(len(given) != len(questions) for given in answers.values()):
         raise ValueError("cut short")
     failures = tuple(
         Failure(_question(one["question"]), one["kind"], tuple(map(hit_of, one["shown"])), one["expected"], one["why"])
-        for one in said["failures"]
+        for one in saved["failures"]
     )
-    bad = tuple(BadLine(one["line"], one["reason"]) for one in said["bad_lines"])
-    return Run(said["tool"], said["k"], questions, answers, failures, bad, said.get("index_state"))
+    bad = tuple(BadLine(one["line"], one["reason"]) for one in saved["bad_lines"])
+    return Run(saved["tool"], saved["k"], questions, answers, failures, bad, saved.get("index_state"))
 
 
-def _question(said: Mapping[str, Any]) -> LabelledQuestion:
-    return LabelledQuestion(**{**said, "gold": tuple(said["gold"])})
+def _question(saved: Mapping[str, Any]) -> LabelledQuestion:
+    return LabelledQuestion(**{**saved, "gold": tuple(saved["gold"])})

@@ -1,7 +1,6 @@
 """Work in hand, parked and dead: rows that outlive the workers, and the queues that it goes back to."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from sakuin.domain.work import Begun, DueWork, Ended, Taken, WorkCounts, WorkQueueName, WorkRow, WorkState
@@ -68,35 +67,3 @@ class WorkQueues(Protocol):
 
     def lines_are_empty(self, *queues: WorkQueueName) -> bool:
         """Whether none of the queues has a message that waits for a worker. About now, not exactly."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """A message among the dead letters.
-
-    `work_id` is the name of its row. `since` is when it was sent first, in seconds since 1970. `said` is why it was
-    not delivered, where a bus says so. `handle` names it to its queue, for this listing only.
-    """
-
-    id: str
-    work_id: str
-    queue: WorkQueueName
-    body: str
-    tries: int
-    since: float
-    said: str | None
-    correlation_id: str
-    handle: str
-
-
-class DeadLetters(Protocol):
-    """The dead letter queues, as a keeper reaches them from afar."""
-
-    def look(self, queue: WorkQueueName) -> Sequence[DeadLetter]:
-        """All that lie there, the oldest first. For half a minute nobody else sees them."""
-
-    def leave(self, letters: Sequence[DeadLetter]) -> None:
-        """Lets others see them again at once. What is gone meanwhile is not an error."""
-
-    def send_again(self, letter: DeadLetter) -> None:
-        """Sends it to the queue that it came from, and only then takes it out of the dead letters."""

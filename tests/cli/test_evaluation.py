@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sakuin.errors import Invalid
-from sakuin_cli.evaluation.draws import draws
 from sakuin_cli.evaluation.figures import Asked, groups, values
 from sakuin_cli.evaluation.floors import Floor, floor_of, floors_in, missed
-from sakuin_cli.evaluation.intervals import Resamples
+from sakuin_cli.evaluation.intervals import Resamples, draws
 from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion, labelled_questions
 from sakuin_cli.evaluation.measures import hit_at, ndcg_at, recall_at, reciprocal_rank
 from sakuin_cli.evaluation.paired import difference, probability_of_chance

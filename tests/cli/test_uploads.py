@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from sakuin_cli.uploads import Upload, clash_reason, folder_path, uploads_of
+from sakuin_cli.uploads import Upload, folder_path, uploads_of
 
 
 def test_pages_and_learns_files_go_up_and_the_rest_stays() -> None:
@@ -25,7 +25,7 @@ def test_two_files_for_one_key_are_both_left_out() -> None:
     uploads = uploads_of([("が.html", "が.html"), (nfd, nfd), ("b.html", "b.html")])
     assert [upload.path for upload in uploads.files] == ["b.html"]
     assert {upload.path for upload in uploads.clashes} == {"が.html", nfd}
-    assert repr(nfd) in clash_reason(uploads.clashes[0], uploads.clashes)
+    assert repr(nfd) in uploads.clash_reason(uploads.clashes[0])
 
 
 def test_a_folder_ends_with_one_slash_and_begins_with_none() -> None:
