@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from sakuin.domain.evaluation.figures import WHOLE, Asked, Group, groups, measures
-from sakuin.domain.evaluation.intervals import Resamples
-from sakuin.domain.evaluation.labels import LabelledQuestion, labelled_questions
+from sakuin_cli.evaluation.figures import WHOLE, Asked, Group, groups, measures
+from sakuin_cli.evaluation.intervals import Resamples
+from sakuin_cli.evaluation.labels import LabelledQuestion, labelled_questions
 
 from benchmarks.cached_model import CachedModel
 from benchmarks.in_process import Library, indexed

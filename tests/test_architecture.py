@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "layers" / "sakuin" / "sakuin"
+COMMAND = ROOT / "cli" / "sakuin_cli"
 FUNCTIONS = ROOT / "functions"
 
 # Each room, and the rooms it may walk into.
@@ -25,7 +26,7 @@ MAY_IMPORT = {
 }
 # Pure libraries of parsing and text: no I/O, no state outside themselves.
 PURE = {"bs4", "lxml", "regex", "soupsieve", "yaml", "sudachipy"}
-WIRING = {"bootstrap", "command"}
+WIRING = {"bootstrap"}
 
 
 def modules() -> dict[str, Path]:
@@ -107,6 +108,22 @@ def test_there_is_no_import_cycle() -> None:
     assert graph == {}
 
 
+@pytest.mark.parametrize("forbidden", ["sakuin_cli", "sakuin_local", "typer", "rich"])
+def test_what_lambda_runs_knows_neither_the_command_nor_the_local_stack(forbidden: str) -> None:
+    layers_and_functions = [*(ROOT / "layers").rglob("*.py"), *FUNCTIONS.rglob("*.py")]
+    users = [path for path in layers_and_functions if forbidden in {name.split(".")[0] for name in imported(path)}]
+    assert users == []
+
+
+def test_only_its_entry_point_ties_the_command_to_the_local_stack() -> None:
+    users = [path.name for path in COMMAND.rglob("*.py") if any(_is_local(name) for name in imported(path))]
+    assert users == ["main.py"]
+
+
+def _is_local(name: str) -> bool:
+    return name.split(".")[0] == "sakuin_local"
+
+
 @pytest.mark.parametrize("app", sorted(FUNCTIONS.glob("*/app.py")), ids=lambda path: path.parent.name)
 def test_a_function_is_wiring(app: Path) -> None:
     tree = ast.parse(app.read_text(encoding="utf-8"))
@@ -117,10 +134,10 @@ def test_a_function_is_wiring(app: Path) -> None:
 
 
 def test_no_file_has_a_name_that_says_nothing() -> None:
-    names = {path.stem for path in PACKAGE.rglob("*.py")}
+    names = {path.stem for path in [*PACKAGE.rglob("*.py"), *COMMAND.rglob("*.py")]}
     assert names.isdisjoint({"utils", "helpers", "common", "misc", "base"})
 
 
 def test_every_file_says_what_it_answers() -> None:
-    for path in [*PACKAGE.rglob("*.py"), *FUNCTIONS.rglob("*.py")]:
+    for path in [*PACKAGE.rglob("*.py"), *COMMAND.rglob("*.py"), *FUNCTIONS.rglob("*.py")]:
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path

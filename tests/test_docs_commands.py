@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import typer
 from sakuin.domain import validation
-from sakuin.entrypoints.cli import commands
+from sakuin_cli.main import commands
 from sakuin_local.cli import register
 
 REPOSITORY = Path(__file__).parents[1]
@@ -18,7 +18,7 @@ RULE_ROW = r"^\| `([a-z]+(?:-[a-z]+)+)` \| (?:error|warning)"
 
 
 def _commands() -> dict[str, Any]:
-    app = commands(lambda _settings: pytest.fail("no command runs here"), {})
+    app = commands()
     register(app)
     return dict(_below(typer.main.get_command(app), ""))
 
@@ -73,7 +73,7 @@ def test_every_default_that_is_said_is_the_default() -> None:
 
 
 def test_every_rule_of_validation_is_listed() -> None:
-    sources = [Path(validation.__file__), REPOSITORY / "layers/sakuin/sakuin/services/check_pages.py"]
+    sources = [Path(validation.__file__), REPOSITORY / "cli/sakuin_cli/commands/validate.py"]
     reported = {
         rule
         for source in sources
@@ -83,6 +83,6 @@ def test_every_rule_of_validation_is_listed() -> None:
 
 
 def test_every_setting_that_is_listed_is_read() -> None:
-    settings = (REPOSITORY / "layers/sakuin/sakuin/settings.py").read_text()
+    settings = (REPOSITORY / "cli/sakuin_cli/settings.py").read_text()
     listed = set(re.findall(r"^\| `(SAKUIN_[A-Z_]+)` \|", DOCUMENT, re.MULTILINE))
     assert listed == set(re.findall(r'"(SAKUIN_[A-Z_]+)"', settings))

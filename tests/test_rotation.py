@@ -12,15 +12,14 @@ import pytest
 from aws_lambda_powertools.utilities import parameters
 from aws_lambda_powertools.utilities.parameters.constants import DEFAULT_PROVIDERS
 from moto import mock_aws
-from sakuin.adapters.stored_secret import SecretsManagerSecret
 from sakuin.adapters.supabase_client import call, connected
 from sakuin.adapters.supabase_tokens import tokens_of
 from sakuin.bootstrap.answering import mcp_endpoint
 from sakuin.domain.keys import hash_of_key, new_key
 from sakuin.entrypoints.callers import check_hook_secret
 from sakuin.errors import Unauthorized
-from sakuin.services.keep_keys import KeepKeys
 from sakuin.settings import Secrets
+from sakuin_cli.deployment_keys import DeploymentKeys, StoredSecret
 from sakuin_local.database import Database
 
 from tests.entrypoints.events import Context, event
@@ -60,12 +59,12 @@ class Deployment:
     """The function `mcp` as it is deployed, with two workers, and the keeper who replaces its keys."""
 
     workers: tuple[Worker, Worker]
-    secret: SecretsManagerSecret
+    secret: StoredSecret
     database: Database
 
     @property
-    def keys(self) -> KeepKeys:
-        return KeepKeys(self.secret)
+    def keys(self) -> DeploymentKeys:
+        return DeploymentKeys(self.secret)
 
     def five_minutes_pass(self) -> None:
         for worker in self.workers:
@@ -98,14 +97,14 @@ def deployment(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         )
         parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
         environment = {**ENVIRONMENT, "SUPABASE_URL": database.rest_url}
-        yield Deployment((Worker(environment), Worker(environment)), SecretsManagerSecret(client, NAME), database)
+        yield Deployment((Worker(environment), Worker(environment)), StoredSecret(client, NAME), database)
         DEFAULT_PROVIDERS.pop("secrets")
         parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
 
 
 def test_an_api_key_is_replaced_without_a_moment_when_none_opens(deployment: Deployment) -> None:
-    old, key = deployment.keys.new("knowledge")
-    _, fresh = deployment.keys.new("knowledge")
+    old, key = deployment.keys.create("knowledge")
+    _, fresh = deployment.keys.create("knowledge")
     deployment.five_minutes_pass()
     assert (deployment.status(key), deployment.status(fresh)) == (200, 200)
     deployment.keys.remove(old.hash)
@@ -114,22 +113,22 @@ def test_an_api_key_is_replaced_without_a_moment_when_none_opens(deployment: Dep
 
 
 def test_a_new_key_of_the_library_opens_at_a_worker_that_has_read_the_secret_before(deployment: Deployment) -> None:
-    _, old = deployment.keys.new("knowledge")
+    _, old = deployment.keys.create("knowledge")
     deployment.five_minutes_pass()
     assert deployment.status(old) == 200
-    _, key = deployment.keys.new("knowledge")
+    _, key = deployment.keys.create("knowledge")
     assert (deployment.status(key), deployment.status(old)) == (200, 200)
 
 
 def test_a_new_admin_s_key_opens_at_a_worker_that_has_read_the_secret_before(deployment: Deployment) -> None:
     assert deployment.status(new_key(), "/mcp") == 401
-    _, key = deployment.keys.new("admin")
+    _, key = deployment.keys.create("admin")
     # 422: it was let in, and asked nothing that can be explained.
     assert deployment.status(key, "/v1/explain") == 422
 
 
 def test_an_endpoint_s_key_is_replaced_with_an_overlap(deployment: Deployment, database: Database) -> None:
-    deployment.keys.new("knowledge")
+    deployment.keys.create("knowledge")
     deployment.five_minutes_pass()
     key, fresh = new_key(), new_key()
     endpoint = deployment.endpoint(key)

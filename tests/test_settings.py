@@ -3,7 +3,7 @@
 import pytest
 from sakuin.domain.page import DEFAULT_BOX_SELECTORS
 from sakuin.errors import Misconfigured
-from sakuin.settings import DeskSettings, Secrets, Settings, needed
+from sakuin.settings import Secrets, Settings
 
 from tests.environment import ENVIRONMENT
 
@@ -41,7 +41,6 @@ def test_a_space_stands_for_no_language_model(given: str, model: str) -> None:
 @pytest.mark.parametrize(("given", "folder"), [("", ""), ("/", ""), ("site", "site/"), ("/a/site/", "a/site/")])
 def test_a_prefix_is_a_folder(given: str, folder: str) -> None:
     assert Settings.read(ENVIRONMENT | {"MATERIAL_PREFIX": given}).material_prefix == folder
-    assert DeskSettings.read({"SAKUIN_MATERIAL_PREFIX": given}).material_prefix == folder
 
 
 @pytest.mark.parametrize(
@@ -56,7 +55,6 @@ def test_a_prefix_is_a_folder(given: str, folder: str) -> None:
 )
 def test_box_selectors_stand_between_commas_and_none_are_the_usual_ones(given: str, selectors: tuple[str, ...]) -> None:
     assert Settings.read(ENVIRONMENT | {"BOX_SELECTORS": given}).box_selectors == selectors
-    assert DeskSettings.read({"SAKUIN_BOX_SELECTORS": given}).box_selectors == selectors
 
 
 @pytest.mark.parametrize("member", SECRET)
@@ -68,12 +66,5 @@ def test_a_missing_member_of_the_secret_names_itself_and_no_value_is_shown(membe
 
 
 def test_no_secret_is_in_a_representation() -> None:
-    keys = {"SAKUIN_API_KEY": "agent-key", "SAKUIN_ADMIN_KEY": "keeper-key", "AWS_SECRET_ACCESS_KEY": "aws-key"}
-    shown = repr(Secrets.read(SECRET, "sakuin/prod")) + repr(DeskSettings.read(keys))
+    shown = repr(Secrets.read(SECRET, "sakuin/prod"))
     assert not any(text in shown for text in ("-key", "-value", "-hash"))
-
-
-def test_what_a_command_cannot_do_without_names_itself() -> None:
-    assert needed("there", "SAKUIN_URL", "https://x") == "there"
-    with pytest.raises(Misconfigured, match=r"^SAKUIN_URL is not set: run `sakuin up` first, or set SAKUIN_URL"):
-        needed("", "SAKUIN_URL", "https://x")

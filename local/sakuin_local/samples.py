@@ -2,15 +2,14 @@
 
 import hashlib
 import json
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from sakuin.adapters.local_files import Disk
-from sakuin.adapters.rest_client import connected
-from sakuin.adapters.rest_projects import RestProjects
 from sakuin.errors import SakuinError
-from sakuin.services.projects_from_afar import ProjectsFromAfar
+from sakuin_cli.client import DeploymentClient
+from sakuin_cli.commands.table import create_table
+from sakuin_cli.connections import deployment_of
+from sakuin_cli.settings import CommandSettings
 
 from sakuin_local.command import sakuin
 from sakuin_local.environment_file import write_environment
@@ -57,33 +56,32 @@ def load_table(stack: Stack, folder: Path, *, samples: bool) -> dict[str, str]:
     """
     file = folder / "projects.json"
     kept: dict[str, str] = json.loads(file.read_text()) if file.exists() else {}
-    client = connected(stack.url, stack.environment["SAKUIN_ADMIN_KEY"])
-    deployed = RestProjects(client)
+    client = deployment_of(CommandSettings.read(stack.environment))
     try:
         if "project" not in kept:
-            _keep(file, kept, project=str(deployed.create_project("default")["id"]))
-        projects = ProjectsFromAfar(deployed, Disk(), time.monotonic, time.sleep, kept["project"])
+            _keep(file, kept, project=client.create_project("default"))
         if samples and "key" not in kept:
-            _make(projects, file, kept)
+            _make(client, file, kept)
     except SakuinError as error:
         raise LocalError(f"the sample Table cannot be loaded: {error}") from error
     finally:
-        client.close()
+        client.http.close()
     return _settings(stack, kept)
 
 
-def _make(projects: ProjectsFromAfar, file: Path, kept: dict[str, str]) -> None:
+def _make(client: DeploymentClient, file: Path, kept: dict[str, str]) -> None:
+    project = kept["project"]
     if "table" not in kept:
-        put = projects.put_table(TABLE.as_posix(), table_id=None, project=None, name=None, seconds=_TAKEN_SECONDS)
-        _keep(file, kept, table=put["table_id"])
+        table = create_table(client, project, TABLE.stem, TABLE.read_bytes(), seconds=_TAKEN_SECONDS)
+        _keep(file, kept, table=table["id"])
     if "tool" not in kept:
-        made = projects.create_tool(
-            table_id=kept["table"], project=None, json_path="/articles", name=TOOL, description=DESCRIPTION
+        tool = client.create_tool(
+            project, table_id=kept["table"], json_path="/articles", name=TOOL, description=DESCRIPTION
         )
-        _keep(file, kept, tool=made["tool_id"])
+        _keep(file, kept, tool=tool["id"])
     # Its index is built while the stack is in use already: `sakuin status --tool` shows how far it is.
-    endpoint = projects.create_endpoint(name="samples", project=None, tools=[kept["tool"]])
-    _keep(file, kept, mcp=endpoint["mcp_id"], key=endpoint["key"])
+    created = client.create_endpoint(project, name="samples", tools=[kept["tool"]])
+    _keep(file, kept, mcp=created["mcp"]["id"], key=created["key"])
 
 
 def _keep(file: Path, kept: dict[str, str], **more: str) -> None:

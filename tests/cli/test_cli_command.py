@@ -12,18 +12,18 @@ REPOSITORY = Path(__file__).parents[2]
 WITHOUT_LOCAL = """
 import sys
 sys.modules["sakuin_local"] = None
-from sakuin.command import main
+from sakuin_cli.main import main
 sys.argv = ["sakuin", *sys.argv[1:]]
 main()
 """
 LOADED = """
 import sys
-from sakuin.command import main
+from sakuin_cli.main import main
 sys.argv = ["sakuin", "push", "--help"]
 try:
     main()
 finally:
-    heavy = {"boto3", "openai", "supabase", "mcp", "httpx", "bs4", "sakuin.bootstrap"} & set(sys.modules)
+    heavy = {"boto3", "openai", "supabase", "mcp", "httpx", "bs4", "yaml", "sakuin_cli.client"} & set(sys.modules)
     print("loaded:", sorted(heavy))
 """
 

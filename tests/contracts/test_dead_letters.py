@@ -1,47 +1,46 @@
-"""What every `DeadLetters` promises: looking changes nothing, and sending loses nothing."""
+"""The dead letter queues: listing changes nothing, and sending loses nothing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import boto3
 import pytest
 from moto import mock_aws
-from sakuin.adapters.sqs_dead_letters import SqsDeadLetters
 from sakuin.adapters.sqs_work import SqsWorkQueues
 from sakuin.domain.work import About, DueWork, WorkQueueName
 from sakuin.errors import Unavailable
-from sakuin.ports.work import DeadLetter, DeadLetters
-
-from tests.in_memory.work import MemoryDeadLetters
-
-
-@dataclass(frozen=True, slots=True)
-class Letters:
-    """The dead letters, a way to put some there, and what arrives in the queues that they came from."""
-
-    port: DeadLetters
-    put: Callable[[WorkQueueName, str], None]
-    arrived: Callable[[WorkQueueName], list[str]]
-
-    def bodies(self, queue: WorkQueueName) -> list[str]:
-        """What lies there, left as it was."""
-        found = self.port.look(queue)
-        self.port.leave(found)
-        return [letter.body for letter in found]
+from sakuin_cli.dead_letters import DeadLetterQueues
 
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """The three queues and their dead letters at moto."""
+    """The three queues and their dead letters at moto, and an operator who lists them."""
 
     client: Any
     urls: dict[WorkQueueName, str]
     dead_urls: dict[WorkQueueName, str]
 
-    def bodies(self, url: str) -> list[str]:
+    @property
+    def dead(self) -> DeadLetterQueues:
+        return DeadLetterQueues(self.client, self.urls, self.dead_urls)
+
+    def put(self, queue: WorkQueueName, body: str) -> None:
+        """Puts a message among the dead letters."""
+        self.client.send_message(QueueUrl=self.dead_urls[queue], MessageBody=body)
+
+    def listed(self, queue: WorkQueueName) -> list[str]:
+        """The bodies of the dead letters, left as they were."""
+        found = self.dead.receive(queue)
+        self.dead.release(found)
+        return [letter.body for letter in found]
+
+    def arrived(self, queue: WorkQueueName) -> list[str]:
+        """The bodies that came back to a queue."""
         found: list[str] = []
-        while messages := self.client.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
+        while messages := self.client.receive_message(QueueUrl=self.urls[queue], MaxNumberOfMessages=10).get(
+            "Messages"
+        ):
             found += [message["Body"] for message in messages]
         return found
 
@@ -61,67 +60,50 @@ def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[Queues]:
         yield Queues(client, urls, dead_urls)
 
 
-@pytest.fixture(params=["memory", "sqs"])
-def letters(request: pytest.FixtureRequest) -> Letters:
-    """Each adapter in turn, empty."""
-    if request.param == "memory":
-        memory = MemoryDeadLetters()
-
-        def put(queue: WorkQueueName, body: str) -> None:
-            name = str(len(memory.letters))
-            memory.letters.append(DeadLetter(name, name, queue, body, 5, float(name), None, "", name))
-
-        return Letters(memory, put, lambda queue: [one.body for one in memory.sent if one.queue == queue])
-    at: Queues = request.getfixturevalue("queues")
-    return Letters(
-        SqsDeadLetters(at.client, at.urls, at.dead_urls),
-        lambda queue, body: at.client.send_message(QueueUrl=at.dead_urls[queue], MessageBody=body),
-        lambda queue: at.bodies(at.urls[queue]),
-    )
+def test_listing_shows_what_there_is_and_changes_nothing(queues: Queues) -> None:
+    queues.put("material", "not JSON")
+    queues.put("tool", "{}")
+    assert queues.listed("material") == ["not JSON"]
+    assert queues.listed("material") == ["not JSON"]
+    assert queues.listed("embed") == []
+    assert queues.arrived("material") == []
 
 
-def test_looking_shows_what_there_is_and_changes_nothing(letters: Letters) -> None:
-    letters.put("material", "not JSON")
-    letters.put("tool", "{}")
-    assert letters.bodies("material") == ["not JSON"]
-    assert letters.bodies("material") == ["not JSON"]
-    assert letters.bodies("embed") == []
-    assert letters.arrived("material") == []
-
-
-def test_any_number_is_shown(letters: Letters) -> None:
+def test_any_number_is_listed(queues: Queues) -> None:
     for number in range(23):
-        letters.put("material", f"body {number:02}")
-    assert sorted(letters.bodies("material")) == [f"body {number:02}" for number in range(23)]
+        queues.put("material", f"body {number:02}")
+    assert sorted(queues.listed("material")) == [f"body {number:02}" for number in range(23)]
 
 
-def test_while_one_looks_nobody_else_sees_them(letters: Letters) -> None:
-    letters.put("embed", "{}")
-    found = letters.port.look("embed")
-    assert letters.port.look("embed") == []
-    letters.port.leave(found)
-    assert len(letters.port.look("embed")) == 1
+def test_while_one_operator_has_them_nobody_else_receives_them(queues: Queues) -> None:
+    queues.put("embed", "{}")
+    found = queues.dead.receive("embed")
+    assert queues.dead.receive("embed") == []
+    queues.dead.release(found)
+    assert len(queues.dead.receive("embed")) == 1
 
 
-def test_what_is_sent_again_is_in_its_queue_and_no_dead_letter_any_more(letters: Letters) -> None:
-    letters.put("tool", "first")
-    letters.put("tool", "second")
-    found = letters.port.look("tool")
+def test_a_letter_that_is_sent_again_is_in_its_queue_and_no_dead_letter_any_more(queues: Queues) -> None:
+    queues.put("tool", "first")
+    queues.put("tool", "second")
+    found = queues.dead.receive("tool")
     chosen = next(letter for letter in found if letter.body == "second")
-    letters.port.send_again(chosen)
-    letters.port.leave(found)
-    assert letters.arrived("tool") == ["second"]
-    assert letters.bodies("tool") == ["first"]
+    queues.dead.send_again(chosen)
+    queues.dead.release(found)
+    assert queues.arrived("tool") == ["second"]
+    assert queues.listed("tool") == ["first"]
 
 
 def test_a_letter_whose_queue_takes_nothing_stays(queues: Queues) -> None:
-    queues.client.send_message(QueueUrl=queues.dead_urls["embed"], MessageBody="{}")
-    port = SqsDeadLetters(queues.client, {**queues.urls, "embed": f"{queues.urls['embed']}-nowhere"}, queues.dead_urls)
-    (letter,) = port.look("embed")
+    queues.put("embed", "{}")
+    dead = DeadLetterQueues(
+        queues.client, {**queues.urls, "embed": f"{queues.urls['embed']}-nowhere"}, queues.dead_urls
+    )
+    (letter,) = dead.receive("embed")
     with pytest.raises(Unavailable):
-        port.send_again(letter)
-    port.leave([letter])
-    assert len(port.look("embed")) == 1
+        dead.send_again(letter)
+    dead.release([letter])
+    assert len(dead.receive("embed")) == 1
 
 
 def test_what_the_bus_could_not_deliver_says_why(queues: Queues) -> None:
@@ -131,8 +113,8 @@ def test_what_the_bus_could_not_deliver_says_why(queues: Queues) -> None:
         MessageBody="{}",
         MessageAttributes={name: {"DataType": "String", "StringValue": value} for name, value in said.items()},
     )
-    (letter,) = SqsDeadLetters(queues.client, queues.urls, queues.dead_urls).look("tool")
-    assert (letter.said, letter.tries, letter.work_id) == ("Access denied", 185, letter.id)
+    (letter,) = queues.dead.receive("tool")
+    assert (letter.bus_reason, letter.tries, letter.work_id) == ("Access denied", 185, letter.id)
 
 
 def test_a_copy_goes_under_its_old_name_wherever_it_is_sent(queues: Queues) -> None:
@@ -140,7 +122,7 @@ def test_a_copy_goes_under_its_old_name_wherever_it_is_sent(queues: Queues) -> N
     at = SqsWorkQueues(queues.client, queues.urls, queues.dead_urls)
     at.send(work)
     at.bury(work)
-    (letter,) = SqsDeadLetters(queues.client, queues.urls, queues.dead_urls).look("material")
+    (letter,) = queues.dead.receive("material")
     assert (letter.work_id, letter.correlation_id, letter.body) == ("m1", "r1", "body")
     (sent,) = queues.client.receive_message(QueueUrl=queues.urls["material"], MessageAttributeNames=["All"])["Messages"]
     assert sent["MessageAttributes"]["work_id"]["StringValue"] == "m1"

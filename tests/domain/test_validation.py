@@ -4,14 +4,9 @@ from dataclasses import replace
 
 from sakuin.domain.page import Explanation, Page, UnnamedBox
 from sakuin.domain.validation import (
-    Finding,
     IndexedChunk,
     IndexedMaterial,
-    Report,
     findings_of_page,
-    missing_page,
-    unreadable_page,
-    waiting_page,
 )
 
 GOOD = ("和を求める", "差を求める", "積を求める")
@@ -68,17 +63,3 @@ def test_an_explanation_that_is_embedded_in_part_is_a_warning() -> None:
 
 def test_a_link_to_nowhere_is_a_warning() -> None:
     assert judged(page(links=("gone", "/route")), None) == [("warning", "broken-link", "gone")]
-
-
-def test_a_report_counts_and_puts_errors_first() -> None:
-    report = Report.of(
-        [waiting_page("b", "k", "o"), missing_page("b", index("rule-a")), unreadable_page("a", "Empty.")]
-    )
-    assert [finding.rule for finding in report.findings] == ["unreadable-page", "missing-page", "waiting-page"]
-    assert (report.as_json()["errors"], report.as_json()["warnings"]) == (2, 1)
-
-
-def test_the_json_report_holds_every_field_of_a_finding() -> None:
-    report = Report.of([Finding("error", "duplicate-id", "m", "x", "Rename.")])
-    finding = {"severity": "error", "rule": "duplicate-id", "material": "m", "anchor": "x", "message": "Rename."}
-    assert report.as_json() == {"errors": 1, "warnings": 0, "findings": [finding]}

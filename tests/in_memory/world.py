@@ -63,7 +63,6 @@ class World:
     unfinished: UnfinishedWorkStore = field(
         default_factory=lambda: UnfinishedWorkStore(short_client("http://127.0.0.1:9", "key"))
     )
-    key_days: dict[str, str] = field(default_factory=dict)
     walks: MemoryWalks = field(default_factory=MemoryWalks)
 
     settings: IndexSettings = SETTINGS

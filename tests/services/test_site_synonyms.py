@@ -3,7 +3,8 @@
 import pytest
 from sakuin.domain.language import site_synonyms
 from sakuin.domain.language.understanding import sought
-from sakuin.domain.uploads import SYNONYMS_FILE, synonyms_key, uploads_of
+from sakuin.domain.material import SYNONYMS_FILE, synonyms_key
+from sakuin_cli.uploads import uploads_of
 
 from tests.in_memory.lexicon import MemoryLexicon
 from tests.in_memory.world import World

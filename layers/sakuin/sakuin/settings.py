@@ -65,7 +65,7 @@ class Settings:
             # `sam deploy` asks for a value and accepts no empty one: a space stands for it.
             learns_model=_any_text(environ, "LEARNS_MODEL").strip(),
             base_url=_any_text(environ, "BASE_URL"),
-            material_prefix=_folder(_any_text(environ, "MATERIAL_PREFIX")),
+            material_prefix=folder_prefix(_any_text(environ, "MATERIAL_PREFIX")),
             allowed_origins=tuple(_any_text(environ, "ALLOWED_ORIGINS").split()),
             tables_bucket=_text(environ, "TABLES_BUCKET"),
             event_bus_name=_text(environ, "EVENT_BUS_NAME"),
@@ -77,7 +77,7 @@ class Settings:
                 chunk_size=_number(environ, "CHUNK_SIZE_CHARS"),
                 overlap=_number(environ, "CHUNK_OVERLAP_CHARS"),
             ),
-            box_selectors=_selectors(_any_text(environ, "BOX_SELECTORS")),
+            box_selectors=css_selectors(_any_text(environ, "BOX_SELECTORS")),
             embedding_usd_per_million_tokens=_price(environ, "EMBEDDING_USD_PER_MILLION_TOKENS"),
             flip_when_built=_text(environ, "FLIP_WHEN_BUILT") == "true",
             lease_seconds=_number(environ, "LEASE_SECONDS"),
@@ -161,13 +161,14 @@ def _text(environ: Mapping[str, str], name: str) -> str:
     raise Misconfigured(f"{name} is empty. Give its parameter of `template.yaml` a value.")
 
 
-def _folder(prefix: str) -> str:
+def folder_prefix(prefix: str) -> str:
+    """A folder as keys begin with it: `/a/site` → `a/site/`; nothing for the top."""
     path = prefix.strip("/")
     return f"{path}/" if path else ""
 
 
-def _selectors(text: str) -> tuple[str, ...]:
-    """CSS selectors between commas; those in brackets, as in `:is(.a, .b)`, belong to their selector."""
+def css_selectors(text: str) -> tuple[str, ...]:
+    """CSS selectors between commas, the default ones for none; `:is(.a, .b)` is one selector."""
     selectors = (selector.strip() for selector in re.split(r",(?![^()\[\]]*[)\]])", text))
     return tuple(selector for selector in selectors if selector) or DEFAULT_BOX_SELECTORS
 
@@ -208,62 +209,3 @@ def _previous(secret: Mapping[str, object], member: str, name: str) -> tuple[str
     if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
         return tuple(value)
     raise Misconfigured(f"The secret {name} has a member {member!r} that is no list of strings: correct it")
-
-
-@dataclass(frozen=True, slots=True)
-class DeskSettings:
-    """How the commands reach a deployment; what is empty is missed only by the command that needs it.
-
-    Boto3 would read the rest of the process's environment; the `aws_` fields are given to it instead, so that
-    a stack's own env file decides alone.
-    """
-
-    url: str
-    api_key: str = field(repr=False)
-    admin_key: str = field(repr=False)
-    bucket: str
-    material_prefix: str
-    secret: str
-    stack: str
-    project: str
-    tools_mcp_url: str
-    tools_api_key: str = field(repr=False)
-    box_selectors: tuple[str, ...]
-    aws_endpoint_url: str | None
-    aws_endpoint_url_s3: str | None
-    aws_access_key_id: str | None
-    aws_secret_access_key: str | None = field(repr=False)
-    aws_session_token: str | None = field(repr=False)
-    aws_region: str | None
-    aws_profile: str | None
-
-    @classmethod
-    def read(cls, environ: Mapping[str, str]) -> "DeskSettings":
-        """The settings in `environ`. Raises nothing: `needed` does, once a command needs what is missing."""
-        return cls(
-            url=environ.get("SAKUIN_URL", "").strip().rstrip("/"),
-            api_key=environ.get("SAKUIN_API_KEY", "").strip(),
-            admin_key=environ.get("SAKUIN_ADMIN_KEY", "").strip(),
-            bucket=environ.get("SAKUIN_BUCKET", "").strip(),
-            material_prefix=_folder(environ.get("SAKUIN_MATERIAL_PREFIX", "")),
-            secret=environ.get("SAKUIN_SECRET", "").strip(),
-            stack=environ.get("SAKUIN_STACK", "").strip(),
-            project=environ.get("SAKUIN_PROJECT", "").strip(),
-            tools_mcp_url=environ.get("SAKUIN_TOOLS_MCP_URL", "").strip(),
-            tools_api_key=environ.get("SAKUIN_TOOLS_API_KEY", "").strip(),
-            box_selectors=_selectors(environ.get("SAKUIN_BOX_SELECTORS", "")),
-            aws_endpoint_url=environ.get("AWS_ENDPOINT_URL") or None,
-            aws_endpoint_url_s3=environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL") or None,
-            aws_access_key_id=environ.get("AWS_ACCESS_KEY_ID") or None,
-            aws_secret_access_key=environ.get("AWS_SECRET_ACCESS_KEY") or None,
-            aws_session_token=environ.get("AWS_SESSION_TOKEN") or None,
-            aws_region=environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or None,
-            aws_profile=environ.get("AWS_PROFILE") or None,
-        )
-
-
-def needed(value: str, name: str, example: str) -> str:
-    """A desk's setting that a command cannot do without; a missing one raises `Misconfigured`."""
-    if value:
-        return value
-    raise Misconfigured(f"{name} is not set: run `sakuin up` first, or set {name}, for example {name}={example}")

@@ -6,6 +6,8 @@ from sakuin.domain.normal_form import nfc
 from sakuin.errors import Invalid
 
 SUFFIX = ".html"
+# What reads it needs the dictionary, which a bucket's keys do not.
+SYNONYMS_FILE = "synonyms.yml"
 # What a URL's path or fragment may not hold as it is; Japanese stays readable.
 ENCODED = frozenset(' #?%"<>\\`^{|}')
 
@@ -21,6 +23,11 @@ def material_of_key(key: str, *, prefix: str = "") -> str | None:
         return None
     material = path[len(folder) : -len(SUFFIX)]
     return material if material.rpartition("/")[2] else None
+
+
+def synonyms_key(material_prefix: str) -> str:
+    """Where the site's list of synonyms lies: at the top of the library, and nowhere else."""
+    return f"{material_prefix}{SYNONYMS_FILE}"
 
 
 def link(material: str, anchor: str, base_url: str = "") -> str:

@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from sakuin.domain.learns_file import LEARNS_FILE
-from sakuin.domain.material import material_of_key
-from sakuin.domain.uploads import synonyms_key
+from sakuin.domain.material import material_of_key, synonyms_key
 
 Rule = Literal[
     "missing",  # the bucket has it, the index does not

@@ -42,46 +42,6 @@ class IndexedMaterial:
     chunks: tuple[IndexedChunk, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """All findings, errors first, then by material and page order."""
-
-    findings: tuple[Finding, ...]
-
-    @classmethod
-    def of(cls, findings: Iterable[Finding]) -> "Report":
-        """Rolls findings up; the order within a material and severity is kept."""
-        by_weight = sorted(findings, key=lambda finding: (finding.severity != "error", finding.material))
-        return cls(tuple(by_weight))
-
-    @property
-    def errors(self) -> int:
-        """How many findings are errors: with one, validation fails."""
-        return sum(finding.severity == "error" for finding in self.findings)
-
-    @property
-    def warnings(self) -> int:
-        """How many findings are warnings."""
-        return len(self.findings) - self.errors
-
-    def as_json(self) -> dict[str, object]:
-        """The answer of `sakuin validate --json`."""
-        return {
-            "errors": self.errors,
-            "warnings": self.warnings,
-            "findings": [
-                {
-                    "severity": finding.severity,
-                    "rule": finding.rule,
-                    "material": finding.material,
-                    "anchor": finding.anchor,
-                    "message": finding.message,
-                }
-                for finding in self.findings
-            ],
-        }
-
-
 def findings_of_page(
     material: str, page: Page, indexed: IndexedMaterial | None, *, strict: bool = False
 ) -> tuple[Finding, ...]:

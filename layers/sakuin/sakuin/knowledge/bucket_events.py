@@ -9,9 +9,8 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.domain.learns_file import LEARNS_FILE
-from sakuin.domain.material import material_of_key
+from sakuin.domain.material import material_of_key, synonyms_key
 from sakuin.domain.material_version import Source
-from sakuin.domain.uploads import synonyms_key
 from sakuin.errors import NotFound, UnreadablePage
 from sakuin.knowledge.authored_files import AuthoredFiles
 from sakuin.knowledge.index_page import IndexPage

@@ -42,16 +42,3 @@ class Indexes(Protocol):
 
     def sweep(self, *, limit: int) -> int:
         """Removes vectors that no kept index compares, so many of a kind at most; says how many went."""
-
-
-class DeployedIndexes(Protocol):
-    """A deployment's indexes, as its keeper sees them from afar. A name is a fingerprint, its beginning, or `next`."""
-
-    def states(self) -> Sequence[IndexState]:
-        """How far each is built, the oldest first."""
-
-    def flip(self, name: str, *, force: bool = False) -> IndexState:
-        """Lets this one answer; one that is not whole is `Conflict` unless forced, no such one `NotFound`."""
-
-    def drop(self, name: str) -> str:
-        """Gives one up, and its fingerprint back; the live one, and the deployed settings' own, is `Conflict`."""

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from sakuin.domain.language.question import Understood
+if TYPE_CHECKING:  # the command loads this module for its names alone
+    from sakuin.domain.language.question import Understood
 
 # Which legs are asked: meaning and words, or one of them alone.
 Legs = Literal["both", "words", "vectors"]
@@ -57,7 +58,7 @@ class Explanation:
     the search had to do without.
     """
 
-    understood: Understood
+    understood: "Understood"
     results: tuple[ExplainedHit, ...]
     refused: bool
     threshold: float | None

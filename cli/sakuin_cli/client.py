@@ -1,0 +1,254 @@
+"""A deployment, over its REST API with an admin key."""
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar, cast
+from urllib.parse import quote
+
+import httpx
+from sakuin.domain.validation import Finding, IndexedChunk, IndexedMaterial
+from sakuin.errors import Misconfigured
+
+from sakuin_cli import views
+from sakuin_cli.rest import answer_of, put_to_bucket
+
+# What one request may ask about, as the API limits it.
+_A_REQUEST = 500
+_WORK_IDS_A_REQUEST = 50
+_BOM = b"\xef\xbb\xbf"
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentClient:
+    """Typed methods over REST. `http` has the deployment's address and key (`rest.session`).
+
+    Every method raises one of `sakuin.errors`: `Misconfigured` for a wrong key or address, `Unavailable` for no answer,
+    otherwise the API's own sentence. `tools_mcp_id` is the endpoint whose Search Tools `explain` can name.
+    """
+
+    http: httpx.Client = field(repr=False)
+    tools_mcp_id: str = ""
+
+    # Pages
+
+    def status(self) -> views.LibraryStatus:
+        """Counts of the whole library."""
+        return cast(views.LibraryStatus, self._call("GET", "status"))
+
+    def materials(self, *, prefix: str = "", limit: int = _A_REQUEST) -> Iterator[views.Material]:
+        """The materials that begin with `prefix`, by name; `limit` of them a request. Deleted ones are left out."""
+        after: str | None = None
+        while True:
+            page = self._call("GET", "materials", params=_given(prefix=prefix, after=after, limit=limit))
+            yield from page["materials"]
+            if (after := page["next_cursor"]) is None:
+                return
+
+    def material(self, name: str) -> views.Material | None:
+        """One material; None if it is not there or deleted."""
+        # Of all that begin with a name the name itself comes first.
+        first = next(self.materials(prefix=name, limit=1), None)
+        return first if first is not None and first["material"] == name else None
+
+    def upload_results(self, versions: Sequence[tuple[str, str]]) -> list[views.UploadResult]:
+        """What became of `(key, version id)` pairs, however many; those not worked on yet are left out."""
+        results: list[views.UploadResult] = []
+        for some in _portions(versions, _A_REQUEST):
+            asked = [{"key": key, "version_id": version_id} for key, version_id in some]
+            results += self._call("POST", "receipts", json={"versions": asked})["receipts"]
+        return results
+
+    def indexed(self, materials: Collection[str]) -> dict[str, IndexedMaterial]:
+        """The indexed anchors of these materials, however many; those not indexed are left out."""
+
+        def chunk(item: Mapping[str, Any]) -> IndexedChunk:
+            given = item["learns_given"]
+            return IndexedChunk(item["anchor"], tuple(item["learns"]), None if given is None else tuple(given))
+
+        found: dict[str, IndexedMaterial] = {}
+        for some in _portions(sorted(materials), _A_REQUEST):
+            chunks_of = self._call("POST", "anchors", json=some)["materials"]
+            found |= {name: IndexedMaterial(tuple(map(chunk, chunks))) for name, chunks in chunks_of.items()}
+        return found
+
+    def findings(self, *, prefix: str, strict: bool, after: str | None, limit: int) -> tuple[list[Finding], str | None]:
+        """Findings about `limit` materials, and the `after` of the next page (None at the end)."""
+        asked = _given(prefix=prefix, after=after, strict=strict, limit=limit)
+        page = self._call("GET", "validation", params=asked)
+        findings = [
+            Finding(item["severity"], item["rule"], item["material"], item["anchor"], item["message"])
+            for item in page["findings"]
+        ]
+        return findings, page["next_cursor"]
+
+    def work(self, *, state: str | None = None, subject: str | None = None, ids: Sequence[str] = ()) -> views.WorkList:
+        """The messages that are not done, at most 500 a request; `ids` may be any number, none stands for all."""
+        pages: list[views.WorkList] = [
+            self._call("GET", "work", params=_given(limit=_A_REQUEST, state=state, subject=subject, id=list(some)))
+            for some in _portions(ids, _WORK_IDS_A_REQUEST)
+        ]
+        return {"counts": pages[0]["counts"], "work": [row for page in pages for row in page["work"]]}
+
+    def reconcile(self, kind: str, after: str | None, *, dry_run: bool) -> tuple[list[views.Difference], str | None]:
+        """What one page of one part found and, unless `dry_run`, repaired; and the next page's `after`."""
+        page = self._call("POST", "reconcile", json={"kind": kind, "after": after, "dry_run": dry_run})
+        return page["differences"], page["next"]
+
+    def key_use(self) -> dict[str, str]:
+        """Hash of a key to the day (2026-11-22, UTC) of its last use; keys not used in a year are left out."""
+        return {item["hash"]: item["last_used_on"] for item in self._call("GET", "keys")["keys"]}
+
+    # Questions
+
+    def explain(
+        self,
+        query: str,
+        *,
+        tool: str | None = None,
+        expected: str | None = None,
+        top_k: int = 5,
+        depth: int = 10,
+        filters: Mapping[str, str] | None = None,
+        legs: str = "both",
+        without: Sequence[str] = (),
+        index: str | None = None,
+    ) -> Mapping[str, Any]:
+        """How the deployment reads and answers a question, with `depth` results. Threads may ask at the same time.
+
+        `tool` names a Search Tool, None is `search_knowledge`. `index` names an index, None is the one that answers.
+        A question that cannot be asked is `Invalid`.
+        """
+        if tool is not None and not self.tools_mcp_id:
+            raise Misconfigured(
+                "SAKUIN_TOOLS_MCP_URL is not set: it names the endpoint of the Search Tool, "
+                "for example SAKUIN_TOOLS_MCP_URL=https://…/mcp/<mcp id>"
+            )
+        asked: dict[str, object] = {"query": query, "expected": expected, "top_k": top_k, "depth": depth}
+        asked |= {"filters": dict(filters or {}), "legs": legs, "without": list(without)}
+        asked |= _given(index=index) | ({"tool": tool, "mcp_id": self.tools_mcp_id} if tool is not None else {})
+        return cast(Mapping[str, Any], self._call("POST", "explain", json=asked))
+
+    def indexes(self) -> list[views.Index]:
+        """The indexes and how far each is built, the oldest first."""
+        return cast(list[views.Index], self._call("GET", "index")["indexes"])
+
+    def activate_index(self, name: str, *, force: bool) -> views.Index:
+        """Lets the index of a fingerprint, of its beginning, or `next` answer; one that is not whole is `Conflict`."""
+        return cast(views.Index, self._call("POST", "index", "flip", json={"index": name, "force": force}))
+
+    def delete_index(self, name: str) -> str:
+        """Deletes an index and returns its fingerprint; the live one, and the deployed settings' own, is `Conflict`."""
+        return str(self._call("DELETE", "index", name)["fingerprint"])
+
+    # Projects
+
+    def create_project(self, name: str) -> str:
+        """Creates a project and returns its id."""
+        return str(self._call("POST", "projects", json={"name": name})["id"])
+
+    def members(self, project_id: str) -> list[views.Member]:
+        """A project's members, the first one first."""
+        return cast(list[views.Member], self._call("GET", "projects", project_id, "members")["members"])
+
+    def remove_member(self, project_id: str, user_id: str) -> None:
+        """Removes a member from a project; the last one is `Conflict`."""
+        self._call("DELETE", "projects", project_id, "members", user_id)
+
+    def create_table(self, project_id: str, *, name: str, document: bytes) -> views.Table:
+        """Creates a Table of a JSON text that fits into a request."""
+        sent = self._send("POST", "projects", project_id, "tables", members={"name": name}, document=document)
+        return cast(views.Table, sent)
+
+    def replace_table(self, table_id: str, *, document: bytes) -> views.Table:
+        """Stores a Table's next version, a JSON text that fits into a request."""
+        return cast(views.Table, self._send("PUT", "tables", table_id, members={}, document=document))
+
+    def announce_table(self, project_id: str, *, name: str, size: int) -> views.AnnouncedUpload:
+        """Creates a Table whose document of `size` bytes is uploaded."""
+        asked = {"name": name, "size": size}
+        return cast(views.AnnouncedUpload, self._call("POST", "projects", project_id, "tables", "uploads", json=asked))
+
+    def announce_body(self, table_id: str, *, size: int) -> views.AnnouncedUpload:
+        """Announces the upload of a Table's next document of `size` bytes."""
+        return cast(views.AnnouncedUpload, self._call("POST", "tables", table_id, "uploads", json={"size": size}))
+
+    def upload(self, target: views.UploadTarget, document: bytes) -> None:
+        """Puts a document where it was announced."""
+        put_to_bucket(target["url"], dict(target["headers"]), document)
+
+    def rename_table(self, table_id: str, name: str) -> None:
+        """Gives a Table another name."""
+        self._call("PATCH", "tables", table_id, json={"name": name})
+
+    def table(self, table_id: str) -> views.Table:
+        """A Table without its document."""
+        return cast(views.Table, self._call("GET", "tables", table_id))
+
+    def delete_table(self, table_id: str) -> None:
+        """Deletes a Table with its Tools."""
+        self._call("DELETE", "tables", table_id)
+
+    def create_tool(
+        self, project_id: str, *, table_id: str, json_path: str, name: str, description: str | None
+    ) -> views.Tool:
+        """Creates a Search Tool."""
+        asked = {"table_id": table_id, "json_path": json_path, "name": name, "description": description}
+        return cast(views.Tool, self._call("POST", "projects", project_id, "tools", json={"type": "search", **asked}))
+
+    def tool(self, tool_id: str) -> views.Tool:
+        """A Search Tool with its status."""
+        return cast(views.Tool, self._call("GET", "tools", tool_id))
+
+    def reindex_tool(self, tool_id: str) -> views.Tool:
+        """Makes a Search Tool pending again; what the store has lost is stored again."""
+        return cast(views.Tool, self._call("POST", "tools", tool_id, "reindex"))
+
+    def delete_tool(self, tool_id: str) -> None:
+        """Deletes a Search Tool."""
+        self._call("DELETE", "tools", tool_id)
+
+    def create_endpoint(self, project_id: str, *, name: str, tools: Sequence[str]) -> views.EndpointKey:
+        """Creates an endpoint with its Tools, or nothing."""
+        asked = {"name": name, "tool_ids": list(tools)}
+        return cast(views.EndpointKey, self._call("POST", "projects", project_id, "mcps", json=asked))
+
+    def bind_tool(self, mcp_id: str, tool_id: str) -> views.Endpoint:
+        """Binds a Tool to an endpoint."""
+        return cast(views.Endpoint, self._call("PUT", "mcps", mcp_id, "tools", tool_id))
+
+    def unbind_tool(self, mcp_id: str, tool_id: str) -> views.Endpoint:
+        """Removes a Tool from an endpoint."""
+        return cast(views.Endpoint, self._call("DELETE", "mcps", mcp_id, "tools", tool_id))
+
+    def set_endpoint_status(self, mcp_id: str, status: Literal["enabled", "disabled"]) -> views.Endpoint:
+        """Enables or disables an endpoint."""
+        return cast(views.Endpoint, self._call("PATCH", "mcps", mcp_id, json={"status": status}))
+
+    def rotate_key(self, mcp_id: str) -> views.EndpointKey:
+        """Gives an endpoint another key."""
+        return cast(views.EndpointKey, self._call("POST", "mcps", mcp_id, "rotate"))
+
+    def _call(self, method: str, *steps: str, **sent: Any) -> Any:
+        # A step is a step, whatever a person typed.
+        path = "/".join(("/v1", *(quote(step, safe="") for step in steps)))
+        return answer_of(self.http, self.http.build_request(method, path, **sent))
+
+    def _send(self, method: str, *steps: str, members: Mapping[str, str], document: bytes) -> Any:
+        # The document travels as it is: decoded and encoded it might be another one.
+        head = json.dumps(members).removesuffix("}") + ("," if members else "") + '"data":'
+        content = head.encode() + document.removeprefix(_BOM) + b"}"
+        return self._call(method, *steps, content=content, headers={"Content-Type": "application/json"})
+
+
+def _given(**parameters: Any) -> dict[str, Any]:
+    """The parameters without those that are None or an empty list."""
+    return {name: value for name, value in parameters.items() if value is not None and value != []}
+
+
+def _portions(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    # Nothing is asked too: it tells whether the key fits.
+    for start in range(0, len(items) or 1, size):
+        yield items[start : start + size]

@@ -1,0 +1,68 @@
+"""What a command talks to. Each is loaded when a command asks for it: `sakuin --help` loads none."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sakuin.adapters.s3 import S3Bucket
+
+    from sakuin_cli.agent import AgentClient
+    from sakuin_cli.client import DeploymentClient
+    from sakuin_cli.settings import CommandSettings
+
+_URL = "https://abcd.execute-api.ap-northeast-1.amazonaws.com"
+_KNOWLEDGE_TOOLS = ("search_knowledge", "list_concepts", "get_chunk_by_id")
+
+
+def settings_of(data: Path | None) -> "CommandSettings":
+    """The settings of the command that runs now; `data` is its option `--data`."""
+    from sakuin_cli.settings import CommandSettings
+
+    return CommandSettings.load(data)
+
+
+def deployment_of(settings: "CommandSettings") -> "DeploymentClient":
+    """The deployment that the settings name."""
+    from sakuin_cli.client import DeploymentClient
+    from sakuin_cli.rest import session
+    from sakuin_cli.settings import required
+
+    url = required(settings.url, "SAKUIN_URL", _URL)
+    key = required(settings.admin_key, "SAKUIN_ADMIN_KEY", "sk_sakuin_…")
+    # The last step of an endpoint's address is its id.
+    return DeploymentClient(session(url, key), settings.tools_mcp_url.rstrip("/").rpartition("/")[2])
+
+
+def deployment(data: Path | None) -> "DeploymentClient":
+    """The deployment of the command that runs now."""
+    return deployment_of(settings_of(data))
+
+
+def agent_of(settings: "CommandSettings", tool: str) -> "AgentClient":
+    """The endpoint of knowledge for its three tools, otherwise the one of Search Tools."""
+    from sakuin_cli.agent import AgentClient
+    from sakuin_cli.settings import required
+
+    if tool in _KNOWLEDGE_TOOLS:
+        key = required(settings.api_key, "SAKUIN_API_KEY", "sk_sakuin_…")
+        return AgentClient(f"{required(settings.url, 'SAKUIN_URL', _URL)}/mcp", key)
+    url = required(settings.tools_mcp_url, "SAKUIN_TOOLS_MCP_URL", "https://…/mcp/<mcp id>")
+    return AgentClient(url, required(settings.tools_api_key, "SAKUIN_TOOLS_API_KEY", "sk_sakuin_…"))
+
+
+def bucket_of(settings: "CommandSettings") -> "S3Bucket":
+    """The bucket of pages."""
+    from sakuin.adapters.s3 import S3Bucket
+
+    from sakuin_cli.settings import required
+
+    name = required(settings.bucket, "SAKUIN_BUCKET", "sakuin-materials-123456789012-ap-northeast-1")
+    return S3Bucket(aws_client(settings, "s3"), name)
+
+
+def aws_client(settings: "CommandSettings", service: str) -> Any:
+    """boto3's client of a service, in the account that the settings name."""
+    from sakuin.adapters.aws import client
+
+    endpoint_url = settings.aws_endpoint_url_s3 if service == "s3" else settings.aws_endpoint_url
+    return client(service, endpoint_url=endpoint_url, **settings.aws_session)

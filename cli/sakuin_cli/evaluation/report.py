@@ -1,0 +1,92 @@
+"""What a run says: its figures, how they compare, and which floors they miss."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from sakuin_cli.evaluation.figures import RECOGNISED, REFUSED, Group, measures
+from sakuin_cli.evaluation.floors import Floor, Missed, missed
+from sakuin_cli.evaluation.intervals import CONFIDENCE, Resamples
+from sakuin_cli.evaluation.paired import Difference
+from sakuin_cli.evaluation.run import Comparison, Run, compared
+from sakuin_cli.evaluation.variants import AGENT
+
+# How a question goes wrong, with the number of results that count.
+KINDS = {
+    "missed": "no right answer among the first {k}",
+    "partly": "some right answers not among the first {k}",
+    "refused": "refused, though there is an answer",
+    "answered": "answered, though there is none",
+}
+_SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A run with all that was made of it. The floors are compared with what an agent gets."""
+
+    run: Run
+    figures: Mapping[str, Sequence[Group]]
+    comparison: Comparison | None
+    missed: tuple[Missed, ...]
+
+    @property
+    def agent(self) -> Sequence[Group]:
+        """What an agent gets, in groups."""
+        return self.figures[AGENT]
+
+    @property
+    def variants(self) -> Sequence[Group]:
+        """The figures of all questions, by variant."""
+        return [Group(name, some[0].questions, some[0].figures) for name, some in self.figures.items()]
+
+    @property
+    def without_answer(self) -> int:
+        """How many questions have no right answer."""
+        return sum(not question.gold for question in self.run.questions)
+
+    @property
+    def is_clean(self) -> bool:
+        """No floor was missed and no line was bad."""
+        return not self.missed and not self.run.bad_lines
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as a document."""
+        run = self.run
+        return {
+            "tool": run.tool,
+            "k": run.k,
+            "questions": len(run.questions),
+            "confidence": CONFIDENCE,
+            "variants": {name: {group.name: _group(group) for group in some} for name, some in self.figures.items()},
+            "comparison": asdict(self.comparison) if self.comparison else None,
+            "missed": [{**asdict(one.floor), "seen": one.seen} for one in self.missed],
+            "failures": [asdict(failure) for failure in run.failures],
+            "bad_lines": [asdict(line) for line in run.bad_lines],
+            "index_state": run.index_state,
+        }
+
+
+def report_of(run: Run, *, before: Run | None = None, floors: Iterable[Floor] = ()) -> Report:
+    """The report of a run, compared with an earlier one where there is one."""
+    resamples = Resamples()
+    figures = run.figures(resamples)
+    comparison = compared(before, run, resamples) if before is not None else None
+    return Report(run, figures, comparison, tuple(missed(floors, figures[AGENT])))
+
+
+def measured_in(groups: Sequence[Group], k: int) -> tuple[str, ...]:
+    """The measures that any of the groups has, in their order."""
+    return tuple(name for name in (*measures(k), REFUSED, RECOGNISED) if any(name in one.figures for one in groups))
+
+
+def direction_of(measure: str, change: Difference) -> Literal["up", "down", ""]:
+    """Whether a measure got better (`up`) or worse by more than chance."""
+    if change.p >= _SIGNIFICANT:
+        return ""
+    # Fewer refusals of good questions are the better ones.
+    return "up" if (change.change > 0) is (measure != REFUSED) else "down"
+
+
+def _group(group: Group) -> dict[str, Any]:
+    return {"questions": group.questions, **{name: asdict(estimate) for name, estimate in group.figures.items()}}

@@ -1,0 +1,146 @@
+"""One run: the questions, what came back for each in each variant, and what went wrong."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from sakuin.domain.evaluation.explanation import ExplainedHit, hit_of
+from sakuin.errors import Invalid
+
+from sakuin_cli.evaluation.figures import Asked, Group, View, groups, values
+from sakuin_cli.evaluation.intervals import Resamples
+from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion
+from sakuin_cli.evaluation.paired import Difference, difference
+from sakuin_cli.evaluation.variants import AGENT, LEGS, WHOLE_PIPELINE
+
+_FORMAT = 1
+
+# missed    none of the right ids is among the first k
+# partly    some of them are
+# refused   the index says that it has no answer, and it has
+# answered  the index gives an answer, and there is none
+FailureKind = Literal["missed", "partly", "refused", "answered"]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A question that went wrong: what was shown first, which right id was not, and what kept it out."""
+
+    question: LabelledQuestion
+    kind: FailureKind
+    shown: tuple[ExplainedHit, ...]
+    expected: str | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run over `questions` gave: by variant one `Asked` a question. `tool` None is `search_knowledge`.
+
+    `index_state` is set where a tool's index was not ready while it was asked.
+    """
+
+    tool: str | None
+    k: int
+    questions: tuple[LabelledQuestion, ...]
+    answers: Mapping[str, tuple[Asked, ...]]
+    failures: tuple[Failure, ...] = ()
+    bad_lines: tuple[BadLine, ...] = ()
+    index_state: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What was asked."""
+        return self.tool or "search_knowledge"
+
+    def figures(self, resamples: Resamples) -> dict[str, list[Group]]:
+        """The figures of each variant: first what an agent gets, then the orders alone."""
+        asked = {AGENT: self.answers[WHOLE_PIPELINE.name], **self.answers}
+        return {
+            name: groups(self.questions, answers, k=self.k, view=self.view(name), resamples=resamples)
+            for name, answers in asked.items()
+        }
+
+    def view(self, variant: str) -> View:
+        """What of a variant's answers is measured."""
+        # The threshold is made for both legs together, and a Search Tool has none.
+        if self.tool is not None or variant in {leg.name for leg in LEGS}:
+            return "order"
+        return "agent" if variant == AGENT else "order and refusals"
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is saved."""
+        return {
+            "format": _FORMAT,
+            "tool": self.tool,
+            "k": self.k,
+            "questions": [asdict(question) for question in self.questions],
+            "answers": {name: [asdict(one) for one in answers] for name, answers in self.answers.items()},
+            "failures": [asdict(failure) for failure in self.failures],
+            "bad_lines": [asdict(line) for line in self.bad_lines],
+            "index_state": self.index_state,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs, each measure over the questions that both asked; `left_out` were asked in one of them only."""
+
+    differences: Mapping[str, Difference]
+    left_out: int
+
+
+def run_in(text: str) -> Run:
+    """The run that a file holds; one that holds none is `Invalid`."""
+    try:
+        return _run(json.loads(text))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Invalid("This is no saved run: give a file that `sakuin eval --save` has written") from error
+
+
+def compared(before: Run, after: Run, resamples: Resamples) -> Comparison:
+    """How an agent's answers differ, question by question: a question with other right ids is another one."""
+    if before.k != after.k:
+        raise Invalid(f"The saved run was made with --k {before.k}: give the same to compare")
+    if before.tool != after.tool:
+        raise Invalid(f"The saved run asked {before.name}, not {after.name}")
+    old, new = _values(before), _values(after)
+    both = [key for key in new if key in old]
+    names = dict.fromkeys(name for key in both for name in new[key])
+    found = {}
+    for name in names:
+        pairs = [(old[key][name], new[key][name]) for key in both if name in new[key]]
+        if (change := difference([one for one, _ in pairs], [two for _, two in pairs], resamples)) is not None:
+            found[name] = change
+    return Comparison(found, len(old) + len(new) - 2 * len(both))
+
+
+def _values(run: Run) -> dict[tuple[str, frozenset[str]], dict[str, float]]:
+    answers: Sequence[Asked] = run.answers[WHOLE_PIPELINE.name]
+    return {
+        (question.query, frozenset(question.gold)): values(question, asked, k=run.k, view=run.view(AGENT))
+        for question, asked in zip(run.questions, answers, strict=True)
+    }
+
+
+def _run(saved: Mapping[str, Any]) -> Run:
+    if saved["format"] != _FORMAT or WHOLE_PIPELINE.name not in saved["answers"]:
+        raise ValueError("another format")
+    answers = {
+        name: tuple(Asked(tuple(one["ranking"]), one["refused"]) for one in given)
+        for name, given in saved["answers"].items()
+    }
+    questions = tuple(map(_question, saved["questions"]))
+    if any(len(given) != len(questions) for given in answers.values()):
+        raise ValueError("cut short")
+    failures = tuple(
+        Failure(_question(one["question"]), one["kind"], tuple(map(hit_of, one["shown"])), one["expected"], one["why"])
+        for one in saved["failures"]
+    )
+    bad = tuple(BadLine(one["line"], one["reason"]) for one in saved["bad_lines"])
+    return Run(saved["tool"], saved["k"], questions, answers, failures, bad, saved.get("index_state"))
+
+
+def _question(saved: Mapping[str, Any]) -> LabelledQuestion:
+    return LabelledQuestion(**{**saved, "gold": tuple(saved["gold"])})

@@ -1,0 +1,86 @@
+"""What a command prints: for people on a terminal, or for a program as one JSON document."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import typer
+from sakuin.errors import SakuinError
+
+if TYPE_CHECKING:  # rich is loaded when something is shown
+    from rich.console import Console
+    from rich.text import Text
+
+# The phase, how much of it is done, of how much (None: nobody knows).
+OnProgress = Callable[[str, int, int | None], None]
+
+_INDENT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Answers go to stdout, progress and errors to stderr; with `as_json` stdout has the answer alone."""
+
+    as_json: bool
+
+    @property
+    def out(self) -> "Console":
+        """Where answers are shown."""
+        from rich.console import Console
+
+        return Console(highlight=False, markup=False, emoji=False)
+
+    def document(self, answer: object) -> None:
+        """Prints the one JSON document."""
+        sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
+
+    def fields(self, answer: Mapping[str, Any]) -> None:
+        """Prints a small answer: one field a line, or the one JSON document."""
+        if self.as_json:
+            self.document(answer)
+            return
+        from rich.text import Text
+
+        width = max(map(len, answer), default=0)
+        for name, value in answer.items():
+            shown = "–" if value is None else str(value)
+            self.out.print(Text.assemble((f"{name:>{width}}  ", "dim"), shown), soft_wrap=True)
+
+    @contextmanager
+    def progress(self, *phases: str) -> Iterator[OnProgress]:
+        """Shows a bar a phase while the block runs; none for programs, and none in a file."""
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True)
+        columns = (TextColumn("{task.description:>10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        shown = console.is_terminal and not self.as_json
+        with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
+            bars = {phase: progress.add_task(phase, total=None) for phase in phases}
+            yield lambda phase, done, total: progress.update(bars[phase], completed=done, total=total)
+
+    @contextmanager
+    def reporting_errors(self) -> Iterator[None]:
+        """Ends the command with a sentence and exit code 1 when something inside goes wrong."""
+        try:
+            yield
+        except SakuinError as error:
+            if self.as_json:
+                self.document({"error": str(error)})
+            else:
+                sys.stderr.write(f"sakuin: {error}\n")
+            raise typer.Exit(1) from error
+
+
+def paragraph(out: "Console", text: "Text") -> None:
+    """Prints an indented text: folded at a terminal's width, one line in a file."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    if out.is_terminal:
+        out.print(Padding(text, (0, 0, 0, _INDENT)))
+    else:
+        out.print(Text(" " * _INDENT).append_text(text), soft_wrap=True)

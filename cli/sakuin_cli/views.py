@@ -1,0 +1,142 @@
+"""What a deployment's REST API answers, as its JSON is."""
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+
+class WorkRow(TypedDict):
+    """A message that is not done."""
+
+    id: str
+    queue: str
+    state: str
+    subject: str | None
+    attempt: int
+    vendor: str | None
+    reason: str | None
+    taken_at: str
+    heartbeat_at: str
+    since: str | None
+    until: str | None
+
+
+class WorkList(TypedDict):
+    """Some of the messages that are not done, and how many there are by state."""
+
+    counts: Mapping[str, int]
+    work: list[WorkRow]
+
+
+class Material(TypedDict):
+    """One material; `work` are the messages about it that are not done."""
+
+    material: str
+    key: str
+    version_id: str | None
+    status: str
+    error: str | None
+    generation: int
+    chunks_count: int
+    indexed_version_id: str | None
+    indexed_at: str | None
+    work: list[WorkRow]
+
+
+class LibraryStatus(TypedDict):
+    """How many materials of each status there are, how many chunks, and the `material` and `key` of keys that wait."""
+
+    materials: Mapping[str, int]
+    chunks: int
+    waiting: list[Mapping[str, str]]
+
+
+class UploadResult(TypedDict):
+    """What became of an uploaded version: `outcome` is applied, failed, superseded or waiting."""
+
+    key: str
+    version_id: str
+    outcome: str
+    reason: str | None
+
+
+class Difference(TypedDict):
+    """What differs between the index and its sources, and how it is repaired."""
+
+    rule: str
+    where: str
+    message: str
+    repair: str
+
+
+class IndexPart(TypedDict):
+    """How far an index is built, of pages or of Tables; `named` has `name` and `reason` of the first ten it lacks."""
+
+    total: int
+    missing: int
+    named: list[Mapping[str, str]]
+
+
+class Index(TypedDict):
+    """An index of the deployment; moments are ISO 8601. `live_since` None: it never answered."""
+
+    fingerprint: str
+    settings: Mapping[str, Any]
+    live: bool
+    created_at: str
+    live_since: str | None
+    retired_at: str | None
+    pages: IndexPart
+    tables: IndexPart
+
+
+class Member(TypedDict):
+    """A member of a project."""
+
+    user_id: str
+    since: str
+
+
+class Table(TypedDict):
+    """A Table without its document."""
+
+    id: str
+    version: int
+    import_error: str | None
+    pending_upload: bool
+
+
+class UploadTarget(TypedDict):
+    """Where a document is put by HTTP, with these headers."""
+
+    url: str
+    headers: Mapping[str, str]
+
+
+class AnnouncedUpload(TypedDict):
+    """A Table whose document is uploaded."""
+
+    table: Table
+    upload: UploadTarget
+
+
+class Tool(TypedDict):
+    """A Search Tool; its status is in `metadata["search_index"]`."""
+
+    id: str
+    name: str
+    metadata: Mapping[str, Any]
+
+
+class Endpoint(TypedDict):
+    """An MCP endpoint."""
+
+    id: str
+    status: str
+    tools: list[Mapping[str, Any]]
+
+
+class EndpointKey(TypedDict):
+    """An endpoint and its key, which is shown only once."""
+
+    mcp: Endpoint
+    key: str
