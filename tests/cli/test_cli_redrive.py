@@ -11,11 +11,11 @@ import pytest
 from sakuin.adapters.supabase_work import SupabaseWork
 from sakuin.domain.work import Dead, Ended, WorkQueueName
 from sakuin_cli.dead_letters import in_words
+from tests.in_memory.work import a_message
 
 from tests.cli.aws_endpoint import aws_endpoint
 from tests.cli.conftest import Operator, Output
 from tests.entrypoints.events import event
-from tests.in_memory.work import a_message
 
 TABLE = "11111111-1111-1111-1111-111111111111"
 IDS = {"project_id": TABLE, "table_id": TABLE}
