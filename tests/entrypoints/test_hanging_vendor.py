@@ -1,39 +1,30 @@
 """A vendor that takes every call and answers none ends no worker, by a clock of the test's own."""
 
-import io
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-from aws_lambda_powertools import Logger, Metrics, Tracer
-from sakuin.adapters.asking import Ask, Inside, patient
-from sakuin.adapters.circuit import Circuit
-from sakuin.adapters.circuit_breaker import guard_of
-from sakuin.adapters.circuit_store import SharedCircuits
+from aws_lambda_powertools import Logger, Metrics
 from sakuin.adapters.openai_learns import LONGEST_LEARNS
 from sakuin.domain.page import Page
 from sakuin.entrypoints.observing import CurrentWork
-from sakuin.entrypoints.sqs import Handler
-from sakuin.entrypoints.sqs_materials import material_handler
+from sakuin.entrypoints.sqs_materials import MaterialWork
 from sakuin.errors import Unavailable
+from sakuin.platform.calls import LONGEST_CALL, Ask, Circuit, VendorCalls, background
+from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 from sakuin.ports.embedding import Vector
-from sakuin.services.work_in_hand import WorkInHand
+from sakuin.services.give_up_page import GiveUpPage
 
 from tests.builders import a_page
-from tests.entrypoints.events import Context, event
-from tests.in_memory.circuits import MemoryCircuits
+from tests.entrypoints.events import Context
+from tests.entrypoints.queues import WorkedQueue
 from tests.in_memory.embedder import MODEL, MemoryEmbedder
 from tests.in_memory.learns_model import MemoryLearnsModel
-from tests.in_memory.work import MemoryWork
 from tests.in_memory.world import SETTINGS, World
 from tests.test_template import FUNCTIONS
 
-INDEX_MATERIAL = FUNCTIONS["SakuinIndexMaterial"]
-BATCH = INDEX_MATERIAL["Events"]["Materials"]["Properties"]["BatchSize"]
+TIMEOUT = FUNCTIONS["SakuinIndexMaterial"]["Timeout"]
 BESIDE = replace(SETTINGS, model=replace(MODEL, name="another"))
-# Powertools counts failures by name, for the life of the process.
-_names = itertools.count()
 
 
 class Killed(BaseException):
@@ -62,10 +53,10 @@ class Clock(Context):
 
 @dataclass
 class HangingEmbedder(MemoryEmbedder):
-    """Takes what OpenAI's client waits for an answer."""
+    """Takes as long as OpenAI's client waits for an answer."""
 
     clock: Clock = field(default_factory=Clock)
-    ask: Ask = field(default_factory=patient)
+    ask: Ask = field(default_factory=background)
 
     def passages(self, _texts: Sequence[str]) -> list[Vector]:
         self.ask(lambda: self.clock.hangs(30.0))
@@ -77,7 +68,7 @@ class HangingModel(MemoryLearnsModel):
     """The same for `learns`."""
 
     clock: Clock = field(default_factory=Clock)
-    ask: Ask = field(default_factory=patient)
+    ask: Ask = field(default_factory=background)
 
     def learns(self, _page: Page) -> Mapping[str, tuple[str, ...]]:
         self.ask(lambda: self.clock.hangs(10.0))
@@ -86,59 +77,45 @@ class HangingModel(MemoryLearnsModel):
 
 @dataclass
 class Worker:
-    """One worker of `index_material`, asking as `bootstrap` has it ask, and the rows of its work."""
+    """One worker of `index_material`, which calls vendors as `bootstrap` has it."""
 
+    unfinished: UnfinishedWorkStore
     clock: Clock = field(default_factory=Clock)
     current: CurrentWork = field(default_factory=CurrentWork)
-    circuits: MemoryCircuits = field(default_factory=MemoryCircuits)
-    rows: MemoryWork = field(default_factory=MemoryWork)
     world: World = field(default_factory=World)
-    number: int = field(default_factory=lambda: next(_names))
-    handler: Handler = field(init=False)
+    circuits: dict[str, Circuit] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        ask = self.asks("passages", tries=3, longest_call=35.0)
+        ask = self.calls("passages", tries=3, longest_call=LONGEST_CALL)
         self.world.embedder = HangingEmbedder(clock=self.clock, ask=ask)
         self.world.embedders[BESIDE.model] = HangingEmbedder(BESIDE.model, clock=self.clock, ask=ask)
-        logger = Logger(service=f"hanging-{self.number}", stream=io.StringIO())
-        self.handler = material_handler(
-            lambda change: self.world.follow(change),
-            lambda _handle, _seconds: None,
-            logger,
-            Metrics(namespace="Sakuin", service="hanging"),
-            Tracer(disabled=True),
-            hold=lambda taken: WorkInHand(self.rows, taken, logger.warning),
-            current=self.current,
-        )
 
-    def asks(self, work: str, *, tries: int, longest_call: float) -> Ask:
+    def calls(self, work: str, *, tries: int, longest_call: float) -> VendorCalls:
         now: Callable[[], float] = lambda: self.clock.now  # noqa: E731
-        retries = patient(tries=tries, left=self.current.seconds_left, longest_call=longest_call)
-        retries = replace(retries, sleep=self.clock.passes, clock=now)
-        name = self.circuit(work)
-        circuit = Circuit(name, "openai", lambda: guard_of(name, "openai", SharedCircuits(self.circuits)), clock=now)
-        return Inside(retries.in_time, Inside(circuit, retries))
+        retries = background(tries=tries, seconds_left=self.current.seconds_left, longest_call=longest_call)
+        self.circuits[work] = Circuit(f"openai-{work}", "openai", clock=now)
+        return VendorCalls(replace(retries, sleep=self.clock.passes, clock=now), self.circuits[work])
 
-    def circuit(self, work: str) -> str:
-        return f"hanging-{work}-{self.number}"
-
-    def invoked(self, *pages: str) -> float:
-        """Works on uploads of these pages, for as many seconds as it gives."""
-        started, self.clock.ends = self.clock.now, self.clock.now + INDEX_MATERIAL["Timeout"]
-        for page in pages:
-            self.world.bucket.write(f"{page}.html", a_page({"rule-a": f"名: {page}の文。"}))
-        record = event("index_material.put")["Records"][0]
-        messages = zip(pages, self.world.bucket.take_messages(), strict=True)
-        records = [record | {"messageId": page, "body": body} for page, body in messages]
-        self.clock.passes(1.0)
-        answer = self.handler({"Records": records}, self.clock)
-        self.kept = [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+    def invoked(self, page: str, *, begins_after: float = 1.0) -> float:
+        """Works on an upload of this page; gives the seconds that it took."""
+        started, self.clock.ends = self.clock.now, self.clock.now + TIMEOUT
+        self.world.bucket.write(f"{page}.html", a_page({"rule-a": f"名: {page}の文。"}))
+        (body,) = self.world.bucket.take_messages()
+        give_up = GiveUpPage(self.world.index, "", self.world.bucket)
+        logger, metrics = Logger(service="hanging"), Metrics(namespace="Sakuin", service="hanging")
+        work = MaterialWork(self.world.events, give_up, logger, metrics)
+        self.clock.passes(begins_after)
+        self.is_done = WorkedQueue(work, self.unfinished, context=self.clock, current=self.current).deliver(body)
         return self.clock.now - started
+
+    def row(self, page: str) -> UnfinishedWork:
+        (found,) = self.unfinished.rows(subjects=[f"{page}.html"])
+        return found
 
 
 @pytest.fixture
-def worker() -> Worker:
-    return Worker()
+def worker(unfinished: UnfinishedWorkStore) -> Worker:
+    return Worker(unfinished)
 
 
 @pytest.mark.parametrize("learns", [False, True])
@@ -147,24 +124,25 @@ def test_a_vendor_that_hangs_ends_no_worker_and_the_first_opens_its_circuit(
     worker: Worker, kept: list[object], learns: bool
 ) -> None:
     if learns:
-        ask = worker.asks("learns", tries=1, longest_call=LONGEST_LEARNS)
+        ask = worker.calls("learns", tries=1, longest_call=LONGEST_LEARNS)
         worker.world.model = HangingModel(clock=worker.clock, ask=ask)
     for settings in (BESIDE, SETTINGS):
         if settings in kept:
             worker.world.indexes.keep(settings)
     worker.world.indexes.flip(SETTINGS.id, force=True)
     for number in range(3):
-        worker.invoked(*(f"page {number}.{place}" for place in range(BATCH)))
-    assert worker.circuits.records[worker.circuit("passages")].state == "OPEN"
-    assert worker.invoked("last") < 5
-    assert {row.id: row.state for row in worker.rows.rows()}["last"] == "parked"
+        assert worker.invoked(f"page {number}") < TIMEOUT
+        assert worker.row(f"page {number}").state in ("retrying", "waiting")
+    assert worker.circuits["passages"].failures >= 3
+    # The circuit of the language model has been open for half a minute: one call is made.
+    assert worker.invoked("last") < (15 if learns else 5)
+    assert (worker.is_done, worker.row("last").state) == (True, "waiting")
 
 
-def test_work_that_a_worker_has_no_time_for_costs_no_try_and_is_sent_again_at_once(worker: Worker) -> None:
-    assert worker.invoked("a", "b", "c") < INDEX_MATERIAL["Timeout"]
-    # It had its two calls, the next had one; after them there was no time for a third.
-    assert worker.kept == ["a", "b"]
-    (row,) = worker.rows.rows(ids=["c"])
-    assert (row.state, row.attempt) == ("parked", 0)
-    assert row.reason == "Its worker's time was nearly over; this goes on by itself"
-    assert [work.id for work in worker.rows.due(limit=10)] == ["c"]
+def test_work_that_a_worker_has_no_time_for_costs_no_delivery_and_is_sent_again_at_once(worker: Worker) -> None:
+    # A slow start, or another vendor: there is no time left for one call of 35 seconds.
+    assert worker.invoked("a", begins_after=TIMEOUT - 40) == TIMEOUT - 40
+    assert (worker.is_done, worker.circuits["passages"].failures) == (True, 0)
+    row = worker.row("a")
+    assert (row.state, row.reason) == ("waiting", "Its worker's time was nearly over; this continues by itself")
+    assert [work.subject.id for work in worker.unfinished.claim_due(limit=10)] == ["a.html"]
