@@ -1,5 +1,6 @@
 """The scenarios of the specification, on sample pages, with the real model and the real database."""
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,10 +13,10 @@ from sakuin.adapters.supabase_search import SupabaseSearch
 from sakuin.domain.learns import names_action
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
 from sakuin.domain.similarity import calibration_of
-from sakuin.entrypoints.material_messages import changes
+from sakuin.entrypoints.material_messages import bucket_event
 from sakuin.ports.embedding import Vector
 from sakuin.services.apply_page import ApplyPage
-from sakuin.services.follow_bucket import FollowBucket
+from sakuin.services.follow_bucket import BucketEvents
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.search_knowledge import SearchKnowledge
 from sakuin_local.embeddings.model import NAME
@@ -61,12 +62,13 @@ def search(service: Client, sql: psycopg.Connection, embedder: E5) -> SearchKnow
     emptied(sql)
     bucket, index = MemoryBucket(), SupabaseIndex(service)
     apply_page = ApplyPage(bucket, index, embedder, LearnsSources(bucket, index, None, ""), FINGERPRINT, 10**7)
-    follow = FollowBucket(bucket, index, MemoryQueue(), apply_page, "")
+    events = BucketEvents(bucket, index, MemoryQueue(), apply_page, "")
     for name in ("learns.yml", f"{PAGE}.html", "junior/三平方の定理の使い方_教材.html"):
         bucket.write(name, (SAMPLES / name).read_bytes())
     for body in bucket.take_messages():
-        for change in changes(body):
-            follow(change)
+        event = bucket_event(json.loads(body))
+        assert event is not None
+        events.process(event)
     index, lexicon = SupabaseSearch(service, calibration_of(NAME)), SupabaseLexicon(service)
     return SearchKnowledge(index, lexicon, embedder, FINGERPRINT, "/school_asset")
 

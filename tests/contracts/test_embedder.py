@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from openai import OpenAI
-from sakuin.adapters.asking import Retries, patient
 from sakuin.adapters.openai_embeddings import OpenAIEmbedder
 from sakuin.adapters.openai_questions import OpenAIQuestions, connected
 from sakuin.domain.recipe import EmbeddingModel
 from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
+from sakuin.platform.calls import Retries, background
 from sakuin.ports.embedding import Embedder
 from sakuin.services.embedding_budget import TokensOwed
 
@@ -120,9 +120,9 @@ def test_a_service_that_wants_a_long_pause_is_not_waited_for(server: OpenAIServe
 
 def test_a_service_that_hangs_is_given_up(server: OpenAIServer) -> None:
     server.wrongs = [None]
-    hurried = OpenAIEmbedder(server.client.with_options(timeout=0.2), MODEL, ask=patient(tries=1))
+    impatient = OpenAIEmbedder(server.client.with_options(timeout=0.2), MODEL, ask=background(tries=1))
     with pytest.raises(Unavailable, match="did not answer"):
-        hurried.passages(TEXTS)
+        impatient.passages(TEXTS)
 
 
 def bent(**changes: object) -> Callable[[list[dict[str, Any]]], list[dict[str, Any]]]:
@@ -206,7 +206,7 @@ def asked(server: OpenAIServer, client: str) -> None:
 def test_two_vectors_for_one_text_and_none_for_another_are_not_taken(server: OpenAIServer) -> None:
     server.bends = bent(index=0)
     with pytest.raises(Unavailable, match="did not give 2 vectors"):
-        OpenAIEmbedder(server.client, MODEL, ask=patient(tries=1)).passages(TEXTS[:2])
+        OpenAIEmbedder(server.client, MODEL, ask=background(tries=1)).passages(TEXTS[:2])
 
 
 def test_half_a_character_is_the_text_s_own_fault(server: OpenAIServer) -> None:

@@ -164,8 +164,8 @@ _MEMBERS = (
         "versionId",
         "eventName",
         "Event",
-        "reapply",
-        "look",
+        "reindex",
+        "recheck",
     ),
     *(
         "material",

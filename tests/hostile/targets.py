@@ -27,10 +27,11 @@ from sakuin.domain.record_change import record_change
 from sakuin.domain.table_document import parsed_table, patched, written_table
 from sakuin.domain.table_walk import LargeString, large_strings
 from sakuin.domain.validation import findings_of_page
-from sakuin.entrypoints.material_messages import changes
-from sakuin.entrypoints.tool_messages import embed_work, tool_work
+from sakuin.entrypoints.material_messages import bucket_event
+from sakuin.entrypoints.tool_messages import embed_message, tool_message
 from sakuin.errors import Invalid, NotFound, SakuinError, UnreadablePage
 from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.platform.queue_handler import parsed_message
 
 from tests.builders import a_page
 from tests.hostile import strategies as made
@@ -148,6 +149,11 @@ def refused_or(read: Callable[[Any], object]) -> Callable[[Any], None]:
     return holds
 
 
+def _read_by(read: Callable[[Mapping[str, Any]], object]) -> Callable[[str], object]:
+    """Reads the body of a message, as the handler of a queue does."""
+    return lambda body: read(parsed_message(body))
+
+
 def requests_are_answered() -> Callable[[tuple[Any, str, str]], None]:
     """Holds if a request is answered, at either endpoint and in any era, without a failure of ours."""
     world = World()
@@ -203,9 +209,9 @@ def targets() -> dict[str, Target]:
         "synonyms.yml": Target(
             made.json_texts.map(lambda text: text.encode("utf-8", "replace")), refused_or(parse_synonyms)
         ),
-        "material queue": Target(made.messages.map(json.dumps), refused_or(changes)),
-        "tool queue": Target(made.messages.map(json.dumps), refused_or(tool_work)),
-        "embed queue": Target(made.messages.map(json.dumps), refused_or(embed_work)),
+        "material queue": Target(made.messages.map(json.dumps), refused_or(_read_by(bucket_event))),
+        "tool queue": Target(made.messages.map(json.dumps), refused_or(_read_by(tool_message))),
+        "embed queue": Target(made.messages.map(json.dumps), refused_or(_read_by(embed_message))),
         "webhook": Target(made.messages, refused_or(record_change)),
         "MCP requests": Target(st.tuples(rpc, st.sampled_from(ERAS), st.sampled_from(PATHS)), requests_are_answered()),
     }
