@@ -2,20 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import psycopg
 import pytest
 from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords, SupabaseWalks
-from sakuin.adapters.supabase_work import SupabaseWork
 from sakuin.domain.knowledge import Learns
 from sakuin.domain.language.indexing import index_words
-from sakuin.domain.material_version import Source
 from sakuin.domain.reconciliation import RecordedObject
-from sakuin.domain.work import About, Again, Dead, Ended, Outcome, Parked, Taken
-from sakuin.domain.work_on_pages import WorkOnPage
+from sakuin.platform.retry import Defer
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 from sakuin.ports.reconciliation import LibraryRecords, Turn, Walks
-from sakuin.ports.work import WorkRows
 from supabase import Client
 
 from tests.builders import a_chunk, a_source
@@ -144,39 +140,6 @@ def test_pages_are_counted_by_key_without_the_deleted_ones(knowledge: Knowledge,
     assert records.pages() == 3
 
 
-def test_rows_of_work_are_told_by_what_they_are_about(
-    knowledge: Knowledge, records: LibraryRecords, request: pytest.FixtureRequest
-) -> None:
-    rows: WorkRows = (
-        records.rows if isinstance(records, MemoryLibraryRecords) else SupabaseWork(request.getfixturevalue("service"))
-    )
-    version = Source("bucket", "a.html", "v2", "0F")
-    about = {
-        "event": About("a", version),
-        "look": About("a", Source("", "a.html", None, "")),
-        "again": About("b"),
-        "other": About("c", version),
-    }
-    taken = {name: Taken(name, "material", "{}", "", one, 1, 1000.0) for name, one in about.items()}
-    taken["table"] = Taken("table", "tool", "{}", "", About("00000000-0000-4000-8000-000000000001"), 1, 1000.0)
-    rows.begin(list(taken.values()))
-    ends: dict[str, Outcome] = {
-        "event": Dead("it failed"),
-        "look": Parked(60, "away", "openai"),
-        "again": Again(5, "so"),
-    }
-    rows.end([Ended(taken[name], outcome) for name, outcome in ends.items()])
-    sent = datetime.fromtimestamp(1000, UTC)
-    expected = {
-        WorkOnPage("a", "dead", sent, "a.html", "v2"),
-        WorkOnPage("a", "parked", sent, "a.html", None, looks=True),
-        WorkOnPage("b", "waiting", sent),
-    }
-    found = records.work({"a", "b", "00000000-0000-4000-8000-000000000001", "d"})
-    assert (set(found), len(found)) == (expected, 3)
-    assert records.work(set()) == []
-
-
 def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge, records: LibraryRecords) -> None:
     for material in ("a", "b", "c"):
         knowledge.apply(a_source(material, 16), [a_chunk(material, "rule-a", "公式")], material=material)
@@ -185,8 +148,9 @@ def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge, reco
     assert records.broken("b", limit=2) == ([], None)
 
 
-def test_pages_whose_learns_wait_for_a_model_are_named_unless_somebody_works_on_them(
-    knowledge: Knowledge, records: LibraryRecords, request: pytest.FixtureRequest
+@pytest.mark.parametrize("subject", [WorkSubject("file", "c.html"), WorkSubject("material", "c")])
+def test_pages_whose_learns_wait_for_a_model_are_named_unless_their_work_is_unfinished(
+    knowledge: Knowledge, records: LibraryRecords, request: pytest.FixtureRequest, subject: WorkSubject
 ) -> None:
     for material in ("a", "b", "c"):
         learns = Learns(("甲の方法", "乙の方法", "丙の方法"), "written" if material == "b" else "provisional")
@@ -195,10 +159,10 @@ def test_pages_whose_learns_wait_for_a_model_are_named_unless_somebody_works_on_
         )
     assert records.provisional("", limit=2) == (["a"], "b")
     assert records.provisional("b", limit=2) == (["c"], None)
-    rows: WorkRows = (
-        records.rows if isinstance(records, MemoryLibraryRecords) else SupabaseWork(request.getfixturevalue("service"))
-    )
-    rows.begin([Taken("1", "material", "{}", "", About("c"), 1, 1000.0)])
+    if isinstance(records, MemoryLibraryRecords):
+        records.unfinished.add("c")
+    else:
+        UnfinishedWorkStore(request.getfixturevalue("service")).defer(subject, Defer(60, "tomorrow"))
     assert records.provisional("", limit=9) == (["a"], None)
 
 

@@ -1,18 +1,27 @@
-"""What every `WorkQueue` promises: its messages are ones that the queue's reader understands."""
+"""What every queue of material messages promises: its messages are ones that the queue's reader understands."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import boto3
 import pytest
 from moto import mock_aws
-from sakuin.adapters.sqs import SqsWorkQueue
-from sakuin.entrypoints.material_messages import changes
+from sakuin.adapters.sqs import MaterialQueue
+from sakuin.adapters.sqs_tables import TableQueues
+from sakuin.entrypoints.material_messages import bucket_event
+from sakuin.entrypoints.sqs_materials import subject_of_event
+from sakuin.entrypoints.tool_messages import DocumentUploaded, EmbedAsked, IndexAsked, embed_message, tool_message
 from sakuin.errors import Unavailable
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.ports.materials import WorkQueue
-from sakuin.services.follow_bucket import AskedAgain, Change, LookedAt
+from sakuin.services.follow_bucket import BucketEvent, RecheckKey, ReindexMaterial
 
+from tests.doubles.sqs import ModelledSqs
 from tests.in_memory.queue import MemoryQueue
+
+PROJECT, TABLE = "0b1f6a52-3c9e-4d57-8a41-6f0e2d9c7b10", "7c2d4e86-19ab-4f03-b5d8-92e4a6c01f35"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +31,9 @@ class Both:
     queue: WorkQueue
     bodies: Callable[[], list[str]]
 
-    def received(self) -> list[Change]:
-        found = [change for body in self.bodies() for change in changes(body)]
-        return sorted(found, key=lambda change: getattr(change, "material", ""))
+    def received(self) -> list[BucketEvent | None]:
+        found = [bucket_event(json.loads(body)) for body in self.bodies()]
+        return sorted(found, key=lambda event: getattr(event, "material", ""))
 
 
 @pytest.fixture(params=["memory", "sqs"])
@@ -47,50 +56,93 @@ def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
                 found += [message["Body"] for message in messages]
             return found
 
-        yield Both(SqsWorkQueue(client, url), bodies)
+        yield Both(MaterialQueue(SqsQueue(client, url)), bodies)
 
 
 def test_each_material_is_a_message_of_its_own(both: Both) -> None:
-    both.queue.reapply(["b", "junior/二次方程式の解き方_教材"], reason="learns.yml changed")
+    both.queue.reindex(["b", "junior/二次方程式の解き方_教材"], reason="learns.yml changed")
     assert both.received() == [
-        AskedAgain("b", "learns.yml changed"),
-        AskedAgain("junior/二次方程式の解き方_教材", "learns.yml changed"),
+        ReindexMaterial("b", "learns.yml changed"),
+        ReindexMaterial("junior/二次方程式の解き方_教材", "learns.yml changed"),
     ]
 
 
 def test_no_material_is_no_message_and_no_error(both: Both) -> None:
-    both.queue.reapply([], reason="nothing")
+    both.queue.reindex([], reason="nothing")
     assert both.received() == []
 
 
 def test_any_number_of_materials_arrives(both: Both) -> None:
     materials = [f"page-{number:02}" for number in range(23)]
-    both.queue.reapply(set(materials), reason="new model", attempt=2)
-    assert both.received() == [AskedAgain(material, "new model", 2) for material in materials]
+    both.queue.reindex(set(materials), reason="new model", attempt=2)
+    assert both.received() == [ReindexMaterial(material, "new model", 2) for material in materials]
 
 
-@mock_aws
-def test_a_delayed_message_is_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    client = boto3.client("sqs")
-    url = client.create_queue(QueueName="materials")["QueueUrl"]
-    SqsWorkQueue(client, url).reapply(["a"], reason="provisional", delay_seconds=300)
-    wanted = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed"]
-    counted = client.get_queue_attributes(QueueUrl=url, AttributeNames=wanted)["Attributes"]
-    assert counted == {"ApproximateNumberOfMessages": "0", "ApproximateNumberOfMessagesDelayed": "1"}
+def test_each_key_that_is_to_be_checked_again_is_a_message_of_its_own(both: Both) -> None:
+    keys = ["b.html", 'junior/"二次" %20+の.html', "synonyms.yml"]
+    both.queue.recheck(keys, reason="reconcile")
+    both.queue.recheck([], reason="nothing")
+    found = both.received()
+    assert len(found) == len(keys)
+    assert set(found) == {RecheckKey(key, "reconcile") for key in keys}
+
+
+# ---------------------------------------------------------------- messages that only the product's own queues send
+
+
+def one_body(sqs: ModelledSqs) -> dict[str, object]:
+    (message,) = sqs.messages
+    body: dict[str, object] = json.loads(message.body)
+    return body
+
+
+def test_a_delayed_message_is_held_back() -> None:
+    sqs = ModelledSqs()
+    MaterialQueue(SqsQueue(sqs, "materials")).reindex(["a"], reason="provisional", delay_seconds=300)
+    assert [message.visible_at - sqs.now for message in sqs.messages] == [300]
 
 
 @mock_aws
 def test_a_queue_that_does_not_take_messages_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    queue = SqsWorkQueue(boto3.client("sqs"), "https://sqs.us-east-1.amazonaws.com/123456789012/nowhere")
+    nowhere = SqsQueue(boto3.client("sqs"), "https://sqs.us-east-1.amazonaws.com/123456789012/nowhere")
     with pytest.raises(Unavailable):
-        queue.reapply(["a"], reason="lost")
+        MaterialQueue(nowhere).reindex(["a"], reason="lost")
 
 
-def test_each_key_that_is_to_be_looked_at_is_a_message_of_its_own(both: Both) -> None:
-    keys = ["b.html", 'junior/"二次" %20+の.html', "synonyms.yml"]
-    both.queue.look(keys, reason="reconcile")
-    both.queue.look([], reason="nothing")
-    expected = {LookedAt(key, "reconcile") for key in keys}
-    assert {change for change in both.received() if isinstance(change, LookedAt)} == expected
+@pytest.mark.parametrize(
+    "subject",
+    [
+        WorkSubject("material", "junior/a"),
+        WorkSubject("file", "a.html", version_id="v1", sequencer="0A", removed=True),
+        WorkSubject("file", "learns.yml"),
+    ],
+)
+def test_a_page_or_file_that_waited_is_asked_for_as_what_it_was(subject: WorkSubject) -> None:
+    sqs = ModelledSqs()
+    MaterialQueue(SqsQueue(sqs, "materials")).resume(subject)
+    event = bucket_event(one_body(sqs))
+    assert isinstance(event, ReindexMaterial | RecheckKey)
+    assert event.resumed
+    assert subject_of_event(event) == subject
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+@pytest.mark.parametrize("fingerprint", ["", "an index"])
+def test_work_on_tables_names_its_table_and_its_index(resumed: bool, fingerprint: str) -> None:
+    sqs = ModelledSqs()
+    queues = TableQueues(SqsQueue(sqs, "tools"), SqsQueue(sqs, "embeds"), fingerprint)
+    table = {"project_id": PROJECT, "table_id": TABLE, "fingerprint": fingerprint or None, "resumed": resumed}
+    queues.index(PROJECT, TABLE, generation=3, skip=2000, resumed=resumed)
+    assert tool_message(one_body(sqs)) == IndexAsked(**table, generation=3, skip=2000)
+    sqs.messages.clear()
+    queues.embed(PROJECT, TABLE, [["a", "b"], ["c"]], resumed=resumed)
+    found = [embed_message(json.loads(message.body)) for message in sqs.messages]
+    assert found == [EmbedAsked(**table, chunks=chunks) for chunks in (["a", "b"], ["c"])]
+    assert {message.queue for message in sqs.messages} == {"embeds"}
+
+
+def test_a_document_that_waited_is_asked_for_by_its_key() -> None:
+    sqs, key = ModelledSqs(), f"tables/{PROJECT}/{TABLE}/7.json"
+    TableQueues(SqsQueue(sqs, "tools"), SqsQueue(sqs, "embeds")).import_document(key)
+    assert tool_message(one_body(sqs)) == DocumentUploaded(PROJECT, TABLE, 7, key, resumed=True)
