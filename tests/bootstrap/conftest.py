@@ -24,9 +24,8 @@ def openai() -> Iterator[OpenAIServer]:
 
 @pytest.fixture
 def sql(database: Database) -> Iterator[psycopg.Connection]:
-    """The database itself; no vendor has failed yet."""
+    """The database itself."""
     with psycopg.connect(database.dsn_postgres, autocommit=True) as connection:
-        connection.execute("delete from circuit")
         yield connection
 
 

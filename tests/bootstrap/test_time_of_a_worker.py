@@ -1,13 +1,13 @@
 """Workers make no call to a vendor that might outlast their invocation."""
 
 import pytest
-from sakuin.adapters.asking import LONGEST_CALL
 from sakuin.adapters.openai_learns import LONGEST_LEARNS
 from sakuin.adapters.turbopuffer_client import connected
 from sakuin.bootstrap.watching import Watch, chunk_store, indexing_embedder, learns_model, supabase, watch
 from sakuin.bootstrap.watching import openai as openai_client
 from sakuin.domain.page import Page
 from sakuin.errors import OutOfTime
+from sakuin.platform.calls import LONGEST_CALL
 from sakuin.settings import Secrets, Settings
 
 from tests.contracts.openai_server import OpenAIServer
@@ -34,7 +34,7 @@ def test_what_might_outlast_the_invocation_is_not_begun(
         lambda: chunk_store(settings, secrets, observed).delete_namespace("n"),
     )
     for call in calls:
-        with pytest.raises(OutOfTime, match="this goes on by itself"):
+        with pytest.raises(OutOfTime, match="this continues by itself"):
             call()
     assert openai.requests == []
 
