@@ -3,6 +3,8 @@
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import yaml
 from hypothesis import strategies as st
@@ -97,10 +99,12 @@ class MaterialsMachine(RuleBasedStateMachine):
 
     house: MaterialsHouse
     tally: Tally
+    # What is broken on purpose.
+    parts: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = MaterialsWorld(self.house, counts=self.tally.messages)
+        self.world = MaterialsWorld(self.house, counts=self.tally.messages, **self.parts)
         self.oracle = MaterialsOracle(self.world.bucket)
         # A learns.yml whose requests an emulator forgets has to be pushed once more: docs/reliability.md.
         self.crew = Crew(self.world.sqs, self.world.handle, self.tally, lasting='"reindex"')

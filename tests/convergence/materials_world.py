@@ -70,9 +70,10 @@ class _Surprised:
 
 @dataclass
 class MaterialsWorld:
-    """The services of one schedule over a bucket of its own.."""
+    """The services of one schedule over a bucket of its own. `resumes`: what waits is sent again."""
 
     house: MaterialsHouse
+    resumes: bool = True
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
     counts: Counter[str] = field(default_factory=Counter)
@@ -108,7 +109,7 @@ class MaterialsWorld:
 
     def each_minute(self) -> bool:
         """What the schedule's function does each minute; whether there was anything to do."""
-        return bool(self.resume())
+        return self.resumes and bool(self.resume())
 
     def each_night(self) -> bool:
         """What the schedule's function does at night; whether anything differed."""

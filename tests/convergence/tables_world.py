@@ -1,7 +1,7 @@
 """The services over Tables, as `bootstrap` puts them together, for one schedule."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,11 +62,10 @@ class FewAMessage:
 
 @dataclass
 class TablesWorld:
-    """The services of one schedule. `store` and what resumes work may be swapped for what is broken on purpose."""
+    """The services of one schedule. `store` may be swapped for one that is broken on purpose."""
 
     house: TablesHouse
     store: Any = None
-    resume: Callable[[ResumeWork], Callable[[], int]] = lambda whole: whole
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -105,7 +104,7 @@ class TablesWorld:
             self.index,
             self.store,
             RestartTables(FINGERPRINT.id, self.index, self.queues, has_backlog, self.give_up),
-            self.resume(ResumeWork(self.unfinished, nowhere, lambda _fingerprint: self.queues)),
+            ResumeWork(self.unfinished, nowhere, lambda _fingerprint: self.queues),
             lambda: 0,
         )
 

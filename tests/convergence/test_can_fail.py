@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 from sakuin.ports.chunk_store import StoredChunkRow
-from sakuin.services.send_due_work import SentWork
 
 from tests.convergence.interleaving import Fate
+from tests.convergence.materials_machine import MaterialsMachine
+from tests.convergence.materials_world import MaterialsHouse
 from tests.convergence.running import run_schedules
-from tests.convergence.tables_actions import END, Change, Forget, GoOn, Work
+from tests.convergence.tables_actions import END, Change, GoOn, Work
 from tests.convergence.tables_house import TablesHouse
 from tests.convergence.tables_machine import TablesMachine
 from tests.convergence.tally import Tally
@@ -67,19 +68,10 @@ def test_a_sweep_that_asks_for_no_generation_is_found_out(tables: TablesHouse) -
         story.world.clear()
 
 
-def test_maintenance_that_sends_nothing_again_loses_what_its_queue_forgot(tables: TablesHouse) -> None:
-    story = _story(tables, send_due=lambda _whole: SentWork)
-    story.begin(document={"a": "公式に代入する。係数を読みとる。"}, scope="", indexed=False)
-    story.step(Work(0, False, "rpc/walk_started", Fate.DIE_AFTER))
-    story.step(Forget(None))
-    with pytest.raises(AssertionError, match="in_hand"):
-        story.teardown()
-
-
-def test_maintenance_that_sends_nothing_again_is_found_out(tables: TablesHouse) -> None:
-    parts = {"send_due": lambda _whole: SentWork}
-    with pytest.raises(AssertionError, match="rows of work"):
-        run_schedules(TablesMachine, Tally(), schedules=50, house=tables, parts=parts, shrink=False)
+def test_maintenance_that_resumes_nothing_is_found_out(materials: MaterialsHouse) -> None:
+    parts = {"resumes": False}
+    with pytest.raises(AssertionError, match=r"unfinished work|never comes to rest"):
+        run_schedules(MaterialsMachine, Tally(), schedules=50, house=materials, parts=parts, shrink=False)
 
 
 def _story(tables: TablesHouse, **parts: Any) -> TablesMachine:

@@ -59,7 +59,7 @@ def test_who_comes_next_sweeps_what_another_has_not_swept_yet(story: TablesMachi
 
 def test_a_table_is_not_ready_while_removed_rows_are_in_the_store(story: TablesMachine) -> None:
     story.step(Change("replace", 0, {"list": [C]}, "", sent=True))
-    story.step(Work(0, False, "rpc/unwant_nodes", Fate.DIE_AFTER))
+    story.step(Work(0, False, "rpc/finish_scan", Fate.DIE_AFTER))
     # The embedding that the walk asked for is done before the walk comes again.
     story.step(Work(0, False, END, Fate.GO))
     assert states(story) == {"indexing"}
