@@ -15,8 +15,8 @@ from sakuin.domain.reading import read_page
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint, embedded_text, whole_text
 from sakuin.domain.similarity import calibration_of
 from sakuin.errors import NotFound
+from sakuin.knowledge.index_page import IndexPage
 from sakuin.ports.materials import StoredObject
-from sakuin.services.apply_page import ApplyPage
 from sakuin.services.explain import ExplainKnowledge
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.search_knowledge import SearchKnowledge
@@ -54,23 +54,34 @@ class Library:
     explain: ExplainKnowledge
 
 
+@dataclass(frozen=True)
+class OneSearch:
+    """The searches of a deployment with one index version."""
+
+    search: SearchKnowledge
+
+    def knowledge_search(self, version: str | None = None) -> SearchKnowledge:
+        return self.search
+
+
 @contextmanager
 def indexed(folder: Path, model: CachedModel) -> Iterator[Library]:
-    """Every page of a folder, applied as the function that follows the bucket applies it."""
+    """Every page of a folder, indexed as the function of the material queue indexes it."""
     with TemporaryDirectory() as data, running_database(Path(data)) as database:
         bucket = Folder(folder)
         client = connected(database.rest_url, database.service_key)
         index = SupabaseIndex(client)
         learns = LearnsSources(bucket, index, None, "")  # type: ignore[arg-type]
         fingerprint = Fingerprint(EmbeddingModel(model.name, WIDTH), RECIPE, ANALYZER)
-        apply = ApplyPage(bucket, index, model, learns, fingerprint, _MAX_PAGE_BYTES)  # type: ignore[arg-type]
+        pages = IndexPage(bucket, index, model, learns, fingerprint, _MAX_PAGE_BYTES)  # type: ignore[arg-type]
         texts: dict[str, str] = {}
         for number, key in enumerate(bucket.keys("")):
             material = key.removesuffix(".html")
-            apply.uploaded(material, Source("materials", key, "1", padded(f"{number:06X}")))
+            pages.index_version(material, key, "1", Source("materials", key, "1", padded(f"{number:06X}")))
             texts |= _texts(bucket, learns, key, material)
         search = SupabaseSearch(client, calibration_of(model.name))
-        yield Library(texts, ExplainKnowledge(SearchKnowledge(search, SupabaseLexicon(client), model, fingerprint, "")))
+        searches = OneSearch(SearchKnowledge(search, SupabaseLexicon(client), model, fingerprint, ""))
+        yield Library(texts, ExplainKnowledge(searches))
 
 
 def _texts(bucket: Folder, learns: LearnsSources, key: str, material: str) -> dict[str, str]:

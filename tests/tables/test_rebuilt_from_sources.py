@@ -12,13 +12,11 @@ from sakuin.adapters.supabase_lexicon import SupabaseLexicon
 from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords, SupabaseTableClaims, SupabaseWalks
 from sakuin.adapters.supabase_search import SupabaseSearch
 from sakuin.domain.material_version import Source
-from sakuin.entrypoints.sqs_materials import MaterialWork
+from sakuin.knowledge.bucket_events import BucketEvents
+from sakuin.knowledge.index_page import IndexPage
 from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.services.apply_page import ApplyPage
-from sakuin.services.follow_bucket import BucketEvents
-from sakuin.services.give_up_page import GiveUpPage
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.reconcile import KINDS, Reconcile
 from sakuin.services.reconcile_materials import ReconcileMaterials
@@ -62,11 +60,10 @@ class Deployment:
     def handler(self) -> QueueHandler:
         """The function that indexes materials."""
         index = SupabaseIndex(self.tables.client)
-        apply_page = ApplyPage(
+        pages = IndexPage(
             self.bucket, index, self.embedder, LearnsSources(self.bucket, index, None, ""), FINGERPRINT, 1_000_000
         )
-        events = BucketEvents(self.bucket, index, self.queue, apply_page, "")
-        work = MaterialWork(events, GiveUpPage(index, "", self.bucket), *silent())
+        work = BucketEvents(self.bucket, index, self.queue, pages, "", *silent())
         return handler_of(self.sqs, QUEUE, work, self.unfinished)
 
     @property

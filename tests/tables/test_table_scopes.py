@@ -26,15 +26,13 @@ def test_length_is_counted_in_code_points(world: TableWorld) -> None:
     assert world.found(endpoint, "😀") == {"/met"}
 
 
-@pytest.mark.parametrize("whose", ["another's", "nobody's"])
-def test_a_table_of_another_user_or_of_nobody_does_not_exist(world: TableWorld, whose: str) -> None:
-    table = world.table({"a": TEXT}) if whose == "another's" else NOBODY
-    asked: dict[str, Any] = {"table": table, "user": NOBODY, "json_path": "", "name": "n", "description": "d"}
+def test_a_table_that_nobody_made_does_not_exist(world: TableWorld) -> None:
+    asked: dict[str, Any] = {"table": NOBODY, "json_path": "", "name": "n", "description": "d"}
     with pytest.raises(NotFound):
         world.call("create_tool", **asked, input_schema={})
     with pytest.raises(NotFound):
-        world.call("read_table", table=table, user=NOBODY)
-    assert world.sql("select 1 from tool where table_id = %s", table) == []
+        world.call("read_table", table=NOBODY)
+    assert world.sql("select 1 from tool") == []
 
 
 def test_a_scan_of_a_table_that_never_was_does_nothing(world: TableWorld) -> None:

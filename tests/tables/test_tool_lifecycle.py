@@ -8,7 +8,7 @@ from sakuin.errors import Conflict, NotFound
 from tests.tables.conftest import TableWorld, long
 
 A, B = long("二次方程式の解の公式"), long("一次関数の傾き")
-NOTHING: dict[str, Any] = {"user": None, "name": None, "description": None, "enabled": None}
+NOTHING: dict[str, Any] = {"name": None, "description": None, "enabled": None}
 
 
 def sentence(world: TableWorld, endpoint: str, arguments: dict[str, Any]) -> str:
