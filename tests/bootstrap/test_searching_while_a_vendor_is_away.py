@@ -18,9 +18,9 @@ from sakuin_local.database import Database
 from tests.builders import a_page, a_source
 from tests.contracts.openai_server import OpenAIServer
 from tests.contracts.scripted_server import Said, scripted_server
+from tests.doubles.bucket import MemoryBucket
+from tests.doubles.embedder import MemoryEmbedder
 from tests.entrypoints.events import ENDPOINT_KEY, KEY, Context, event
-from tests.in_memory.bucket import MemoryBucket
-from tests.in_memory.embedder import MemoryEmbedder
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 AWAY = "http://127.0.0.1:9"

@@ -1,5 +1,6 @@
 """The scenarios of the specification, on sample pages, with the real model and the real database."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,18 +12,18 @@ from sakuin.adapters.supabase_search import SupabaseSearch
 from sakuin.domain.learns import names_action
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
 from sakuin.domain.similarity import calibration_of
-from sakuin.entrypoints.material_messages import changes
+from sakuin.entrypoints.material_messages import bucket_event
 from sakuin.ports.embedding import Vector
 from sakuin.services.apply_page import ApplyPage
-from sakuin.services.follow_bucket import FollowBucket
+from sakuin.services.follow_bucket import BucketEvents
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.search_knowledge import SearchKnowledge
 from sakuin_local.embeddings.model import NAME, Model, Text
 from supabase import Client
 
+from tests.doubles.bucket import MemoryBucket
+from tests.doubles.queue import MemoryQueue
 from tests.emptied import emptied
-from tests.in_memory.bucket import MemoryBucket
-from tests.in_memory.queue import MemoryQueue
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 PAGE = "junior/二次方程式の解き方_教材"
@@ -54,12 +55,13 @@ def search(service: Client, sql: psycopg.Connection) -> SearchKnowledge:
     emptied(sql)
     bucket, index, embedder = MemoryBucket(), SupabaseIndex(service), E5()
     apply_page = ApplyPage(bucket, index, embedder, LearnsSources(bucket, index, None, ""), FINGERPRINT, 10**7)
-    follow = FollowBucket(bucket, index, MemoryQueue(), apply_page, "")
+    events = BucketEvents(bucket, index, MemoryQueue(), apply_page, "")
     for name in ("learns.yml", f"{PAGE}.html", "junior/三平方の定理の使い方_教材.html"):
         bucket.write(name, (SAMPLES / name).read_bytes())
     for body in bucket.take_messages():
-        for change in changes(body):
-            follow(change)
+        event = bucket_event(json.loads(body))
+        assert event is not None
+        events.process(event)
     index, lexicon = SupabaseSearch(service, calibration_of(NAME)), SupabaseLexicon(service)
     return SearchKnowledge(index, lexicon, embedder, FINGERPRINT, "/school_asset")
 

@@ -30,8 +30,8 @@ from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
 from tests.convergence.gates import Gate, away, aws_failure, gated, shunned
 from tests.convergence.passing import time_passes
 from tests.convergence.queues import ModelledSqs
-from tests.in_memory.bucket import MemoryBucket
-from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
+from tests.doubles.bucket import MemoryBucket
+from tests.doubles.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
 
 _QUEUE = "materials"
 _TABLES = (

@@ -34,7 +34,7 @@ from tests.convergence.gates import Gate, away, aws_failure, shunned
 from tests.convergence.passing import time_passes
 from tests.convergence.queues import ModelledBus, ModelledSqs
 from tests.convergence.tables_house import TablesHouse
-from tests.in_memory.embedder import MODEL, MemoryEmbedder
+from tests.doubles.embedder import MODEL, MemoryEmbedder
 
 # Small, so that short texts have several chunks.
 CUT = TableCut(threshold=12, chunk_size=16, overlap=4)

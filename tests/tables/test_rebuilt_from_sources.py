@@ -22,9 +22,9 @@ from sakuin.services.search_knowledge import SearchKnowledge
 from sakuin_local.database import Database
 
 from tests.builders import a_page
-from tests.in_memory.bucket import MemoryBucket
-from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
-from tests.in_memory.queue import MemoryQueue
+from tests.doubles.bucket import MemoryBucket
+from tests.doubles.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
+from tests.doubles.queue import MemoryQueue
 from tests.tables.conftest import FINGERPRINT as OF_TABLES
 from tests.tables.conftest import TableWorld, long
 

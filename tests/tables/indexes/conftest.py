@@ -32,8 +32,8 @@ from sakuin.services.send_due_work import SendDueWork
 from sakuin_local.database import Database
 
 from tests.database_server import DatabaseServer
-from tests.in_memory.embedder import MODEL, MemoryEmbedder
-from tests.in_memory.queue import MemoryQueue
+from tests.doubles.embedder import MODEL, MemoryEmbedder
+from tests.doubles.queue import MemoryQueue
 from tests.tables.conftest import TableWorld
 
 BLUE = IndexSettings(MODEL, RECIPE, ANALYZER, TableCut(), CHUNKER)
