@@ -4,13 +4,12 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 from sakuin.domain.index_settings import named_index
-from sakuin.entrypoints.material_messages import changes
 from sakuin.errors import Conflict, NotFound
 from sakuin.services.build_indexes import BuildIndexes, IndexesBuilt
 from sakuin.services.keep_indexes import KeepIndexes
 
 from tests.builders import a_page
-from tests.in_memory.world import SETTINGS, World
+from tests.world import SETTINGS, World, Worlds
 
 OTHER = replace(SETTINGS, model=replace(SETTINGS.model, query_prefix="query: ", passage_prefix="passage: "))
 FORMULA = {"rule-formula": "解の公式: 係数を代入して二次方程式を解く公式です。"}
@@ -31,9 +30,9 @@ class NoTables:
 
 
 @pytest.fixture
-def world() -> World:
+def world(a_world: Worlds) -> World:
     """A deployment with two pages, whose first index answers."""
-    world = World()
+    world = a_world()
     built(world)
     world.put("a.html", a_page(FORMULA))
     world.put("b.html", a_page(SQUARE))
@@ -64,8 +63,7 @@ def test_searches_answer_as_before_until_the_flip_whatever_of_the_next_index_is_
     assert built(world).pages == 2
     assert built(world).pages == 0
     for body in world.queue.take_messages():
-        for change in changes(body):
-            world.follow(change)
+        world.deliver(body)
         assert best(world) == before
     assert keepers(world).flip("next").settings == OTHER
     assert best(world)[0] == before[0]

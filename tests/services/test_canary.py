@@ -7,7 +7,7 @@ from sakuin.services.canary import CANARY_KEY, Canary
 from sakuin.services.search_knowledge import KnowledgeAnswer
 
 from tests.builders import a_page
-from tests.in_memory.world import World
+from tests.world import World, Worlds
 
 
 @dataclass
@@ -22,9 +22,9 @@ class Clock:
 
 
 @pytest.fixture
-def world() -> World:
+def world(a_world: Worlds) -> World:
     """A library with one page."""
-    world = World(prefix="site/")
+    world = a_world(prefix="site/")
     world.put("site/数.html", a_page({"rule-a": "加法: 足し算の規則。"}))
     return world
 
@@ -57,7 +57,7 @@ def test_an_index_that_follows_is_seen_and_the_page_is_gone_afterwards(world: Wo
 def test_while_it_is_there_no_agent_finds_it_and_nothing_was_embedded(world: World) -> None:
     clock, before = Clock(), (search(world), world.embedder.calls)
     world.put(f"site/{CANARY_KEY}", b"<!doctype html><html><body><p>Nothing is explained here.</p></body></html>")
-    assert world.index.rows["_sakuin/canary"].status == "ready"
+    assert world.state("_sakuin/canary").status == "ready"
     assert (search(world), world.embedder.calls) == before
     assert canary(world, clock)().arrived
 
@@ -70,8 +70,8 @@ def test_an_index_that_does_not_follow_is_given_up_before_the_function_ends(worl
     assert world.bucket.current_version(f"site/{CANARY_KEY}") is None
 
 
-def test_a_page_that_is_refused_at_once_counts_as_late() -> None:
-    world = World(max_page_bytes=10)
+def test_a_page_that_is_refused_at_once_counts_as_late(a_world: Worlds) -> None:
+    world = a_world(max_page_bytes=10)
     seen = canary(world, Clock())()
     assert not seen.arrived
     assert seen.milliseconds > 60_000
