@@ -15,6 +15,7 @@ import pytest
 from aws_lambda_powertools import Metrics
 from hypothesis import HealthCheck, settings
 from sakuin.adapters.supabase_client import connected
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
 from sakuin_local.database import Database
 from supabase import Client
 
@@ -157,6 +158,12 @@ def empty_database(database: Database) -> Database:
     with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
         emptied(sql)
     return database
+
+
+@pytest.fixture
+def unfinished(empty_database: Database) -> UnfinishedWorkStore:
+    """The table of unfinished work, empty."""
+    return UnfinishedWorkStore(short_client(empty_database.rest_url, empty_database.service_key))
 
 
 @pytest.fixture(scope="session")

@@ -136,7 +136,11 @@ class World:
 
     def process(self, event: BucketEvent) -> EventResult:
         """Processes one event of the bucket."""
-        return BucketEvents(self.bucket, self.index, self.queue, self.apply_page, self.prefix).process(event)
+        return self.events.process(event)
+
+    @property
+    def events(self) -> BucketEvents:
+        return BucketEvents(self.bucket, self.index, self.queue, self.apply_page, self.prefix)
 
     @property
     def apply_page(self) -> ApplyPage:
@@ -280,14 +284,15 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Worlds:
-    """Makes worlds over the database of this process. Each begins without a row, so there is one at a time."""
+    """Makes worlds over the database of this process, one at a time: with `empty` a world begins without a row."""
 
     database: Database
     client: Client
     sql: psycopg.Connection
 
-    def __call__(self, **parts: Any) -> World:
-        emptied(self.sql)
+    def __call__(self, *, empty: bool = True, **parts: Any) -> World:
+        if empty:
+            emptied(self.sql)
         return World(self.database, self.client, self.sql, **parts)
 
 

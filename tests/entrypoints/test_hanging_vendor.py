@@ -23,10 +23,10 @@ from sakuin.services.work_in_hand import WorkInHand
 from tests.builders import a_page
 from tests.entrypoints.events import Context, event
 from tests.in_memory.circuits import MemoryCircuits
-from tests.in_memory.embedder import MODEL, MemoryEmbedder
-from tests.in_memory.learns_model import MemoryLearnsModel
+from tests.doubles.embedder import MODEL, MemoryEmbedder
+from tests.doubles.learns_model import MemoryLearnsModel
 from tests.in_memory.work import MemoryWork
-from tests.in_memory.world import SETTINGS, World
+from tests.world import SETTINGS, World
 from tests.test_template import FUNCTIONS
 
 INDEX_MATERIAL = FUNCTIONS["SakuinIndexMaterial"]

@@ -17,7 +17,7 @@ from sakuin.services.explain import ExplainKnowledge, ExplainTool
 
 from tests.builders import a_page
 from tests.entrypoints.events import AUTHORIZATION, ring
-from tests.in_memory.world import World
+from tests.world import World
 from tests.tables.conftest import TableWorld, long
 
 MATERIAL = "junior/二次方程式の解き方_教材"

@@ -1,4 +1,4 @@
-"""`POST /v1/reconcile`, over the in-memory library."""
+"""`POST /v1/reconcile`, over a library."""
 
 import pytest
 from sakuin.entrypoints.http import rest_api
@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 
 from tests.builders import a_page
 from tests.entrypoints.events import AUTHORIZATION, ring
-from tests.in_memory.world import World
+from tests.world import World, Worlds
 
 PAGE = a_page({"rule-a": "解の公式: 一。"})
 MISSING = {
@@ -19,9 +19,9 @@ MISSING = {
 
 
 @pytest.fixture
-def lost() -> World:
-    """A library whose one upload nobody told of."""
-    world = World()
+def lost(a_world: Worlds) -> World:
+    """A library whose one upload has no event."""
+    world = a_world()
     world.bucket.write("a.html", PAGE)
     world.bucket.forget_messages()
     return world
@@ -37,19 +37,19 @@ def test_it_needs_an_admin_key(lost: World, key: str) -> None:
     answer = api(lost).post("/v1/reconcile", json={"kind": "keys"}, headers={"Authorization": key})
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"].startswith("Bearer")
-    assert lost.queue.looks == []
+    assert lost.queue.rechecks == []
 
 
 def test_unless_it_is_told_to_it_changes_nothing(lost: World) -> None:
     answer = api(lost).post("/v1/reconcile", json={"kind": "keys"})
     assert answer.json() == {"differences": [MISSING], "next": None}
-    assert lost.queue.looks == []
+    assert lost.queue.rechecks == []
 
 
 def test_what_differs_is_repaired_through_the_queue(lost: World) -> None:
     answer = api(lost).post("/v1/reconcile", json={"kind": "keys", "dry_run": False})
     assert answer.json()["differences"] == [MISSING]
-    assert lost.queue.looks == [("a.html", "reconcile")]
+    assert lost.queue.rechecks == [("a.html", "reconcile")]
 
 
 def test_it_comes_in_pages(lost: World) -> None:

@@ -20,9 +20,9 @@ from sakuin.services.work_in_hand import WorkInHand
 
 from tests.builders import a_page
 from tests.entrypoints.events import Context, event
-from tests.in_memory.embedder import MemoryEmbedder
+from tests.doubles.embedder import MemoryEmbedder
 from tests.in_memory.work import MemoryWorkQueues
-from tests.in_memory.world import World
+from tests.world import World
 
 PAGES = 26
 

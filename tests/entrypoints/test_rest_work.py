@@ -1,27 +1,28 @@
-"""`GET /v1/work`, and what a material says of its messages."""
+"""`GET /v1/work`, and what a material says of its unfinished work."""
 
 import pytest
-from sakuin.domain.work import Ended, Parked
 from sakuin.entrypoints.http import rest_api
-from sakuin.entrypoints.http_work import work_router
-from sakuin.services.look_at_work import LookAtWork
+from sakuin.entrypoints.http_work import MOST_SUBJECTS, WorkOfMaterials, work_router
+from sakuin.platform.retry import Defer
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 from starlette.testclient import TestClient
 
 from tests.entrypoints.events import AUTHORIZATION, ring
-from tests.in_memory.work import a_message
-from tests.in_memory.world import World
+from tests.world import World
 
 MATERIAL = "junior/二次方程式の解き方_教材"
+KEY = f"{MATERIAL}.html"
+TABLE = "00000000-0000-4000-8000-000000000001"
 
 
 @pytest.fixture
-def api(world: World) -> TestClient:
+def api(world: World, unfinished: UnfinishedWorkStore) -> TestClient:
     """The API over a library with one page, whose next version waits for OpenAI."""
-    message = a_message("m1", subject=MATERIAL)
-    world.work.begin([message, a_message("m2", queue="embed", subject="a table")])
-    world.work.end([Ended(message, Parked(60, "openai is away", "openai"))])
-    work = LookAtWork(world.work)
-    application = rest_api(world.library, ring, "1.2.3", admin_routers=[work_router(work)], work_of=work.of_materials)
+    unfinished.defer(WorkSubject("file", KEY, version_id="v2"), Defer(60, "openai is away", "openai"))
+    unfinished.record_retry(WorkSubject("table", TABLE, "an index"), "it failed", vendor=None, seconds=30)
+    work_of = WorkOfMaterials(unfinished, "")
+    routers = [work_router(unfinished, work_of)]
+    application = rest_api(world.library, ring, "1.2.3", admin_routers=routers, work_of=work_of)
     return TestClient(application, headers=AUTHORIZATION)
 
 
@@ -31,36 +32,47 @@ def test_it_needs_an_admin_key(api: TestClient, headers: dict[str, str]) -> None
     assert (answer.status_code, "WWW-Authenticate" in answer.headers) == (401, True)
 
 
-def test_all_that_is_not_done_is_listed_and_counted(api: TestClient) -> None:
+def test_all_unfinished_work_is_listed_and_counted(api: TestClient) -> None:
     said = api.get("/v1/work").json()
-    assert [row["id"] for row in said["work"]] == ["m1", "m2"]
-    assert said["counts"] == {"in_hand": 1, "waiting": 0, "parked": 1, "dead": 0}
+    page, table = said["work"]
+    assert {name: page[name] for name in ("kind", "subject", "state", "reason", "vendor", "attempts")} == {
+        "kind": "file",
+        "subject": KEY,
+        "state": "waiting",
+        "reason": "openai is away",
+        "vendor": "openai",
+        "attempts": 1,
+    }
+    assert page["since"] < page["retry_at"]
+    assert (table["subject"], table["index"], table["state"]) == (TABLE, "an index", "retrying")
+    assert said["counts"] == {"retrying": 1, "waiting": 1, "failed": 0}
 
 
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
-        ({"state": "parked"}, ["m1"]),
-        ({"queue": "embed"}, ["m2"]),
-        ({"subject": MATERIAL}, ["m1"]),
-        ({"id": ["m2", "nobody"]}, ["m2"]),
-        ({"limit": 1}, ["m1"]),
-        ({"state": "dead"}, []),
+        ({"state": "waiting"}, [KEY]),
+        ({"state": "failed"}, []),
+        ({"subject": MATERIAL}, [KEY]),
+        ({"subject": KEY}, [KEY]),
+        ({"subject": [TABLE, "nobody"]}, [TABLE]),
+        ({"limit": 1}, [KEY]),
     ],
 )
 def test_it_is_found_by_what_is_asked(api: TestClient, asked: dict[str, str], found: list[str]) -> None:
-    assert [row["id"] for row in api.get("/v1/work", params=asked).json()["work"]] == found
+    assert [row["subject"] for row in api.get("/v1/work", params=asked).json()["work"]] == found
 
 
-@pytest.mark.parametrize("asked", [{"state": "lost"}, {"queue": "all"}, {"id": ["x"] * 51}, {"limit": 501}])
+@pytest.mark.parametrize("asked", [{"state": "lost"}, {"subject": ["x"] * (MOST_SUBJECTS + 1)}, {"limit": 501}])
 def test_what_cannot_be_asked_is_refused(api: TestClient, asked: dict[str, str]) -> None:
     assert api.get("/v1/work", params=asked).status_code == 422
 
 
-def test_a_material_says_what_of_it_is_not_done(api: TestClient) -> None:
+def test_a_material_says_what_of_it_has_not_finished(api: TestClient, unfinished: UnfinishedWorkStore) -> None:
+    unfinished.record_dead_letter(WorkSubject("material", MATERIAL), "it failed")
     (material,) = api.get("/v1/materials").json()["materials"]
     assert material["status"] == "ready"
-    assert [(row["state"], row["reason"], row["vendor"]) for row in material["work"]] == [
-        ("parked", "openai is away", "openai")
+    assert [(row["kind"], row["state"], row["reason"], row["vendor"]) for row in material["work"]] == [
+        ("file", "waiting", "openai is away", "openai"),
+        ("material", "failed", "it failed", None),
     ]
-    assert not {"body", "source"} & material["work"][0].keys()

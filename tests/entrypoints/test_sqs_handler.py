@@ -14,13 +14,13 @@ from sakuin.services.follow_bucket import Change, Followed, Written
 
 from tests.builders import a_page
 from tests.entrypoints.events import Context, event
-from tests.in_memory.world import World
+from tests.world import World, Worlds
 
 
 @pytest.fixture
-def world() -> World:
+def world(a_world: Worlds) -> World:
     """An empty library, whose first uploads tests follow."""
-    return World()
+    return a_world()
 
 
 @pytest.fixture
