@@ -3,7 +3,7 @@
 import io
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,6 @@ import httpx
 import pytest
 from aws_lambda_powertools import Logger
 from mangum import Mangum
-from sakuin.adapters.asking import patient
 from sakuin.adapters.openai_embeddings import OpenAIEmbedder
 from sakuin.adapters.openai_questions import OpenAIQuestions
 from sakuin.adapters.openai_questions import connected as questions
@@ -32,11 +31,14 @@ from sakuin.entrypoints.redacting import (
     shielded,
 )
 from sakuin.entrypoints.scheduled import schedule_handler
-from sakuin.entrypoints.sqs import queue_handler
 from sakuin.errors import SakuinError, Unavailable
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
+from sakuin.platform.calls import background
+from sakuin.platform.queue_handler import QueueHandler
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.settings import Secrets
 from sakuin_local.serving import served
 from starlette.applications import Starlette
@@ -44,9 +46,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from tests.convergence.queues import ModelledSqs
+from tests.doubles.embedder import MODEL
 from tests.entrypoints.events import KEY, Context, a_watch, event, ring
-from tests.in_memory.embedder import MODEL
-from tests.in_memory.world import World
+from tests.world import Worlds
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI1YzQzIn0.c2lnbmF0dXJlLW9mLWEtdXNlcg"
 PRESIGNED = (
@@ -147,30 +150,55 @@ def test_the_planted_would_be_found() -> None:
     assert len(leaked(json.dumps({"m": EVERYTHING}))) == 10
 
 
+@dataclass
+class FailingWork:
+    """The work of a queue, which fails."""
+
+    process: Callable[..., Any]
+    asks_vendors: bool = True
+    gave_up: list[str] = field(default_factory=list)
+
+    def read(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        return message
+
+    def subject(self, _asked: Mapping[str, Any]) -> WorkSubject:
+        return WorkSubject("file", "a.html")
+
+    def is_resumed(self, _asked: Mapping[str, Any]) -> bool:
+        return False
+
+    def give_up(self, _asked: Mapping[str, Any], reason: str) -> None:
+        self.gave_up.append(reason)
+
+
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_queue_s_worker_logs_the_failure_without_a_secret(
-    worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("receives", ["1", "5"])
+def test_a_queue_s_worker_logs_and_records_the_failure_without_a_secret(
+    worker: Lambda,
+    a_world: Worlds,
+    failure: Callable[..., Any],
+    receives: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    told: list[str] = []
-    handler = queue_handler(
-        failure, lambda _handle, _seconds: None, *worker.parts, gave_up=lambda _about, reason: told.append(reason)
-    )
+    work, sqs = FailingWork(failure), SqsQueue(ModelledSqs(), "queue")
+    unfinished = a_world().unfinished
+    handler = QueueHandler(sqs, work, unfinished, worker.logger, worker.watch.metrics, CurrentWork())
     record = event("index_material.put")["Records"][0]
-    record["attributes"]["ApproximateReceiveCount"] = "5"
-    answer = handler({"Records": [record]}, Context())
+    record["attributes"]["ApproximateReceiveCount"] = receives
+    answer = handler.handle({"Records": [record]}, Context())
+    worker.watch.metrics.flush_metrics()
     said = worker.said(capsys)
     assert "RuntimeError" in said or failure is fails_as_ours
-    assert leaked(said + json.dumps(answer) + str(told)) == []
+    (row,) = unfinished.rows()
+    assert leaked(said + json.dumps(answer) + str(work.gave_up) + row.reason) == []
 
 
-@NOTHING_COUNTED
 @pytest.mark.parametrize("failure", FAILURES)
 def test_a_queue_s_worker_that_fails_as_a_whole_shows_the_runtime_no_secret(
     worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    handler = queue_handler(failure, lambda _handle, _seconds: None, *worker.parts, hold=failure)
     with pytest.raises(Failed) as raised:
-        sealed(handler, worker.redaction, worker.logger)(event("index_material.put"), Context())
+        sealed(failure, worker.redaction, worker.logger)(event("index_material.put"), Context())
     assert raised.value.__suppress_context__
     assert leaked(str(raised.value) + worker.said(capsys)) == []
 
@@ -198,9 +226,9 @@ def test_the_schedule_s_worker_fails_without_a_secret(
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_the_rest_api_answers_and_logs_without_a_secret(
-    worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    a_world: Worlds, worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    api = rest_api(World().library, ring, "1", days=failure)
+    api = rest_api(a_world().library, ring, "1", days=failure)
     handler = http_handler(Mangum(api, lifespan="off"), worker.watch)
     asked = event("api.status")
     asked["rawPath"] = asked["requestContext"]["http"]["path"] = "/v1/keys"
@@ -212,9 +240,9 @@ def test_the_rest_api_answers_and_logs_without_a_secret(
 @pytest.mark.parametrize("failure", FAILURES)
 @pytest.mark.parametrize("where", ["search", "keys"])
 def test_an_agent_and_the_log_see_no_secret(
-    worker: Lambda, failure: Callable[..., Any], where: str, capsys: pytest.CaptureFixture[str]
+    a_world: Worlds, worker: Lambda, failure: Callable[..., Any], where: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world = World()
+    world = a_world()
     tools = KnowledgeTools(Failing(failure) if where == "search" else world, world.read)
     app = McpApp(knowledge_server(tools, "1"), Failing(failure) if where == "keys" else ring)
     handler = http_handler(held_open(app, app.run), worker.watch)
@@ -258,16 +286,16 @@ def _embeds(url: str) -> Any:
     from openai import OpenAI
 
     client = OpenAI(api_key=SECRETS.openai_api_key, base_url=url, max_retries=0)
-    return OpenAIEmbedder(client, MODEL, ask=patient(tries=1)).passages(["x"])
+    return OpenAIEmbedder(client, MODEL, ask=background(tries=1)).passages(["x"])
 
 
 def _asks(url: str) -> Any:
-    return OpenAIQuestions(questions(url, SECRETS.openai_api_key), MODEL, ask=patient(tries=1)).query("x")
+    return OpenAIQuestions(questions(url, SECRETS.openai_api_key), MODEL, ask=background(tries=1)).query("x")
 
 
 def _stores(url: str) -> Any:
     client = store(url, SECRETS.turbopuffer_api_key).with_options(max_retries=0)
-    return TurbopufferChunkStore(client, ask=patient(tries=1)).ids("project_a_table_b")
+    return TurbopufferChunkStore(client, ask=background(tries=1)).ids("project_a_table_b")
 
 
 def _calls(url: str) -> Any:
@@ -285,8 +313,8 @@ def test_a_vendor_that_says_back_what_it_was_sent_gets_no_secret_into_our_senten
     assert leaked(str(raised.value)) == []
 
 
-def test_a_key_in_a_header_that_opens_nothing_is_not_repeated(worker: Lambda) -> None:
-    handler = http_handler(Mangum(rest_api(World().library, ring, "1"), lifespan="off"), worker.watch)
+def test_a_key_in_a_header_that_opens_nothing_is_not_repeated(a_world: Worlds, worker: Lambda) -> None:
+    handler = http_handler(Mangum(rest_api(a_world().library, ring, "1"), lifespan="off"), worker.watch)
     asked = event("api.status")
     asked["headers"]["authorization"] = f"Bearer {SECRETS.openai_api_key}"
     answer = handler(asked, Context())
