@@ -8,19 +8,24 @@ import ssl
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
 from aws_lambda_powertools import Metrics
 from hypothesis import HealthCheck, settings
+from sakuin.adapters.supabase_client import connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
 from sakuin_local.database import Database
+from supabase import Client
 
 from tests.database_server import DatabaseServer, end_server, server_in
 from tests.emptied import emptied
 from tests.hanging import ended_when_it_hangs
 from tests.parallel import Parts, in_order
+
+if TYPE_CHECKING:
+    from tests.world import Worlds
 
 # The same examples each time: a build that was green stays so. How long one takes to make says more of the machine.
 settings.register_profile(
@@ -165,3 +170,25 @@ def empty_database(database: Database) -> Database:
 def unfinished(empty_database: Database) -> UnfinishedWorkStore:
     """The table of unfinished work, empty."""
     return UnfinishedWorkStore(short_client(empty_database.rest_url, empty_database.service_key))
+
+
+@pytest.fixture(scope="session")
+def service(database: Database) -> Client:
+    """The connection that the functions have; one for all tests of the process."""
+    return connected(database.rest_url, database.service_key)
+
+
+@pytest.fixture(scope="session")
+def sql(database: Database) -> Iterator[psycopg.Connection]:
+    """The database itself, as the role that owns it."""
+    with psycopg.connect(database.dsn_postgres, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="session")
+def a_world(database: Database, service: Client, sql: psycopg.Connection) -> "Worlds":
+    """Makes a world over an empty database; each call empties it."""
+    # Most tests need none of this, and it takes a second.
+    from tests.world import Worlds
+
+    return Worlds(database, service, sql)

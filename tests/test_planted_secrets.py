@@ -18,6 +18,7 @@ from sakuin.adapters.supabase_client import call, connected
 from sakuin.adapters.turbopuffer import TurbopufferChunkStore
 from sakuin.adapters.turbopuffer_client import connected as store
 from sakuin.bootstrap.http_handling import http_handler
+from sakuin.bootstrap.instrumented import instrument
 from sakuin.domain.redaction import HIDDEN, redacted
 from sakuin.entrypoints.http import rest_api
 from sakuin.entrypoints.lambda_http import held_open
@@ -27,10 +28,7 @@ from sakuin.entrypoints.redacting import (
     RedactingFilter,
     RedactingFormatter,
     Redaction,
-    sealed,
-    shielded,
 )
-from sakuin.entrypoints.scheduled import schedule_handler
 from sakuin.errors import SakuinError, Unavailable
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
@@ -38,18 +36,19 @@ from sakuin.mcp.server import knowledge_server
 from sakuin.platform.calls import background
 from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.sqs import SqsQueue
-from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
+from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.settings import Secrets
+from sakuin.upkeep.schedule import Schedule
 from sakuin_local.serving import served
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from tests.doubles.embedder import MODEL
 from tests.doubles.sqs import ModelledSqs
 from tests.entrypoints.events import KEY, Context, a_watch, event, ring
-from tests.in_memory.embedder import MODEL
-from tests.in_memory.world import World
+from tests.world import Worlds
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI1YzQzIn0.c2lnbmF0dXJlLW9mLWEtdXNlcg"
 PRESIGNED = (
@@ -132,9 +131,14 @@ def fails_as_ours(*_: Any, **__: Any) -> Any:
 
 @dataclass
 class Failing:
-    """Searches, and a key ring, that fail."""
+    """Whatever a function asks: it fails."""
 
     hashes: Callable[..., Any]
+
+    def __call__(self, *asked: Any, **how: Any) -> Any:
+        return self.hashes(*asked, **how)
+
+    run = counts = __call__
 
     def knowledge_search(self, version: str | None = None) -> Any:
         return self.hashes(version)
@@ -175,12 +179,13 @@ class FailingWork:
 @pytest.mark.parametrize("receives", ["1", "5"])
 def test_a_queue_s_worker_logs_and_records_the_failure_without_a_secret(
     worker: Lambda,
-    unfinished: UnfinishedWorkStore,
+    a_world: Worlds,
     failure: Callable[..., Any],
     receives: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     work, sqs = FailingWork(failure), SqsQueue(ModelledSqs(), "queue")
+    unfinished = a_world().unfinished
     handler = QueueHandler(sqs, work, unfinished, worker.logger, worker.watch.metrics, CurrentWork())
     record = event("index_material.put")["Records"][0]
     record["attributes"]["ApproximateReceiveCount"] = receives
@@ -197,7 +202,7 @@ def test_a_queue_s_worker_that_fails_as_a_whole_shows_the_runtime_no_secret(
     worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(Failed) as raised:
-        sealed(failure, worker.redaction, worker.logger)(event("index_material.put"), Context())
+        instrument(failure, worker.watch)(event("index_material.put"), Context())
     assert raised.value.__suppress_context__
     assert leaked(str(raised.value) + worker.said(capsys)) == []
 
@@ -207,12 +212,9 @@ def test_a_queue_s_worker_that_fails_as_a_whole_shows_the_runtime_no_secret(
 def test_the_schedule_s_worker_fails_without_a_secret(
     worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    handler = schedule_handler(
-        shielded(failure, worker.redaction, worker.logger),
-        shielded(failure, worker.redaction, worker.logger),
-        *worker.parts,
-        CurrentWork(),
-    )
+    parts: Any = (Failing(failure) for _ in range(5))
+    schedule = Schedule(*parts, worker.logger, worker.watch.metrics, CurrentWork())
+    handler = instrument(schedule.handle, worker.watch)
     for asked in ({}, {"canary": True}):
         with pytest.raises(Failed) as raised:
             handler(asked, Context())
@@ -225,9 +227,9 @@ def test_the_schedule_s_worker_fails_without_a_secret(
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_the_rest_api_answers_and_logs_without_a_secret(
-    worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    a_world: Worlds, worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    api = rest_api(World().library, ring, "1", days=failure)
+    api = rest_api(a_world().library, ring, "1", days=failure)
     handler = http_handler(Mangum(api, lifespan="off"), worker.watch)
     asked = event("api.status")
     asked["rawPath"] = asked["requestContext"]["http"]["path"] = "/v1/keys"
@@ -239,9 +241,9 @@ def test_the_rest_api_answers_and_logs_without_a_secret(
 @pytest.mark.parametrize("failure", FAILURES)
 @pytest.mark.parametrize("where", ["search", "keys"])
 def test_an_agent_and_the_log_see_no_secret(
-    worker: Lambda, failure: Callable[..., Any], where: str, capsys: pytest.CaptureFixture[str]
+    a_world: Worlds, worker: Lambda, failure: Callable[..., Any], where: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world = World()
+    world = a_world()
     tools = KnowledgeTools(Failing(failure) if where == "search" else world, world.read)
     app = McpApp(knowledge_server(tools, "1"), Failing(failure) if where == "keys" else ring)
     handler = http_handler(held_open(app, app.run), worker.watch)
@@ -312,8 +314,8 @@ def test_a_vendor_that_says_back_what_it_was_sent_gets_no_secret_into_our_senten
     assert leaked(str(raised.value)) == []
 
 
-def test_a_key_in_a_header_that_opens_nothing_is_not_repeated(worker: Lambda) -> None:
-    handler = http_handler(Mangum(rest_api(World().library, ring, "1"), lifespan="off"), worker.watch)
+def test_a_key_in_a_header_that_opens_nothing_is_not_repeated(a_world: Worlds, worker: Lambda) -> None:
+    handler = http_handler(Mangum(rest_api(a_world().library, ring, "1"), lifespan="off"), worker.watch)
     asked = event("api.status")
     asked["headers"]["authorization"] = f"Bearer {SECRETS.openai_api_key}"
     answer = handler(asked, Context())

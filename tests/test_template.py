@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from sakuin.services.canary import CANARY_KEY
+from sakuin.upkeep.canary import CANARY_KEY
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "layers" / "sakuin" / "sakuin" / "settings.py"

@@ -11,9 +11,9 @@ from sakuin_local.database import Database
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
 from tests.contracts.scripted_server import Said, scripted_server
+from tests.doubles.embedder import DIMENSIONS
 from tests.entrypoints.events import ring
 from tests.environment import environment
-from tests.in_memory.embedder import DIMENSIONS
 
 
 @pytest.fixture

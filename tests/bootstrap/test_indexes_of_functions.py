@@ -8,8 +8,8 @@ from sakuin.domain.recipe import EmbeddingModel
 from sakuin.domain.table_cut import TableCut
 from sakuin.domain.table_index import tables_of
 
-from tests.in_memory.embedder import MemoryEmbedder
-from tests.in_memory.world import SETTINGS
+from tests.doubles.embedder import MemoryEmbedder
+from tests.world import SETTINGS
 
 OTHER_MODEL = replace(SETTINGS, model=replace(SETTINGS.model, passage_prefix="passage: "))
 SMALLER = replace(SETTINGS, cut=TableCut(chunk_size=400))

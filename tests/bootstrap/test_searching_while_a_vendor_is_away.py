@@ -10,7 +10,7 @@ from sakuin.adapters.supabase_client import connected
 from sakuin.adapters.supabase_index import SupabaseIndex
 from sakuin.bootstrap.answering import mcp_endpoint
 from sakuin.domain.recipe import ANALYZER, RECIPE, Fingerprint
-from sakuin.services.apply_page import ApplyPage
+from sakuin.knowledge.index_page import IndexPage
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.settings import Settings
 from sakuin_local.database import Database
@@ -18,9 +18,9 @@ from sakuin_local.database import Database
 from tests.builders import a_page, a_source
 from tests.contracts.openai_server import OpenAIServer
 from tests.contracts.scripted_server import Said, scripted_server
+from tests.doubles.bucket import MemoryBucket
+from tests.doubles.embedder import MemoryEmbedder
 from tests.entrypoints.events import ENDPOINT_KEY, KEY, Context, event
-from tests.in_memory.bucket import MemoryBucket
-from tests.in_memory.embedder import MemoryEmbedder
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 AWAY = "http://127.0.0.1:9"
@@ -50,7 +50,7 @@ def page(database: Database, sql: psycopg.Connection, environ: Mapping[str, str]
     index = SupabaseIndex(connected(database.rest_url, database.service_key))
     fingerprint = Fingerprint(Settings.read(environ).embedding_model, RECIPE, ANALYZER)
     learns = LearnsSources(bucket, index, None, "")
-    ApplyPage(bucket, index, MemoryEmbedder(), learns, fingerprint, 1_000_000).uploaded(
+    IndexPage(bucket, index, MemoryEmbedder(), learns, fingerprint, 1_000_000).uploaded(
         "a", a_source("a.html", 1, version=version)
     )
     return "解の公式"

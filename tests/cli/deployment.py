@@ -26,7 +26,6 @@ from tests.conformance.gateway import behind_gateway
 from tests.contracts.openai_server import OpenAIServer, openai_server
 from tests.emptied import emptied
 from tests.entrypoints.events import Context
-from tests.in_memory.embedder import DIMENSIONS, MODEL
 
 API_KEY, ADMIN_KEY = "sk_sakuin_agent", "sk_sakuin_admin"
 BUCKET = "materials"

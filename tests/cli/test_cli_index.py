@@ -12,7 +12,6 @@ from sakuin_local.database import Database
 
 from tests.cli.conftest import Operator
 from tests.cli.deployment import deployed
-from tests.in_memory.world import SETTINGS
 
 OTHER = replace(SETTINGS, model=replace(SETTINGS.model, passage_prefix="passage: "))
 

@@ -11,7 +11,6 @@ import pytest
 from sakuin.adapters.supabase_work import SupabaseWork
 from sakuin.domain.work import Dead, Ended, WorkQueueName
 from sakuin_cli.dead_letters import in_words
-from tests.in_memory.work import a_message
 
 from tests.cli.aws_endpoint import aws_endpoint
 from tests.cli.conftest import Operator, Output

@@ -4,7 +4,6 @@ import unicodedata
 
 from sakuin.adapters.supabase_work import SupabaseWork
 from sakuin.domain.work import Dead, Ended, Parked
-from tests.in_memory.work import a_message
 
 from tests.builders import a_page
 from tests.cli.conftest import FORMULA, Operator

@@ -18,7 +18,7 @@ from tests.clients.node import ran
 from tests.conformance.fixture_tools import ANSWERS, ConformanceTools
 from tests.conformance.gateway import behind_gateway
 from tests.entrypoints.events import AUTHORIZATION, a_watch, ring
-from tests.in_memory.world import World
+from tests.world import Worlds
 
 HERE = Path(__file__).parent
 SUITE = ".tools/clients/node_modules/@modelcontextprotocol/conformance/dist/index.js"
@@ -39,9 +39,9 @@ OF_A_SEARCH_SERVER = {
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def url(a_world: Worlds) -> Iterator[str]:
     """The entry point with a page of knowledge and the suite's tools; the key is added on the way."""
-    world = World(base_url="/school_asset")
+    world = a_world(base_url="/school_asset")
     world.put("junior/二次方程式の解き方_教材.html", a_page({"rule-a": "解の公式: 係数を公式に代入する。"}))
     tools = ConformanceTools(KnowledgeTools(world, world.read))
 
@@ -82,8 +82,8 @@ def test_each_expected_failure_is_one_check_and_has_a_reason(revision: str) -> N
         assert reason, line
 
 
-def test_none_of_the_suite_s_tools_is_in_the_product() -> None:
-    world = World()
+def test_none_of_the_suite_s_tools_is_in_the_product(a_world: Worlds) -> None:
+    world = a_world()
     tools = KnowledgeTools(world, world.read)
     assert not {tool.name for tool in tools.listed()} & set(ANSWERS)
     assert all(tools.call(name, {}) is None for name in ANSWERS)

@@ -1,11 +1,10 @@
-"""Every adapter of a port, and its fake, under one name."""
+"""The adapters of the knowledge index over an empty database."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import psycopg
 import pytest
-from sakuin.adapters.supabase_client import connected
 from sakuin.adapters.supabase_index import SupabaseIndex
 from sakuin.adapters.supabase_lexicon import SupabaseLexicon
 from sakuin.adapters.supabase_records import SupabaseRecords
@@ -15,21 +14,16 @@ from sakuin.domain.material_version import Applied, Source
 from sakuin.domain.recipe import Fingerprint
 from sakuin.ports.knowledge import KnowledgeSearch, Lexicon
 from sakuin.ports.materials import KnowledgeIndex, MaterialRecords
-from sakuin_local.database import Database
 from supabase import Client
 
 from tests.builders import text_of
+from tests.doubles.embedder import CALIBRATION, FINGERPRINT, vector_of
 from tests.emptied import emptied
-from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, vector_of
-from tests.in_memory.index import MemoryIndex
-from tests.in_memory.lexicon import MemoryLexicon
-from tests.in_memory.records import MemoryRecords
-from tests.in_memory.search import MemorySearch
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """The four ports over one store."""
+    """The four ports over one database."""
 
     index: KnowledgeIndex
     records: MaterialRecords
@@ -51,7 +45,7 @@ class Knowledge:
         expected: int | None = None,
         fingerprint: Fingerprint = FINGERPRINT,
     ) -> Applied:
-        """Applies chunks whose vectors are kept first, as ApplyPage does."""
+        """Applies chunks whose vectors are kept first, as IndexPage does."""
         self.embed(chunks, fingerprint)
         return self.index.apply(material, source, chunks, fingerprint=fingerprint.id, expected_generation=expected)
 
@@ -67,42 +61,10 @@ class Knowledge:
         return {anchor: self.search.chunk(f"{material}#{anchor}").generation for anchor in anchors}
 
 
-@pytest.fixture(scope="session")
-def service(database: Database) -> Client:
-    """The connection that the functions have."""
-    return connected(database.rest_url, database.service_key)
-
-
-@pytest.fixture(scope="session")
-def sql(database: Database) -> Iterator[psycopg.Connection]:
-    """The database itself, as the role that owns it."""
-    with psycopg.connect(database.dsn_postgres, autocommit=True) as connection:
-        yield connection
-
-
 @pytest.fixture
-def supabase(service: Client, sql: psycopg.Connection) -> Knowledge:
-    """The real adapters on an empty database."""
+def knowledge(service: Client, sql: psycopg.Connection) -> Knowledge:
+    """The ports over an empty database."""
     emptied(sql)
     return Knowledge(
         SupabaseIndex(service), SupabaseRecords(service), SupabaseSearch(service, CALIBRATION), SupabaseLexicon(service)
     )
-
-
-def in_memory() -> Knowledge:
-    """The fakes over one empty store."""
-    index = MemoryIndex()
-    return Knowledge(index, MemoryRecords(index), MemorySearch(index), MemoryLexicon(index))
-
-
-@pytest.fixture
-def memory() -> Knowledge:
-    """The fakes."""
-    return in_memory()
-
-
-@pytest.fixture(params=["memory", "supabase"])
-def knowledge(request: pytest.FixtureRequest) -> Knowledge:
-    """Each adapter in turn."""
-    found: Knowledge = request.getfixturevalue(request.param)
-    return found

@@ -12,7 +12,7 @@ from typing import Any
 
 from openai import OpenAI
 
-from tests.in_memory.embedder import vector_of
+from tests.doubles.embedder import vector_of
 
 
 @dataclass

@@ -1,24 +1,23 @@
-"""What every `Allowances` promises."""
+"""What `Allowances` promises."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import psycopg
 import pytest
 from sakuin.adapters.supabase_allowances import SupabaseAllowances
-from sakuin.ports.allowances import Allowances
 from supabase import Client
-
-from tests.in_memory.allowances import MemoryAllowances
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """An adapter, and how a minute passes for it."""
+    """The port, and its database."""
 
-    port: Allowances
-    pass_a_minute: Callable[[], object]
+    port: SupabaseAllowances
+    sql: psycopg.Connection
+
+    def pass_a_minute(self) -> None:
+        self.sql.execute("update allowance set minute = minute - interval '2 hours'")
 
     def taken(self, key: str, *, wanted: int = 10, per_minute: int = 100) -> int:
         """Everything that one worker can get."""
@@ -29,20 +28,12 @@ class Counted:
         return got
 
 
-@pytest.fixture(params=["memory", "supabase"])
-def counted(request: pytest.FixtureRequest) -> Counted:
-    if request.param == "memory":
-        now = [30.0]
-        return Counted(MemoryAllowances(lambda: now[0]), lambda: now.append(now.pop() + 60))
-    service: Client = request.getfixturevalue("service")
-    sql: psycopg.Connection = request.getfixturevalue("sql")
+@pytest.fixture
+def counted(service: Client, sql: psycopg.Connection) -> Counted:
     sql.execute("delete from allowance")
     # A minute that lies ahead goes on until it is there: a test may run over the end of one.
     sql.execute("insert into allowance select k, now() + interval '1 hour', 0 from unnest(array['k', 'one', 'two']) k")
-    return Counted(
-        SupabaseAllowances(service),
-        lambda: sql.execute("update allowance set minute = minute - interval '2 hours'"),
-    )
+    return Counted(SupabaseAllowances(service), sql)
 
 
 def test_a_key_gets_its_minute_in_blocks_and_no_more(counted: Counted) -> None:

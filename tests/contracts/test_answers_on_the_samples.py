@@ -13,18 +13,19 @@ from sakuin.adapters.supabase_search import SupabaseSearch
 from sakuin.domain.learns import names_action
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
 from sakuin.domain.similarity import calibration_of
-from sakuin.entrypoints.material_messages import bucket_event
+from sakuin.knowledge.bucket_events import BucketEvents
+from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.messages import read_event
 from sakuin.ports.embedding import Vector
-from sakuin.services.apply_page import ApplyPage
-from sakuin.services.follow_bucket import BucketEvents
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.search_knowledge import SearchKnowledge
 from sakuin_local.embeddings.model import NAME
 from supabase import Client
 
+from tests.convergence.delivery import silent
+from tests.doubles.bucket import MemoryBucket
+from tests.doubles.queue import MemoryQueue
 from tests.emptied import emptied
-from tests.in_memory.bucket import MemoryBucket
-from tests.in_memory.queue import MemoryQueue
 from tests.local_model import running_model
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
@@ -61,14 +62,14 @@ def search(service: Client, sql: psycopg.Connection, embedder: E5) -> SearchKnow
     """Two sample pages in the index, through the events of their upload."""
     emptied(sql)
     bucket, index = MemoryBucket(), SupabaseIndex(service)
-    apply_page = ApplyPage(bucket, index, embedder, LearnsSources(bucket, index, None, ""), FINGERPRINT, 10**7)
-    events = BucketEvents(bucket, index, MemoryQueue(), apply_page, "")
+    apply_page = IndexPage(bucket, index, embedder, LearnsSources(bucket, index, None, ""), FINGERPRINT, 10**7)
+    events = BucketEvents(bucket, index, MemoryQueue(), apply_page, "", *silent())
     for name in ("learns.yml", f"{PAGE}.html", "junior/三平方の定理の使い方_教材.html"):
         bucket.write(name, (SAMPLES / name).read_bytes())
     for body in bucket.take_messages():
-        event = bucket_event(json.loads(body))
+        event = read_event(json.loads(body))
         assert event is not None
-        events.process(event)
+        events.process_event(event)
     index, lexicon = SupabaseSearch(service, calibration_of(NAME)), SupabaseLexicon(service)
     return SearchKnowledge(index, lexicon, embedder, FINGERPRINT, "/school_asset")
 

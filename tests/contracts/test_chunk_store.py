@@ -22,7 +22,7 @@ from sakuin_local.turbopuffer.endpoint import application
 from sakuin_local.turbopuffer.service import start_turbopuffer
 from sakuin_local.turbopuffer.store import Store
 
-from tests.in_memory.chunk_store import MemoryChunkStore
+from tests.doubles.chunk_store import MemoryChunkStore
 
 NAMESPACE = "project_6f1c1a2e-9b7a-4c55-8d1e-1a2b3c4d5e6f_table_0b7a4c55-8d1e-4c55-9b7a-1a2b3c4d5e6f"
 

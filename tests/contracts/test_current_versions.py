@@ -7,7 +7,7 @@ from sakuin.domain.material_version import MaterialState, Source
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge
-from tests.in_memory.embedder import FINGERPRINT
+from tests.doubles.embedder import FINGERPRINT
 
 KEY = "m.html"
 

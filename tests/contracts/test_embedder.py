@@ -2,21 +2,24 @@
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
+import psycopg
 import pytest
 from openai import OpenAI
 from sakuin.adapters.openai_embeddings import OpenAIEmbedder
 from sakuin.adapters.openai_questions import OpenAIQuestions, connected
+from sakuin.adapters.supabase_ledger import SupabaseLedger
 from sakuin.domain.recipe import EmbeddingModel
 from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import Retries, background
 from sakuin.ports.embedding import Embedder
 from sakuin.services.embedding_budget import TokensOwed
+from supabase import Client
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
-from tests.in_memory.embedder import DIMENSIONS, MODEL, MemoryEmbedder, vector_of
-from tests.in_memory.ledger import MemoryLedger
+from tests.doubles.embedder import DIMENSIONS, MODEL, MemoryEmbedder, vector_of
 
 TEXTS = ["解の公式", "たすき掛け", "平方完成"]
 
@@ -215,16 +218,27 @@ def test_half_a_character_is_the_text_s_own_fault(server: OpenAIServer) -> None:
     assert server.requests == []
 
 
-def test_vectors_that_are_paid_for_come_back_though_nobody_can_count_them(server: OpenAIServer) -> None:
-    class Away(MemoryLedger):
-        down = True
+@dataclass
+class Away:
+    """A ledger that cannot be reached as long as it is `down`."""
 
-        def add(self, tokens: int) -> None:
-            if self.down:
-                raise Unavailable("Supabase did not answer")
-            super().add(tokens)
+    real: SupabaseLedger
+    down: bool = True
 
-    ledger, server.tokens = Away(), 7
+    def spent(self) -> int:
+        return self.real.spent()
+
+    def add(self, tokens: int) -> None:
+        if self.down:
+            raise Unavailable("Supabase did not answer")
+        self.real.add(tokens)
+
+
+def test_vectors_that_are_paid_for_come_back_though_nobody_can_count_them(
+    server: OpenAIServer, service: Client, sql: psycopg.Connection
+) -> None:
+    sql.execute("delete from embedding_day")
+    ledger, server.tokens = Away(SupabaseLedger(service)), 7
     embedder = OpenAIEmbedder(server.client, MODEL, TokensOwed(ledger))
     assert len(embedder.passages(TEXTS)) == 3
     ledger.down = False

@@ -1,8 +1,7 @@
-"""Indexes that are kept beside each other: both adapters, and the pages of either."""
+"""Indexes that are kept beside each other, and the pages of either."""
 
 from dataclasses import dataclass, replace
 
-import psycopg
 import pytest
 from sakuin.adapters.supabase_indexes import SupabaseIndexes
 from sakuin.domain.chunking import CHUNKER
@@ -17,10 +16,7 @@ from supabase import Client
 
 from tests.builders import a_chunk, a_source, text_of
 from tests.contracts.conftest import Knowledge
-from tests.emptied import emptied
-from tests.in_memory.embedder import MODEL, vector_of
-from tests.in_memory.index import MemoryIndex
-from tests.in_memory.indexes import MemoryIndexes
+from tests.doubles.embedder import MODEL, vector_of
 
 BLUE = IndexSettings(MODEL, RECIPE, ANALYZER, TableCut(), CHUNKER)
 GREEN = replace(BLUE, model=replace(MODEL, passage_prefix="text: "))
@@ -39,7 +35,7 @@ class House:
     def write(
         self, name: str, content: str, version: int, *, by: IndexSettings, embedded: tuple[IndexSettings, ...]
     ) -> None:
-        """Applies a page of one chunk, as `ApplyPage` does with the settings `by`."""
+        """Applies a page of one chunk, as `IndexPage` does with the settings `by`."""
         chunk = self.chunk(name, content)
         self.knowledge.index.remember(by.knowledge)
         for each in embedded:
@@ -76,21 +72,8 @@ class House:
 
 
 @pytest.fixture
-def supabase_house(service: Client, sql: psycopg.Connection, supabase: Knowledge) -> House:
-    emptied(sql)
-    return House(SupabaseIndexes(service), supabase)
-
-
-@pytest.fixture
-def memory_house(memory: Knowledge) -> House:
-    assert isinstance(memory.index, MemoryIndex)
-    return House(MemoryIndexes(memory.index), memory)
-
-
-@pytest.fixture(params=["memory_house", "supabase_house"])
-def house(request: pytest.FixtureRequest) -> House:
-    found: House = request.getfixturevalue(request.param)
-    return found
+def house(service: Client, knowledge: Knowledge) -> House:
+    return House(SupabaseIndexes(service), knowledge)
 
 
 def test_the_first_index_answers_by_itself_and_the_next_one_does_not(house: House) -> None:

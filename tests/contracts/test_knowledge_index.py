@@ -13,7 +13,7 @@ from sakuin.errors import Invalid, SakuinError, Unavailable
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge
-from tests.in_memory.embedder import FINGERPRINT, vector_of
+from tests.doubles.embedder import FINGERPRINT, vector_of
 
 KEY = "m.html"
 OTHER = Fingerprint(EmbeddingModel("another", 1536), RECIPE, ANALYZER)
@@ -191,15 +191,15 @@ def test_an_unreadable_second_spelling_waits_as_any_other(knowledge: Knowledge) 
 
 
 def test_unchanged_chunks_are_untouched_and_changed_ones_written_again(
-    supabase: Knowledge, sql: psycopg.Connection
+    knowledge: Knowledge, sql: psycopg.Connection
 ) -> None:
     def rows() -> dict[str, tuple[str, int]]:
         found = sql.execute("select anchor, xmin::text, generation from public.knowledge_chunks")
         return {anchor: (written_by, generation) for anchor, written_by, generation in found}
 
-    supabase.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一"), a_chunk("m", "rule-b", "二", position=1)])
+    knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一"), a_chunk("m", "rule-b", "二", position=1)])
     before = rows()
-    supabase.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "一"), a_chunk("m", "rule-b", "新", position=1)])
+    knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "一"), a_chunk("m", "rule-b", "新", position=1)])
     after = rows()
     assert after["rule-a"] == before["rule-a"]
     assert after["rule-b"][0] != before["rule-b"][0]

@@ -21,8 +21,8 @@ from supabase import Client
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge
+from tests.doubles.embedder import CALIBRATION, FINGERPRINT, vector_of
 from tests.emptied import emptied
-from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, vector_of
 
 TERMS = ("解", "式", "公式", "~カイ", "~シキ", "関数")
 impacts = st.dictionaries(st.sampled_from(TERMS), st.floats(0.01, 1.0), min_size=1)
@@ -72,13 +72,13 @@ def missing(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot]) -> floa
     return sum(ceiling(texts, slot) for slot in lost) / sum(ceiling(texts, slot) for slot in sought) if sought else 0.0
 
 
-def test_words_and_readings_are_what_the_formula_says(supabase: Knowledge, sql: psycopg.Connection) -> None:
+def test_words_and_readings_are_what_the_formula_says(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     @given(st.lists(impacts, min_size=1, max_size=6), slots)
     @settings(max_examples=40, suppress_health_check=list(HealthCheck))
     def agrees(texts: list[dict[str, float]], asked: list[Slot]) -> None:
         emptied(sql)
-        supabase.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
-        found = supabase.search.matches(Question(vector_of("問い"), asked, FINGERPRINT, EVERYTHING, 50))
+        knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
+        found = knowledge.search.matches(Question(vector_of("問い"), asked, FINGERPRINT, EVERYTHING, 50))
         assert len(found) == len(texts)
         numbers = [int(match.anchor.removeprefix("rule-")) for match in found]
         # An impact is stored in 32,767 steps.
@@ -105,7 +105,7 @@ def postings(sql: psycopg.Connection) -> dict[tuple[str, str], int]:
     return found
 
 
-def test_postings_say_what_the_chunks_say_whatever_was_applied(supabase: Knowledge, sql: psycopg.Connection) -> None:
+def test_postings_say_what_the_chunks_say_whatever_was_applied(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     @given(st.lists(st.tuples(st.sampled_from("abc"), st.lists(impacts, max_size=4)), min_size=1, max_size=6))
     @settings(max_examples=25, suppress_health_check=list(HealthCheck))
     def agrees(pages: list[tuple[str, list[dict[str, float]]]]) -> None:
@@ -113,7 +113,7 @@ def test_postings_say_what_the_chunks_say_whatever_was_applied(supabase: Knowled
         last: dict[str, list[dict[str, float]]] = {}
         for version, (material, texts) in enumerate(pages, 1):
             chunks = [a_text(number, words, material=material) for number, words in enumerate(texts)]
-            supabase.apply(a_source(material, version), chunks, material=material)
+            knowledge.apply(a_source(material, version), chunks, material=material)
             last[material] = texts
         assert postings(sql) == {
             (f"{material}#rule-{number}", term): max(1, round(impact * 32767))
@@ -125,7 +125,7 @@ def test_postings_say_what_the_chunks_say_whatever_was_applied(supabase: Knowled
     agrees()
 
 
-def test_pages_written_at_once_are_all_there(service: Client, supabase: Knowledge, sql: psycopg.Connection) -> None:
+def test_pages_written_at_once_are_all_there(service: Client, knowledge: Knowledge, sql: psycopg.Connection) -> None:
     def written(number: int) -> str:
         words = IndexedWords({"式": 0.5, f"語{number % 3}": 0.5}, frozenset({("シキ", "式"), ("ゴ", "語")}))
         name = f"p{number}"
@@ -137,7 +137,7 @@ def test_pages_written_at_once_are_all_there(service: Client, supabase: Knowledg
         ]
         return done[-1].outcome
 
-    supabase.embed([a_chunk("p0", "rule-a", "同じ")])
+    knowledge.embed([a_chunk("p0", "rule-a", "同じ")])
     with ThreadPoolExecutor(6) as pool:
         assert set(pool.map(written, range(70))) == {"applied"}
     assert sum(term == "式" for _, term in postings(sql)) == 70
@@ -147,12 +147,12 @@ def test_pages_written_at_once_are_all_there(service: Client, supabase: Knowledg
     assert blocks[0] > 60
 
 
-def test_beyond_the_budget_the_rarest_slot_still_finds_all_its_chunks(service: Client, supabase: Knowledge) -> None:
+def test_beyond_the_budget_the_rarest_slot_still_finds_all_its_chunks(service: Client, knowledge: Knowledge) -> None:
     texts = [{"式": 0.5} for _ in range(30)] + [{"式": 0.9}, {"式": 0.1, "公式": 0.1}]
-    supabase.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
+    knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
     question = Question(None, ASKED, FINGERPRINT, EVERYTHING, 50)
     narrow = SupabaseSearch(service, replace(CALIBRATION, posting_budget=1))
-    assert len(supabase.search.matches(question)) == 32
+    assert len(knowledge.search.matches(question)) == 32
     (found,) = narrow.matches(question)
     # What it finds is judged by all slots, whoever found it.
     assert (found.anchor, found.matched) == ("rule-31", ("公式", "式"))

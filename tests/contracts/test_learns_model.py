@@ -11,7 +11,7 @@ from sakuin.errors import Refused, Unavailable
 from sakuin.ports.materials import LearnsModel
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
-from tests.in_memory.learns_model import MemoryLearnsModel
+from tests.doubles.learns_model import MemoryLearnsModel
 
 ITEMS = ("公式に代入する方法", "符号を確かめる手順", "根号の計算")
 PAGE = Page("二次方程式", (Explanation("rule-f", "rule", "解の公式", "係数を代入する。", 0),))

@@ -1,6 +1,5 @@
-"""What every `Walks` and every `LibraryRecords` promises."""
+"""What `Walks` and `LibraryRecords` promise."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import psycopg
@@ -11,45 +10,30 @@ from sakuin.domain.language.indexing import index_words
 from sakuin.domain.reconciliation import RecordedObject
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
-from sakuin.ports.reconciliation import LibraryRecords, Turn, Walks
+from sakuin.ports.reconciliation import Turn
 from supabase import Client
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge
 from tests.emptied import emptied
-from tests.in_memory.index import MemoryIndex
-from tests.in_memory.reconciliation import MemoryLibraryRecords, MemoryWalks
-
-
-@dataclass
-class Clock:
-    """Seconds that a test lets pass."""
-
-    seconds: float = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Timed:
     """Walks, and how time passes for them."""
 
-    walks: Walks
-    passes: Callable[[float], None]
+    walks: SupabaseWalks
+    sql: psycopg.Connection
+
+    def passes(self, seconds: float) -> None:
+        later = "update public.reconciliation set busy_until = busy_until - make_interval(secs => %s)"
+        self.sql.execute(later, (seconds,))
 
 
-@pytest.fixture(params=["memory", "supabase"])
-def timed(request: pytest.FixtureRequest) -> Timed:
-    """Each adapter in turn."""
-    if request.param == "memory":
-        clock = Clock()
-        return Timed(MemoryWalks(clock), lambda seconds: setattr(clock, "seconds", clock.seconds + seconds))
-    service: Client = request.getfixturevalue("service")
-    sql: psycopg.Connection = request.getfixturevalue("sql")
+@pytest.fixture
+def timed(service: Client, sql: psycopg.Connection) -> Timed:
     emptied(sql)
-    later = "update public.reconciliation set busy_until = busy_until - make_interval(secs => %s)"
-    return Timed(SupabaseWalks(service), lambda seconds: sql.execute(later, (seconds,)) and None)
+    return Timed(SupabaseWalks(service), sql)
 
 
 def test_a_walk_begins_when_it_is_asked_to_and_goes_on_until_its_end(timed: Timed) -> None:
@@ -84,15 +68,13 @@ def test_one_at_a_time_walks_and_who_dies_loses_his_turn(timed: Timed) -> None:
 
 
 @pytest.fixture
-def records(knowledge: Knowledge, request: pytest.FixtureRequest) -> LibraryRecords:
-    """Over the same store as `knowledge`."""
-    if isinstance(knowledge.index, MemoryIndex):
-        return MemoryLibraryRecords(knowledge.index)
-    return SupabaseLibraryRecords(request.getfixturevalue("service"))
+def records(service: Client) -> SupabaseLibraryRecords:
+    """Over the same database as `knowledge`."""
+    return SupabaseLibraryRecords(service)
 
 
 def test_the_keys_that_are_known_come_in_the_order_of_their_bytes(
-    knowledge: Knowledge, records: LibraryRecords
+    knowledge: Knowledge, records: SupabaseLibraryRecords
 ) -> None:
     for key, material in (("b-1.html", "b-1"), ("b.html", "b"), ("あ.html", "あ"), ("B/x.html", "B/x")):
         knowledge.apply(a_source(key, 16), [a_chunk(material, "rule-a", "一")], material=material)
@@ -114,14 +96,14 @@ def test_the_keys_that_are_known_come_in_the_order_of_their_bytes(
     assert records.objects("あ.html", limit=2) == []
 
 
-def test_what_changed_just_now_is_young(supabase: Knowledge, service: Client) -> None:
-    supabase.apply(a_source("a.html", 16), [a_chunk("m", "rule-a", "一")])
+def test_what_changed_just_now_is_young(knowledge: Knowledge, service: Client) -> None:
+    knowledge.apply(a_source("a.html", 16), [a_chunk("m", "rule-a", "一")])
     records = SupabaseLibraryRecords(service)
     assert [one.young for one in records.objects("", limit=9, settling=60)] == [True]
     assert [one.young for one in records.objects("", limit=9)] == [False]
 
 
-def test_a_key_waits_freely_when_its_owner_is_gone(knowledge: Knowledge, records: LibraryRecords) -> None:
+def test_a_key_waits_freely_when_its_owner_is_gone(knowledge: Knowledge, records: SupabaseLibraryRecords) -> None:
     knowledge.apply(a_source("a.html", 16), [a_chunk("m", "rule-a", "一")])
     knowledge.apply(a_source("b.html", 16), [a_chunk("m", "rule-a", "二")])
     knowledge.index.delete("m", a_source("a.html", 32))
@@ -131,7 +113,9 @@ def test_a_key_waits_freely_when_its_owner_is_gone(knowledge: Knowledge, records
     ]
 
 
-def test_pages_are_counted_by_key_without_the_deleted_ones(knowledge: Knowledge, records: LibraryRecords) -> None:
+def test_pages_are_counted_by_key_without_the_deleted_ones(
+    knowledge: Knowledge, records: SupabaseLibraryRecords
+) -> None:
     for key in ("a", "b", "c"):
         knowledge.apply(a_source(key, 16), [a_chunk(key, "rule-a", "一")], material=key)
     knowledge.apply(a_source("a2", 16), [a_chunk("a", "rule-a", "二")], material="a")
@@ -140,7 +124,7 @@ def test_pages_are_counted_by_key_without_the_deleted_ones(knowledge: Knowledge,
     assert records.pages() == 3
 
 
-def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge, records: LibraryRecords) -> None:
+def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge, records: SupabaseLibraryRecords) -> None:
     for material in ("a", "b", "c"):
         knowledge.apply(a_source(material, 16), [a_chunk(material, "rule-a", "公式")], material=material)
     knowledge.index.delete("b", a_source("b", 32))
@@ -150,7 +134,7 @@ def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge, reco
 
 @pytest.mark.parametrize("subject", [WorkSubject("file", "c.html"), WorkSubject("material", "c")])
 def test_pages_whose_learns_wait_for_a_model_are_named_unless_their_work_is_unfinished(
-    knowledge: Knowledge, records: LibraryRecords, request: pytest.FixtureRequest, subject: WorkSubject
+    knowledge: Knowledge, records: SupabaseLibraryRecords, service: Client, subject: WorkSubject
 ) -> None:
     for material in ("a", "b", "c"):
         learns = Learns(("甲の方法", "乙の方法", "丙の方法"), "written" if material == "b" else "provisional")
@@ -159,19 +143,14 @@ def test_pages_whose_learns_wait_for_a_model_are_named_unless_their_work_is_unfi
         )
     assert records.provisional("", limit=2) == (["a"], "b")
     assert records.provisional("b", limit=2) == (["c"], None)
-    if isinstance(records, MemoryLibraryRecords):
-        records.unfinished.add("c")
-    else:
-        UnfinishedWorkStore(request.getfixturevalue("service")).defer(subject, Defer(60, "tomorrow"))
+    UnfinishedWorkStore(service).defer(subject, Defer(60, "tomorrow"))
     assert records.provisional("", limit=9) == (["a"], None)
 
 
-def test_readings_go_when_no_page_has_them_any_more(knowledge: Knowledge, records: LibraryRecords) -> None:
+def test_readings_go_when_no_page_has_them_any_more(knowledge: Knowledge, records: SupabaseLibraryRecords) -> None:
     read = a_chunk("m", "rule-a", "公式", words=index_words(title="公式", learns=(), body="二次方程式を解く"))
     knowledge.apply(a_source("m.html", 16), [read])
     assert records.sweep_words("", limit=500, dry_run=False) == (0, None)
-    if isinstance(records, MemoryLibraryRecords):
-        records.readings = {"\t".join(pair) for pair in read.words.readings}
     knowledge.apply(a_source("m.html", 32), [a_chunk("m", "rule-a", "x")])
     unused, _ = records.sweep_words("", limit=500, dry_run=True)
     assert unused > 0
@@ -179,9 +158,6 @@ def test_readings_go_when_no_page_has_them_any_more(knowledge: Knowledge, record
     assert records.sweep_words("", limit=500, dry_run=False) == (0, None)
     _, following = records.sweep_words("", limit=1, dry_run=False)
     assert following is None or following > ""
-
-
-# ---------------------------------------------------------------- the database's own
 
 
 @pytest.mark.parametrize(
@@ -198,20 +174,19 @@ def test_readings_go_when_no_page_has_them_any_more(knowledge: Knowledge, record
     ],
 )
 def test_what_is_broken_is_found_and_whole_again_once_mended_and_applied(
-    supabase: Knowledge, service: Client, sql: psycopg.Connection, damage: str, why: str
+    knowledge: Knowledge, service: Client, sql: psycopg.Connection, damage: str, why: str
 ) -> None:
     chunks = [a_chunk("m", "rule-a", "二次方程式"), a_chunk("m", "rule-b", "一次関数", position=1)]
-    supabase.apply(a_source("m.html", 16), chunks)
+    knowledge.apply(a_source("m.html", 16), chunks)
     words = sorted(sql.execute("select term, n from public.posting where n > 0").fetchall())
-    sql.execute("set search_path = public")
     sql.execute(damage.encode())
     records = SupabaseLibraryRecords(service)
     assert records.broken("", limit=9) == ([("m", why)], None)
     records.mend("m")
-    state = supabase.index.state("m")
+    state = knowledge.index.state("m")
     assert state is not None
     if state.status == "ready":
-        supabase.apply(None, chunks, expected=state.generation)
+        knowledge.apply(None, chunks, expected=state.generation)
         assert sorted(sql.execute("select term, n from public.posting where n > 0").fetchall()) == words
     assert records.broken("", limit=9) == ([], None)
-    assert supabase.contents() == ({} if state.status == "deleted" else {"rule-a": "二次方程式", "rule-b": "一次関数"})
+    assert knowledge.contents() == ({} if state.status == "deleted" else {"rule-a": "二次方程式", "rule-b": "一次関数"})

@@ -9,7 +9,7 @@ from sakuin.adapters.s3 import S3Bucket
 from sakuin.errors import NotFound, Unavailable, UnreadablePage
 from sakuin.ports.materials import MaterialBucket
 
-from tests.in_memory.bucket import MemoryBucket
+from tests.doubles.bucket import MemoryBucket
 
 KEY = "junior/二次方程式 の+解き方%20_教材.html"
 HTML = "text/html; charset=utf-8"

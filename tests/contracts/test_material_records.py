@@ -69,14 +69,14 @@ def test_receipts_of_versions_not_worked_on_yet_are_left_out(knowledge: Knowledg
     assert knowledge.records.receipts([]) == []
 
 
-def test_receipts_of_1100_versions_come_whole(supabase: Knowledge, sql: psycopg.Connection) -> None:
+def test_receipts_of_1100_versions_come_whole(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     # PostgREST cuts answers at 1,000 rows without a word.
     sql.execute(
         "insert into public.receipt (key, version_id, outcome) "
         "select 'key-' || n, 'v' || n, 'applied' from generate_series(1, 1100) n"
     )
     versions = [(f"key-{number}", f"v{number}") for number in range(1, 1101)]
-    assert len(supabase.records.receipts(versions)) == 1100
+    assert len(knowledge.records.receipts(versions)) == 1100
 
 
 def test_what_is_indexed_comes_in_page_order_with_what_the_author_gave(knowledge: Knowledge) -> None:

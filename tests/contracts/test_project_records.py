@@ -1,4 +1,4 @@
-"""What every `ProjectRecords` and `Outbox` promise."""
+"""What `ProjectRecords` and `Outbox` promise."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,24 +11,22 @@ from sakuin.adapters.supabase_outbox import SupabaseOutbox
 from sakuin.adapters.supabase_projects import SupabaseProjects
 from sakuin.domain.project_records import Tool, User
 from sakuin.errors import Conflict, NotFound
-from sakuin.ports.projects import Outbox, ProjectRecords
 from sakuin_local.database import Database
 from sakuin_local.tokens import Keys
 from supabase import Client
 
 from tests.emptied import emptied
-from tests.in_memory.projects import MemoryProjects
 
-# Their tokens say who they are; for the real database they are signed first.
+# Their tokens say who they are, and are signed before they are sent.
 MEMBER, STRANGER = (User(user, token=user) for user in (str(uuid4()), str(uuid4())))
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The two ports over one store."""
+    """The two ports over one database."""
 
-    records: ProjectRecords
-    outbox: Outbox
+    records: SupabaseProjects
+    outbox: SupabaseOutbox
 
     def events(self) -> list[str]:
         return [event.event for event in self.outbox.unsent(limit=100)]
@@ -45,14 +43,8 @@ class Kept:
         )
 
 
-@pytest.fixture(params=["memory", "supabase"])
-def kept(request: pytest.FixtureRequest) -> Kept:
-    if request.param == "memory":
-        records = MemoryProjects()
-        return Kept(records, records.outbox)
-    sql: psycopg.Connection = request.getfixturevalue("sql")
-    service: Client = request.getfixturevalue("service")
-    database: Database = request.getfixturevalue("database")
+@pytest.fixture
+def kept(service: Client, sql: psycopg.Connection, database: Database) -> Kept:
     emptied(sql)
     signed, acting = Keys(database.jwt_secret).of_role, acting_with(service, lambda: database.anon_key)
     records = SupabaseProjects(service, lambda token: acting(signed("authenticated", sub=token)))

@@ -13,7 +13,7 @@ from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
 from sakuin.ports.embedding import QuestionEmbedder
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
-from tests.in_memory.embedder import DIMENSIONS, MODEL, MemoryEmbedder, vector_of
+from tests.doubles.embedder import DIMENSIONS, MODEL, MemoryEmbedder, vector_of
 
 
 @pytest.fixture

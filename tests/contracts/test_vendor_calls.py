@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -17,8 +18,20 @@ from turbopuffer import APIStatusError
 from turbopuffer import DefaultHttpxClient as StoreSession
 
 from tests.contracts.openai_server import openai_server
-from tests.in_memory.embedder import MODEL
-from tests.in_memory.meter import MemoryMeter
+from tests.doubles.embedder import MODEL
+
+
+@dataclass
+class Times:
+    """A `Meter` that remembers how long things took."""
+
+    taken: list[tuple[str, float]] = field(default_factory=list)
+
+    def count(self, name: str, value: float = 1) -> None:
+        """Counts nothing."""
+
+    def took(self, name: str, milliseconds: float) -> None:
+        self.taken.append((name, milliseconds))
 
 
 class Vendor:
@@ -57,33 +70,33 @@ def vendor() -> Iterator[Vendor]:
 
 
 def test_openai_is_told_the_work_s_id_in_the_header_that_it_logs(vendor: Vendor) -> None:
-    meter, session = MemoryMeter(), DefaultHttpxClient()
+    meter, session = Times(), DefaultHttpxClient()
     watched(session, meter, lambda: "work-1", header=OPENAI_HEADER, leg="Embedding")
     client = OpenAI(api_key="k", base_url=vendor.url, max_retries=0, http_client=session)
     with pytest.raises(Exception, match="400"):
         client.embeddings.create(model="m", input=["a"])
     assert vendor.headers[0]["x-client-request-id"] == "work-1"
-    assert [name for name, _ in meter.times] == ["Embedding"]
+    assert [name for name, _ in meter.taken] == ["Embedding"]
 
 
 def test_supabase_is_told_the_work_s_id_as_it_is_now(vendor: Vendor) -> None:
-    meter, client, now = MemoryMeter(), connected(vendor.url, "key"), ["work-1"]
+    meter, client, now = Times(), connected(vendor.url, "key"), ["work-1"]
     watched(client.session, meter, lambda: now[0], header=REQUEST_HEADER, leg="Database")
     for now[0] in ("work-1", "work-2", ""):
         with pytest.raises(Unavailable):
             call(client, "search_knowledge", {})
     assert [sent.get("x-request-id") for sent in vendor.headers] == ["work-1", "work-2", None]
-    assert [name for name, milliseconds in meter.times if milliseconds > 0] == ["Database"] * 3
+    assert [name for name, milliseconds in meter.taken if milliseconds > 0] == ["Database"] * 3
 
 
 def test_turbopuffer_is_told_the_work_s_id(vendor: Vendor) -> None:
-    meter, session = MemoryMeter(), StoreSession()
+    meter, session = Times(), StoreSession()
     watched(session, meter, lambda: "work-1", header=REQUEST_HEADER, leg="Store")
     client = store_connected(vendor.url, "key", session)
     with pytest.raises(APIStatusError):
         client.namespace("n").query(rank_by=("id", "asc"), top_k=1)
     assert vendor.headers[0]["x-request-id"] == "work-1"
-    assert [name for name, _ in meter.times] == ["Store"]
+    assert [name for name, _ in meter.taken] == ["Store"]
 
 
 def test_a_message_of_a_queue_says_whose_work_it_is(vendor: Vendor) -> None:

@@ -6,9 +6,9 @@ import psycopg
 import pytest
 from sakuin_local.database import Database
 
-from tests.contracts.conftest import emptied
 from tests.convergence.materials_world import MaterialsHouse, materials_house
 from tests.convergence.tables_house import TablesHouse, tables_house
+from tests.emptied import emptied
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from sakuin.ports.knowledge import Question
 from tests.convergence.materials_oracle import SYNONYMS, Boxes, MaterialsOracle, name_of
 from tests.convergence.materials_world import MaterialsWorld
 from tests.convergence.unfinished_checks import check_finished
-from tests.in_memory.embedder import FINGERPRINT, vector_of
+from tests.doubles.embedder import FINGERPRINT, vector_of
 
 _NEVER = (
     (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import yaml
 
 from tests.builders import a_page
-from tests.in_memory.bucket import MemoryBucket
+from tests.doubles.bucket import MemoryBucket
 
 LEARNS, SYNONYMS = "learns.yml", "synonyms.yml"
 UNREADABLE = b"\xff\xfe\x00\x00 no page"

@@ -14,12 +14,11 @@ from sakuin.adapters.supabase_client import connected
 from sakuin.adapters.supabase_index import SupabaseIndex
 from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords
 from sakuin.adapters.supabase_search import SupabaseSearch
-from sakuin.entrypoints.sqs_materials import MaterialWork
+from sakuin.knowledge.bucket_events import BucketEvents
+from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.messages import BucketEvent
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.services.apply_page import ApplyPage
-from sakuin.services.follow_bucket import BucketEvent, BucketEvents, EventResult
-from sakuin.services.give_up_page import GiveUpPage
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.reconcile_materials import ReconcileMaterials
 from sakuin.services.resume_work import ResumeWork
@@ -29,9 +28,9 @@ from supabase import Client
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
 from tests.convergence.gates import Gate, away, aws_failure, gated, shunned
 from tests.convergence.passing import time_passes
+from tests.doubles.bucket import MemoryBucket
+from tests.doubles.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
-from tests.in_memory.bucket import MemoryBucket
-from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
 
 _QUEUE = "materials"
 _TABLES = (
@@ -64,8 +63,11 @@ class _Surprised:
     events: BucketEvents
     surprises: Surprises
 
-    def process(self, event: BucketEvent) -> EventResult:
-        return self.surprises.of(self.events.process)(event)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.events, name)
+
+    def process(self, event: BucketEvent) -> None:
+        self.surprises.of(self.events.process)(event)
 
 
 @dataclass
@@ -84,16 +86,14 @@ class MaterialsWorld:
         queue = MaterialQueue(SqsQueue(sqs, _QUEUE))
         embedder = Gate(MemoryEmbedder(), "openai", away("openai"), shunned("openai"))
         learns = LearnsSources(bucket, self.index, None, "")
-        apply_page = ApplyPage(bucket, self.index, embedder, learns, FINGERPRINT, 1_000_000)
-        events = BucketEvents(bucket, self.index, queue, apply_page, "")
+        apply_page = IndexPage(bucket, self.index, embedder, learns, FINGERPRINT, 1_000_000)
         records = SupabaseLibraryRecords(self.house.client)
         self.unfinished = UnfinishedWorkStore(self.house.client)
         self.reconcile = ReconcileMaterials(bucket, records, self.unfinished, queue, "", lambda: self.bucket.now)
         tables: Any = None
         self.resume = ResumeWork(self.unfinished, queue, tables)
         surprises = Surprises()
-        process: Any = _Surprised(events, surprises)
-        work = MaterialWork(process, GiveUpPage(self.index, "", bucket), *silent())
+        work: Any = _Surprised(BucketEvents(bucket, self.index, queue, apply_page, "", *silent()), surprises)
         self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, self.unfinished)}, surprises, self.counts)
         self.search = SupabaseSearch(self.house.client, CALIBRATION)
 

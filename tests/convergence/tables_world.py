@@ -34,8 +34,8 @@ from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
 from tests.convergence.gates import Gate, away, aws_failure, shunned
 from tests.convergence.passing import time_passes
 from tests.convergence.tables_house import TablesHouse
+from tests.doubles.embedder import MODEL, MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
-from tests.in_memory.embedder import MODEL, MemoryEmbedder
 
 # Small, so that short texts have several chunks.
 CUT = TableCut(threshold=12, chunk_size=16, overlap=4)

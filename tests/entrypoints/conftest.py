@@ -5,8 +5,8 @@ from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin_local.database import Database
 
 from tests.builders import a_page
-from tests.in_memory.world import World
 from tests.tables.conftest import TableWorld, stand_in, world_of
+from tests.world import World, Worlds
 
 __all__ = ["stand_in"]
 
@@ -19,9 +19,9 @@ BOXES = {
 
 
 @pytest.fixture
-def world() -> World:
-    """One page of three explanations."""
-    world = World(base_url="/school_asset")
+def world(a_world: Worlds, empty_database: Database) -> World:
+    """One page of three explanations. It may share its database with `tables`."""
+    world = a_world(empty=False, base_url="/school_asset")
     world.put(KEY, a_page(BOXES, head="<meta name='category' content='代数'>"))
     return world
 

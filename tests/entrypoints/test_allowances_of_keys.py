@@ -14,8 +14,9 @@ from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 from sakuin.services.allow_searches import AllowSearches
 
+from tests.doubles.allowances import ClockedAllowances
 from tests.entrypoints.events import AUTHORIZATION, ENDPOINT, ENDPOINT_KEY, ring
-from tests.in_memory.allowances import MemoryAllowances
+from tests.world import World
 
 NEXT = KEY_PREFIX + "n" * 43
 CALL = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "list_concepts", "arguments": {}}}
@@ -28,12 +29,14 @@ OLD, NEW = {"MCP-Protocol-Version": "2025-03-26"}, {"MCP-Protocol-Version": "202
 class Deployment:
     """A worker of the function `mcp`; any endpoint opens with two keys."""
 
-    tools: KnowledgeTools
+    world: World
     per_minute: int = 3
     now: float = 0.0
 
     def __post_init__(self) -> None:
-        self.allow = AllowSearches(MemoryAllowances(lambda: self.now), self.per_minute, lambda: self.now)
+        self.tools = KnowledgeTools(self.world, self.world.read)
+        allowances = ClockedAllowances(self.world.client, self.world.sql, lambda: self.now)
+        self.allow = AllowSearches(allowances, self.per_minute, lambda: self.now)
 
     def endpoint(self, mcp_id: str) -> Endpoint:
         return Endpoint(mcp_id, "p", tuple(hash_of_key(key) for key in (ENDPOINT_KEY, NEXT)), ())
@@ -59,8 +62,8 @@ class Deployment:
         return asyncio.run(ask())
 
 
-def test_beyond_its_searches_a_key_is_told_when_there_are_more(tools: KnowledgeTools) -> None:
-    answers = Deployment(tools, now=13.0).asked([("/mcp", CALL, OLD)] * 4)
+def test_beyond_its_searches_a_key_is_told_when_there_are_more(world: World) -> None:
+    answers = Deployment(world, now=13.0).asked([("/mcp", CALL, OLD)] * 4)
     assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
     assert answers[-1].headers["retry-after"] == "47"
     said = answers[-1].json()
@@ -69,25 +72,25 @@ def test_beyond_its_searches_a_key_is_told_when_there_are_more(tools: KnowledgeT
     assert said["error"]["message"].endswith("Try again in 47 s.")
 
 
-def test_the_revision_without_a_handshake_is_counted_too(tools: KnowledgeTools) -> None:
-    deployment = Deployment(tools, per_minute=1)
+def test_the_revision_without_a_handshake_is_counted_too(world: World) -> None:
+    deployment = Deployment(world, per_minute=1)
     deployment.asked([("/mcp", CALL, OLD)])
     assert deployment.asked([("/mcp", CALL, NEW)])[0].status_code == 429
 
 
-def test_a_batch_counts_each_of_its_calls(tools: KnowledgeTools) -> None:
-    deployment = Deployment(tools, per_minute=30)
+def test_a_batch_counts_each_of_its_calls(world: World) -> None:
+    deployment = Deployment(world, per_minute=30)
     answers = deployment.asked([("/mcp", [CALL] * 20, OLD)] * 2)
     assert [answer.status_code for answer in answers] == [200, 429]
     assert answers[1].json()["id"] is None
 
 
-def test_a_method_that_is_spelled_with_escapes_is_counted(tools: KnowledgeTools) -> None:
-    deployment = Deployment(tools, per_minute=1)
+def test_a_method_that_is_spelled_with_escapes_is_counted(world: World) -> None:
+    deployment = Deployment(world, per_minute=1)
     body = b'{"jsonrpc":"2.0","id":1,"method":"tools\\/c\\u0061ll","params":{"name":"list_concepts","arguments":{}}}'
 
     async def ask() -> list[int]:
-        app = McpApp(knowledge_server(tools, "1"), ring, allow=deployment.allow)
+        app = McpApp(knowledge_server(deployment.tools, "1"), ring, allow=deployment.allow)
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
         headers = {**ACCEPT, **AUTHORIZATION, **OLD, "content-type": "application/json"}
         async with app.run(), httpx.AsyncClient(transport=transport, base_url="http://sakuin.test") as client:
@@ -96,14 +99,14 @@ def test_a_method_that_is_spelled_with_escapes_is_counted(tools: KnowledgeTools)
     assert asyncio.run(ask()) == [200, 429]
 
 
-def test_what_is_no_call_of_a_tool_costs_nothing(tools: KnowledgeTools) -> None:
-    answers = Deployment(tools, per_minute=1).asked([("/mcp", LIST, OLD)] * 5)
+def test_what_is_no_call_of_a_tool_costs_nothing(world: World) -> None:
+    answers = Deployment(world, per_minute=1).asked([("/mcp", LIST, OLD)] * 5)
     assert {answer.status_code for answer in answers} == {200}
 
 
-def test_all_keys_of_an_endpoint_share_its_minute_and_endpoints_do_not(tools: KnowledgeTools) -> None:
+def test_all_keys_of_an_endpoint_share_its_minute_and_endpoints_do_not(world: World) -> None:
     keys = [{**OLD, "Authorization": f"Bearer {key}"} for key in (ENDPOINT_KEY, NEXT)]
-    deployment = Deployment(tools, per_minute=2)
+    deployment = Deployment(world, per_minute=2)
     answers = deployment.asked([(f"/mcp/{ENDPOINT}", CALL, keys[place % 2]) for place in range(4)])
     assert [answer.status_code == 429 for answer in answers] == [False, False, True, True]
     (other,) = deployment.asked([(f"/mcp/{ENDPOINT[:-1]}f", CALL, keys[0])])

@@ -4,24 +4,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-from aws_lambda_powertools import Logger, Metrics
 from sakuin.adapters.openai_learns import LONGEST_LEARNS
 from sakuin.domain.page import Page
 from sakuin.entrypoints.observing import CurrentWork
-from sakuin.entrypoints.sqs_materials import MaterialWork
 from sakuin.errors import Unavailable
 from sakuin.platform.calls import LONGEST_CALL, Ask, Circuit, VendorCalls, background
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 from sakuin.ports.embedding import Vector
-from sakuin.services.give_up_page import GiveUpPage
 
 from tests.builders import a_page
+from tests.doubles.embedder import MODEL, MemoryEmbedder
+from tests.doubles.learns_model import MemoryLearnsModel
 from tests.entrypoints.events import Context
 from tests.entrypoints.queues import WorkedQueue
-from tests.in_memory.embedder import MODEL, MemoryEmbedder
-from tests.in_memory.learns_model import MemoryLearnsModel
-from tests.in_memory.world import SETTINGS, World
 from tests.test_template import FUNCTIONS
+from tests.world import SETTINGS, World
 
 TIMEOUT = FUNCTIONS["SakuinIndexMaterial"]["Timeout"]
 BESIDE = replace(SETTINGS, model=replace(MODEL, name="another"))
@@ -101,9 +98,7 @@ class Worker:
         started, self.clock.ends = self.clock.now, self.clock.now + TIMEOUT
         self.world.bucket.write(f"{page}.html", a_page({"rule-a": f"名: {page}の文。"}))
         (body,) = self.world.bucket.take_messages()
-        give_up = GiveUpPage(self.world.index, "", self.world.bucket)
-        logger, metrics = Logger(service="hanging"), Metrics(namespace="Sakuin", service="hanging")
-        work = MaterialWork(self.world.events, give_up, logger, metrics)
+        work = self.world.events
         self.clock.passes(begins_after)
         self.is_done = WorkedQueue(work, self.unfinished, context=self.clock, current=self.current).deliver(body)
         return self.clock.now - started

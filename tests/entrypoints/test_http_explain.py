@@ -17,8 +17,8 @@ from sakuin.services.explain import ExplainKnowledge, ExplainTool
 
 from tests.builders import a_page
 from tests.entrypoints.events import AUTHORIZATION, ring
-from tests.in_memory.world import World
 from tests.tables.conftest import TableWorld, long
+from tests.world import World
 
 MATERIAL = "junior/二次方程式の解き方_教材"
 FORMULA = f"{MATERIAL}#rule-quadratic-formula"

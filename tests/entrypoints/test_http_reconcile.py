@@ -1,14 +1,13 @@
-"""`POST /v1/reconcile`, over a library in memory."""
+"""`POST /v1/reconcile`, over a library."""
 
 import pytest
 from sakuin.entrypoints.http import rest_api
 from sakuin.entrypoints.http_reconcile import reconcile_router
-from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from starlette.testclient import TestClient
 
 from tests.builders import a_page
 from tests.entrypoints.events import AUTHORIZATION, ring
-from tests.in_memory.world import World
+from tests.world import World, Worlds
 
 PAGE = a_page({"rule-a": "解の公式: 一。"})
 MISSING = {
@@ -20,9 +19,9 @@ MISSING = {
 
 
 @pytest.fixture
-def lost(unfinished: UnfinishedWorkStore) -> World:
+def lost(a_world: Worlds) -> World:
     """A library whose one upload has no event."""
-    world = World(unfinished=unfinished)
+    world = a_world()
     world.bucket.write("a.html", PAGE)
     world.bucket.forget_messages()
     return world

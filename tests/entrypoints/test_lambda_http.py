@@ -17,7 +17,7 @@ from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 
 from tests.entrypoints.events import Context, a_watch, event, ring
-from tests.in_memory.world import World
+from tests.world import World
 
 
 @pytest.fixture

@@ -177,10 +177,14 @@ def test_the_key_that_opened_is_noted_and_a_wrong_one_is_not(tools: KnowledgeToo
 def test_when_nobody_knows_the_keys_a_caller_is_told_to_come_back_and_nothing_else(
     tools: KnowledgeTools, path: str, key: str
 ) -> None:
-    def away(*_: object, newer: bool = False) -> Any:
+    class Away:
+        def hashes(self, *, newer: bool = False) -> list[str]:
+            raise Unavailable("The secret sakuin/prod cannot be read")
+
+    def away(_mcp_id: str) -> Any:
         raise Unavailable("The secret sakuin/prod cannot be read")
 
-    app = McpApp(knowledge_server(tools, "1.2.3"), away, endpoint=away)
+    app = McpApp(knowledge_server(tools, "1.2.3"), Away(), endpoint=away)
 
     async def request() -> httpx.Response:
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]

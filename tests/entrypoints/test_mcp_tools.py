@@ -1,20 +1,19 @@
 """The tools of the knowledge endpoint: answers that keep their schema and their budget, failures in a sentence."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import jsonschema
 import pytest
 from mcp_types import CallToolResult, TextContent
-from sakuin.domain.knowledge import Learns, Match
+from sakuin.domain.knowledge import Match
 from sakuin.domain.plain import INVISIBLE
 from sakuin.errors import Unavailable
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.ports.knowledge import Question
 
 from tests.builders import a_page
-from tests.in_memory.world import World
+from tests.world import World, Worlds
 
 FORMULA = "junior/二次方程式の解き方_教材#rule-quadratic-formula"
 
@@ -123,8 +122,8 @@ def test_a_database_that_is_down_is_an_error_to_try_again_and_no_answer(world: W
         def matches(self, question: Question) -> list[Match]:
             raise Unavailable("Supabase did not answer", vendor="supabase")
 
-    search: Any = replace(world.search, index=Away())
-    result = call(KnowledgeTools(search, world.read), "search_knowledge", query="解の公式")
+    world.searched = Away()  # type: ignore[assignment]
+    result = call(KnowledgeTools(world, world.read), "search_knowledge", query="解の公式")
     assert (result.is_error, result.structured_content) == (True, None)
     assert said(result) == "Supabase did not answer. Try again in a moment."
 
@@ -141,8 +140,8 @@ def size(result: CallToolResult) -> int:
 @pytest.mark.parametrize(
     "item", ["二次方程式を解く方法", "とても長い、読む人が疲れてしまうほどの学習項目を説明する方法" * 5]
 )
-def test_fifty_results_stay_within_the_budget_and_none_is_dropped(item: str) -> None:
-    world = World(base_url="/school_asset")
+def test_fifty_results_stay_within_the_budget_and_none_is_dropped(a_world: Worlds, item: str) -> None:
+    world = a_world(base_url="/school_asset")
     learns = "".join(f"  rule-{n}: [{', '.join(f'{item}{m}' for m in range(5))}]\n" for n in range(50))
     world.bucket.write("learns.yml", f"二次方程式の解き方_教材:\n{learns}".encode())
     boxes = {f"rule-{n}": f"解の公式 その{n}: " + "係数を公式に代入する。" * 3 for n in range(50)}
@@ -161,8 +160,8 @@ def test_five_results_are_never_shortened(tools: KnowledgeTools) -> None:
     assert all("…" not in "".join(hit["learns"]) for hit in found)
 
 
-def test_a_long_list_stays_within_the_budget_and_no_concept_is_lost() -> None:
-    world = World(base_url="/school_asset")
+def test_a_long_list_stays_within_the_budget_and_no_concept_is_lost(a_world: Worlds) -> None:
+    world = a_world(base_url="/school_asset")
     boxes = {f"rule-{n:03}": f"とても長い名前の公式その{n}: 文。" for n in range(130)}
     world.put("junior/" + "長い名前の教材" * 5 + ".html", a_page(boxes))
     tools = KnowledgeTools(world, world.read)
@@ -182,11 +181,13 @@ HIDDEN = "\x00\x07\x1b\x85\u200b\u202e\u2066\ufeff\U000e0041"
 
 
 def test_what_people_wrote_reaches_the_agent_without_hidden_characters(world: World) -> None:
-    for id, stored in list(world.index.chunks.items()):
-        chunk = stored.chunk
-        learns = Learns(tuple(f"{HIDDEN}{item}" for item in chunk.learns.items), chunk.learns.source)
-        hidden = {"title": f"{HIDDEN}{chunk.title}", "content": f"{chunk.content}{HIDDEN}", "category": f"代{HIDDEN}数"}
-        world.index.chunks[id] = replace(stored, chunk=replace(chunk, learns=learns, **hidden))
+    # Postgres has no U+0000 to give.
+    hidden = HIDDEN.replace("\x00", "")
+    world.sql.execute(
+        "update public.knowledge_chunks set title = %(h)s || title, content = content || %(h)s,"
+        " category = '代' || %(h)s || '数', learns = array(select %(h)s || item from unnest(learns) item)",
+        {"h": hidden},
+    )
     tools = KnowledgeTools(world, world.read)
     results = [
         call(tools, "search_knowledge", query="解の公式"),
@@ -209,12 +210,11 @@ def test_a_failure_repeats_nothing_hidden_and_stays_short(tools: KnowledgeTools)
 
 
 def test_a_chunk_that_lambda_could_not_carry_is_a_failure_with_its_link(world: World) -> None:
-    stored = world.index.chunks[FORMULA]
     tools = KnowledgeTools(world, world.read)
 
     def read(*, characters: int) -> CallToolResult:
-        long = replace(stored.chunk, content="字" * characters)
-        world.index.chunks[FORMULA] = replace(stored, chunk=long)
+        long = "update public.knowledge_chunks set content = repeat('字', %s) where id = %s"
+        world.sql.execute(long, [characters, FORMULA])
         return call(tools, "get_chunk_by_id", id=FORMULA)
 
     assert len(answer(read(characters=400_000))["chunk"]["content"]) == 400_000

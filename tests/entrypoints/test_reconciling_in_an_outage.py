@@ -10,21 +10,18 @@ from typing import Any
 
 import psycopg
 import pytest
-from aws_lambda_powertools import Logger, Metrics
 from postgrest import SyncPostgrestClient as Client
 from sakuin.adapters.sqs import MaterialQueue
 from sakuin.adapters.supabase_client import connected
 from sakuin.adapters.supabase_index import SupabaseIndex
-from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords, SupabaseWalks
-from sakuin.entrypoints.sqs_materials import MaterialWork
+from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords, SupabaseTableClaims, SupabaseWalks
 from sakuin.errors import CircuitOpen, OverBudget
+from sakuin.knowledge.bucket_events import BucketEvents
+from sakuin.knowledge.index_page import IndexPage
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 from sakuin.ports.embedding import Vector
 from sakuin.ports.materials import StoredObject
-from sakuin.services.apply_page import ApplyPage
-from sakuin.services.follow_bucket import BucketEvents
-from sakuin.services.give_up_page import GiveUpPage
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.reconcile import Reconcile
 from sakuin.services.reconcile_materials import ReconcileMaterials
@@ -34,11 +31,11 @@ from sakuin_local.database import Database
 
 from tests.builders import a_page
 from tests.convergence.passing import time_passes
+from tests.doubles.bucket import MemoryBucket
+from tests.doubles.embedder import FINGERPRINT, MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
+from tests.entrypoints.events import a_watch
 from tests.entrypoints.queues import WorkedQueue
-from tests.in_memory.bucket import MemoryBucket
-from tests.in_memory.embedder import FINGERPRINT, MemoryEmbedder
-from tests.in_memory.reconciliation import NoTables
 
 PAGES = 12
 A_MINUTE, A_DAY = 60, 86_400
@@ -91,13 +88,9 @@ class Library:
     def __post_init__(self) -> None:
         index = SupabaseIndex(self.client)
         learns = LearnsSources(self.bucket, index, None, "")
-        apply_page = ApplyPage(self.bucket, index, self.embedder, learns, FINGERPRINT, 1_000_000)
-        work = MaterialWork(
-            BucketEvents(self.bucket, index, self.messages, apply_page, ""),
-            GiveUpPage(index, "", self.bucket),
-            Logger(service="test"),
-            Metrics(namespace="Sakuin", service="test"),
-        )
+        apply_page = IndexPage(self.bucket, index, self.embedder, learns, FINGERPRINT, 1_000_000)
+        watch = a_watch()
+        work = BucketEvents(self.bucket, index, self.messages, apply_page, "", watch.logger, watch.metrics)
         self.queue = WorkedQueue(work, self.unfinished, self.sqs)
 
     @property
@@ -128,7 +121,8 @@ class Library:
         records = SupabaseLibraryRecords(self.client)
         now = partial(datetime.now, UTC)
         materials = ReconcileMaterials(self.bucket, records, self.unfinished, self.messages, "", now)
-        tables = ReconcileTables(NoTables(), nothing, nothing, nothing, lambda: "")
+        claims = SupabaseTableClaims(self.client, "no index")
+        tables = ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
         is_empty = SqsQueue(self.sqs, "queue").is_empty
         reconcile = Reconcile(materials, tables, SupabaseWalks(self.client), time.monotonic, is_empty)
         found = [one.where for one in reconcile(whole=True).differences]

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from tests.builders import a_page
 from tests.entrypoints.events import AUTHORIZATION, ring
-from tests.in_memory.world import World
+from tests.world import World
 
 MATERIAL = "junior/二次方程式の解き方_教材"
 GUARDED = [

@@ -1,10 +1,11 @@
-"""The REST API of projects, over records in memory."""
+"""The REST API of projects."""
 
 import json
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from sakuin.adapters.supabase_outbox import SupabaseOutbox
 from sakuin.domain.keys import hash_of_key
 from sakuin.domain.table_document import parsed_table, written_table
 from sakuin.entrypoints.http import rest_api
@@ -12,8 +13,7 @@ from sakuin.entrypoints.http_projects import project_routers
 from starlette.testclient import TestClient
 
 from tests.entrypoints.events import AUTHORIZATION, ring
-from tests.in_memory.projects import HOOK_SECRET, MemoryBodies, MemoryBus, MemoryProjects, services_of
-from tests.in_memory.world import World
+from tests.world import HOOK_SECRET, World, Worlds
 
 MEMBER, STRANGER = str(uuid4()), str(uuid4())
 ID = str(uuid4())
@@ -54,21 +54,28 @@ ROUTES = [
 class Api:
     """A person who calls the API; by default a member of one project with one Table."""
 
-    def __init__(self) -> None:
-        self.records, self.bodies, self.bus = MemoryProjects(), MemoryBodies(), MemoryBus()
-        routers = project_routers(services_of(self.records, self.bodies, self.bus), ring)
-        self.http = TestClient(rest_api(World().library, ring, "1", *routers))
+    def __init__(self, world: World) -> None:
+        self.world, self.records, self.bodies, self.bus = world, world.projects, world.bodies, world.bus
+        self.outbox = SupabaseOutbox(world.client)
+        routers = project_routers(world.project_services, ring)
+        self.http = TestClient(rest_api(world.library, ring, "1", *routers))
         self.project = self.made("/v1/projects", {"name": "p"})["id"]
         self.table = self.made(f"/v1/projects/{self.project}/tables", {"name": "t", "data": {"a": ["x"]}})["id"]
 
     def call(self, method: str, path: str, body: object = None, *, user: str = MEMBER) -> Any:
         content = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
-        return self.http.request(method, path, content=content, headers={**JSON, "Authorization": f"Bearer {user}"})
+        headers = {**JSON, "Authorization": f"Bearer {self.world.token(user)}"}
+        return self.http.request(method, path, content=content, headers=headers)
 
     def made(self, path: str, body: object) -> Any:
         answer = self.call("POST", path, body)
         assert answer.status_code == 201, answer.text
         return answer.json()
+
+    def key_hashes(self, mcp: str) -> tuple[Any, ...] | None:
+        """The hash of an endpoint's key, and of the one before."""
+        hashes = "select api_key_hash, previous_key_hash from public.mcp where id = %s"
+        return self.world.sql.execute(hashes, [mcp]).fetchone()
 
     def tool(self, name: str = "search_a", **other: object) -> Any:
         asked = {"table_id": self.table, "json_path": "/a", "type": "search", "name": name, **other}
@@ -76,8 +83,8 @@ class Api:
 
 
 @pytest.fixture
-def api() -> Api:
-    return Api()
+def api(a_world: Worlds) -> Api:
+    return Api(a_world())
 
 
 def test_every_route_asks_who_calls(api: Api) -> None:
@@ -110,12 +117,13 @@ def test_for_a_stranger_every_record_is_404_and_nothing_changes(api: Api) -> Non
         "PATCH /v1/tools/{tool_id}": {"name": "x"},
         "PATCH /v1/mcps/{mcp_id}": {"name": "x"},
     }
-    before = (str(api.records), api.bus.names)
+    tables = ("project", "project_member", "context_table", "tool", "mcp", "mcp_binding", "outbox")
+    before = (api.world.rows(*tables), api.bus.names)
     for method, path in ROUTES[2:]:
         body = next((body for end, body in bodies.items() if f"{method} {path}".endswith(end)), None)
         answer = api.call(method, path.format(**ids), body, user=STRANGER)
         assert answer.status_code == 404, (method, path, answer.text)
-    assert (str(api.records), api.bus.names) == before
+    assert (api.world.rows(*tables), api.bus.names) == before
     assert api.call("GET", "/v1/projects", user=STRANGER).json() == {"projects": []}
 
 
@@ -135,13 +143,13 @@ def test_a_new_tool_is_pending_and_its_event_is_on_the_bus(api: Api) -> None:
     assert [(event.event, event.table_id, event.tool_id) for event in api.bus.taken] == [
         ("ToolCreated", api.table, tool["id"])
     ]
-    assert api.records.outbox.waiting == []
+    assert api.outbox.unsent(limit=9) == []
 
 
 def test_an_event_that_the_bus_does_not_take_stays_and_the_answer_is_good(api: Api) -> None:
     api.bus.down = True
     tool = api.tool()
-    assert [event.event for event in api.records.outbox.waiting] == ["ToolCreated"]
+    assert [event.event for event in api.outbox.unsent(limit=9)] == ["ToolCreated"]
     api.bus.down = False
     assert api.call("POST", f"/v1/tools/{tool['id']}/reindex").status_code == 202
     assert api.bus.names == ["ToolCreated", "ToolUpdated"]
@@ -168,7 +176,7 @@ def test_an_event_that_the_bus_does_not_take_stays_and_the_answer_is_good(api: A
 def test_a_wrong_tool_is_422_and_none_is_made(api: Api, wrong: dict[str, object]) -> None:
     asked = {"table_id": api.table, "json_path": "/a", "type": "search", "name": "a", **wrong}
     assert api.call("POST", f"/v1/projects/{api.project}/tools", asked).status_code == 422
-    assert api.records.tools_by_id == {}
+    assert api.records.tools(None, api.project) == []
 
 
 def test_a_description_that_nobody_wrote_is_no_longer_than_one_may_be(api: Api) -> None:
@@ -198,14 +206,10 @@ def test_a_name_twice_at_an_endpoint_is_409_and_no_endpoint_is_half_made(api: Ap
 def test_a_key_is_shown_once_and_kept_as_its_hash(api: Api) -> None:
     made = api.made(f"/v1/projects/{api.project}/mcps", {"name": "m"})
     path = f"/v1/mcps/{made['mcp']['id']}"
-    assert api.records.mcps[made["mcp"]["id"]].key_hash == hash_of_key(made["key"])
+    assert api.key_hashes(made["mcp"]["id"]) == (hash_of_key(made["key"]), None)
     assert made["key"] not in api.call("GET", path).text
     rotated = api.call("POST", f"{path}/rotate").json()
-    kept = api.records.mcps[made["mcp"]["id"]]
-    assert (kept.key_hash, kept.previous_hash) == (
-        hash_of_key(rotated["key"]),
-        hash_of_key(made["key"]),
-    )
+    assert api.key_hashes(made["mcp"]["id"]) == (hash_of_key(rotated["key"]), hash_of_key(made["key"]))
     assert api.call("PATCH", path, {"status": "disabled"}).json()["status"] == "disabled"
     assert api.call("PATCH", path, {"status": "off"}).status_code == 422
     assert api.call("DELETE", path).status_code == 204
@@ -249,7 +253,7 @@ def test_any_document_comes_back(api: Api, data: bytes) -> None:
 )
 def test_a_wrong_document_is_422(api: Api, body: bytes) -> None:
     assert api.call("PUT", f"/v1/tables/{api.table}", body).status_code == 422
-    assert api.records.rows[api.table].table.version == 1
+    assert api.records.table(None, api.table).table.version == 1
 
 
 def test_a_surrogate_in_a_name_is_422(api: Api) -> None:

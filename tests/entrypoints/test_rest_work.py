@@ -8,7 +8,7 @@ from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 from starlette.testclient import TestClient
 
 from tests.entrypoints.events import AUTHORIZATION, ring
-from tests.in_memory.world import World
+from tests.world import World
 
 MATERIAL = "junior/二次方程式の解き方_教材"
 KEY = f"{MATERIAL}.html"

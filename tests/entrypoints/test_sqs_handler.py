@@ -5,29 +5,24 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from aws_lambda_powertools import Logger, Metrics
-from sakuin.entrypoints.sqs_materials import MaterialWork
 from sakuin.errors import Conflict
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.services.give_up_page import GiveUpPage
 
 from tests.builders import a_page
 from tests.entrypoints.events import event
 from tests.entrypoints.queues import WorkedQueue
-from tests.in_memory.world import World
+from tests.world import World, Worlds
 
 
 @pytest.fixture
-def world() -> World:
+def world(a_world: Worlds) -> World:
     """An empty library, whose first uploads tests deliver."""
-    return World()
+    return a_world()
 
 
 @pytest.fixture
 def queue(world: World, unfinished: UnfinishedWorkStore) -> WorkedQueue:
-    logger, metrics = Logger(service="test"), Metrics(namespace="Sakuin", service="test")
-    work = MaterialWork(world.events, GiveUpPage(world.index, "", world.bucket), logger, metrics)
-    return WorkedQueue(work, unfinished)
+    return WorkedQueue(world.events, unfinished)
 
 
 def uploaded(world: World, *names: str) -> list[str]:
@@ -120,5 +115,5 @@ def test_one_line_is_logged_for_each_event(queue: WorkedQueue, world: World, cap
     (body,) = uploaded(world, "a")
     queue.deliver(body)
     (line,) = [vars(record) for record in caplog.records if record.msg == "bucket event processed"]
-    assert (line["bucket_event"], line["material"], line["outcome"]) == ("ObjectWritten", "a", "applied")
+    assert (line["read_event"], line["material"], line["outcome"]) == ("ObjectWritten", "a", "applied")
     assert (line["chunks"], line["embedded"]) == (1, 1)

@@ -4,17 +4,25 @@ import logging
 import random
 import signal
 import sys
+import tempfile
 import time
 import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 
+import psycopg
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from sakuin.adapters.supabase_client import connected
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin_local.database import running_database
 
-from tests.hostile.targets import Target, targets
+from tests.builders import a_page
+from tests.hostile.targets import Target, requests_to, targets
+from tests.world import World
 
 INPUTS_A_TURN = 400
 # A turn takes some seconds; what takes this long hangs.
@@ -78,12 +86,14 @@ def main(seconds: float, names: list[str]) -> int:
     """1 if anything failed."""
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
-    chosen = {name: target for name, target in targets().items() if not names or name in names}
-    tallies = {name: Tally() for name in chosen}
-    began = time.monotonic()
-    while time.monotonic() - began < seconds:
-        for name, target in chosen.items():
-            turn(target, tallies[name], random.randrange(2**32))  # noqa: S311
+    with tempfile.TemporaryDirectory() as folder, a_library(Path(folder)) as tools:
+        all_targets = {**targets(), "MCP requests": requests_to(tools)}
+        chosen = {name: target for name, target in all_targets.items() if not names or name in names}
+        tallies = {name: Tally() for name in chosen}
+        began = time.monotonic()
+        while time.monotonic() - began < seconds:
+            for name, target in chosen.items():
+                turn(target, tallies[name], random.randrange(2**32))  # noqa: S311
     for name, tally in tallies.items():
         speed = tally.inputs / max(tally.seconds, 0.001)
         print(f"{name:18} {tally.inputs:>9,} inputs {speed:>8,.0f} a second of CPU  {len(tally.failures)} failures")
@@ -92,6 +102,15 @@ def main(seconds: float, names: list[str]) -> int:
     print(f"{'together':18} {inputs:>9,} inputs in {hours:.2f} hours, {len(failures)} failures")
     print("\n".join(failures))
     return bool(failures)
+
+
+@contextmanager
+def a_library(folder: Path) -> Iterator[KnowledgeTools]:
+    """The tools of a library of one page, on a database that lives as long as the block runs."""
+    with running_database(folder) as database, psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
+        world = World(database, connected(database.rest_url, database.service_key), sql)
+        world.put("a.html", a_page({"rule-a": "解の公式: 公式に代入する。"}))
+        yield KnowledgeTools(world, world.read)
 
 
 def _failures(tallies: dict[str, Tally]) -> Iterator[str]:

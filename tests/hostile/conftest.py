@@ -8,7 +8,7 @@ from sakuin.mcp.knowledge_tools import KnowledgeTools
 
 from tests.builders import a_page
 from tests.hanging import ended_when_it_hangs
-from tests.in_memory.world import World
+from tests.world import World, Worlds
 
 # A net under everything, not a measure: all tests together take less.
 HUNG_SECONDS = 600
@@ -27,9 +27,9 @@ def dictionary_loaded() -> None:
 
 
 @pytest.fixture
-def world() -> World:
+def world(a_world: Worlds) -> World:
     """A library of one good page."""
-    world = World(base_url="/school_asset")
+    world = a_world(base_url="/school_asset")
     world.put("junior/良い頁.html", a_page({"rule-good": "解の公式: 公式に代入する。"}))
     return world
 

@@ -27,16 +27,14 @@ from sakuin.domain.record_change import record_change
 from sakuin.domain.table_document import parsed_table, patched, written_table
 from sakuin.domain.table_walk import LargeString, large_strings
 from sakuin.domain.validation import findings_of_page
-from sakuin.entrypoints.material_messages import bucket_event
 from sakuin.entrypoints.tool_messages import embed_message, tool_message
 from sakuin.errors import Invalid, NotFound, SakuinError, UnreadablePage
+from sakuin.knowledge.messages import read_event
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.platform.queue_handler import parsed_message
 
-from tests.builders import a_page
 from tests.hostile import strategies as made
 from tests.hostile.wire import ERAS, PATHS, asked, handler_of, is_told, routed
-from tests.in_memory.world import World
 
 SITE = "https://school.example/assets"
 
@@ -154,11 +152,9 @@ def _read_by(read: Callable[[Mapping[str, Any]], object]) -> Callable[[str], obj
     return lambda body: read(parsed_message(body))
 
 
-def requests_are_answered() -> Callable[[tuple[Any, str, str]], None]:
+def requests_are_answered(tools: KnowledgeTools) -> Callable[[tuple[Any, str, str]], None]:
     """Holds if a request is answered, at either endpoint and in any era, without a failure of ours."""
-    world = World()
-    world.put("a.html", a_page({"rule-a": "解の公式: 公式に代入する。"}))
-    handler = handler_of(KnowledgeTools(world, world.read))
+    handler = handler_of(tools)
 
     def holds(given: tuple[Any, str, str]) -> None:
         message, era, path = given
@@ -171,25 +167,12 @@ def requests_are_answered() -> Callable[[tuple[Any, str, str]], None]:
 
 
 def targets() -> dict[str, Target]:
-    """All of them by name."""
+    """All that need no database, by name."""
     operation = st.fixed_dictionaries(
         {"op": st.sampled_from(("add", "set", "replace", "remove", "x")), "path": made.pointers},
         optional={"value": made.values},
     )
     finite = made.values.filter(lambda value: "NaN" not in json.dumps(value) and "Infinity" not in json.dumps(value))
-    rpc = st.one_of(
-        made.messages,
-        st.builds(
-            lambda method, params: {"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
-            st.sampled_from(("tools/call", "tools/list", "initialize", "ping", "server/discover", "x")),
-            st.one_of(
-                made.messages,
-                st.fixed_dictionaries(
-                    {"name": st.sampled_from(("search_knowledge", "search")), "arguments": made.messages}
-                ),
-            ),
-        ),
-    )
     return {
         "HTML pages": Target(made.pages, page_is_read_or_refused),
         "JSON documents": Target(made.json_texts, document_is_read_like_json_or_refused),
@@ -209,12 +192,29 @@ def targets() -> dict[str, Target]:
         "synonyms.yml": Target(
             made.json_texts.map(lambda text: text.encode("utf-8", "replace")), refused_or(parse_synonyms)
         ),
-        "material queue": Target(made.messages.map(json.dumps), refused_or(_read_by(bucket_event))),
+        "material queue": Target(made.messages.map(json.dumps), refused_or(_read_by(read_event))),
         "tool queue": Target(made.messages.map(json.dumps), refused_or(_read_by(tool_message))),
         "embed queue": Target(made.messages.map(json.dumps), refused_or(_read_by(embed_message))),
         "webhook": Target(made.messages, refused_or(record_change)),
-        "MCP requests": Target(st.tuples(rpc, st.sampled_from(ERAS), st.sampled_from(PATHS)), requests_are_answered()),
     }
+
+
+def requests_to(tools: KnowledgeTools) -> Target:
+    """What agents send, to these tools."""
+    rpc = st.one_of(
+        made.messages,
+        st.builds(
+            lambda method, params: {"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
+            st.sampled_from(("tools/call", "tools/list", "initialize", "ping", "server/discover", "x")),
+            st.one_of(
+                made.messages,
+                st.fixed_dictionaries(
+                    {"name": st.sampled_from(("search_knowledge", "search")), "arguments": made.messages}
+                ),
+            ),
+        ),
+    )
+    return Target(st.tuples(rpc, st.sampled_from(ERAS), st.sampled_from(PATHS)), requests_are_answered(tools))
 
 
 def _is_a_sentence(error: SakuinError) -> None:

@@ -9,7 +9,7 @@ from sakuin.domain.learns_file import learns_keys
 from sakuin.domain.material import chunk_id, link, material_of_key, split_chunk_id
 
 from tests.builders import a_page
-from tests.in_memory.world import World
+from tests.world import Worlds
 
 SITE = "https://school.example/assets"
 KEYS = [
@@ -39,11 +39,11 @@ def test_a_link_to_any_key_stays_on_the_site_and_leads_to_that_key(key: str) -> 
 
 
 @pytest.mark.parametrize("key", KEYS, ids=ascii)
-def test_a_page_under_any_key_is_found_under_its_own_name_and_no_other(key: str) -> None:
-    world = World()
+def test_a_page_under_any_key_is_found_under_its_own_name_and_no_other(a_world: Worlds, key: str) -> None:
+    world = a_world()
     world.put("good.html", a_page({"rule-good": "良い"}))
     world.put(key, a_page({"rule-a": "題"}))
-    assert [stored.chunk.anchor for stored in world.index.chunks_of("good")] == ["rule-good"]
+    assert [chunk.anchor for chunk in world.chunks("good")] == ["rule-good"]
     material = material_of_key(key)
     assert material is not None
     chunk, _ = world.read.chunk(chunk_id(material, "rule-a"))
@@ -62,11 +62,11 @@ def test_a_key_that_leaves_the_prefix_by_its_dots_is_no_page_of_it_or_stays_a_na
     assert material_of_key(f"{escape}other/x.html", prefix="materials/other/") is None
 
 
-def test_two_spellings_of_one_key_are_one_material_and_the_first_keeps_it() -> None:
-    world = World()
+def test_two_spellings_of_one_key_are_one_material_and_the_first_keeps_it(a_world: Worlds) -> None:
+    world = a_world()
     world.put("が.html", a_page({"rule-a": "甲: 先"}))
     world.put("か\u3099.html", a_page({"rule-a": "乙: 後"}))
-    assert [stored.chunk.title for stored in world.index.chunks_of("が")] == ["甲"]
+    assert [chunk.title for chunk in world.chunks("が")] == ["甲"]
 
 
 @given(st.text(max_size=60).filter(lambda text: "#" not in text))

@@ -12,8 +12,7 @@ from sakuin.entrypoints.http_projects import project_routers
 from starlette.testclient import TestClient
 
 from tests.entrypoints.events import AUTHORIZATION, ring
-from tests.in_memory.projects import HOOK_SECRET, MemoryBodies, MemoryBus, MemoryProjects, services_of
-from tests.in_memory.world import World
+from tests.world import HOOK_SECRET, World, Worlds
 
 LARGE = "x" * 1000
 # The same in every process that collects the tests.
@@ -35,12 +34,10 @@ NONSENSE = [
 
 
 class Platform:
-    """The API over records in memory, with one project and one Table."""
+    """The API, with one project and one Table."""
 
-    def __init__(self) -> None:
-        self.records = MemoryProjects()
-        routers = project_routers(services_of(self.records, MemoryBodies(), MemoryBus()), ring)
-        app = rest_api(World().library, ring, "1", *routers)
+    def __init__(self, world: World) -> None:
+        app = rest_api(world.library, ring, "1", *project_routers(world.project_services, ring))
         self.http = TestClient(app, headers=AUTHORIZATION, raise_server_exceptions=False)
         self.project = self.sent("POST", "/v1/projects", b'{"name": "p"}').json()["id"]
         made = self.sent(
@@ -57,8 +54,8 @@ class Platform:
 
 
 @pytest.fixture
-def platform() -> Platform:
-    return Platform()
+def platform(a_world: Worlds) -> Platform:
+    return Platform(a_world())
 
 
 ROUTES = [

@@ -9,7 +9,7 @@ from sakuin.domain.reading.parsing import MOST_ELEMENTS
 from sakuin.errors import UnreadablePage
 
 from tests.hostile.pages import ANCHOR, page, texts
-from tests.in_memory.world import World
+from tests.world import Worlds
 
 MEGABYTE = 1_000_000
 
@@ -76,11 +76,11 @@ def test_an_attribute_of_a_megabyte_is_read_past(attribute: str) -> None:
     assert texts(huge) == {"rule-a": "文", "rule-b": "後"}
 
 
-def test_a_page_that_is_refused_leaves_the_last_good_version_and_says_why() -> None:
-    world = World(max_page_bytes=10 * MEGABYTE)
+def test_a_page_that_is_refused_leaves_the_last_good_version_and_says_why(a_world: Worlds) -> None:
+    world = a_world(max_page_bytes=10 * MEGABYTE)
     world.put("a.html", page("<p id='rule-a'>良い版"))
     world.put("a.html", page(ANCHOR + "<b>" * (MOST_ELEMENTS + 1)))
     state = world.index.state("a")
     assert state is not None
     assert (state.status, state.error) == ("failed", "It has more than 200,000 elements. Split the page.")
-    assert [stored.chunk.content for stored in world.index.chunks_of("a")] == ["良い版"]
+    assert [chunk.content for chunk in world.chunks("a")] == ["良い版"]

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.builders import a_page
-from tests.in_memory.world import World
+from tests.world import World, Worlds
 
 GOOD = a_page({"rule-good": "良い: 文"})
 BAD = [
@@ -13,12 +13,12 @@ BAD = [
 
 
 def anchors(world: World, material: str) -> list[str]:
-    return [stored.chunk.anchor for stored in world.index.chunks_of(material)]
+    return [chunk.anchor for chunk in world.chunks(material)]
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda data: ascii(data[:20]))
-def test_a_page_that_cannot_be_read_fails_alone_and_keeps_its_last_good_version(bad: bytes) -> None:
-    world = World()
+def test_a_page_that_cannot_be_read_fails_alone_and_keeps_its_last_good_version(a_world: Worlds, bad: bytes) -> None:
+    world = a_world()
     world.put("a.html", GOOD)
     world.put("b.html", GOOD)
     world.put("a.html", bad)
@@ -30,8 +30,8 @@ def test_a_page_that_cannot_be_read_fails_alone_and_keeps_its_last_good_version(
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda data: ascii(data[:20]))
-def test_a_page_that_is_mended_is_ready_again_without_an_error(bad: bytes) -> None:
-    world = World()
+def test_a_page_that_is_mended_is_ready_again_without_an_error(a_world: Worlds, bad: bytes) -> None:
+    world = a_world()
     world.put("a.html", bad)
     world.put("a.html", GOOD)
     state = world.index.state("a")
@@ -39,15 +39,15 @@ def test_a_page_that_is_mended_is_ready_again_without_an_error(bad: bytes) -> No
     assert (state.status, state.error, anchors(world, "a")) == ("ready", None, ["rule-good"])
 
 
-def test_an_explanation_that_is_hidden_or_misnamed_costs_its_page_nothing() -> None:
-    world = World()
+def test_an_explanation_that_is_hidden_or_misnamed_costs_its_page_nothing(a_world: Worlds) -> None:
+    world = a_world()
     boxes = "<p id='rule-a b'>空白</p><p id='rule-' >無名</p><p id='rule-x' hidden>密</p><p id='rule-#'>#</p>"
     world.put("a.html", f"<!DOCTYPE html><body>{boxes}<p id='rule-good'>文</p>".encode())
     assert anchors(world, "a") == ["rule-good"]
 
 
-def test_validation_names_every_bad_page_and_judges_the_others() -> None:
-    world = World()
+def test_validation_names_every_bad_page_and_judges_the_others(a_world: Worlds) -> None:
+    world = a_world()
     for number, bad in enumerate(BAD):
         world.put(f"bad{number:02}.html", GOOD)
         world.put(f"bad{number:02}.html", bad)

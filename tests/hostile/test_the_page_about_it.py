@@ -6,7 +6,7 @@ import pytest
 from sakuin.domain import learns_file, table_document, table_walk
 from sakuin.domain.language import indexing
 from sakuin.domain.reading import page_reader, parsing, places
-from sakuin.entrypoints import mcp_arguments, mcp_messages
+from sakuin.mcp import arguments, messages
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "hostile-input.md").read_text(encoding="utf-8")
 
@@ -26,8 +26,8 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "hostile-input.md").read_
         (table_document.MAX_DEPTH, "levels"),
         (table_document.MOST_OPERATIONS, "operations"),
         (table_walk.LONGEST_POINTER, "characters"),
-        (mcp_arguments.MAX_QUERY, "characters"),
-        (mcp_messages.LONGEST_BATCH, "messages"),
+        (arguments.MAX_QUERY, "characters"),
+        (messages.LONGEST_BATCH, "messages"),
     ],
 )
 def test_a_limit_is_told_as_it_is(number: int, of: str) -> None:

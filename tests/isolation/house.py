@@ -21,10 +21,10 @@ from sakuin_local.database import Database
 from sakuin_local.tokens import Keys
 
 from tests.contracts.openai_server import openai_server
+from tests.doubles.embedder import DIMENSIONS, MODEL
 from tests.emptied import emptied
 from tests.entrypoints.events import Context
 from tests.environment import ENVIRONMENT
-from tests.in_memory.embedder import DIMENSIONS, MODEL
 from tests.isolation.gateway import PUBLISHABLE, SECRET, Gateway, gateway
 from tests.tables.conftest import TableWorld, world_of
 

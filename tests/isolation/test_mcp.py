@@ -8,7 +8,7 @@ import pytest
 from sakuin.adapters.supabase_client import call
 from sakuin.services.search_table import SearchTable
 
-from tests.in_memory.embedder import MemoryEmbedder
+from tests.doubles.embedder import MemoryEmbedder
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.house import Answer, House
 from tests.tables.conftest import FINGERPRINT

@@ -8,7 +8,7 @@ from sakuin.errors import Invalid
 from sakuin.services.embed_chunks import EmbedChunks
 from sakuin_local.database import Database
 
-from tests.in_memory.embedder import MemoryEmbedder
+from tests.doubles.embedder import MemoryEmbedder
 from tests.tables.conftest import TableWorld, long, stand_in, world_of
 
 __all__ = ["stand_in"]

@@ -1,25 +1,31 @@
 """How many searches a key has, over all workers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
+import psycopg
 import pytest
 from sakuin.errors import OverLimit
 from sakuin.services.allow_searches import AllowSearches
+from supabase import Client
 
-from tests.in_memory.allowances import MemoryAllowances
+from tests.doubles.allowances import ClockedAllowances
 
 
 @dataclass
 class Fleet:
     """Some workers of one deployment, at one time."""
 
+    client: Client
+    sql: psycopg.Connection
     per_minute: int
     workers: int = 1
     now: float = 0.0
     all: list[AllowSearches] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.allowances = MemoryAllowances(lambda: self.now)
+        self.allowances = ClockedAllowances(self.client, self.sql, lambda: self.now)
         self.all = [AllowSearches(self.allowances, self.per_minute, lambda: self.now) for _ in range(self.workers)]
 
     def answered(self, searches: int, *, each: int = 1, key: str = "k") -> int:
@@ -34,8 +40,14 @@ class Fleet:
         return True
 
 
-def test_a_key_gets_its_searches_and_then_hears_when_there_are_more() -> None:
-    fleet = Fleet(per_minute=50)
+@pytest.fixture
+def a_fleet(service: Client, sql: psycopg.Connection) -> Callable[..., Fleet]:
+    """Makes workers of a deployment with so many searches `per_minute`."""
+    return partial(Fleet, service, sql)
+
+
+def test_a_key_gets_its_searches_and_then_hears_when_there_are_more(a_fleet: Callable[..., Fleet]) -> None:
+    fleet = a_fleet(per_minute=50)
     assert fleet.answered(80) == 50
     fleet.now = 13
     with pytest.raises(OverLimit, match=r"50 searches a minute \(queries_per_minute\)") as raised:
@@ -45,8 +57,8 @@ def test_a_key_gets_its_searches_and_then_hears_when_there_are_more() -> None:
     assert fleet.answered(80) == 50
 
 
-def test_the_hot_path_asks_nobody() -> None:
-    fleet = Fleet(per_minute=3000)
+def test_the_hot_path_asks_nobody(a_fleet: Callable[..., Fleet]) -> None:
+    fleet = a_fleet(per_minute=3000)
     fleet.answered(30)
     assert fleet.allowances.asked == 0
     fleet.answered(970)
@@ -58,30 +70,30 @@ def test_the_hot_path_asks_nobody() -> None:
 
 
 @pytest.mark.parametrize("workers", [2, 10])
-def test_all_workers_together_stay_within_what_they_lend(workers: int) -> None:
-    fleet = Fleet(per_minute=3000, workers=workers)
+def test_all_workers_together_stay_within_what_they_lend(a_fleet: Callable[..., Fleet], workers: int) -> None:
+    fleet = a_fleet(per_minute=3000, workers=workers)
     got = fleet.answered(3 * 3000)
     assert 0.99 * 3000 <= got <= 3000 + workers * 30
 
 
-def test_a_batch_counts_each_of_its_searches_and_passes_whole_or_not_at_all() -> None:
-    fleet = Fleet(per_minute=50)
+def test_a_batch_counts_each_of_its_searches_and_passes_whole_or_not_at_all(a_fleet: Callable[..., Fleet]) -> None:
+    fleet = a_fleet(per_minute=50)
     assert fleet.answered(5, each=20) == 2
     assert fleet.answered(20) == 10
 
 
-def test_keys_do_not_share() -> None:
-    fleet = Fleet(per_minute=10)
+def test_keys_do_not_share(a_fleet: Callable[..., Fleet]) -> None:
+    fleet = a_fleet(per_minute=10)
     assert (fleet.answered(20), fleet.answered(20, key="other")) == (10, 10)
 
 
-def test_no_limit_asks_nobody() -> None:
-    fleet = Fleet(per_minute=0)
+def test_no_limit_asks_nobody(a_fleet: Callable[..., Fleet]) -> None:
+    fleet = a_fleet(per_minute=0)
     assert (fleet.answered(1000), fleet.allowances.asked) == (1000, 0)
 
 
-def test_while_nobody_can_say_what_is_left_nobody_is_locked_out_and_few_ask() -> None:
-    fleet = Fleet(per_minute=100)
+def test_while_nobody_can_say_what_is_left_nobody_is_locked_out_and_few_ask(a_fleet: Callable[..., Fleet]) -> None:
+    fleet = a_fleet(per_minute=100)
     fleet.allowances.away = True
     assert fleet.answered(60) == 60
     assert fleet.allowances.asked == 1

@@ -1,5 +1,8 @@
 """One version of one page becomes what the index says."""
 
+from collections.abc import Collection
+from typing import Any
+
 import pytest
 from sakuin.domain.learns import names_action
 from sakuin.domain.material_version import Applied
@@ -7,7 +10,7 @@ from sakuin.domain.recipe import Fingerprint
 from sakuin.errors import Conflict, NotFound, Unavailable
 
 from tests.builders import a_page, a_source
-from tests.in_memory.world import World
+from tests.world import World, Worlds
 
 KEY = "junior/二次方程式の解き方_教材.html"
 MATERIAL = "junior/二次方程式の解き方_教材"
@@ -19,14 +22,14 @@ BOXES = {
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world(a_world: Worlds) -> World:
+    return a_world()
 
 
 def test_a_page_costs_one_embedding_call_and_each_box_becomes_a_chunk(world: World) -> None:
     world.put(KEY, a_page(BOXES))
     assert world.embedder.calls == 1
-    assert [stored.chunk.anchor for stored in world.index.chunks_of(MATERIAL)] == list(BOXES)
+    assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == list(BOXES)
 
 
 def test_the_same_page_twice_costs_no_embedded_text(world: World) -> None:
@@ -38,10 +41,10 @@ def test_the_same_page_twice_costs_no_embedded_text(world: World) -> None:
 
 def test_one_changed_rule_costs_one_text_and_touches_one_chunk(world: World) -> None:
     world.put(KEY, a_page(BOXES))
-    before = {stored.chunk.anchor: stored.generation for stored in world.index.chunks_of(MATERIAL)}
+    before = {chunk.anchor: chunk.generation for chunk in world.chunks(MATERIAL)}
     embedded = len(world.embedder.embedded)
     world.put(KEY, a_page(BOXES | {"tip-sign": "符号のコツ: b が負のときは二重の括弧をつける。"}))
-    after = {stored.chunk.anchor: stored.generation for stored in world.index.chunks_of(MATERIAL)}
+    after = {chunk.anchor: chunk.generation for chunk in world.chunks(MATERIAL)}
     assert len(world.embedder.embedded) == embedded + 1
     assert {anchor for anchor in after if after[anchor] != before[anchor]} == {"tip-sign"}
 
@@ -49,7 +52,7 @@ def test_one_changed_rule_costs_one_text_and_touches_one_chunk(world: World) -> 
 def test_a_box_that_is_gone_leaves_the_index(world: World) -> None:
     world.put(KEY, a_page(BOXES))
     world.put(KEY, a_page({"rule-formula": BOXES["rule-formula"]}))
-    assert [stored.chunk.anchor for stored in world.index.chunks_of(MATERIAL)] == ["rule-formula"]
+    assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == ["rule-formula"]
 
 
 def test_the_same_text_on_two_pages_is_embedded_once(world: World) -> None:
@@ -62,16 +65,16 @@ def test_the_same_text_on_two_pages_is_embedded_once(world: World) -> None:
 @pytest.mark.scenario("knowledge-index/learns-are-action-oriented")
 def test_every_chunk_gets_three_to_five_items_that_name_an_action(world: World) -> None:
     world.put(KEY, a_page(BOXES | {"ex-1": "噴水の高さ: h=1.5 のとき。", "def-d": "判別式とは: 根号の中。"}))
-    for stored in world.index.chunks_of(MATERIAL):
-        assert 3 <= len(stored.chunk.learns.items) <= 5
-        assert all(names_action(item) for item in stored.chunk.learns.items), stored.chunk.learns
+    for chunk in world.chunks(MATERIAL):
+        assert 3 <= len(chunk.learns.items) <= 5
+        assert all(names_action(item) for item in chunk.learns.items), chunk.learns
 
 
 def test_meta_tags_of_the_page_stand_in_each_chunk(world: World) -> None:
     head = "<meta name='category' content='代数'><meta name='level' content='中学'>"
     world.put(KEY, a_page(BOXES, head=head + "<meta name='prerequisites' content='平方根, 因数分解'>"))
-    for stored in world.index.chunks_of(MATERIAL):
-        fields = stored.chunk
+    for chunk in world.chunks(MATERIAL):
+        fields = chunk
         assert (fields.category, fields.level, fields.prerequisites) == ("代数", "中学", ("平方根", "因数分解"))
 
 
@@ -82,14 +85,14 @@ def test_an_unreadable_page_keeps_the_last_good_version(world: World) -> None:
     assert state is not None
     assert (state.status, state.chunks_count) == ("failed", 3)
     assert "PDF" in (state.error or "")
-    assert world.index.receipts[KEY, bad].outcome == "failed"
+    assert world.receipt(KEY, bad).outcome == "failed"
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"\xff\xfe\xfd", b"<p>" * 4000])
 def test_an_empty_foreign_broken_or_oversize_page_fails_with_its_reason(world: World, body: bytes) -> None:
     world.max_page_bytes = 10_000
     version = world.put(KEY, body)
-    receipt = world.index.receipts[KEY, version]
+    receipt = world.receipt(KEY, version)
     assert receipt.outcome == "failed"
     assert receipt.reason
     assert world.embedder.calls == 0
@@ -97,8 +100,8 @@ def test_an_empty_foreign_broken_or_oversize_page_fails_with_its_reason(world: W
 
 def test_a_page_without_any_box_is_applied_and_empty(world: World) -> None:
     version = world.put(KEY, a_page({}))
-    assert world.index.receipts[KEY, version].outcome == "applied"
-    assert world.index.chunks == {}
+    assert world.receipt(KEY, version).outcome == "applied"
+    assert world.chunks() == []
 
 
 def test_a_version_that_is_gone_is_not_found(world: World) -> None:
@@ -108,11 +111,11 @@ def test_a_version_that_is_gone_is_not_found(world: World) -> None:
 
 def test_an_embedding_service_that_is_down_changes_nothing(world: World) -> None:
     world.put(KEY, a_page(BOXES))
-    rows, chunks = dict(world.index.rows), dict(world.index.chunks)
+    before = world.rows("material", "knowledge_chunks")
     world.embedder.down = True
     with pytest.raises(Unavailable):
         world.put(KEY, a_page({"rule-new": "新しい: まだ知らない文。"}))
-    assert (world.index.rows, world.index.chunks) == (rows, chunks)
+    assert world.rows("material", "knowledge_chunks") == before
 
 
 def test_a_change_that_comes_in_between_is_looked_at_and_tried_again(world: World) -> None:
@@ -135,24 +138,26 @@ def test_what_another_worker_replaced_is_not_brought_back(world: World) -> None:
     world.put(KEY, a_page({"rule-new": "新しい: 文。"}))
     _Interrupted(world, times=1)
     assert world.apply_page.again(MATERIAL, KEY, old).applied.outcome == "conflict"
-    assert [stored.chunk.anchor for stored in world.index.chunks_of(MATERIAL)] == ["rule-new"]
+    assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == ["rule-new"]
 
 
 class _Interrupted:
-    """Lets somebody else change the row just before the index looks at it, a few times."""
+    """An index that lets somebody else change the row just before it looks for vectors, so many `times`."""
 
     def __init__(self, world: World, *, times: int) -> None:
-        self.interrupted, self._left, self._rows = 0, times, world.index.rows
-        real = world.index.missing_vectors
+        self.interrupted, self._left = 0, times
+        self._real, self._sql = world.index, world.sql
+        world.index = self  # type: ignore[assignment]
 
-        def missing_vectors(text_hashes: object, fingerprint: Fingerprint) -> set[str]:
-            if self._left:
-                self._left -= 1
-                self.interrupted += 1
-                world.index._write(MATERIAL, self._rows[MATERIAL])
-            return real(text_hashes, fingerprint)  # type: ignore[arg-type]
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
 
-        world.index.missing_vectors = missing_vectors  # type: ignore[method-assign]
+    def missing_vectors(self, text_hashes: Collection[str], fingerprint: Fingerprint) -> set[str]:
+        if self._left:
+            self._left -= 1
+            self.interrupted += 1
+            self._sql.execute("update public.material set generation = generation + 1 where material = %s", [MATERIAL])
+        return self._real.missing_vectors(text_hashes, fingerprint)
 
 
 def test_the_result_says_what_it_cost(world: World) -> None:
@@ -173,17 +178,17 @@ def test_a_chunk_that_cannot_be_embedded_fails_its_page_alone_with_its_anchor(wo
     assert (
         state.error == "#ex-1 cannot be embedded: The embedding service refused the request with 400. Correct its text"
     )
-    assert [stored.chunk.anchor for stored in world.index.chunks_of("a")] == list(BOXES)
+    assert [chunk.anchor for chunk in world.chunks("a")] == list(BOXES)
 
 
 def test_the_last_good_version_answers_while_a_chunk_cannot_be_embedded(world: World) -> None:
     world.put(KEY, a_page(BOXES))
     world.embedder.poisons = {"毒入り"}
     world.put(KEY, a_page({"rule-formula": "解の公式: 毒入りの文章。"}))
-    assert [stored.chunk.anchor for stored in world.index.chunks_of(MATERIAL)] == list(BOXES)
+    assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == list(BOXES)
 
 
 def test_an_explanation_of_rare_characters_is_embedded_by_its_beginning(world: World) -> None:
     world.embedder.longest = 8_192
     world.put(KEY, a_page({"rule-rare": "漢字の表: " + "𠮷" * 5_000}))
-    assert [stored.chunk.anchor for stored in world.index.chunks_of(MATERIAL)] == ["rule-rare"]
+    assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == ["rule-rare"]

@@ -9,7 +9,7 @@ from sakuin.services.build_indexes import BuildIndexes, IndexesBuilt
 from sakuin.services.keep_indexes import KeepIndexes
 
 from tests.builders import a_page
-from tests.in_memory.world import SETTINGS, World
+from tests.world import SETTINGS, World, Worlds
 
 OTHER = replace(SETTINGS, model=replace(SETTINGS.model, query_prefix="query: ", passage_prefix="passage: "))
 FORMULA = {"rule-formula": "解の公式: 係数を代入して二次方程式を解く公式です。"}
@@ -30,9 +30,9 @@ class NoTables:
 
 
 @pytest.fixture
-def world() -> World:
+def world(a_world: Worlds) -> World:
     """A deployment with two pages, whose first index answers."""
-    world = World()
+    world = a_world()
     built(world)
     world.put("a.html", a_page(FORMULA))
     world.put("b.html", a_page(SQUARE))

@@ -9,7 +9,7 @@ from sakuin.errors import Refused, Unavailable
 from sakuin.ports.embedding import Vector
 from sakuin.services.embed_texts import texts_embedded
 
-from tests.in_memory.embedder import MemoryEmbedder, vector_of
+from tests.doubles.embedder import MemoryEmbedder, vector_of
 
 REFUSED = "The embedding service refused the request with 400"
 

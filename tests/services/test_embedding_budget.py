@@ -2,23 +2,25 @@
 
 from dataclasses import dataclass
 
+import psycopg
 import pytest
+from sakuin.adapters.supabase_ledger import SupabaseLedger
 from sakuin.domain.reading import read_page
 from sakuin.errors import OverBudget
 from sakuin.ports.embedding import Vector
 from sakuin.services.embedding_budget import BudgetedEmbedder, BudgetedLearnsModel
+from supabase import Client
 
 from tests.builders import a_page
-from tests.in_memory.embedder import MemoryEmbedder
-from tests.in_memory.learns_model import MemoryLearnsModel
-from tests.in_memory.ledger import MemoryLedger
+from tests.doubles.embedder import MemoryEmbedder
+from tests.doubles.learns_model import MemoryLearnsModel
 
 
 @dataclass
 class CostlyEmbedder(MemoryEmbedder):
     """Spends a token a character."""
 
-    ledger: MemoryLedger | None = None
+    ledger: SupabaseLedger | None = None
 
     def passages(self, texts: list[str]) -> list[Vector]:  # type: ignore[override]  # lists are what the test gives
         assert self.ledger is not None
@@ -27,9 +29,15 @@ class CostlyEmbedder(MemoryEmbedder):
 
 
 @pytest.fixture
-def budgeted() -> BudgetedEmbedder:
+def ledger(service: Client, sql: psycopg.Connection) -> SupabaseLedger:
+    """A day on which nothing was spent."""
+    sql.execute("delete from embedding_day")
+    return SupabaseLedger(service)
+
+
+@pytest.fixture
+def budgeted(ledger: SupabaseLedger) -> BudgetedEmbedder:
     """Ten tokens a day."""
-    ledger = MemoryLedger()
     return BudgetedEmbedder(CostlyEmbedder(ledger=ledger), ledger, 10)
 
 
@@ -51,8 +59,8 @@ def test_nothing_to_embed_needs_no_budget(budgeted: BudgetedEmbedder) -> None:
     assert budgeted.passages([]) == []
 
 
-def test_a_language_model_is_not_asked_about_pages_that_cannot_be_embedded_today() -> None:
-    ledger, model = MemoryLedger(), MemoryLearnsModel({"rule-a": ("解く方法",)})
+def test_a_language_model_is_not_asked_about_pages_that_cannot_be_embedded_today(ledger: SupabaseLedger) -> None:
+    model = MemoryLearnsModel({"rule-a": ("解く方法",)})
     budgeted = BudgetedLearnsModel(model, ledger, 10)
     page = read_page(a_page({"rule-a": "名: 文。"}))
     assert (budgeted.name, budgeted.learns(page)) == (model.name, model.answers)

@@ -6,11 +6,11 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sakuin.services.follow_bucket import ReindexMaterial
+from sakuin.knowledge.messages import ReindexMaterial
 
 from tests.builders import a_page
-from tests.in_memory.learns_model import MemoryLearnsModel
-from tests.in_memory.world import World
+from tests.doubles.learns_model import MemoryLearnsModel
+from tests.world import World, Worlds
 
 KEY = "junior/二次方程式の解き方_教材.html"
 MATERIAL = "junior/二次方程式の解き方_教材"
@@ -19,33 +19,33 @@ TWO = a_page({"rule-a": "解の公式: 二の版。"})
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world(a_world: Worlds) -> World:
+    return a_world()
 
 
 def text(world: World, material: str = MATERIAL) -> str:
     """What is searchable of a material."""
-    return "".join(stored.chunk.content for stored in world.index.chunks_of(material))
+    return "".join(chunk.content for chunk in world.chunks(material))
 
 
 def test_an_uploaded_page_is_applied_and_a_receipt_says_so(world: World) -> None:
     version = world.put(KEY, ONE)
     assert "一の版" in text(world)
-    assert world.index.receipts[KEY, version].outcome == "applied"
+    assert world.receipt(KEY, version).outcome == "applied"
 
 
 def test_what_is_no_page_is_ignored(world: World) -> None:
     for key in ("css/site.css", "junior/", ".html", "a.HTML", "junior/.html"):
         world.bucket.write(key, b"body {}")
     assert all(done.ignored for done in world.settle())
-    assert world.index.rows == {}
+    assert world.materials() == []
 
 
-def test_keys_outside_the_prefix_are_ignored_and_inside_it_is_cut_off() -> None:
-    world = World(prefix="site/")
+def test_keys_outside_the_prefix_are_ignored_and_inside_it_is_cut_off(a_world: Worlds) -> None:
+    world = a_world(prefix="site/")
     world.put("site/a.html", ONE)
     world.put("other/b.html", ONE)
-    assert list(world.index.rows) == ["a"]
+    assert world.materials() == ["a"]
 
 
 def test_an_event_reads_its_own_version_and_a_late_one_changes_nothing(world: World) -> None:
@@ -62,7 +62,7 @@ def test_a_version_that_is_gone_was_superseded(world: World) -> None:
     (message,) = world.bucket.take_messages()
     world.bucket.remove_version(KEY, version)
     assert world.deliver(message).ignored
-    assert world.index.receipts[KEY, version].outcome == "superseded"
+    assert world.receipt(KEY, version).outcome == "superseded"
 
 
 def test_a_delete_marker_takes_the_page_out(world: World) -> None:
@@ -72,7 +72,7 @@ def test_a_delete_marker_takes_the_page_out(world: World) -> None:
     state = world.index.state(MATERIAL)
     assert state is not None
     assert state.status == "deleted"
-    assert world.index.chunks == {}
+    assert world.chunks() == []
 
 
 def test_removing_a_noncurrent_version_is_no_deletion(world: World) -> None:
@@ -107,7 +107,7 @@ def test_removing_the_only_version_is_a_deletion(world: World) -> None:
     only = world.put(KEY, ONE)
     world.bucket.remove_version(KEY, only)
     world.settle()
-    assert world.index.chunks == {}
+    assert world.chunks() == []
 
 
 def test_a_renamed_page_is_at_its_new_place_only(world: World) -> None:
@@ -115,7 +115,7 @@ def test_a_renamed_page_is_at_its_new_place_only(world: World) -> None:
     world.bucket.write("senior/x.html", ONE)
     world.bucket.remove(KEY)
     world.settle()
-    assert {stored.chunk.material for stored in world.index.chunks.values()} == {"senior/x"}
+    assert [chunk.material for chunk in world.chunks()] == ["senior/x"]
     assert world.embedder.calls == 1
 
 
@@ -123,12 +123,12 @@ def test_two_spellings_of_a_key_are_one_material_and_the_second_waits_its_turn(w
     nfc, nfd = "がぎ.html", unicodedata.normalize("NFD", "がぎ.html")
     world.put(nfc, ONE)
     waiting = world.put(nfd, TWO)
-    assert world.index.receipts[nfd, waiting].outcome == "waiting"
+    assert world.receipt(nfd, waiting).outcome == "waiting"
     assert "一の版" in text(world, "がぎ")
     world.bucket.remove(nfc)
     world.settle()
     assert "二の版" in text(world, "がぎ")
-    assert world.index.receipts[nfd, waiting].outcome == "applied"
+    assert world.receipt(nfd, waiting).outcome == "applied"
 
 
 def test_a_waiting_key_that_lost_its_newest_version_comes_with_the_one_before(world: World) -> None:
@@ -145,11 +145,11 @@ def test_a_waiting_key_that_lost_its_newest_version_comes_with_the_one_before(wo
 
 def test_a_page_that_was_asked_for_again_is_applied_from_its_indexed_version(world: World) -> None:
     world.put(KEY, ONE)
-    generation = world.index.rows[MATERIAL].generation
+    generation = world.state(MATERIAL).generation
     done = world.process(ReindexMaterial(MATERIAL, "new model"))
     assert done.result is not None
     assert done.result.applied.outcome == "applied"
-    assert world.index.rows[MATERIAL].generation == generation + 1
+    assert world.state(MATERIAL).generation == generation + 1
 
 
 def test_asking_again_after_a_newer_upload_does_not_bring_back_the_old(world: World) -> None:
@@ -168,42 +168,44 @@ def test_asking_again_for_what_is_gone_or_unknown_is_ignored(world: World) -> No
     world.settle()
     assert world.process(ReindexMaterial(MATERIAL, "new model")).ignored
     assert world.process(ReindexMaterial("never/heard", "new model")).ignored
-    assert world.index.chunks == {}
+    assert world.chunks() == []
 
 
 def test_asking_again_keeps_a_failed_page_failed_and_its_good_version_searchable(world: World) -> None:
     world.put(KEY, ONE)
     world.put(KEY, b"%PDF-1.7")
     world.process(ReindexMaterial(MATERIAL, "new model"))
-    assert world.index.rows[MATERIAL].status == "failed"
+    assert world.state(MATERIAL).status == "failed"
     assert "一の版" in text(world)
 
 
-def test_a_late_language_model_is_asked_again_after_five_and_ten_minutes_and_no_more() -> None:
+def test_a_late_language_model_is_asked_again_after_five_and_ten_minutes_and_no_more(a_world: Worlds) -> None:
     model = MemoryLearnsModel(late=True)
-    world = World(model=model)
+    world = a_world(model=model)
     world.put(KEY, ONE)
     assert [(one.attempt, one.delay_seconds) for one in world.queue.asked] == [(2, 300), (3, 600)]
     assert model.asked == 3
-    assert {stored.chunk.learns.source for stored in world.index.chunks.values()} == {"provisional"}
+    assert {chunk.learns.source for chunk in world.chunks()} == {"provisional"}
 
 
-def test_a_provisional_list_is_upgraded_when_the_model_answers() -> None:
+def test_a_provisional_list_is_upgraded_when_the_model_answers(a_world: Worlds) -> None:
     model = MemoryLearnsModel({"rule-a": ("甲の方法", "乙の方法", "丙の方法")}, late=True)
-    world = World(model=model)
+    world = a_world(model=model)
     world.bucket.write(KEY, ONE)
     for body in world.bucket.take_messages():
         world.deliver(body)
     model.late = False
     world.settle()
-    (stored,) = world.index.chunks.values()
-    assert (stored.chunk.learns.source, stored.chunk.learns.items) == ("model", ("甲の方法", "乙の方法", "丙の方法"))
+    (chunk,) = world.chunks()
+    assert (chunk.learns.source, chunk.learns.items) == ("model", ("甲の方法", "乙の方法", "丙の方法"))
 
 
 @given(st.data())
 @settings(max_examples=50)
-def test_in_whatever_order_messages_come_the_index_ends_where_the_bucket_is(data: st.DataObject) -> None:
-    world = World()
+def test_in_whatever_order_messages_come_the_index_ends_where_the_bucket_is(
+    a_world: Worlds, data: st.DataObject
+) -> None:
+    world = a_world()
     keys = ("が.html", unicodedata.normalize("NFD", "が.html"))
     for number in range(data.draw(st.integers(1, 5))):
         key = data.draw(st.sampled_from(keys))

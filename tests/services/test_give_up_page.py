@@ -2,20 +2,18 @@
 
 import pytest
 from sakuin.domain.material_version import Source, padded
-from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.services.follow_bucket import BucketEvent, ObjectRemoved, ObjectWritten, RecheckKey, ReindexMaterial
-from sakuin.services.give_up_page import GiveUpPage
+from sakuin.knowledge.messages import BucketEvent, ObjectRemoved, ObjectWritten, RecheckKey, ReindexMaterial
 
 from tests.builders import a_page
-from tests.in_memory.world import World
+from tests.world import World, Worlds
 
 FORMULA = {"rule-formula": "解の公式: 係数を代入して二次方程式を解く公式です。"}
 
 
 @pytest.fixture
-def world(unfinished: UnfinishedWorkStore) -> World:
+def world(a_world: Worlds) -> World:
     """One page, whose next version nobody can index."""
-    world = World(unfinished=unfinished)
+    world = a_world()
     world.put("junior/x.html", a_page(FORMULA))
     return world
 
@@ -25,12 +23,12 @@ def next_version(key: str = "junior/x.html") -> Source:
 
 
 def give_up(world: World, event: BucketEvent, reason: str = "It failed") -> None:
-    GiveUpPage(world.index, "", world.bucket)(event, reason)
+    world.events.give_up(event, reason)
 
 
 def test_the_material_says_so_and_stays_searchable(world: World) -> None:
     give_up(world, ObjectWritten(next_version()), "The embedding service refused the request")
-    row = world.index.rows["junior/x"]
+    row = world.state("junior/x")
     assert row.status == "failed"
     assert row.error == (
         "The embedding service refused the request. "
@@ -56,12 +54,12 @@ def test_a_file_that_is_no_page_has_its_receipt(world: World) -> None:
 def test_what_a_newer_version_has_overtaken_changes_nothing(world: World) -> None:
     old = Source("bucket", "junior/x.html", "version-0", padded("0"))
     give_up(world, ObjectWritten(old))
-    assert world.index.rows["junior/x"].status == "ready"
+    assert world.state("junior/x").status == "ready"
 
 
 def test_a_reindex_has_no_version_to_blame(world: World) -> None:
     give_up(world, ReindexMaterial("junior/x", "a new model"))
-    assert world.index.rows["junior/x"].status == "ready"
+    assert world.state("junior/x").status == "ready"
 
 
 def recheck(key: str = "junior/x.html") -> RecheckKey:
@@ -74,19 +72,18 @@ def test_a_recheck_that_failed_is_recorded_for_the_version_that_the_bucket_holds
     world.bucket.forget_messages()
     for key in ("junior/x.html", "junior/y.html"):
         give_up(world, recheck(key))
-    row = world.index.rows["junior/x"]
+    row = world.state("junior/x")
     assert (row.status, row.indexed_version_id, str(row.error)[:9]) == ("failed", "version-1", "It failed")
-    assert (world.index.rows["junior/y"].status, world.index.rows["junior/y"].source.version_id) == ("failed", version)
+    assert (world.state("junior/y").status, world.state("junior/y").source.version_id) == ("failed", version)
     assert world.reconcile(whole=True).differences == []
 
 
 def test_a_recheck_of_what_is_known_or_gone_changes_nothing(world: World) -> None:
     give_up(world, recheck())
-    assert world.index.rows["junior/x"].status == "ready"
+    assert world.state("junior/x").status == "ready"
     world.bucket.remove("junior/x.html")
     give_up(world, recheck())
     give_up(world, recheck("learns.yml"))
-    assert (world.index.rows["junior/x"].status, world.index.receipts.keys()) == (
-        "ready",
-        {("junior/x.html", "version-1")},
-    )
+    (receipts,) = world.rows("receipt")
+    assert world.state("junior/x").status == "ready"
+    assert [row[:2] for row in receipts] == [("junior/x.html", "version-1")]

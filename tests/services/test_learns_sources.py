@@ -4,8 +4,8 @@ import pytest
 from sakuin.domain.knowledge import Learns
 
 from tests.builders import a_page
-from tests.in_memory.learns_model import MemoryLearnsModel
-from tests.in_memory.world import World
+from tests.doubles.learns_model import MemoryLearnsModel
+from tests.world import World, Worlds
 
 KEY = "junior/x.html"
 PAGE = a_page({"rule-a": "解の公式: 係数を代入する。", "tip-b": "符号のコツ: 括弧をつける。"})
@@ -18,12 +18,12 @@ def file(*items: str, material: str = "x", anchor: str = "rule-a") -> bytes:
 
 
 def learns(world: World, anchor: str = "rule-a", material: str = "junior/x") -> Learns:
-    return world.index.chunks[f"{material}#{anchor}"].chunk.learns
+    return next(chunk.learns for chunk in world.chunks(material) if chunk.anchor == anchor)
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world(a_world: Worlds) -> World:
+    return a_world()
 
 
 @pytest.mark.parametrize("key", ["learns.yml", "junior/learns.yml"])
@@ -59,7 +59,7 @@ def test_an_uploaded_file_reaches_the_pages_it_names_and_no_others(world: World)
     version = world.put("learns.yml", file(*ITEMS))
     assert learns(world).items == ITEMS
     assert [one.material for one in world.queue.asked] == ["junior/x"]
-    assert world.index.receipts["learns.yml", version].outcome == "applied"
+    assert world.receipt("learns.yml", version).outcome == "applied"
 
 
 def test_a_page_that_a_file_no_longer_names_loses_the_author_s_list(world: World) -> None:
@@ -80,23 +80,23 @@ def test_a_deleted_file_takes_its_lists_along(world: World) -> None:
 def test_a_broken_file_is_reported_and_leaves_the_pages_alone(world: World) -> None:
     world.put("learns.yml", file(*ITEMS))
     world.put(KEY, PAGE)
-    asked, chunks = len(world.queue.asked), dict(world.index.chunks)
+    asked, chunks = len(world.queue.asked), world.chunks()
     broken = world.put("learns.yml", b"x: [unclosed")
-    receipt = world.index.receipts["learns.yml", broken]
+    receipt = world.receipt("learns.yml", broken)
     assert (receipt.outcome, "line" in (receipt.reason or "")) == ("failed", True)
-    assert (len(world.queue.asked), world.index.chunks) == (asked, chunks)
+    assert (len(world.queue.asked), world.chunks()) == (asked, chunks)
 
 
 def test_a_page_uploaded_beside_a_broken_file_gets_a_written_list(world: World) -> None:
     world.put("learns.yml", b"x: [unclosed")
     version = world.put(KEY, PAGE)
-    assert world.index.receipts[KEY, version].outcome == "applied"
+    assert world.receipt(KEY, version).outcome == "applied"
     assert learns(world).source == "written"
 
 
 def test_entries_that_were_left_out_stand_in_the_file_s_receipt(world: World) -> None:
     version = world.put("learns.yml", file(*ITEMS) + b"  no-anchor: [a]\n")
-    assert "no-anchor" in (world.index.receipts["learns.yml", version].reason or "")
+    assert "no-anchor" in (world.receipt("learns.yml", version).reason or "")
 
 
 def test_a_file_that_appears_between_reading_and_applying_is_seen(world: World) -> None:
@@ -114,9 +114,9 @@ def test_a_file_that_appears_between_reading_and_applying_is_seen(world: World) 
     assert learns(world).items == ITEMS
 
 
-def test_a_model_writes_what_no_author_gave_and_is_asked_once_for_the_same_text() -> None:
+def test_a_model_writes_what_no_author_gave_and_is_asked_once_for_the_same_text(a_world: Worlds) -> None:
     model = MemoryLearnsModel({"rule-a": ("一の方法", "二の方法", "三の方法"), "tip-b": ITEMS})
-    world = World(model=model)
+    world = a_world(model=model)
     world.put("learns.yml", file(*ITEMS))
     world.put(KEY, PAGE)
     world.put("junior/copy.html", PAGE)
@@ -124,23 +124,23 @@ def test_a_model_writes_what_no_author_gave_and_is_asked_once_for_the_same_text(
     assert model.asked == 1
 
 
-def test_a_model_is_not_asked_when_the_author_gave_everything() -> None:
+def test_a_model_is_not_asked_when_the_author_gave_everything(a_world: Worlds) -> None:
     model = MemoryLearnsModel()
-    world = World(model=model)
+    world = a_world(model=model)
     world.put("learns.yml", file(*ITEMS) + "  tip-b: [甲の方法]\n".encode())
     world.put(KEY, PAGE)
     assert model.asked == 0
 
 
-def test_what_a_model_left_out_is_written() -> None:
-    world = World(model=MemoryLearnsModel({"rule-a": ("一の方法",)}))
+def test_what_a_model_left_out_is_written(a_world: Worlds) -> None:
+    world = a_world(model=MemoryLearnsModel({"rule-a": ("一の方法",)}))
     world.put(KEY, PAGE)
     assert (learns(world).source, len(learns(world).items)) == ("model", 3)
     assert learns(world, "tip-b").source == "written"
 
 
-def test_files_above_the_prefix_are_not_read() -> None:
-    world = World(prefix="site/")
+def test_files_above_the_prefix_are_not_read(a_world: Worlds) -> None:
+    world = a_world(prefix="site/")
     world.put("learns.yml", file(*ITEMS))
     world.put("site/junior/x.html", PAGE)
     assert learns(world).source == "written"

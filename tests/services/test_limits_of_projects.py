@@ -12,16 +12,16 @@ from sakuin.services.keep_projects import KeepProjects
 from sakuin.services.keep_tables import KeepTables
 from sakuin.services.keep_tools import KeepTools
 
-from tests.in_memory.projects import MemoryBodies, MemoryProjects
+from tests.world import World, Worlds
 
 
 class Member:
     """An admin of one project, in a deployment where two of everything are enough."""
 
-    def __init__(self) -> None:
-        self.records = MemoryProjects()
+    def __init__(self, world: World) -> None:
+        self.records = world.projects
         self.project = self.records.create_project(None, "p").id
-        self.tables = KeepTables(self.records, MemoryBodies(), Limits(table_bytes=1000, tables=2))
+        self.tables = KeepTables(self.records, world.bodies, Limits(table_bytes=1000, tables=2))
         self.tools = KeepTools(self.records, most=2)
         self.endpoints = KeepEndpoints(self.records, Limits(endpoints=2, endpoint_tools=2))
 
@@ -43,8 +43,8 @@ class Member:
 
 
 @pytest.fixture
-def member() -> Member:
-    return Member()
+def member(a_world: Worlds) -> Member:
+    return Member(a_world())
 
 
 @pytest.mark.parametrize(
@@ -67,10 +67,11 @@ def test_the_third_of_two_is_refused_with_what_raises_the_limit(
     assert len(set(made)) == 2
 
 
-def test_projects_that_others_made_one_a_member_of_are_not_counted() -> None:
+def test_projects_that_others_made_one_a_member_of_are_not_counted(a_world: Worlds) -> None:
     """Else who knows a user's id takes his projects from him."""
-    keep = KeepProjects(MemoryProjects(), Limits(projects=2))
-    attacker, victim = (User(id, token=id) for id in ("attacker", "victim"))
+    world = a_world()
+    keep = KeepProjects(world.projects, Limits(projects=2))
+    attacker, victim = (User(id, token=world.token(id)) for id in (str(uuid4()), str(uuid4())))
     for _ in range(2):
         keep.add_member(attacker, keep.create(attacker, "p").id, victim.id)
     with pytest.raises(Invalid, match=r"3 projects that you created; the limit is 2 \(projects\)"):

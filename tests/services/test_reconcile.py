@@ -2,29 +2,28 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any
 
 import pytest
 from sakuin.domain.reconciliation import HELD_BACK, Difference
 from sakuin.errors import Invalid, Unavailable
 from sakuin.platform.retry import Defer
-from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
+from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.services.reconcile import Reconciled
 from sakuin.services.reconcile_materials import FAILED, UNDER_WAY
 from sakuin.services.whole_walk import MOST_TRIES
 
 from tests.builders import a_page
-from tests.in_memory.learns_model import MemoryLearnsModel
-from tests.in_memory.world import World
+from tests.doubles.learns_model import MemoryLearnsModel
+from tests.world import World, Worlds
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 ONE, TWO = a_page({"rule-a": "解の公式: 一。"}), a_page({"rule-a": "解の公式: 二。"})
 
 
 @pytest.fixture
-def world(unfinished: UnfinishedWorkStore) -> World:
-    return World(unfinished=unfinished)
+def world(a_world: Worlds) -> World:
+    return a_world()
 
 
 def found(world: World, kind: str = "keys", *, dry_run: bool = False) -> list[tuple[str, str]]:
@@ -40,7 +39,27 @@ def found(world: World, kind: str = "keys", *, dry_run: bool = False) -> list[tu
 
 
 def texts(world: World) -> dict[str, str]:
-    return {stored.chunk.id: stored.chunk.content for stored in world.index.chunks.values()}
+    return {f"{chunk.material}#{chunk.anchor}": chunk.content for chunk in world.chunks()}
+
+
+def break_page(world: World) -> None:
+    """Takes from the pages what their words are found by."""
+    world.sql.execute("delete from public.posting")
+
+
+def leave_reading(world: World) -> None:
+    """Leaves a reading that no page has."""
+    world.sql.execute("insert into public.reading values ('キカガク', '幾何学', 'キカカク')")
+
+
+def is_left(world: World) -> bool:
+    """Whether the reading that no page has is still there."""
+    return "キカガク" in [row[0] for row in world.rows("reading")[0]]
+
+
+def minutes_pass(world: World) -> None:
+    """Lets pass what a worker that died may keep a run for."""
+    world.sql.execute("update public.reconciliation set busy_until = busy_until - interval '200 seconds'")
 
 
 def damaged(world: World) -> dict[str, str]:
@@ -101,14 +120,18 @@ def test_more_than_half_of_a_small_library_does_not_go_by_itself_and_one_page_do
     world: World, pages: int, lost: int, left: int
 ) -> None:
     for number in range(pages):
-        world.bucket.write(f"{number:04}.html", ONE)
-    world.settle()
+        version = world.bucket.write(f"{number:04}.html", ONE)
+        world.sql.execute(
+            "insert into public.material (material, bucket, key, sequencer, version_id, status, indexed_version_id)"
+            " values (%(name)s, 'materials', %(name)s || '.html', '1', %(version)s, 'ready', %(version)s)",
+            {"name": f"{number:04}", "version": version},
+        )
     for number in range(pages - lost, pages):
         world.bucket.remove(f"{number:04}.html")
     world.bucket.forget_messages()
     world.reconcile(whole=True)
     world.settle()
-    assert len(texts(world)) == left
+    assert world.library_records.pages() == left
 
 
 def repairs(world: World) -> dict[str, str]:
@@ -194,14 +217,14 @@ def test_an_emptied_index_is_built_again_from_the_bucket(world: World) -> None:
     for key in ("a.html", "junior/b.html"):
         world.put(key, ONE)
     before, embedded = texts(world), len(world.embedder.embedded)
-    index = world.index
-    index.rows, index.chunks, index.waiting, index.files, index.synonyms = {}, {}, {}, {}, {}
+    world.sql.execute("truncate public.material, public.followed_file, public.site_synonyms cascade")
+    assert texts(world) == {}
     assert [rule for rule, _ in found(world)] == ["missing", "missing", "unread", "unread"]
     world.settle()
     assert texts(world) == before
     assert len(world.embedder.embedded) == embedded
-    assert index.synonyms["synonyms.yml"].groups
-    assert "公式で解く方法" in index.chunks["a#rule-a"].chunk.learns.items
+    assert world.synonyms()
+    assert "公式で解く方法" in world.chunks("a")[0].learns.items
     assert found(world) == []
 
 
@@ -218,7 +241,7 @@ def test_an_upload_of_just_now_is_missing_only_to_who_asks_by_hand(world: World)
 def test_a_list_of_synonyms_that_another_analyzer_read_is_read_again(world: World) -> None:
     world.put("synonyms.yml", "- [解の公式, かいのこうしき]\n".encode())
     assert found(world) == []
-    world.library_records.outdated.add("synonyms.yml")
+    world.sql.execute("update public.site_synonyms set analyzer = 'another'")
     generation = world.index.synonyms_generation("synonyms.yml") or 0
     assert found(world) == [("unread", "synonyms.yml")]
     world.settle()
@@ -256,16 +279,17 @@ def test_a_bucket_that_was_emptied_empties_the_index(world: World) -> None:
 
 def test_a_broken_page_is_mended_and_applied_again(world: World) -> None:
     world.put("a.html", ONE)
-    world.library_records.damaged["a"] = "words without postings"
+    break_page(world)
     assert found(world, "pages", dry_run=True) == found(world, "pages") == [("broken", "a")]
     assert [asked.material for asked in world.queue.asked] == ["a"]
+    world.settle()
     assert found(world, "pages") == []
 
 
 def test_readings_that_no_page_has_go_without_a_word(world: World) -> None:
-    world.library_records.readings = {"キカガク\t幾何学"}
-    assert (found(world, "words", dry_run=True), len(world.library_records.readings)) == ([], 1)
-    assert (found(world, "words"), world.library_records.readings) == ([], set())
+    leave_reading(world)
+    assert (found(world, "words", dry_run=True), is_left(world)) == ([], True)
+    assert (found(world, "words"), is_left(world)) == ([], False)
 
 
 def test_learns_that_a_model_was_away_for_longer_than_a_page_waited_are_asked_for_at_night(world: World) -> None:
@@ -277,7 +301,7 @@ def test_learns_that_a_model_was_away_for_longer_than_a_page_waited_are_asked_fo
     assert (found(world, "learns", dry_run=True), world.settle()) == ([], [])
     assert found(world, "learns") == []
     world.settle()
-    assert {stored.chunk.learns.source for stored in world.index.chunks.values()} == {"model"}
+    assert {chunk.learns.source for chunk in world.chunks()} == {"model"}
     asked = model.asked
     assert (found(world, "learns"), world.settle(), model.asked) == ([], [], asked)
 
@@ -299,13 +323,13 @@ def test_a_minute_begins_no_run(world: World) -> None:
 
 def test_a_night_compares_everything_and_what_it_does_not_reach_goes_on_with_the_minutes(world: World) -> None:
     damaged(world)
-    world.library_records.readings = {"キカガク\t幾何学"}
+    leave_reading(world)
     slow = world.reconcile_with(ticks=80.0)
     first = slow(whole=True)
     assert (len(first.differences), first.goes_on) == (4, True)
     rest = [slow(whole=False) for _ in range(4)]
     assert [one.goes_on for one in rest] == [True, True, True, False]
-    assert world.library_records.readings == set()
+    assert not is_left(world)
 
 
 def test_two_runs_never_go_on_at_once(world: World) -> None:
@@ -325,11 +349,11 @@ def test_a_run_that_fails_is_given_back_where_it_stood(world: World) -> None:
 def test_a_kind_that_fails_leaves_the_others_their_turn_and_has_its_own_with_the_next_minute(world: World) -> None:
     damaged(world)
     world.put("a.html", ONE)
-    world.library_records.damaged["a"] = "words without postings"
-    world.library_records.readings = {"キカガク\t幾何学"}
+    break_page(world)
+    leave_reading(world)
     down = Down(world.bucket, times=1)
     night = world.reconcile_with(bucket=down)(whole=True)
-    assert (night.failed, night.goes_on, world.library_records.readings) == (["keys: S3 did not answer"], True, set())
+    assert (night.failed, night.goes_on, is_left(world)) == (["keys: S3 did not answer"], True, False)
     assert {one.rule for one in night.differences} == {"broken"}
     minute = world.reconcile(whole=False)
     assert (len(minute.differences), minute.goes_on) == (4, False)
@@ -345,24 +369,23 @@ def test_a_kind_that_fails_for_half_an_hour_is_left_to_the_next_night(world: Wor
 
 def test_a_kind_that_ends_its_worker_comes_after_the_others_the_next_time(world: World) -> None:
     damaged(world)
-    world.library_records.readings = {"キカガク\t幾何学"}
+    leave_reading(world)
     dies = world.reconcile_with(bucket=Down(error=KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         dies(whole=True)
-    world.walks.clock = lambda: 200.0
+    minutes_pass(world)
     with pytest.raises(KeyboardInterrupt):
         dies(whole=False)
-    assert world.library_records.readings == set()
+    assert not is_left(world)
 
 
 def test_a_kind_that_always_ends_its_worker_is_left_to_the_next_night(world: World) -> None:
     damaged(world)
     dies = world.reconcile_with(bucket=Down(world.bucket, times=MOST_TRIES, error=KeyboardInterrupt()))
     for minute in range(MOST_TRIES):
-        world.walks.clock = partial(float, minute * 200)
         with pytest.raises(KeyboardInterrupt):
             dies(whole=minute == 0)
-    world.walks.clock = partial(float, MOST_TRIES * 200)
+        minutes_pass(world)
     assert dies(whole=False) == Reconciled([], goes_on=False, failed=[])
     assert len(dies(whole=True).differences) == 4
 

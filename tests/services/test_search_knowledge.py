@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from sakuin.adapters.supabase_search import SupabaseSearch
 from sakuin.domain.knowledge import Filters, Match
 from sakuin.errors import CircuitOpen, Invalid, Misconfigured, NotFound, Refused, SakuinError, Unavailable
 from sakuin.ports.embedding import Vector
 from sakuin.ports.knowledge import Question
 
 from tests.builders import a_page
-from tests.in_memory.search import MemorySearch
-from tests.in_memory.world import World
+from tests.doubles.embedder import CALIBRATION
+from tests.world import World, Worlds
 
 KEY = "二次方程式の解き方_教材.html"
 BOXES = {
@@ -27,8 +28,8 @@ BOXES = {
 
 
 @pytest.fixture
-def world() -> World:
-    world = World(base_url="/school_asset")
+def world(a_world: Worlds) -> World:
+    world = a_world(base_url="/school_asset")
     world.put(KEY, a_page(BOXES))
     return world
 
@@ -86,7 +87,7 @@ def test_a_question_off_the_topic_has_no_results(world: World) -> None:
     assert (answer.no_good_match, answer.results) == (True, ())
 
 
-class _Near(MemorySearch):
+class _Near(SupabaseSearch):
     """Finds four chunks, two of them nearly."""
 
     def matches(self, question: Question) -> Sequence[Match]:
@@ -96,7 +97,7 @@ class _Near(MemorySearch):
 
 
 def test_something_near_is_suggested_but_not_given_as_an_answer(world: World) -> None:
-    answer = replace(world.search, index=_Near(world.index))("解の後式")
+    answer = replace(world.search, index=_Near(world.client, CALIBRATION))("解の後式")
     assert (answer.no_good_match, answer.results) == (True, ())
     assert answer.suggestions == ("解の公式", "平方完成")
 
@@ -107,8 +108,8 @@ def test_filters_narrow_what_is_searched(world: World) -> None:
     assert {hit.material for hit in found} == {"other"}
 
 
-def test_an_empty_library_has_no_answer_and_no_error() -> None:
-    answer = World().search("解の公式")
+def test_an_empty_library_has_no_answer_and_no_error(a_world: Worlds) -> None:
+    answer = a_world().search("解の公式")
     assert (answer.no_good_match, answer.results, answer.suggestions) == (True, (), ())
 
 

@@ -6,8 +6,7 @@ from sakuin.domain.language.understanding import sought
 from sakuin.domain.material import SYNONYMS_FILE, synonyms_key
 from sakuin_cli.uploads import uploads_of
 
-from tests.in_memory.lexicon import MemoryLexicon
-from tests.in_memory.world import World
+from tests.world import World, Worlds
 
 FILE = "- [速さの公式, みはじ, はじき]\n".encode()
 OTHER = "- [速さの公式, 道のり速さ時間]\n".encode()
@@ -16,18 +15,18 @@ OTHER = "- [速さの公式, 道のり速さ時間]\n".encode()
 def same_as(world: World, phrase: str = "みはじ") -> tuple[str, ...]:
     """What the index says is the same as `phrase`."""
     query = f"{phrase}の使い方"
-    return MemoryLexicon(world.index).look_up(query, sought(query)).synonyms.get(phrase, ())
+    return world.lexicon.look_up(query, sought(query)).synonyms.get(phrase, ())
 
 
-def test_an_uploaded_list_says_what_is_the_same() -> None:
-    world = World()
+def test_an_uploaded_list_says_what_is_the_same(a_world: Worlds) -> None:
+    world = a_world()
     version = world.put("synonyms.yml", FILE)
     assert set(same_as(world)) == {"速さの公式", "はじき"}
-    assert world.index.receipts["synonyms.yml", version].outcome == "applied"
+    assert world.receipt("synonyms.yml", version).outcome == "applied"
 
 
-def test_only_the_file_at_the_top_of_the_library_counts() -> None:
-    world = World(prefix="site/")
+def test_only_the_file_at_the_top_of_the_library_counts(a_world: Worlds) -> None:
+    world = a_world(prefix="site/")
     for key in ("synonyms.yml", "site/junior/synonyms.yml"):
         world.put(key, FILE)
     assert same_as(world) == ()
@@ -35,16 +34,16 @@ def test_only_the_file_at_the_top_of_the_library_counts() -> None:
     assert same_as(world)
 
 
-def test_a_removed_file_takes_its_list_along() -> None:
-    world = World()
+def test_a_removed_file_takes_its_list_along(a_world: Worlds) -> None:
+    world = a_world()
     world.put("synonyms.yml", FILE)
     world.bucket.remove("synonyms.yml")
     world.settle()
     assert same_as(world) == ()
 
 
-def test_a_removed_version_leaves_the_list_of_the_one_before() -> None:
-    world = World()
+def test_a_removed_version_leaves_the_list_of_the_one_before(a_world: Worlds) -> None:
+    world = a_world()
     world.put("synonyms.yml", FILE)
     newest = world.put("synonyms.yml", OTHER)
     assert same_as(world) == ()
@@ -53,23 +52,23 @@ def test_a_removed_version_leaves_the_list_of_the_one_before() -> None:
     assert same_as(world)
 
 
-def test_a_broken_file_keeps_the_last_good_list_and_says_why() -> None:
-    world = World()
+def test_a_broken_file_keeps_the_last_good_list_and_says_why(a_world: Worlds) -> None:
+    world = a_world()
     world.put("synonyms.yml", FILE)
     broken = world.put("synonyms.yml", b"- [unclosed")
     assert same_as(world)
-    receipt = world.index.receipts["synonyms.yml", broken]
+    receipt = world.receipt("synonyms.yml", broken)
     assert (receipt.outcome, "line" in (receipt.reason or "")) == ("failed", True)
 
 
-def test_what_was_left_out_stands_in_the_file_s_receipt() -> None:
-    world = World()
+def test_what_was_left_out_stands_in_the_file_s_receipt(a_world: Worlds) -> None:
+    world = a_world()
     version = world.put("synonyms.yml", FILE + b"- [alone]\n")
-    assert "two different phrases" in (world.index.receipts["synonyms.yml", version].reason or "")
+    assert "two different phrases" in (world.receipt("synonyms.yml", version).reason or "")
 
 
-def test_versions_that_come_in_the_wrong_order_end_with_the_newest() -> None:
-    world = World()
+def test_versions_that_come_in_the_wrong_order_end_with_the_newest(a_world: Worlds) -> None:
+    world = a_world()
     world.bucket.write("synonyms.yml", OTHER)
     world.bucket.write("synonyms.yml", FILE)
     older, newer = world.bucket.take_messages()

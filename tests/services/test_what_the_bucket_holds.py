@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import a_page
-from tests.in_memory.world import World
+from tests.world import World, Worlds
 
 KEY, MATERIAL = "junior/a.html", "junior/a"
 NFC, NFD = "junior/が.html", unicodedata.normalize("NFD", "junior/が.html")
@@ -20,12 +20,12 @@ def page(words: str) -> bytes:
 
 
 def text(world: World, material: str = MATERIAL) -> str:
-    return "".join(stored.chunk.content for stored in world.index.chunks_of(material))
+    return "".join(chunk.content for chunk in world.chunks(material))
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world(a_world: Worlds) -> World:
+    return a_world()
 
 
 def deliver(world: World, *bodies: str) -> None:
@@ -49,7 +49,7 @@ def test_an_upload_after_sequencers_began_anew_is_applied_and_its_receipt_says_s
     killed(world)
     version = world.put(KEY, page("新しい"))
     assert "新しい" in text(world)
-    assert world.index.receipts[KEY, version].outcome == "applied"
+    assert world.receipt(KEY, version).outcome == "applied"
     assert "次" in (world.put(KEY, page("次")) and text(world))
 
 
@@ -70,13 +70,13 @@ def test_a_removal_after_sequencers_began_anew_is_one(world: World) -> None:
     world.bucket.remove(KEY)
     world.settle()
     assert text(world) == ""
-    assert world.index.rows[MATERIAL].status == "deleted"
+    assert world.state(MATERIAL).status == "deleted"
 
 
 def test_an_unreadable_page_after_sequencers_began_anew_is_reported(world: World) -> None:
     killed(world)
     world.put(KEY, b"")
-    assert world.index.rows[MATERIAL].status == "failed"
+    assert world.state(MATERIAL).status == "failed"
     assert "前の4" in text(world)
 
 
@@ -85,10 +85,10 @@ def test_the_site_s_synonyms_follow_too(world: World) -> None:
         world.put("synonyms.yml", "- [三平方, ピタゴラス]\n".encode())
     world.bucket.begin_anew()
     world.put("synonyms.yml", "- [平方根, ルート]\n".encode())
-    assert world.index.synonyms["synonyms.yml"].groups == (("平方根", "ルート"),)
+    assert world.synonyms() == [["平方根", "ルート"]]
     world.bucket.remove("synonyms.yml")
     world.settle()
-    assert world.index.synonyms["synonyms.yml"].groups == ()
+    assert world.synonyms() == []
 
 
 def test_a_recheck_applies_what_no_event_told(world: World) -> None:
@@ -118,15 +118,15 @@ def test_a_recheck_takes_out_what_is_gone_and_lets_the_other_spelling_have_it(wo
     world.bucket.forget_messages()
     recheck(world, NFC)
     assert "二" in text(world, "junior/が")
-    assert world.index.rows["junior/が"].source.key == NFD
+    assert world.state("junior/が").source.key == NFD
 
 
 def test_a_recheck_of_what_is_right_changes_nothing(world: World) -> None:
     world.put(KEY, page("一"))
-    before = world.index.rows[MATERIAL]
+    before = world.state(MATERIAL)
     recheck(world, KEY)
     recheck(world, "junior/never.html")
-    assert world.index.rows == {MATERIAL: before}
+    assert (world.materials(), world.state(MATERIAL)) == ([MATERIAL], before)
 
 
 def test_a_recheck_of_a_learns_file_asks_for_its_pages(world: World) -> None:
@@ -134,8 +134,8 @@ def test_a_recheck_of_a_learns_file_asks_for_its_pages(world: World) -> None:
     version = world.bucket.write("junior/learns.yml", "a:\n  rule-a: [公式で解く方法]\n".encode())
     world.bucket.forget_messages()
     recheck(world, "junior/learns.yml")
-    assert world.index.files == {"junior/learns.yml": version}
-    assert "公式で解く方法" in world.index.chunks_of(MATERIAL)[0].chunk.learns.items
+    assert world.followed_files() == {"junior/learns.yml": version}
+    assert "公式で解く方法" in world.chunks(MATERIAL)[0].learns.items
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +156,11 @@ steps = st.lists(
 
 
 @given(steps, st.randoms(use_true_random=False))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60)
 def test_any_history_with_losses_ends_at_what_the_bucket_holds_once_its_keys_are_checked_again(
-    history: list[Step], random: Random
+    a_world: Worlds, history: list[Step], random: Random
 ) -> None:
-    world, told = World(), list[str]()
+    world, told = a_world(), list[str]()
     for number, step in enumerate(history):
         if step.kind == "write":
             world.bucket.write(step.key, page(f"版{number}"))
@@ -192,7 +192,7 @@ def assert_is_what_the_bucket_holds(world: World) -> None:
     if not bodies:
         assert answers == ""
         return
-    owner = world.index.rows["junior/が"].source.key
+    owner = world.state("junior/が").source.key
     assert owner in bodies
     assert answers.removeprefix("解の公式\n") in bodies[owner].decode()
     assert answers

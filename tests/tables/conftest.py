@@ -37,8 +37,8 @@ from sakuin_local.turbopuffer.endpoint import application
 from sakuin_local.turbopuffer.store import Store
 from supabase import Client
 
-from tests.in_memory.embedder import MODEL, MemoryEmbedder
-from tests.in_memory.projects import MemoryBus
+from tests.doubles.embedder import MODEL, MemoryEmbedder
+from tests.doubles.event_bus import MemoryBus
 
 FINGERPRINT = TableFingerprint(MODEL, TableCut())
 

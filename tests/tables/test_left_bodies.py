@@ -9,7 +9,7 @@ from sakuin.errors import Unavailable
 from sakuin.ports.materials import HeldPage
 from sakuin.services.remove_bodies import LEFT, OF_THE_GONE, RemoveBodies
 
-from tests.in_memory.bucket import MemoryBucket
+from tests.doubles.bucket import MemoryBucket
 from tests.tables.conftest import TableWorld
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)

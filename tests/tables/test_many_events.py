@@ -13,7 +13,7 @@ from sakuin.domain.table_index import TableFingerprint
 from sakuin.errors import Unavailable
 from sakuin.services.index_table import IndexTable
 
-from tests.in_memory.embedder import MODEL
+from tests.doubles.embedder import MODEL
 from tests.tables.conftest import MemoryQueues, TableWorld, long
 
 FIVE = [long(f"その{number}") for number in range(5)]

@@ -26,10 +26,10 @@ from sakuin_local.database import Database
 
 from tests.builders import a_page
 from tests.convergence.delivery import handler_of, silent
+from tests.doubles.bucket import MemoryBucket
+from tests.doubles.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
 from tests.entrypoints.events import Context
-from tests.in_memory.bucket import MemoryBucket
-from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
 from tests.tables.conftest import FINGERPRINT as OF_TABLES
 from tests.tables.conftest import TableWorld, long
 

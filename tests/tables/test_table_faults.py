@@ -8,7 +8,7 @@ import pytest
 from sakuin.errors import Unavailable
 from sakuin_local.database import Database
 
-from tests.in_memory.projects import MemoryBus
+from tests.doubles.event_bus import MemoryBus
 from tests.tables.conftest import TableWorld, WatchedStore, long, world_of
 
 A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")

@@ -15,7 +15,7 @@ from sakuin.errors import Unavailable
 from sakuin.services.embed_chunks import EmbedChunks
 from sakuin.services.index_table import IndexTable
 
-from tests.in_memory.embedder import MODEL
+from tests.doubles.embedder import MODEL
 from tests.tables.conftest import FINGERPRINT, TableWorld, WatchedStore, long
 
 SMALLER = TableCut(chunk_size=400, overlap=50)

@@ -10,7 +10,7 @@ from sakuin.errors import CircuitOpen
 from sakuin.platform.retry import MAX_RECEIVES
 from sakuin.ports.embedding import Vector
 
-from tests.in_memory.embedder import MemoryEmbedder
+from tests.doubles.embedder import MemoryEmbedder
 from tests.tables.conftest import FINGERPRINT, TableWorld, WatchedStore, long
 from tests.tables.functions import EMBEDS, TOOLS, RunningTables, running
 

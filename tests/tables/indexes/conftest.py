@@ -29,8 +29,8 @@ from sakuin.services.resume_work import ResumeWork
 from sakuin.services.search_table import SearchTable, TableAnswer
 
 from tests.convergence.passing import time_passes
+from tests.doubles.embedder import MODEL, MemoryEmbedder
 from tests.doubles.sqs import Message, ModelledSqs
-from tests.in_memory.embedder import MODEL, MemoryEmbedder
 from tests.tables.conftest import TableWorld
 from tests.tables.functions import TableFunctions, fingerprint_of
 

@@ -11,8 +11,8 @@ from sakuin.platform.retry import MAX_RECEIVES
 from sakuin.ports.embedding import Vector
 
 from tests.convergence.interleaving import Died
+from tests.doubles.embedder import MemoryEmbedder
 from tests.doubles.sqs import Message
-from tests.in_memory.embedder import MemoryEmbedder
 from tests.tables.conftest import WatchedStore, long
 from tests.tables.functions import TOOLS, fingerprint_of
 from tests.tables.indexes.conftest import BLUE, GREEN, Asked, Deployment, indexed

@@ -1,0 +1,41 @@
+"""The searches of each minute, counted in Postgres by a clock of the test's own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import psycopg
+from sakuin.adapters.supabase_allowances import SupabaseAllowances
+from sakuin.errors import Unavailable
+from sakuin.ports.allowances import Granted
+from supabase import Client
+
+
+@dataclass
+class ClockedAllowances:
+    """An `Allowances` whose minutes are those of `clock`, in seconds. `away`: it does not answer. `asked` counts."""
+
+    client: Client
+    sql: psycopg.Connection
+    clock: Callable[[], float]
+    asked: int = 0
+    away: bool = False
+    _minutes: dict[str, int] = field(default_factory=dict)
+
+    def take(self, holder: str, *, wanted: int, per_minute: int) -> Granted:
+        self.asked += 1
+        if self.away:
+            raise Unavailable("Supabase did not answer")
+        minute, passed = divmod(self.clock(), 60)
+        if self._minutes.get(holder) != minute:
+            self._minutes[holder] = int(minute)
+            self._begin_minute(holder)
+        granted = SupabaseAllowances(self.client).take(holder, wanted=wanted, per_minute=per_minute)
+        return Granted(granted.searches, 60 - passed)
+
+    def _begin_minute(self, holder: str) -> None:
+        # One that lies ahead goes on until it is there, whatever minute Postgres is in.
+        self.sql.execute(
+            "insert into public.allowance (holder, minute, taken) values (%s, now() + interval '1 hour', 0)"
+            " on conflict (holder) do update set minute = excluded.minute, taken = 0",
+            [holder],
+        )

@@ -1,0 +1,309 @@
+"""The product's services over the database of this process; bucket, queue, models and event bus are doubles."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+import psycopg
+from sakuin.adapters.supabase_index import SupabaseIndex
+from sakuin.adapters.supabase_indexes import SupabaseIndexes
+from sakuin.adapters.supabase_lexicon import SupabaseLexicon
+from sakuin.adapters.supabase_members import acting_with
+from sakuin.adapters.supabase_outbox import SupabaseOutbox
+from sakuin.adapters.supabase_projects import SupabaseProjects
+from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords, SupabaseTableClaims, SupabaseWalks
+from sakuin.adapters.supabase_records import SupabaseRecords
+from sakuin.adapters.supabase_search import SupabaseSearch
+from sakuin.adapters.supabase_tokens import tokens_of
+from sakuin.domain.chunking import CHUNKER
+from sakuin.domain.index_settings import IndexSettings, named_index
+from sakuin.domain.knowledge import Learns
+from sakuin.domain.material_version import MaterialState, Receipt
+from sakuin.domain.page import DEFAULT_BOX_SELECTORS
+from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel
+from sakuin.domain.table_cut import TableCut
+from sakuin.domain.table_index import tables_of
+from sakuin.entrypoints.http_projects import ProjectServices
+from sakuin.knowledge.bucket_events import BucketEvents
+from sakuin.knowledge.index_page import IndexOfPages, IndexPage
+from sakuin.knowledge.messages import BucketEvent, read_event
+from sakuin.knowledge.results import EventResult
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.ports.knowledge import KnowledgeSearch
+from sakuin.services.hear_of_changes import HearOfChanges
+from sakuin.services.keep_endpoints import KeepEndpoints
+from sakuin.services.keep_projects import KeepProjects
+from sakuin.services.keep_tables import KeepTables
+from sakuin.services.keep_tools import KeepTools
+from sakuin.services.learns_sources import LearnsSources
+from sakuin.services.library import Library
+from sakuin.services.read_knowledge import ReadKnowledge
+from sakuin.services.reconcile import Reconcile
+from sakuin.services.reconcile_materials import ReconcileMaterials
+from sakuin.services.reconcile_tables import ReconcileTables
+from sakuin.services.search_knowledge import SearchKnowledge
+from sakuin.services.send_events import SendEvents
+from sakuin_local.database import Database
+from sakuin_local.tokens import Keys
+from supabase import Client
+
+from tests.convergence.passing import AN_HOUR, time_passes
+from tests.doubles.bucket import MemoryBucket
+from tests.doubles.embedder import CALIBRATION, MODEL, MemoryEmbedder
+from tests.doubles.event_bus import MemoryBus
+from tests.doubles.learns_model import MemoryLearnsModel
+from tests.doubles.queue import MemoryQueue
+from tests.doubles.table_bodies import MemoryBodies
+from tests.emptied import emptied
+from tests.entrypoints.events import a_watch
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+SETTINGS = IndexSettings(MODEL, RECIPE, ANALYZER, TableCut(), CHUNKER)
+HOOK_SECRET = "hook-secret"
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRow:
+    """What a test looks at of a row of `knowledge_chunks`."""
+
+    material: str
+    anchor: str
+    title: str
+    content: str
+    learns: Learns
+    category: str | None
+    level: str | None
+    prerequisites: tuple[str, ...]
+    generation: int
+
+
+@dataclass
+class World:
+    """The services of a deployment. `model` None means that no language model is asked.
+
+    `settings` are the deployed ones; `embedders` are those of other models than the first. `index` and `searched` may
+    be replaced by ones that fail.
+    """
+
+    database: Database
+    client: Client
+    sql: psycopg.Connection
+    model: MemoryLearnsModel | None = None
+    prefix: str = ""
+    base_url: str = ""
+    max_page_bytes: int = 1_000_000
+    box_selectors: tuple[str, ...] = DEFAULT_BOX_SELECTORS
+    bucket: MemoryBucket = field(default_factory=MemoryBucket)
+    queue: MemoryQueue = field(default_factory=MemoryQueue)
+    embedder: MemoryEmbedder = field(default_factory=MemoryEmbedder)
+    bodies: MemoryBodies = field(default_factory=MemoryBodies)
+    bus: MemoryBus = field(default_factory=MemoryBus)
+    settings: IndexSettings = SETTINGS
+    embedders: dict[EmbeddingModel, MemoryEmbedder] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.index = SupabaseIndex(self.client)
+        self.indexes = SupabaseIndexes(self.client)
+        self.records = SupabaseRecords(self.client)
+        self.library_records = SupabaseLibraryRecords(self.client)
+        self.lexicon = SupabaseLexicon(self.client)
+        self.searched: KnowledgeSearch = SupabaseSearch(self.client, CALIBRATION)
+        self.unfinished = UnfinishedWorkStore(self.client)
+        self.walks = SupabaseWalks(self.client)
+        self.projects = SupabaseProjects(self.client, acting_with(self.client, lambda: self.database.anon_key))
+
+    # ---------------------------------------------------------------- indexing
+
+    def put(self, key: str, body: bytes) -> str:
+        """Uploads a file and processes everything that comes of it; returns the version."""
+        version = self.bucket.write(key, body)
+        self.settle()
+        return version
+
+    def settle(self) -> list[EventResult]:
+        """Processes the messages of bucket and queue, oldest first, until there are none; delays pass at once."""
+        done: list[EventResult] = []
+        while messages := [*self.bucket.take_messages(), *self.queue.take_messages()]:
+            done += [self.deliver(body) for body in messages]
+        return done
+
+    def deliver(self, body: str) -> EventResult:
+        """Processes the event of a message."""
+        event = read_event(json.loads(body))
+        assert event is not None
+        return self.process(event)
+
+    def process(self, event: BucketEvent) -> EventResult:
+        """Processes one event of the bucket."""
+        return self.events.process_event(event)
+
+    @property
+    def events(self) -> BucketEvents:
+        watch = a_watch()
+        return BucketEvents(
+            self.bucket, self.index, self.queue, self.apply_page, self.prefix, watch.logger, watch.metrics
+        )
+
+    @property
+    def apply_page(self) -> IndexPage:
+        return IndexPage(
+            bucket=self.bucket,
+            index=self.index,
+            embedder=self.embedder,
+            learns=LearnsSources(self.bucket, self.index, self.model, self.prefix),
+            fingerprint=self.settings.knowledge,
+            max_page_bytes=self.max_page_bytes,
+            kept=self.pages_of_indexes,
+        )
+
+    def pages_of_indexes(self) -> Sequence[IndexOfPages]:
+        """What pages are embedded for: as `bootstrap` has it."""
+        return [
+            IndexOfPages(each.settings.knowledge, self.embedder_of(each.settings.model), each.live)
+            for each in self.indexes.kept()
+            if each.settings.recipe == self.settings.recipe
+        ]
+
+    def embedder_of(self, model: EmbeddingModel) -> MemoryEmbedder:
+        """The embedder of a model."""
+        return self.embedder if model == MODEL else self.embedders.setdefault(model, MemoryEmbedder(model))
+
+    # ---------------------------------------------------------------- what agents and operators ask
+
+    @property
+    def search(self) -> SearchKnowledge:
+        return self.knowledge_search()
+
+    def knowledge_search(self, version: str | None = None) -> SearchKnowledge:
+        """The search in an index by its name; None is the one that answers."""
+        kept = self.indexes.kept()
+        asked = named_index(kept, version).settings if kept else self.settings
+        embedder = self.embedder_of(asked.model)
+        return SearchKnowledge(self.searched, self.lexicon, embedder, asked.knowledge, self.base_url)
+
+    @property
+    def read(self) -> ReadKnowledge:
+        return ReadKnowledge(self.searched, self.base_url)
+
+    @property
+    def library(self) -> Library:
+        return Library(
+            records=self.records,
+            index=self.index,
+            bucket=self.bucket,
+            queue=self.queue,
+            prefix=self.prefix,
+            fingerprint=self.settings.knowledge.id,
+            max_page_bytes=self.max_page_bytes,
+            box_selectors=self.box_selectors,
+        )
+
+    @property
+    def reconcile(self) -> Reconcile:
+        return self.reconcile_with()
+
+    def reconcile_with(
+        self,
+        *,
+        ticks: float = 0.0,
+        bucket: Any = None,
+        now: datetime = NOW,
+        line_is_empty: Callable[[], bool] = lambda: True,
+    ) -> Reconcile:
+        """What reconciles, an hour after everything that was done so far.
+
+        Its clock goes on by `ticks` seconds whenever it is read; `bucket` may be another one.
+        """
+        time_passes(self.sql, AN_HOUR)
+        materials = ReconcileMaterials(
+            bucket or self.bucket, self.library_records, self.unfinished, self.queue, self.prefix, lambda: now
+        )
+        nothing: Any = None
+        claims = SupabaseTableClaims(self.client, tables_of(self.settings).id)
+        tables = ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
+        return Reconcile(materials, tables, self.walks, (tick * ticks for tick in count()).__next__, line_is_empty)
+
+    # ---------------------------------------------------------------- projects
+
+    @property
+    def project_services(self) -> ProjectServices:
+        return ProjectServices(
+            projects=KeepProjects(self.projects),
+            tables=KeepTables(self.projects, self.bodies),
+            tools=KeepTools(self.projects),
+            endpoints=KeepEndpoints(self.projects),
+            hear=HearOfChanges(self.projects),
+            send=SendEvents(SupabaseOutbox(self.client), self.bus),
+            user_of=tokens_of(self.database.rest_url, lambda: (self.database.jwt_secret,)).user_of,
+            hook_secrets=lambda: (HOOK_SECRET,),
+        )
+
+    def token(self, user: str) -> str:
+        """A token of this user, as Supabase Auth signs it."""
+        return Keys(self.database.jwt_secret).of_role("authenticated", sub=user, aud="authenticated")
+
+    # ---------------------------------------------------------------- what a test looks at
+
+    def state(self, material: str) -> MaterialState:
+        """What is recorded of a material, which must be there."""
+        found = self.index.state(material)
+        assert found is not None, material
+        return found
+
+    def materials(self) -> list[str]:
+        """The names of all materials with a row, deleted ones among them."""
+        return [name for (name,) in self.sql.execute("select material from public.material order by material")]
+
+    def chunks(self, material: str | None = None) -> list[ChunkRow]:
+        """The searchable chunks of a material in page order; of all without one."""
+        rows = self.sql.execute(
+            "select material, anchor, title, content, learns, learns_source, learns_given, category, level,"
+            " prerequisites, generation from public.knowledge_chunks where coalesce(material = %s, true)"
+            " order by material, position",
+            [material],
+        ).fetchall()
+        return [_chunk(*row) for row in rows]
+
+    def receipt(self, key: str, version: str) -> Receipt:
+        """What was recorded of an uploaded version, which must be there."""
+        (found,) = self.records.receipts([(key, version)])
+        return found
+
+    def synonyms(self) -> list[list[str]]:
+        """The phrases of each group of the site's list of synonyms."""
+        rows = self.sql.execute("select groups from public.site_synonyms order by key")
+        return [group["phrases"] for (groups,) in rows for group in groups]
+
+    def followed_files(self) -> Mapping[str, str | None]:
+        """The version of each `learns.yml` for which its pages were last indexed again."""
+        return dict(self.sql.execute("select key, version_id from public.followed_file").fetchall())
+
+    def rows(self, *tables: str) -> list[list[tuple[Any, ...]]]:
+        """Every row of these tables, to compare before and after."""
+        ordered = "select * from public.{0} order by {0}::text"
+        return [self.sql.execute(ordered.format(table).encode()).fetchall() for table in tables]
+
+
+@dataclass(frozen=True, slots=True)
+class Worlds:
+    """Makes worlds over the database of this process, one at a time: with `empty` a world begins without a row."""
+
+    database: Database
+    client: Client
+    sql: psycopg.Connection
+
+    def __call__(self, *, empty: bool = True, **parts: Any) -> World:
+        if empty:
+            emptied(self.sql)
+        return World(self.database, self.client, self.sql, **parts)
+
+
+def _chunk(
+    material: str, anchor: str, title: str, content: str, learns: list[str], source: Any, given: Any, *fields: Any
+) -> ChunkRow:
+    category, level, prerequisites, generation = fields
+    items = Learns(tuple(learns), source, None if given is None else tuple(given))
+    return ChunkRow(material, anchor, title, content, items, category, level, tuple(prerequisites), generation)
