@@ -15,7 +15,7 @@ SECRET = {
 }
 
 
-@pytest.mark.parametrize("name", ENVIRONMENT.keys() - {"POWERTOOLS_LOG_LEVEL"})
+@pytest.mark.parametrize("name", sorted(ENVIRONMENT.keys() - {"POWERTOOLS_LOG_LEVEL"}))
 def test_a_missing_setting_is_named(name: str) -> None:
     with pytest.raises(Misconfigured, match=rf"^{name} is not set\. `template.yaml` sets it"):
         Settings.read({key: text for key, text in ENVIRONMENT.items() if key != name})
