@@ -10,7 +10,7 @@ import pytest
 from tests.golden import files
 from tests.golden.compare import Allowed, Difference, differences, read_allowed, separate
 from tests.golden.normalise import Normaliser, lines
-from tests.golden.searches import search_entry
+from tests.golden.searches import TOP_K, questions, search_entry
 
 
 def found(recorded: Any, now: Any) -> list[tuple[str, str, str]]:
@@ -153,3 +153,16 @@ def test_an_answer_is_condensed_to_its_ranking_and_digests() -> None:
     assert recorded("one")["no_good_match"] is False
     assert [place for place, _, _ in found(recorded("one"), recorded("two"))] == ["rest/digests/excerpt"]
     assert [place for place, _, _ in found(recorded("one"), recorded("one", text="{}"))] == ["rest/text"]
+
+
+def test_every_question_is_recorded_for_both_products() -> None:
+    asked = questions()
+    names = [each.name for each in asked]
+    assert len(set(names)) == len(names) >= 300
+    knowledge, tables = (files.read(files.RECORDED, kind) for kind in ("knowledge", "tables"))
+    assert set(knowledge) == {f"{name} [{top_k}]" for name in names for top_k in TOP_K}
+    assert set(tables) == {f"{each.name} [{top_k}]" for each in asked if not each.filters for top_k in TOP_K}
+
+
+def test_the_recording_stays_small() -> None:
+    assert sum(file.stat().st_size for file in files.RECORDED.glob("*.json")) < 1_500_000
