@@ -34,7 +34,7 @@ NODE := $(call stamp,.tools/node,requirements/postgrest/package-lock.json)
 CLIENTS := $(call stamp,.tools/clients,tests/clients/package-lock.json)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test setup clients sam lint types template pytest local-invoke converge fuzz bench audit lock clean
+.PHONY: help up test setup clients sam lint types template pytest local-invoke converge fuzz golden bench audit lock clean
 
 help: ## what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
@@ -83,6 +83,9 @@ converge: $(PACKAGE) $(NODE) ## thousands of schedules against the real database
 
 fuzz: $(PACKAGE) ## looks for inputs that break something (SECONDS=600)
 	$(BIN)/python -m tests.hostile $(SECONDS)
+
+golden: $(PACKAGE) $(EMULATOR) $(NODE) ## every answer is as recorded in tests/golden (ALLOW=file of differences)
+	$(BIN)/python -m tests.golden check $(if $(ALLOW),--allow $(ALLOW))
 
 bench: $(BENCH) ## installs the engine that benchmarks.baselines measures beside this one
 

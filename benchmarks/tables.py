@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sakuin.domain.project_records import PendingUpload
 from sakuin.services.embed_chunks import EmbedChunks
 from sakuin.services.index_table import IndexTable
 from sakuin.services.search_table import SearchTable
@@ -131,8 +132,11 @@ def measure(stack: Stack, megabytes: float) -> None:
         upload = stack.call("begin_upload", table=table)["upload"]
         document = {"articles": [{"title": str(n), "content": text} for n, text in enumerate(strings)]}
         body = json.dumps(document, ensure_ascii=False).encode()
-        (stack.folder / f"{table}-{upload}.json").write_bytes(body)
-        stack.call("finish_upload", table=table, upload=upload, key=f"{table}-{upload}.json", error=None)
+        key = PendingUpload(project, table, upload).key
+        place = stack.folder / key
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(body)
+        stack.call("finish_upload", table=table, upload=upload, key=key, error=None)
 
     def found() -> bool:
         search = SearchTable(stack.records, stack.store, question)
