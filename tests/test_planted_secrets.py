@@ -18,6 +18,7 @@ from sakuin.adapters.supabase_client import call, connected
 from sakuin.adapters.turbopuffer import TurbopufferChunkStore
 from sakuin.adapters.turbopuffer_client import connected as store
 from sakuin.bootstrap.http_handling import http_handler
+from sakuin.bootstrap.instrumented import instrument
 from sakuin.domain.redaction import HIDDEN, redacted
 from sakuin.entrypoints.http import rest_api
 from sakuin.entrypoints.lambda_http import held_open
@@ -27,10 +28,7 @@ from sakuin.entrypoints.redacting import (
     RedactingFilter,
     RedactingFormatter,
     Redaction,
-    sealed,
-    shielded,
 )
-from sakuin.entrypoints.scheduled import schedule_handler
 from sakuin.errors import SakuinError, Unavailable
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
@@ -40,6 +38,7 @@ from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 from sakuin.settings import Secrets
+from sakuin.upkeep.schedule import Schedule
 from sakuin_local.serving import served
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -197,9 +196,20 @@ def test_a_queue_s_worker_that_fails_as_a_whole_shows_the_runtime_no_secret(
     worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(Failed) as raised:
-        sealed(failure, worker.redaction, worker.logger)(event("index_material.put"), Context())
+        instrument(failure, worker.watch)(event("index_material.put"), Context())
     assert raised.value.__suppress_context__
     assert leaked(str(raised.value) + worker.said(capsys)) == []
+
+
+@dataclass
+class FailingCanary:
+    """A canary, and counts of unfinished work, that fail."""
+
+    run: Callable[..., Any]
+
+    @property
+    def counts(self) -> Callable[..., Any]:
+        return self.run
 
 
 @NOTHING_COUNTED
@@ -207,12 +217,10 @@ def test_a_queue_s_worker_that_fails_as_a_whole_shows_the_runtime_no_secret(
 def test_the_schedule_s_worker_fails_without_a_secret(
     worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    handler = schedule_handler(
-        shielded(failure, worker.redaction, worker.logger),
-        shielded(failure, worker.redaction, worker.logger),
-        *worker.parts,
-        CurrentWork(),
-    )
+    canary = FailingCanary(failure)
+    logger, metrics, _ = worker.parts
+    schedule = Schedule(failure, failure, failure, canary, canary, logger, metrics, CurrentWork())  # type: ignore[arg-type]
+    handler = instrument(schedule.handle, worker.watch)
     for asked in ({}, {"canary": True}):
         with pytest.raises(Failed) as raised:
             handler(asked, Context())

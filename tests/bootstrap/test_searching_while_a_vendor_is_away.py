@@ -10,7 +10,7 @@ from sakuin.adapters.supabase_client import connected
 from sakuin.adapters.supabase_index import SupabaseIndex
 from sakuin.bootstrap.answering import mcp_endpoint
 from sakuin.domain.recipe import ANALYZER, RECIPE, Fingerprint
-from sakuin.services.apply_page import ApplyPage
+from sakuin.knowledge.index_page import IndexPage
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.settings import Settings
 from sakuin_local.database import Database
@@ -50,8 +50,8 @@ def page(database: Database, sql: psycopg.Connection, environ: Mapping[str, str]
     index = SupabaseIndex(connected(database.rest_url, database.service_key))
     fingerprint = Fingerprint(Settings.read(environ).embedding_model, RECIPE, ANALYZER)
     learns = LearnsSources(bucket, index, None, "")
-    ApplyPage(bucket, index, MemoryEmbedder(), learns, fingerprint, 1_000_000).uploaded(
-        "a", a_source("a.html", 1, version=version)
+    IndexPage(bucket, index, MemoryEmbedder(), learns, fingerprint, 1_000_000).index_version(
+        "a", "a.html", version, a_source("a.html", 1, version=version)
     )
     return "解の公式"
 

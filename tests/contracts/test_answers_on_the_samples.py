@@ -7,16 +7,17 @@ from pathlib import Path
 import openai
 import psycopg
 import pytest
+from aws_lambda_powertools import Logger, Metrics
 from sakuin.adapters.supabase_index import SupabaseIndex
 from sakuin.adapters.supabase_lexicon import SupabaseLexicon
 from sakuin.adapters.supabase_search import SupabaseSearch
 from sakuin.domain.learns import names_action
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
 from sakuin.domain.similarity import calibration_of
-from sakuin.entrypoints.material_messages import bucket_event
+from sakuin.knowledge.bucket_events import BucketEvents
+from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.messages import read_event
 from sakuin.ports.embedding import Vector
-from sakuin.services.apply_page import ApplyPage
-from sakuin.services.follow_bucket import BucketEvents
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.search_knowledge import SearchKnowledge
 from sakuin_local.embeddings.model import NAME
@@ -61,14 +62,14 @@ def search(service: Client, sql: psycopg.Connection, embedder: E5) -> SearchKnow
     """Two sample pages in the index, through the events of their upload."""
     emptied(sql)
     bucket, index = MemoryBucket(), SupabaseIndex(service)
-    apply_page = ApplyPage(bucket, index, embedder, LearnsSources(bucket, index, None, ""), FINGERPRINT, 10**7)
-    events = BucketEvents(bucket, index, MemoryQueue(), apply_page, "")
+    pages = IndexPage(bucket, index, embedder, LearnsSources(bucket, index, None, ""), FINGERPRINT, 10**7)
+    events = BucketEvents(bucket, index, MemoryQueue(), pages, "", Logger(service="test"), Metrics(service="test"))
     for name in ("learns.yml", f"{PAGE}.html", "junior/三平方の定理の使い方_教材.html"):
         bucket.write(name, (SAMPLES / name).read_bytes())
     for body in bucket.take_messages():
-        event = bucket_event(json.loads(body))
+        event = read_event(json.loads(body))
         assert event is not None
-        events.process(event)
+        events.process_event(event)
     index, lexicon = SupabaseSearch(service, calibration_of(NAME)), SupabaseLexicon(service)
     return SearchKnowledge(index, lexicon, embedder, FINGERPRINT, "/school_asset")
 

@@ -9,14 +9,13 @@ import pytest
 from moto import mock_aws
 from sakuin.adapters.sqs import MaterialQueue
 from sakuin.adapters.sqs_tables import TableQueues
-from sakuin.entrypoints.material_messages import bucket_event
-from sakuin.entrypoints.sqs_materials import subject_of_event
 from sakuin.entrypoints.tool_messages import DocumentUploaded, EmbedAsked, IndexAsked, embed_message, tool_message
 from sakuin.errors import Unavailable
+from sakuin.knowledge.bucket_events import subject_of_event
+from sakuin.knowledge.messages import BucketEvent, RecheckKey, ReindexMaterial, read_event
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.ports.materials import WorkQueue
-from sakuin.services.follow_bucket import BucketEvent, RecheckKey, ReindexMaterial
 
 from tests.doubles.sqs import ModelledSqs
 from tests.in_memory.queue import MemoryQueue
@@ -32,7 +31,7 @@ class Both:
     bodies: Callable[[], list[str]]
 
     def received(self) -> list[BucketEvent | None]:
-        found = [bucket_event(json.loads(body)) for body in self.bodies()]
+        found = [read_event(json.loads(body)) for body in self.bodies()]
         return sorted(found, key=lambda event: getattr(event, "material", ""))
 
 
@@ -121,7 +120,7 @@ def test_a_queue_that_does_not_take_messages_is_unavailable(monkeypatch: pytest.
 def test_a_page_or_file_that_waited_is_asked_for_as_what_it_was(subject: WorkSubject) -> None:
     sqs = ModelledSqs()
     MaterialQueue(SqsQueue(sqs, "materials")).resume(subject)
-    event = bucket_event(one_body(sqs))
+    event = read_event(one_body(sqs))
     assert isinstance(event, ReindexMaterial | RecheckKey)
     assert event.resumed
     assert subject_of_event(event) == subject

@@ -14,12 +14,11 @@ from sakuin.adapters.supabase_client import connected
 from sakuin.adapters.supabase_index import SupabaseIndex
 from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords
 from sakuin.adapters.supabase_search import SupabaseSearch
-from sakuin.entrypoints.sqs_materials import MaterialWork
+from sakuin.knowledge.bucket_events import BucketEvents
+from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.messages import BucketEvent
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.services.apply_page import ApplyPage
-from sakuin.services.follow_bucket import BucketEvent, BucketEvents, EventResult
-from sakuin.services.give_up_page import GiveUpPage
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.reconcile_materials import ReconcileMaterials
 from sakuin.services.resume_work import ResumeWork
@@ -59,13 +58,16 @@ def materials_house(database: Database) -> Iterator[MaterialsHouse]:
 
 @dataclass(frozen=True)
 class _Surprised:
-    """The events of the bucket, whose surprises are kept."""
+    """The work of the material queue, whose surprises are kept."""
 
     events: BucketEvents
     surprises: Surprises
 
-    def process(self, event: BucketEvent) -> EventResult:
-        return self.surprises.of(self.events.process)(event)
+    def process(self, asked: BucketEvent) -> None:
+        self.surprises.of(self.events.process)(asked)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.events, name)
 
 
 @dataclass
@@ -84,16 +86,15 @@ class MaterialsWorld:
         queue = MaterialQueue(SqsQueue(sqs, _QUEUE))
         embedder = Gate(MemoryEmbedder(), "openai", away("openai"), shunned("openai"))
         learns = LearnsSources(bucket, self.index, None, "")
-        apply_page = ApplyPage(bucket, self.index, embedder, learns, FINGERPRINT, 1_000_000)
-        events = BucketEvents(bucket, self.index, queue, apply_page, "")
+        pages = IndexPage(bucket, self.index, embedder, learns, FINGERPRINT, 1_000_000)
+        events = BucketEvents(bucket, self.index, queue, pages, "", *silent())
         records = SupabaseLibraryRecords(self.house.client)
         self.unfinished = UnfinishedWorkStore(self.house.client)
         self.reconcile = ReconcileMaterials(bucket, records, self.unfinished, queue, "", lambda: self.bucket.now)
         tables: Any = None
         self.resume = ResumeWork(self.unfinished, queue, tables)
         surprises = Surprises()
-        process: Any = _Surprised(events, surprises)
-        work = MaterialWork(process, GiveUpPage(self.index, "", bucket), *silent())
+        work: Any = _Surprised(events, surprises)
         self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, self.unfinished)}, surprises, self.counts)
         self.search = SupabaseSearch(self.house.client, CALIBRATION)
 

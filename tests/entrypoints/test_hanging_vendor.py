@@ -4,16 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-from aws_lambda_powertools import Logger, Metrics
 from sakuin.adapters.openai_learns import LONGEST_LEARNS
 from sakuin.domain.page import Page
 from sakuin.entrypoints.observing import CurrentWork
-from sakuin.entrypoints.sqs_materials import MaterialWork
 from sakuin.errors import Unavailable
 from sakuin.platform.calls import LONGEST_CALL, Ask, Circuit, VendorCalls, background
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 from sakuin.ports.embedding import Vector
-from sakuin.services.give_up_page import GiveUpPage
 
 from tests.builders import a_page
 from tests.entrypoints.events import Context
@@ -101,11 +98,9 @@ class Worker:
         started, self.clock.ends = self.clock.now, self.clock.now + TIMEOUT
         self.world.bucket.write(f"{page}.html", a_page({"rule-a": f"名: {page}の文。"}))
         (body,) = self.world.bucket.take_messages()
-        give_up = GiveUpPage(self.world.index, "", self.world.bucket)
-        logger, metrics = Logger(service="hanging"), Metrics(namespace="Sakuin", service="hanging")
-        work = MaterialWork(self.world.events, give_up, logger, metrics)
         self.clock.passes(begins_after)
-        self.is_done = WorkedQueue(work, self.unfinished, context=self.clock, current=self.current).deliver(body)
+        queue = WorkedQueue(self.world.events, self.unfinished, context=self.clock, current=self.current)
+        self.is_done = queue.deliver(body)
         return self.clock.now - started
 
     def row(self, page: str) -> UnfinishedWork:

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 from sakuin.domain.material_version import Source, padded
-from sakuin.entrypoints.material_messages import bucket_event
 from sakuin.errors import Invalid
-from sakuin.services.follow_bucket import BucketEvent, ObjectRemoved, ObjectWritten, RecheckKey, ReindexMaterial
+from sakuin.knowledge.messages import BucketEvent, ObjectRemoved, ObjectWritten, RecheckKey, ReindexMaterial, read_event
 
 from tests.entrypoints.events import event
 
@@ -17,7 +16,7 @@ KEY = "junior/二次方程式の解き方_教材.html"
 
 def recorded(name: str) -> BucketEvent | None:
     """What the message of a recorded event asks for."""
-    return bucket_event(json.loads(event(name)["Records"][0]["body"]))
+    return read_event(json.loads(event(name)["Records"][0]["body"]))
 
 
 def notification(event_name: str = "ObjectCreated:Put", **stored: Any) -> dict[str, Any]:
@@ -49,12 +48,12 @@ def test_a_material_that_is_to_be_indexed_again() -> None:
 
 def test_a_key_that_is_to_be_checked_again_is_not_decoded() -> None:
     asked = {"recheck": {"key": "a+b%20.html", "reason": "reconcile"}}
-    assert bucket_event(asked) == RecheckKey("a+b%20.html", "reconcile")
+    assert read_event(asked) == RecheckKey("a+b%20.html", "reconcile")
 
 
 def test_work_that_waited_names_its_newest_known_event() -> None:
     known = {"version_id": "v1", "sequencer": "0A", "removed": True}
-    asked = bucket_event({"recheck": {"key": "a.html", "reason": "resumed", "resumed": True, **known}})
+    asked = read_event({"recheck": {"key": "a.html", "reason": "resumed", "resumed": True, **known}})
     assert asked == RecheckKey("a.html", "resumed", "v1", "0A", removed=True, resumed=True)
 
 
@@ -69,7 +68,7 @@ def test_work_that_waited_names_its_newest_known_event() -> None:
     ],
 )
 def test_a_key_is_decoded_exactly_once_and_kept_as_it_is(sent: str, key: str) -> None:
-    written = bucket_event(notification(key=sent))
+    written = read_event(notification(key=sent))
     assert isinstance(written, ObjectWritten)
     assert written.source.key == key
 
@@ -85,26 +84,26 @@ def test_a_key_is_decoded_exactly_once_and_kept_as_it_is(sent: str, key: str) ->
     ],
 )
 def test_a_removal_is_of_the_object_or_of_one_version(event_name: str, version: str | None, marker: bool) -> None:
-    removed = bucket_event(notification(event_name, versionId=version))
+    removed = read_event(notification(event_name, versionId=version))
     assert removed == ObjectRemoved(Source("b", "a.html", version, padded("0A")), marker)
 
 
 @pytest.mark.parametrize("event_name", ["ObjectCreated:Copy", "s3:ObjectCreated:CompleteMultipartUpload"])
 def test_every_way_of_creating_an_object_counts(event_name: str) -> None:
-    assert isinstance(bucket_event(notification(event_name)), ObjectWritten)
+    assert isinstance(read_event(notification(event_name)), ObjectWritten)
 
 
 def test_members_that_aws_adds_later_are_not_looked_at() -> None:
     sent = notification(size=1, eTag="e", somethingNew={"a": 1})
     sent["Records"][0]["glacierEventData"] = {}
-    assert isinstance(bucket_event(sent), ObjectWritten)
+    assert isinstance(read_event(sent), ObjectWritten)
 
 
 @pytest.mark.parametrize("count", [0, 2, 10])
 def test_a_message_of_any_other_number_of_records_than_one_is_refused_whole(count: int) -> None:
     sent = {"Records": notification()["Records"] * count}
     with pytest.raises(Invalid, match=f"holds {count} records of S3 instead of one"):
-        bucket_event(sent)
+        read_event(sent)
 
 
 @pytest.mark.parametrize(
@@ -128,9 +127,9 @@ def test_a_message_of_any_other_number_of_records_than_one_is_refused_whole(coun
 )
 def test_anything_else_is_refused_in_a_sentence(sent: dict[str, Any]) -> None:
     with pytest.raises(Invalid, match="The message is not one that this queue takes"):
-        bucket_event(sent)
+        read_event(sent)
 
 
 def test_the_refusal_names_the_field() -> None:
     with pytest.raises(Invalid, match=r"Records\.0\.s3\.object\.sequencer"):
-        bucket_event(notification(sequencer="xyz"))
+        read_event(notification(sequencer="xyz"))

@@ -8,13 +8,12 @@ from typing import Any
 import psycopg
 import pytest
 from sakuin.adapters.sqs import MaterialQueue
-from sakuin.entrypoints.material_messages import bucket_event
-from sakuin.entrypoints.sqs_materials import subject_of_event
 from sakuin.errors import Refused, Unavailable
+from sakuin.knowledge.bucket_events import subject_of_event
+from sakuin.knowledge.messages import BucketEvent, RecheckKey, read_event
 from sakuin.platform.calls import Circuit, Retries, VendorCalls
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject, short_client
-from sakuin.services.follow_bucket import BucketEvent, RecheckKey
 from sakuin.services.resume_work import ResumeWork
 from sakuin_local.database import Database
 
@@ -52,7 +51,7 @@ class Pages:
         self.circuit = Circuit("vendor-work", "openai", clock=lambda: self.sqs.now)
 
     def read(self, message: Mapping[str, Any]) -> BucketEvent | None:
-        return bucket_event(message)
+        return read_event(message)
 
     def subject(self, asked: BucketEvent) -> WorkSubject:
         return subject_of_event(asked)

@@ -16,15 +16,13 @@ from sakuin.adapters.sqs import MaterialQueue
 from sakuin.adapters.supabase_client import connected
 from sakuin.adapters.supabase_index import SupabaseIndex
 from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords, SupabaseWalks
-from sakuin.entrypoints.sqs_materials import MaterialWork
 from sakuin.errors import CircuitOpen, OverBudget
+from sakuin.knowledge.bucket_events import BucketEvents
+from sakuin.knowledge.index_page import IndexPage
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 from sakuin.ports.embedding import Vector
 from sakuin.ports.materials import StoredObject
-from sakuin.services.apply_page import ApplyPage
-from sakuin.services.follow_bucket import BucketEvents
-from sakuin.services.give_up_page import GiveUpPage
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.reconcile import Reconcile
 from sakuin.services.reconcile_materials import ReconcileMaterials
@@ -91,13 +89,9 @@ class Library:
     def __post_init__(self) -> None:
         index = SupabaseIndex(self.client)
         learns = LearnsSources(self.bucket, index, None, "")
-        apply_page = ApplyPage(self.bucket, index, self.embedder, learns, FINGERPRINT, 1_000_000)
-        work = MaterialWork(
-            BucketEvents(self.bucket, index, self.messages, apply_page, ""),
-            GiveUpPage(index, "", self.bucket),
-            Logger(service="test"),
-            Metrics(namespace="Sakuin", service="test"),
-        )
+        pages = IndexPage(self.bucket, index, self.embedder, learns, FINGERPRINT, 1_000_000)
+        logger, metrics = Logger(service="test"), Metrics(namespace="Sakuin", service="test")
+        work = BucketEvents(self.bucket, index, self.messages, pages, "", logger, metrics)
         self.queue = WorkedQueue(work, self.unfinished, self.sqs)
 
     @property

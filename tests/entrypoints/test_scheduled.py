@@ -3,57 +3,83 @@
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+import psycopg
 import pytest
-from aws_lambda_powertools import Logger, Metrics, Tracer
+from aws_lambda_powertools import Logger, Metrics
 from sakuin.domain.reconciliation import Difference
 from sakuin.entrypoints.observing import CurrentWork
-from sakuin.entrypoints.redacting import Handler
-from sakuin.entrypoints.scheduled import schedule_handler
 from sakuin.errors import Unavailable
-from sakuin.platform.unfinished_work import UnfinishedCounts
-from sakuin.services.canary import CanarySeen
+from sakuin.platform.retry import Defer
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject, short_client
+from sakuin.services.build_indexes import IndexesBuilt
 from sakuin.services.maintain import Maintained
 from sakuin.services.reconcile import Reconciled
+from sakuin.upkeep.schedule import Schedule
+from sakuin_local.database import Database
 
+from tests.convergence.passing import work_ages
 from tests.entrypoints.events import Context
 
+NO_STORE = Unavailable("turbopuffer did not answer", vendor="turbopuffer")
+NOTHING = Maintained(sent=0, restarted=0, removed=0)
 
-def handler(
-    maintained: Maintained | Exception,
-    *,
-    whole: list[bool] | None = None,
-    uncounted: bool = False,
-    failed: Sequence[str] = (),
-) -> Handler:
-    def maintain() -> Maintained:
-        if isinstance(maintained, Exception):
-            raise maintained
-        return maintained
 
-    def canary() -> CanarySeen:
-        return pytest.fail("nobody asked for it")
+@dataclass
+class Parts:
+    """The parts of a schedule. `maintained` is what maintenance did, or why it fails; `asked`: which reconciliations."""
 
-    def counts() -> UnfinishedCounts:
-        if uncounted:
-            raise Unavailable("Supabase did not answer", vendor="supabase")
-        return UnfinishedCounts({"retrying": 1, "waiting": 7, "failed": 0}, 4000)
+    unfinished: UnfinishedWorkStore
+    maintained: Maintained | Exception = NOTHING
+    failed: Sequence[str] = ()
+    asked: list[bool] = field(default_factory=list)
+    built: int = 0
 
-    def reconcile(asked: bool) -> Reconciled:
-        (whole if whole is not None else []).append(asked)
-        return Reconciled([Difference("lost", "a table", "2 of 4 chunks.", "they are stored again")], asked, failed)
+    def maintain(self) -> Maintained:
+        if isinstance(self.maintained, Exception):
+            raise self.maintained
+        return self.maintained
 
-    return schedule_handler(
-        maintain,
-        canary,
-        Logger(service="test", stream=io.StringIO()),
-        Metrics(namespace="Sakuin", service="test"),
-        Tracer(disabled=True),
-        CurrentWork(),
-        counts=counts,
-        reconcile=reconcile,
-    )
+    def build(self) -> IndexesBuilt:
+        self.built += 1
+        return IndexesBuilt(pages=0, tables=0, swept=0, flipped=None)
+
+    def reconcile(self, *, whole: bool) -> Reconciled:
+        self.asked.append(whole)
+        found = [Difference("lost", "a table", "2 of 4 chunks.", "they are stored again")]
+        return Reconciled(found, whole, self.failed)
+
+    def handle(self, **event: bool) -> dict[str, Any]:
+        parts: Any = self
+        nobody: Any = None
+        metrics = Metrics(namespace="Sakuin", service="test")
+        schedule = Schedule(
+            maintain=parts.maintain,
+            build=parts.build,
+            reconcile=lambda: parts.reconcile,
+            canary=nobody,
+            unfinished=self.unfinished,
+            logger=Logger(service="test", stream=io.StringIO()),
+            metrics=metrics,
+            current=CurrentWork(),
+        )
+        try:
+            return schedule.handle(event, Context())
+        finally:
+            metrics.flush_metrics()
+
+
+@pytest.fixture
+def parts(empty_database: Database, unfinished: UnfinishedWorkStore) -> Parts:
+    """Seven pages have waited for more than an hour, and another is retried."""
+    for number in range(7):
+        unfinished.defer(WorkSubject("file", f"{number}.html"), Defer(60, "away", "openai"))
+    unfinished.record_retry(WorkSubject("file", "8.html"), "it failed", vendor=None, seconds=5)
+    with psycopg.connect(empty_database.dsn_postgres, autocommit=True) as sql:
+        work_ages(sql, 4000)
+    return Parts(unfinished)
 
 
 def metrics(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -63,38 +89,42 @@ def metrics(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return written
 
 
-def test_what_was_resumed_and_what_waits_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    done = handler(Maintained(sent=1, restarted=2, removed=0, resumed=3))({}, Context())
-    said = metrics(capsys)
+def test_what_was_resumed_and_what_waits_is_counted(parts: Parts, capsys: pytest.CaptureFixture[str]) -> None:
+    parts.maintained = Maintained(sent=1, restarted=2, removed=0, resumed=3)
+    done, said = parts.handle(), metrics(capsys)
     assert (done["resumed"], said["WorkResumed"], said["TablesRestarted"]) == (3, [3], [2])
-    assert (said["WaitingWork"], said["OldestWaitingSeconds"]) == ([7], [4000])
+    assert (said["WaitingWork"], 4000 <= said["OldestWaitingSeconds"][0] < 4060) == ([7], True)
 
 
-def test_what_waits_is_counted_while_a_vendor_is_away(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(Unavailable):
-        handler(Unavailable("turbopuffer did not answer", vendor="turbopuffer"))({}, Context())
-    assert metrics(capsys)["OldestWaitingSeconds"] == [4000]
-
-
-def test_a_part_that_fails_is_raised_after_the_others_had_their_turn(capsys: pytest.CaptureFixture[str]) -> None:
-    asked: list[bool] = []
-    schedule = handler(Unavailable("turbopuffer did not answer", vendor="turbopuffer"), whole=asked, uncounted=True)
+def test_what_waits_is_counted_while_a_vendor_is_away(parts: Parts, capsys: pytest.CaptureFixture[str]) -> None:
+    parts.maintained = NO_STORE
     with pytest.raises(Unavailable, match="turbopuffer"):
-        schedule({}, Context())
-    assert (asked, metrics(capsys)["ReconcileFindings"]) == ([False], [1])
+        parts.handle()
+    assert (metrics(capsys)["WaitingWork"], parts.built) == ([7], 1)
 
 
-def test_what_reconciling_found_is_counted_although_a_part_of_it_failed(capsys: pytest.CaptureFixture[str]) -> None:
-    schedule = handler(Maintained(sent=0, restarted=0, removed=0), failed=["keys: S3 did not answer"])
+def test_a_part_that_fails_is_raised_after_the_others_had_their_turn(
+    parts: Parts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts.maintained, parts.unfinished = NO_STORE, UnfinishedWorkStore(short_client("http://127.0.0.1:9", "key"))
+    with pytest.raises(Unavailable, match="turbopuffer"):
+        parts.handle()
+    assert (parts.asked, metrics(capsys)["ReconcileFindings"]) == ([False], [1])
+
+
+def test_what_reconciling_found_is_counted_although_a_part_of_it_failed(
+    parts: Parts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts.failed = ["keys: S3 did not answer"]
     with pytest.raises(Unavailable, match="Reconciling failed in part: keys: S3 did not answer"):
-        schedule({"reconcile": True}, Context())
+        parts.handle(reconcile=True)
     assert metrics(capsys)["ReconcileFindings"] == [1]
 
 
-def test_a_night_reconciles_everything_and_each_minute_continues_it(capsys: pytest.CaptureFixture[str]) -> None:
-    asked: list[bool] = []
-    schedule = handler(Maintained(sent=0, restarted=0, removed=0), whole=asked)
-    minute = schedule({}, Context())
+def test_a_night_reconciles_everything_and_each_minute_continues_it(
+    parts: Parts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    minute = parts.handle()
     assert (minute["differences"], minute["goes_on"], metrics(capsys)["ReconcileFindings"]) == (1, False, [1])
-    assert schedule({"reconcile": True}, Context()) == {"differences": 1, "goes_on": True}
-    assert asked == [False, True]
+    assert parts.handle(reconcile=True) == {"differences": 1, "goes_on": True}
+    assert parts.asked == [False, True]

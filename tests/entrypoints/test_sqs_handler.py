@@ -5,11 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from aws_lambda_powertools import Logger, Metrics
-from sakuin.entrypoints.sqs_materials import MaterialWork
 from sakuin.errors import Conflict
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.services.give_up_page import GiveUpPage
 
 from tests.builders import a_page
 from tests.entrypoints.events import event
@@ -25,9 +22,7 @@ def world() -> World:
 
 @pytest.fixture
 def queue(world: World, unfinished: UnfinishedWorkStore) -> WorkedQueue:
-    logger, metrics = Logger(service="test"), Metrics(namespace="Sakuin", service="test")
-    work = MaterialWork(world.events, GiveUpPage(world.index, "", world.bucket), logger, metrics)
-    return WorkedQueue(work, unfinished)
+    return WorkedQueue(world.events, unfinished)
 
 
 def uploaded(world: World, *names: str) -> list[str]:
@@ -98,7 +93,7 @@ def test_the_last_failure_of_a_reindex_is_recorded_for_the_material(
 ) -> None:
     world.put("a.html", a_page({"rule-a": "名: 前の文。"}))
     index: Any = Unreadable()
-    queue.work = replace(queue.work, events=replace(world.events, index=index))  # type: ignore[type-var]
+    queue.work = replace(world.events, index=index)
     assert not queue.deliver(json.dumps({"reindex": {"material": "a", "reason": "test"}}), receives=5)
     assert states(unfinished) == [("material", "a", "failed", None)]
     assert world.index.rows["a"].status == "ready"

@@ -27,9 +27,9 @@ from sakuin.domain.record_change import record_change
 from sakuin.domain.table_document import parsed_table, patched, written_table
 from sakuin.domain.table_walk import LargeString, large_strings
 from sakuin.domain.validation import findings_of_page
-from sakuin.entrypoints.material_messages import bucket_event
 from sakuin.entrypoints.tool_messages import embed_message, tool_message
 from sakuin.errors import Invalid, NotFound, SakuinError, UnreadablePage
+from sakuin.knowledge.messages import read_event
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.platform.queue_handler import parsed_message
 
@@ -209,7 +209,7 @@ def targets() -> dict[str, Target]:
         "synonyms.yml": Target(
             made.json_texts.map(lambda text: text.encode("utf-8", "replace")), refused_or(parse_synonyms)
         ),
-        "material queue": Target(made.messages.map(json.dumps), refused_or(_read_by(bucket_event))),
+        "material queue": Target(made.messages.map(json.dumps), refused_or(_read_by(read_event))),
         "tool queue": Target(made.messages.map(json.dumps), refused_or(_read_by(tool_message))),
         "embed queue": Target(made.messages.map(json.dumps), refused_or(_read_by(embed_message))),
         "webhook": Target(made.messages, refused_or(record_change)),

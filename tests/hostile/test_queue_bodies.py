@@ -5,15 +5,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from sakuin.entrypoints.material_messages import bucket_event
 from sakuin.entrypoints.observing import work_id_of
 from sakuin.entrypoints.tool_messages import IndexAsked, embed_message, tool_message
 from sakuin.errors import Invalid
+from sakuin.knowledge.messages import ObjectRemoved, ObjectWritten, read_event
 from sakuin.platform.queue_handler import parsed_message
-from sakuin.services.follow_bucket import ObjectRemoved, ObjectWritten
 
 ID = "11111111-2222-3333-4444-555555555555"
-READERS: tuple[Callable[[Mapping[str, Any]], Any], ...] = (bucket_event, tool_message, embed_message)
+READERS: tuple[Callable[[Mapping[str, Any]], Any], ...] = (read_event, tool_message, embed_message)
 
 
 def record(event_name: object = "ObjectCreated:Put", **stored: object) -> dict[str, object]:
@@ -60,13 +59,13 @@ def test_what_is_no_message_is_refused_in_a_sentence(read: Callable[[Mapping[str
     ],
     ids=lambda wrong: ascii(json.dumps(wrong))[:60],
 )
-@pytest.mark.parametrize("read", [bucket_event, tool_message])
+@pytest.mark.parametrize("read", [read_event, tool_message])
 def test_a_record_that_cannot_be_read_is_refused(read: Callable[[Mapping[str, Any]], Any], wrong: object) -> None:
     with pytest.raises(Invalid, match=r"not one that this queue takes: Records\.0"):
         read(body(wrong))
 
 
-@pytest.mark.parametrize("read", [bucket_event, tool_message])
+@pytest.mark.parametrize("read", [read_event, tool_message])
 @pytest.mark.parametrize("count", [0, 2, 1000])
 def test_of_several_records_none_is_dropped_in_silence(read: Callable[[Mapping[str, Any]], Any], count: int) -> None:
     with pytest.raises(Invalid, match="records of S3 instead of one"):
@@ -75,14 +74,14 @@ def test_of_several_records_none_is_dropped_in_silence(read: Callable[[Mapping[s
 
 @pytest.mark.parametrize(("version", "marker"), [(None, True), (..., True), ("null", False), ("", False)])
 def test_a_removal_without_a_version_is_one_of_the_object(version: object, marker: bool) -> None:
-    removed = bucket_event(body(record("ObjectRemoved:Delete", versionId=version)))
+    removed = read_event(body(record("ObjectRemoved:Delete", versionId=version)))
     assert isinstance(removed, ObjectRemoved)
     assert removed.marker is marker
 
 
 @pytest.mark.parametrize("sent", ["%ff%fe.html", "%", "%zz.html", "%E3%81.html", "+.html", "%2e%2e%2fa.html"])
 def test_a_key_that_is_encoded_wrongly_is_a_key_all_the_same(sent: str) -> None:
-    assert isinstance(bucket_event(body(record(key=sent))), ObjectWritten)
+    assert isinstance(read_event(body(record(key=sent))), ObjectWritten)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from sakuin.domain.material_version import Applied, MaterialState, Outcome, Rece
 from sakuin.domain.recipe import Fingerprint
 from sakuin.errors import Invalid
 from sakuin.ports.embedding import Vector
+from sakuin.ports.materials import PageChange
 
 NOW = "2026-01-01T00:00:00+00:00"
 
@@ -109,45 +110,28 @@ class MemoryIndex:
         for text_hash, vector in vectors.items():
             self.vectors.setdefault((fingerprint.space, text_hash), vector)
 
-    def apply(
-        self,
-        material: str,
-        source: Source | None,
-        chunks: Sequence[KnowledgeChunk],
-        *,
-        fingerprint: str,
-        expected_generation: int | None,
-        current: bool = False,
-    ) -> Applied:
+    def apply(self, change: PageChange, *, expected_generation: int | None, current: bool = False) -> Applied:
+        material, source = change.material, change.source
         if source is None:
-            return self._apply_again(material, chunks, fingerprint, expected_generation)
+            return self._apply_again(material, change.chunks or (), str(change.fingerprint), expected_generation)
+        what: dict[str, Any] = {}
+        if change.error is not None:
+            what = {"error": change.error}
+        elif not change.deleted:
+            what = {"chunks": change.chunks, "fingerprint": change.fingerprint}
         if current:
-            return self._held(material, source, expected_generation, chunks=chunks, fingerprint=fingerprint)
+            return self._held(material, source, expected_generation, **what)
         row = self.rows.get(material)
         same = row is not None and (row.source.key, row.source.sequencer) == (source.key, source.sequencer)
-        if row is not None and same and not row.unordered and row.generation != expected_generation:
+        if (
+            row is not None
+            and same
+            and not row.unordered
+            and row.generation != expected_generation
+            and what.get("chunks")
+        ):
             return Applied("conflict", row.generation)
-        return self._newer(material, source, chunks=chunks, fingerprint=fingerprint)
-
-    def fail(
-        self,
-        material: str,
-        source: Source,
-        reason: str,
-        *,
-        expected_generation: int | None = None,
-        current: bool = False,
-    ) -> Applied:
-        if current:
-            return self._held(material, source, expected_generation, error=reason)
-        return self._newer(material, source, error=reason)
-
-    def delete(
-        self, material: str, source: Source, *, expected_generation: int | None = None, current: bool = False
-    ) -> Applied:
-        if current:
-            return self._held(material, source, expected_generation)
-        return self._newer(material, source)
+        return self._newer(material, source, **what)
 
     def leave_receipt(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
         if source.version_id is not None:

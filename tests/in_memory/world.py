@@ -7,15 +7,17 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
+from aws_lambda_powertools import Logger, Metrics
 from sakuin.domain.chunking import CHUNKER
 from sakuin.domain.index_settings import IndexSettings, named_index
 from sakuin.domain.page import DEFAULT_BOX_SELECTORS
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel
 from sakuin.domain.table_cut import TableCut
-from sakuin.entrypoints.material_messages import bucket_event
+from sakuin.knowledge.bucket_events import BucketEvents
+from sakuin.knowledge.index_page import IndexOfPages, IndexPage
+from sakuin.knowledge.messages import BucketEvent, read_event
+from sakuin.knowledge.results import EventResult
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
-from sakuin.services.apply_page import ApplyPage, IndexOfPages
-from sakuin.services.follow_bucket import BucketEvent, BucketEvents, EventResult
 from sakuin.services.learns_sources import LearnsSources
 from sakuin.services.library import Library
 from sakuin.services.read_knowledge import ReadKnowledge
@@ -86,8 +88,8 @@ class World:
         ]
 
     @property
-    def apply_page(self) -> ApplyPage:
-        return ApplyPage(
+    def pages(self) -> IndexPage:
+        return IndexPage(
             bucket=self.bucket,
             index=self.index,
             embedder=self.embedder,
@@ -99,15 +101,16 @@ class World:
 
     @property
     def events(self) -> BucketEvents:
-        return BucketEvents(self.bucket, self.index, self.queue, self.apply_page, self.prefix)
+        logger, metrics = Logger(service="test"), Metrics(namespace="Sakuin", service="test")
+        return BucketEvents(self.bucket, self.index, self.queue, self.pages, self.prefix, logger, metrics)
 
     def process(self, event: BucketEvent) -> EventResult:
         """Processes one event of the bucket."""
-        return self.events.process(event)
+        return self.events.process_event(event)
 
     def deliver(self, body: str) -> EventResult:
         """Processes the event of a message."""
-        event = bucket_event(json.loads(body))
+        event = read_event(json.loads(body))
         assert event is not None
         return self.process(event)
 

@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sakuin.services.follow_bucket import ReindexMaterial
+from sakuin.knowledge.messages import ReindexMaterial
 
 from tests.builders import a_page
 from tests.in_memory.learns_model import MemoryLearnsModel

@@ -2,9 +2,8 @@
 
 import pytest
 from sakuin.domain.material_version import Source, padded
+from sakuin.knowledge.messages import BucketEvent, ObjectRemoved, ObjectWritten, RecheckKey, ReindexMaterial
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.services.follow_bucket import BucketEvent, ObjectRemoved, ObjectWritten, RecheckKey, ReindexMaterial
-from sakuin.services.give_up_page import GiveUpPage
 
 from tests.builders import a_page
 from tests.in_memory.world import World
@@ -25,7 +24,7 @@ def next_version(key: str = "junior/x.html") -> Source:
 
 
 def give_up(world: World, event: BucketEvent, reason: str = "It failed") -> None:
-    GiveUpPage(world.index, "", world.bucket)(event, reason)
+    world.events.give_up(event, reason)
 
 
 def test_the_material_says_so_and_stays_searchable(world: World) -> None:
