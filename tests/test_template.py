@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from sakuin.upkeep.canary import CANARY_KEY
+from sakuin.knowledge.canary import CANARY_KEY
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "layers" / "sakuin" / "sakuin" / "settings.py"
@@ -63,7 +63,8 @@ def names_in_settings() -> set[str]:
 
 
 def test_the_template_sets_what_the_settings_read_and_nothing_else() -> None:
-    assert set(GLOBAL["Environment"]["Variables"]) - NOT_OURS == names_in_settings()
+    own = {name for each in FUNCTIONS.values() for name in each.get("Environment", {"Variables": {}})["Variables"]}
+    assert (set(GLOBAL["Environment"]["Variables"]) | own) - NOT_OURS == names_in_settings()
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -288,7 +289,30 @@ def test_only_the_api_and_the_mcp_function_are_reached_over_http() -> None:
     assert routes == {"ANY /mcp", "ANY /mcp/{mcp_id}", "POST /v1/explain", "$default"}
 
 
-def test_maintenance_may_write_to_every_queue_of_work_and_its_dead_letters_and_to_no_other() -> None:
+def test_maintenance_may_write_to_every_queue_of_work_and_to_no_other() -> None:
     sending = [one for name, one in statements() if name == "SakuinMaintainRole" and "sqs:SendMessage" in one["Action"]]
     named = {arn["GetAtt"].removesuffix(".Arn") for one in sending for arn in one["Resource"]}
-    assert named == set(QUEUES)
+    assert named == set(WORK_QUEUES)
+
+
+def test_no_function_may_write_to_dead_letters() -> None:
+    sending = [one for _, one in statements() if "sqs:SendMessage" in one["Action"]]
+    assert {name for name in QUEUES if "DeadLetters" in name and name in str(sending)} == set()
+
+
+def test_a_batch_is_sent_by_the_right_to_send_and_by_no_action_of_its_own() -> None:
+    # AWS has no action sqs:SendMessageBatch; the emulator asks for it.
+    assert [one for _, one in statements() if "sqs:SendMessageBatch" in one["Action"]] == []
+
+
+@pytest.mark.parametrize("name", WORK_QUEUES)
+def test_a_lease_is_no_longer_than_what_its_queue_hides_a_message_for(name: str) -> None:
+    assert TEMPLATE["Parameters"]["LeaseSeconds"]["MaxValue"] <= WORK_QUEUES[name]["VisibilityTimeout"]
+
+
+@pytest.mark.parametrize(("name", "trigger"), triggers())
+def test_a_worker_gets_one_message_an_invocation_and_may_extend_its_lease(name: str, trigger: dict[str, Any]) -> None:
+    assert trigger["BatchSize"] == 1
+    role = FUNCTIONS[name]["Role"]["GetAtt"].removesuffix(".Arn")
+    own = [one for each, one in statements() if each == role and "sqs:ChangeMessageVisibility" in one["Action"]]
+    assert [one["Resource"] for one in own] == [trigger["Queue"]]

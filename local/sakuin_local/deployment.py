@@ -16,7 +16,7 @@ from sakuin_local.emulator import Emulator
 from sakuin_local.errors import LocalError
 from sakuin_local.layers import layer_archive
 from sakuin_local.rescue import put_back, set_aside
-from sakuin_local.template import Template, packaged, read_template
+from sakuin_local.template import Template, packaged, read_template, with_rights_to_batches
 
 if TYPE_CHECKING:
     from types_boto3_cloudformation import CloudFormationClient
@@ -37,7 +37,7 @@ def put_secret(emulator: Emulator, name: str, value: str) -> None:
 
 def uploaded_template(emulator: Emulator, file: Path, *, minor: str) -> Template:
     """The template with its code uploaded; the same code has the same name, so nothing is deployed again."""
-    template = read_template(file)
+    template = with_rights_to_batches(read_template(file))
     s3 = client(emulator, "s3")
     _bucket_for_artifacts(s3)
     root = file.parent

@@ -1,7 +1,7 @@
 """The whole stack: services side by side, then the template deployed on them."""
 
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +42,10 @@ REQUESTS_AT_ONCE = 3
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A running one: `environment` is what `<folder>/env` holds, `parts` starts again what dies."""
+    """A running one: `environment` is what `<folder>/env` holds, `parts` starts again what dies.
+
+    `was_killed`: the run before did not end by itself, so that the emulator has forgotten its queues.
+    """
 
     url: str
     api_key: str
@@ -50,6 +53,7 @@ class Stack:
     environment: Mapping[str, str]
     programs: Programs
     parts: Parts
+    was_killed: bool = False
 
 
 class _Address:
@@ -70,15 +74,23 @@ class _Address:
 
 
 @contextmanager
-def running_stack(folder: Path, steps: Steps, *, port: int) -> Iterator[Stack]:
-    """Everything, deployed and answering at `port` (0: a free one); stopped when the block ends."""
+def running_stack(
+    folder: Path, steps: Steps, *, port: int, given: Mapping[str, str], tell: Callable[[str], None]
+) -> Iterator[Stack]:
+    """Everything, deployed and answering at `port` (0: a free one); stopped when the block ends.
+
+    `given` are parameters of the template beside those of this machine. `tell` shows a line to the person.
+    """
     address = _Address()
+    # It is removed when a run ends by itself.
+    was_killed = (folder / "env").exists()
     programs = Programs(folder)
     parts = Parts(programs)
     with ExitStack() as until_the_end:
         until_the_end.callback(wipe_temporary, folder)
         until_the_end.callback(programs.stop)
         front = until_the_end.enter_context(served(Proxy(address, at_once=REQUESTS_AT_ONCE), port=port))
+        url = f"http://{LOOPBACK}:{front}"
         ports = stable_ports(folder / "ports.json", PORTS)
         aws = Emulator(ports["emulator"], edge_port=ports["aws"])
         until_the_end.enter_context(edge(aws))
@@ -96,17 +108,21 @@ def running_stack(folder: Path, steps: Steps, *, port: int) -> Iterator[Stack]:
             put_secret(aws, SECRET, _secret(api_keys, folder))
             layers.result()
             template = uploaded_template(aws, TEMPLATE, minor=minor)
-            given = parameters(template, ports, minor=minor)
-            return deploy(aws, STACK, template, given, rescue=folder / "aws" / "rescued")
+            values = {**parameters(template, ports, minor=minor), **given}
+            return deploy(aws, STACK, template, values, rescue=folder / "aws" / "rescued")
 
         def aws_started() -> Emulator:
             return start_emulator(folder, programs, aws)
 
         def aws_again() -> None:
             # It forgets what it was told since it started, the deployed template too.
+            from sakuin_local.reconcile import reconcile
+
             address.prefix = b""
             aws_started()
-            address.deployed(aws, deployment())
+            outputs = deployment()
+            address.deployed(aws, outputs)
+            tell(reconcile(_environment(url, api_keys, outputs, aws, supabase.result(), ports)))
 
         layers = steps.start("Lambda layers", lambda: build_layers(TEMPLATE, programs, minor=minor))
         emulator = steps.start("AWS emulator", lambda: parts.start("emulator", aws_started, again=aws_again))
@@ -124,11 +140,10 @@ def running_stack(folder: Path, steps: Steps, *, port: int) -> Iterator[Stack]:
 
         outputs = deployed.result()
         address.deployed(aws, outputs)
-        url = f"http://{LOOPBACK}:{front}"
         environment = _environment(url, api_keys, outputs, aws, supabase.result(), ports)
         write_environment(folder / "env", environment)
         until_the_end.callback((folder / "env").unlink, missing_ok=True)
-        yield Stack(url, api_keys.knowledge, outputs, environment, programs, parts)
+        yield Stack(url, api_keys.knowledge, outputs, environment, programs, parts, was_killed)
 
 
 def parameters(template: Template, ports: Mapping[str, int], *, minor: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ Template = dict[str, Any]
 # From a resource's name and the folder its code is in, to where the archive was uploaded.
 Upload = Callable[[str, Path], str]
 
+_SEND = "sqs:SendMessage"
 CODE = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
 
 
@@ -44,6 +45,29 @@ def read_template(file: Path) -> Template:
     # The loader is a safe one with more tags.
     loaded: Template = yaml.load(file.read_text(), Loader=_Loader)  # noqa: S506
     return loaded
+
+
+def with_rights_to_batches(template: Template) -> Template:
+    """A copy in which whoever may send a message may send a batch of messages.
+
+    On AWS `sqs:SendMessage` is the right to both. The emulator asks for the name of the request.
+    """
+    done = deepcopy(template)
+    _add_rights_to_batches(done["Resources"])
+    return done
+
+
+def _add_rights_to_batches(part: object) -> None:
+    if isinstance(part, dict):
+        actions = part.get("Action")
+        named = [actions] if isinstance(actions, str) else actions
+        if isinstance(named, list) and _SEND in named:
+            part["Action"] = [*named, f"{_SEND}Batch"]
+        for each in part.values():
+            _add_rights_to_batches(each)
+    elif isinstance(part, list):
+        for each in part:
+            _add_rights_to_batches(each)
 
 
 def packaged(template: Template, root: Path, upload: Upload) -> Template:

@@ -2,8 +2,8 @@
 
 import signal
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -15,6 +15,7 @@ from sakuin_local import samples
 from sakuin_local.asking import asked
 from sakuin_local.data_folder import claimed
 from sakuin_local.errors import LocalError, Stopped
+from sakuin_local.reconcile import reconcile
 from sakuin_local.samples import load_table, write_settings
 from sakuin_local.stack import Stack, running_stack
 from sakuin_local.steps import Steps
@@ -26,12 +27,13 @@ HOW_OFTEN_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the person asked for; port 0 is a free one."""
+    """What the person asked for; port 0 is a free one, `parameters` are those of the template with other values."""
 
     data: Path
     port: int = 8787
     fresh: bool = False
     samples: bool = True
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 def up(options: Options, *, output: Console, progress: Console) -> int:
@@ -52,8 +54,11 @@ def up(options: Options, *, output: Console, progress: Console) -> int:
 
 
 def _run(folder: Path, options: Options, stop: threading.Event, output: Console, progress: Console) -> None:
+    def tell(said: str) -> None:
+        progress.print(said, highlight=False, soft_wrap=True)
+
     with Steps(progress, stop) as steps:
-        stack_of_folder = running_stack(folder, steps, port=options.port)
+        stack_of_folder = running_stack(folder, steps, port=options.port, given=options.parameters, tell=tell)
         with stack_of_folder as stack:
             api = steps.start("function api", lambda: warm_api(stack))
             if options.samples:
@@ -71,9 +76,18 @@ def _run(folder: Path, options: Options, stop: threading.Event, output: Console,
                 show_answer(output, answer.result())
             show_connection(output, url=stack.url, api_key=stack.api_key)
             output.print(f"ready {stack.url}/mcp", highlight=False, soft_wrap=True)
+            if stack.was_killed:
+                threading.Thread(target=_reconcile, args=(stack, tell), daemon=True).start()
             while not stop.wait(HOW_OFTEN_S):
-                stack.parts.revive(lambda said: progress.print(said, highlight=False, soft_wrap=True))
+                stack.parts.revive(tell)
             progress.print("stopping …")
+
+
+def _reconcile(stack: Stack, tell: Callable[[str], None]) -> None:
+    try:
+        tell(reconcile(stack.environment))
+    except LocalError as error:
+        tell(str(error))
 
 
 def _projects(stack: Stack, folder: Path, *, samples: bool) -> None:

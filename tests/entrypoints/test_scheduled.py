@@ -6,30 +6,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import psycopg
 import pytest
-from aws_lambda_powertools import Logger
-from sakuin.bootstrap.instrumented import instrument
+from aws_lambda_powertools import Logger, Metrics
 from sakuin.domain.reconciliation import Difference
-from sakuin.entrypoints.redacting import Failed, Handler
+from sakuin.entrypoints.observing import CurrentWork
 from sakuin.errors import Unavailable
-from sakuin.platform.unfinished_work import UnfinishedCounts
+from sakuin.platform.retry import Defer
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject, short_client
 from sakuin.services.build_indexes import IndexesBuilt
 from sakuin.services.maintain import Maintained
 from sakuin.services.reconcile import Reconciled
-from sakuin.upkeep.canary import CanaryResult
 from sakuin.upkeep.schedule import Schedule
+from sakuin_local.database import Database
 
-from tests.entrypoints.events import Context, a_watch
+from tests.convergence.passing import work_ages
+from tests.entrypoints.events import Context
+
+NO_STORE = Unavailable("turbopuffer did not answer", vendor="turbopuffer")
+NOTHING = Maintained(sent=0, restarted=0, removed=0)
 
 
 @dataclass
 class Parts:
-    """What the schedule calls; `whole` are the calls of reconciliation."""
+    """The parts of a schedule. `maintained` is what maintenance did, or why it fails; `asked`: which runs."""
 
-    maintained: Maintained | Exception
-    uncounted: bool = False
+    unfinished: UnfinishedWorkStore
+    maintained: Maintained | Exception = NOTHING
     failed: Sequence[str] = ()
-    whole: list[bool] = field(default_factory=list)
+    asked: list[bool] = field(default_factory=list)
+    built: int = 0
 
     def maintain(self) -> Maintained:
         if isinstance(self.maintained, Exception):
@@ -37,29 +43,43 @@ class Parts:
         return self.maintained
 
     def build(self) -> IndexesBuilt:
-        return IndexesBuilt(0, 0, 0, None)
-
-    def counts(self) -> UnfinishedCounts:
-        if self.uncounted:
-            raise Unavailable("Supabase did not answer", vendor="supabase")
-        return UnfinishedCounts({"retrying": 1, "waiting": 7, "failed": 0}, 4000)
+        self.built += 1
+        return IndexesBuilt(pages=0, tables=0, swept=0, flipped=None)
 
     def reconcile(self, *, whole: bool) -> Reconciled:
-        self.whole.append(whole)
+        self.asked.append(whole)
         found = [Difference("lost", "a table", "2 of 4 chunks.", "they are stored again")]
         return Reconciled(found, whole, self.failed)
 
-    def run(self) -> CanaryResult:
-        return CanaryResult(True, True, 900.0)
+    def handle(self, **event: bool) -> dict[str, Any]:
+        parts: Any = self
+        nobody: Any = None
+        metrics = Metrics(namespace="Sakuin", service="test")
+        schedule = Schedule(
+            maintain=parts.maintain,
+            build=parts.build,
+            reconcile=lambda: parts.reconcile,
+            canary=nobody,
+            unfinished=self.unfinished,
+            logger=Logger(service="test", stream=io.StringIO()),
+            metrics=metrics,
+            current=CurrentWork(),
+        )
+        try:
+            return schedule.handle(event, Context())
+        finally:
+            metrics.flush_metrics()
 
 
-def handler(maintained: Maintained | Exception, **how: Any) -> Handler:
-    parts: Any = Parts(maintained, **how)
-    watch = a_watch(Logger(service="test", stream=io.StringIO()))
-    schedule = Schedule(
-        parts.maintain, parts.build, lambda: parts.reconcile, parts, parts, watch.logger, watch.metrics, watch.work
-    )
-    return instrument(schedule.handle, watch)
+@pytest.fixture
+def parts(empty_database: Database, unfinished: UnfinishedWorkStore) -> Parts:
+    """Seven pages have waited for more than an hour, and another is retried."""
+    for number in range(7):
+        unfinished.defer(WorkSubject("file", f"{number}.html"), Defer(60, "away", "openai"))
+    unfinished.record_retry(WorkSubject("file", "8.html"), "it failed", vendor=None, seconds=5)
+    with psycopg.connect(empty_database.dsn_postgres, autocommit=True) as sql:
+        work_ages(sql, 4000)
+    return Parts(unfinished)
 
 
 def metrics(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -69,43 +89,42 @@ def metrics(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return written
 
 
-def test_what_was_resumed_and_what_waits_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    done = handler(Maintained(sent=1, restarted=2, removed=0, resumed=3))({}, Context())
-    said = metrics(capsys)
+def test_what_was_resumed_and_what_waits_is_counted(parts: Parts, capsys: pytest.CaptureFixture[str]) -> None:
+    parts.maintained = Maintained(sent=1, restarted=2, removed=0, resumed=3)
+    done, said = parts.handle(), metrics(capsys)
     assert (done["resumed"], said["WorkResumed"], said["TablesRestarted"]) == (3, [3], [2])
-    assert (said["WaitingWork"], said["OldestWaitingSeconds"]) == ([7], [4000])
+    assert (said["WaitingWork"], 4000 <= said["OldestWaitingSeconds"][0] < 4060) == ([7], True)
 
 
-def test_what_waits_is_counted_while_a_vendor_is_away(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(Failed):
-        handler(Unavailable("turbopuffer did not answer", vendor="turbopuffer"))({}, Context())
-    assert metrics(capsys)["OldestWaitingSeconds"] == [4000]
+def test_what_waits_is_counted_while_a_vendor_is_away(parts: Parts, capsys: pytest.CaptureFixture[str]) -> None:
+    parts.maintained = NO_STORE
+    with pytest.raises(Unavailable, match="turbopuffer"):
+        parts.handle()
+    assert (metrics(capsys)["WaitingWork"], parts.built) == ([7], 1)
 
 
-def test_a_part_that_fails_is_raised_after_the_others_had_their_turn(capsys: pytest.CaptureFixture[str]) -> None:
-    asked: list[bool] = []
-    schedule = handler(Unavailable("turbopuffer did not answer", vendor="turbopuffer"), whole=asked, uncounted=True)
-    with pytest.raises(Failed, match="turbopuffer"):
-        schedule({}, Context())
-    assert (asked, metrics(capsys)["ReconcileFindings"]) == ([False], [1])
+def test_a_part_that_fails_is_raised_after_the_others_had_their_turn(
+    parts: Parts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts.maintained, parts.unfinished = NO_STORE, UnfinishedWorkStore(short_client("http://127.0.0.1:9", "key"))
+    with pytest.raises(Unavailable, match="turbopuffer"):
+        parts.handle()
+    assert (parts.asked, metrics(capsys)["ReconcileFindings"]) == ([False], [1])
 
 
-def test_what_reconciling_found_is_counted_although_a_part_of_it_failed(capsys: pytest.CaptureFixture[str]) -> None:
-    schedule = handler(Maintained(sent=0, restarted=0, removed=0), failed=["keys: S3 did not answer"])
-    with pytest.raises(Failed, match="Reconciling failed in part: keys: S3 did not answer"):
-        schedule({"reconcile": True}, Context())
+def test_what_reconciling_found_is_counted_although_a_part_of_it_failed(
+    parts: Parts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts.failed = ["keys: S3 did not answer"]
+    with pytest.raises(Unavailable, match="Reconciling failed in part: keys: S3 did not answer"):
+        parts.handle(reconcile=True)
     assert metrics(capsys)["ReconcileFindings"] == [1]
 
 
-def test_a_night_reconciles_everything_and_each_minute_continues_it(capsys: pytest.CaptureFixture[str]) -> None:
-    asked: list[bool] = []
-    schedule = handler(Maintained(sent=0, restarted=0, removed=0), whole=asked)
-    minute = schedule({}, Context())
+def test_a_night_reconciles_everything_and_each_minute_continues_it(
+    parts: Parts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    minute = parts.handle()
     assert (minute["differences"], minute["goes_on"], metrics(capsys)["ReconcileFindings"]) == (1, False, [1])
-    assert schedule({"reconcile": True}, Context()) == {"differences": 1, "goes_on": True}
-    assert asked == [False, True]
-
-
-def test_the_canary_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    done = handler(Maintained(sent=0, restarted=0, removed=0))({"canary": True}, Context())
-    assert (done["found"], metrics(capsys)["CanaryFound"]) == (True, [1.0])
+    assert parts.handle(reconcile=True) == {"differences": 1, "goes_on": True}
+    assert parts.asked == [False, True]

@@ -93,7 +93,7 @@ def test_the_last_failure_of_a_reindex_is_recorded_for_the_material(
 ) -> None:
     world.put("a.html", a_page({"rule-a": "名: 前の文。"}))
     index: Any = Unreadable()
-    queue.work = replace(queue.work, events=replace(world.events, index=index))  # type: ignore[type-var]
+    queue.work = replace(world.events, index=index)
     assert not queue.deliver(json.dumps({"reindex": {"material": "a", "reason": "test"}}), receives=5)
     assert states(unfinished) == [("material", "a", "failed", None)]
     assert world.index.rows["a"].status == "ready"
