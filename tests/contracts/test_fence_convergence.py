@@ -10,6 +10,7 @@ from sakuin.domain.material_version import Applied, Source
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge, in_memory
+from tests.effort import times
 from tests.emptied import emptied
 from tests.in_memory.embedder import FINGERPRINT
 
@@ -79,7 +80,7 @@ def ending(knowledge: Knowledge, events: list[Event]) -> object:
 
 
 @given(schedules(keys=("m.html",)))
-@settings(max_examples=200)
+@settings(max_examples=times(100))
 def test_any_schedule_of_one_key_ends_as_in_order(schedule: tuple[list[Event], list[Event]]) -> None:
     history, told = schedule
     assert ending(in_memory(), told) == ending(in_memory(), history)
@@ -91,7 +92,7 @@ def test_the_database_does_what_the_oracle_does(
     keys: tuple[str, ...], kinds: tuple[str, ...], supabase: Knowledge, sql: psycopg.Connection
 ) -> None:
     @given(schedules(keys=keys, kinds=kinds))
-    @settings(max_examples=25, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=times(15), suppress_health_check=list(HealthCheck))
     def agrees(schedule: tuple[list[Event], list[Event]]) -> None:
         emptied(sql)
         memory = in_memory()

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
+from tests.effort import times
 from tests.hostile.targets import targets
 
 TARGETS = targets()
@@ -12,7 +13,7 @@ TARGETS = targets()
 def test_whatever_comes_is_taken_or_refused(name: str) -> None:
     target = TARGETS[name]
 
-    @settings(max_examples=100)
+    @settings(max_examples=times(50))
     @given(target.inputs)
     def holds(given_input: object) -> None:
         target.holds(given_input)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sakuin.entrypoints.material_messages import changes
 
 from tests.builders import a_page
+from tests.effort import times
 from tests.in_memory.world import World
 
 KEY, MATERIAL = "junior/a.html", "junior/a"
@@ -158,7 +159,7 @@ steps = st.lists(
 
 
 @given(steps, st.randoms(use_true_random=False))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=times(150), deadline=None)
 def test_any_history_with_losses_ends_at_what_the_bucket_holds_once_its_keys_are_looked_at(
     history: list[Step], random: Random
 ) -> None:
