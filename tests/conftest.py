@@ -1,57 +1,23 @@
-"""A database for each process that runs tests, the same examples each time, and an end to whatever hangs."""
+"""A run of the tests: what its processes share, who runs which tests, and the last lines of the report."""
 
-import asyncio
-import functools
-import gc
 import shutil
-import ssl
 import tempfile
-from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import psycopg
 import pytest
-from aws_lambda_powertools import Metrics
-from hypothesis import HealthCheck, settings
-from sakuin.adapters.supabase_client import connected
-from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
-from sakuin_local.database import Database
-from supabase import Client
+from sakuin_local.processes import end_leftovers
 
-from tests.database_server import DatabaseServer, end_server, server_in
-from tests.emptied import emptied
-from tests.hanging import ended_when_it_hangs
-from tests.parallel import Parts, in_order
-
-if TYPE_CHECKING:
-    from tests.world import Worlds
-
-# The same examples each time: a build that was green stays so. How long one takes to make says more of the machine.
-settings.register_profile(
-    "sakuin",
-    derandomize=True,
-    deadline=None,
-    database=None,
-    print_blob=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("sakuin")
-
-# A net under everything, not a measure: each wait has an end of its own, and says what it waited for.
-HUNG_SECONDS = 2700
-# A client reads the certificates of all authorities, which takes longer than most tests; none of them speaks TLS.
-ssl.create_default_context = functools.cache(ssl.create_default_context)
-# What the processes of a run share.
-SHARED = pytest.StashKey[Path]()
-# Lines for the end of pytest's report.
-SUMMARY = pytest.StashKey[set[str]]()
+from tests.parallel import SHARED, SUMMARY, Parts, in_order
 
 
 def pytest_configure(config: pytest.Config) -> None:
     of_worker = getattr(config, "workerinput", None)
     config.stash[SHARED] = Path(of_worker["shared"] if of_worker else tempfile.mkdtemp(prefix="sakuin-tests-"))
     config.stash[SUMMARY] = set()
+    if of_worker or not config.getoption("numprocesses", None):
+        # Not where workers are told what to do: it would take 50 MB there.
+        config.pluginmanager.import_plugin("tests.each_process")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -68,6 +34,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Parts:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if hasattr(config, "workerinput"):
         items[:] = in_order(items)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Lets go of what a test printed that passed: pytest keeps every report until the end, to count them."""
+    if report.passed:
+        report.sections.clear()
+        report.keywords = {}
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -87,108 +61,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
-        end_server(config.stash[SHARED] / "postgres")
+        end_leftovers(config.stash[SHARED] / "postgres")
         shutil.rmtree(config.stash[SHARED])
-
-
-@pytest.fixture(autouse=True)
-def nothing_counted() -> None:
-    """Powertools counts for the whole process: what another test counted and never told is none of a test's own."""
-    Metrics(namespace="Sakuin", service="test").clear_metrics()
-
-
-@pytest.fixture(scope="session")
-def loop_of_thread() -> Iterator[asyncio.AbstractEventLoop]:
-    loop = asyncio.new_event_loop()
-    yield loop
-    loop.close()
-
-
-@pytest.fixture(autouse=True)
-def thread_has_its_loop(loop_of_thread: asyncio.AbstractEventLoop) -> Iterator[None]:
-    """Gives the thread an event loop, as a worker of Lambda has one: `asyncio.run` takes it away."""
-    asyncio.set_event_loop(loop_of_thread)
-    yield
-    asyncio.set_event_loop(loop_of_thread)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def nothing_frozen() -> Iterator[None]:
-    """Frees what a function's start has hidden from the garbage collector, for the life of a worker as it thinks."""
-    yield
-    if gc.get_freeze_count():
-        gc.unfreeze()
-        gc.collect()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup() -> Generator[None, object, object]:
-    with ended_when_it_hangs(HUNG_SECONDS):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Generator[None, object, object]:
-    with ended_when_it_hangs(HUNG_SECONDS):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown() -> Generator[None, object, object]:
-    with ended_when_it_hangs(HUNG_SECONDS):
-        return (yield)
-
-
-@pytest.fixture(scope="session")
-def summary(request: pytest.FixtureRequest) -> set[str]:
-    """Lines that pytest prints at the end of the run; a test may add its own."""
-    return request.config.stash[SUMMARY]
-
-
-@pytest.fixture(scope="session")
-def database_server(request: pytest.FixtureRequest) -> DatabaseServer:
-    """The Postgres server that all processes of the run share."""
-    return server_in(request.config.stash[SHARED] / "postgres")
-
-
-@pytest.fixture(scope="session")
-def database(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """A database of this process alone: Postgres with the product's migrations, and PostgREST before it."""
-    with database_server.copy(tmp_path_factory.mktemp("database")) as running:
-        yield running
-
-
-@pytest.fixture
-def empty_database(database: Database) -> Database:
-    """The same without a row."""
-    with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
-        emptied(sql)
-    return database
-
-
-@pytest.fixture
-def unfinished(empty_database: Database) -> UnfinishedWorkStore:
-    """The table of unfinished work, empty."""
-    return UnfinishedWorkStore(short_client(empty_database.rest_url, empty_database.service_key))
-
-
-@pytest.fixture(scope="session")
-def service(database: Database) -> Client:
-    """The connection that the functions have; one for all tests of the process."""
-    return connected(database.rest_url, database.service_key)
-
-
-@pytest.fixture(scope="session")
-def sql(database: Database) -> Iterator[psycopg.Connection]:
-    """The database itself, as the role that owns it."""
-    with psycopg.connect(database.dsn_postgres, autocommit=True) as connection:
-        yield connection
-
-
-@pytest.fixture(scope="session")
-def a_world(database: Database, service: Client, sql: psycopg.Connection) -> "Worlds":
-    """Makes a world over an empty database; each call empties it."""
-    # Most tests need none of this, and it takes a second.
-    from tests.world import Worlds
-
-    return Worlds(database, service, sql)

@@ -16,9 +16,9 @@ from sakuin_local.database import Database
 from sakuin_local.migrations import apply_migrations
 from sakuin_local.places import MIGRATIONS, TOOLS
 from sakuin_local.postgres import SUPERUSER, Postgres
-from sakuin_local.processes import Programs, end_leftovers
+from sakuin_local.processes import Programs
 from sakuin_local.roles import ensure_roles
-from sakuin_local.tokens import keys_of, secret_of
+from sakuin_local.tokens import Keys, keys_of, secret_of
 
 from tests.rest_prefix import served_below_prefix
 
@@ -35,8 +35,8 @@ _NUMBERS = itertools.count()
 class DatabaseServer:
     """A running server. Its database `postgres` has the migrations and no connection, so that it can be copied."""
 
-    folder: Path
     template: Postgres
+    keys: Keys
 
     @contextmanager
     def copy(self, folder: Path) -> Iterator[Database]:
@@ -45,7 +45,7 @@ class DatabaseServer:
         Logs and ports are kept in `folder`.
         """
         copied = replace(self.template, database=f"copy_{os.getpid()}_{next(_NUMBERS)}")
-        programs, keys, port = Programs(folder), keys_of(self.folder), free_port()
+        programs, keys, port = Programs(folder), self.keys, free_port()
         with psycopg.connect(replace(self.template, database="template1").dsn(), autocommit=True) as connection:
             _copy(connection, self.template.database, copied.database)
             try:
@@ -65,12 +65,12 @@ class DatabaseServer:
 
 
 def server_in(folder: Path) -> DatabaseServer:
-    """The server of a folder; the first process that asks starts it, and it runs until `end_server`."""
+    """The server of a folder; the first process that asks starts it, and it runs until `end_leftovers`."""
     folder.mkdir(exist_ok=True)
-    password = secret_of(folder / "postgres-password")
     ready = folder / "ready"
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        password, keys = secret_of(folder / "postgres-password"), keys_of(folder)
         if not ready.exists():
             server = postgres.start(folder, Programs(folder), port=free_port(), password=password, settings=SETTINGS)
             ensure_roles(server.dsn(), password=password)
@@ -82,12 +82,7 @@ def server_in(folder: Path) -> DatabaseServer:
                 # For `emptied`, which no trigger and no foreign key is to slow down.
                 connection.execute("grant set on parameter session_replication_role to postgres")
             ready.write_text(str(server.port))
-    return DatabaseServer(folder, Postgres(int(ready.read_text()), password))
-
-
-def end_server(folder: Path) -> None:
-    """Ends the server of a folder, if any process started one."""
-    end_leftovers(folder)
+    return DatabaseServer(Postgres(int(ready.read_text()), password), keys)
 
 
 def _copy(connection: psycopg.Connection, template: str, name: str) -> None:

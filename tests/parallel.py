@@ -1,14 +1,29 @@
-"""Which process runs which tests when there are several: files stay whole, and the longest parts begin first."""
+"""Which process runs which tests when there are several, and what all of them share.
+
+Files stay whole, and the longest parts begin first.
+"""
+
+from pathlib import Path
 
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+# The folder of the run.
+SHARED = pytest.StashKey[Path]()
+# Lines for the end of pytest's report.
+SUMMARY = pytest.StashKey[set[str]]()
 # Tests that share the one deployed stack. The others of their folder have a stack, an account or nothing of that kind.
 STACK = "tests/integration"
 NOT_ON_THE_STACK = ("test_kills.py", "test_deployment.py", "test_function_sizes.py")
-# Begun first, in this order; then come all others in the order of their names.
-LONGEST = (STACK,)
+# Begun first, in this order, so that no long part is left for the end; then come all others by their names.
+LONGEST = (
+    "tests/integration/test_kills.py",
+    STACK,
+    "tests/convergence/test_convergence.py",
+    "tests/local/test_local_up.py",
+    "tests/test_imports.py",
+)
 
 
 def part_of(nodeid: str) -> str:

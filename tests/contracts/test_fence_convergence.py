@@ -13,6 +13,7 @@ from sakuin.domain.material_version import Applied, Source
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge
 from tests.doubles.embedder import FINGERPRINT
+from tests.effort import times
 
 KEYS = ("m.html", "n.html")
 TOLD = ("put", "put", "fail", "delete")
@@ -153,7 +154,7 @@ def schedules(
 
 def test_any_schedule_of_one_key_ends_as_in_order(pages: Pages) -> None:
     @given(schedules(keys=KEYS[:1]))
-    @settings(max_examples=60, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=times(60), suppress_health_check=list(HealthCheck))
     def ends_so(schedule: tuple[list[Event], list[Event]]) -> None:
         history, told = schedule
         assert pages.ending(told) == pages.ending(history)
@@ -165,7 +166,7 @@ def test_any_schedule_of_one_key_ends_as_in_order(pages: Pages) -> None:
 @pytest.mark.parametrize("keys", [KEYS[:1], KEYS], ids=["one key", "two keys"])
 def test_each_outcome_says_what_happened(keys: tuple[str, ...], kinds: tuple[str, ...], pages: Pages) -> None:
     @given(schedules(keys=keys, kinds=kinds))
-    @settings(max_examples=50, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=times(50), suppress_health_check=list(HealthCheck))
     def holds(schedule: tuple[list[Event], list[Event]]) -> None:
         page, is_unordered = pages.page(), False
         for event in schedule[1]:

@@ -11,14 +11,15 @@ from tests.convergence.running import run_schedules
 from tests.convergence.tables_house import TablesHouse
 from tests.convergence.tables_machine import TablesMachine
 from tests.convergence.tally import Tally
+from tests.effort import times
 
 
 def test_every_schedule_over_tables_ends_where_the_tables_are(tables: TablesHouse) -> None:
-    _converges(TablesMachine, tables, schedules=100)
+    _converges(TablesMachine, tables, schedules=times(40))
 
 
 def test_every_schedule_over_materials_ends_where_the_bucket_is(materials: MaterialsHouse) -> None:
-    _converges(MaterialsMachine, materials, schedules=120)
+    _converges(MaterialsMachine, materials, schedules=times(50))
 
 
 def _converges(machine: Any, house: object, *, schedules: int) -> None:

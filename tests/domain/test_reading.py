@@ -8,6 +8,8 @@ from sakuin.domain.reading import read_page
 from sakuin.domain.reading.page_reader import MOST_EXPLANATIONS
 from sakuin.errors import UnreadablePage
 
+from tests.effort import times
+
 
 def page(html: str) -> Page:
     return read_page(html.encode())
@@ -162,7 +164,7 @@ TAGS = st.sampled_from(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=times(100))
 @given(st.lists(TAGS, max_size=25).map("".join))
 def test_any_soup_of_tags_is_read_or_refused(html: str) -> None:
     try:

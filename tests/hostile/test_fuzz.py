@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 
+from tests.effort import times
 from tests.hostile.targets import Target, requests_to, targets
 
 TARGETS = targets()
@@ -19,7 +20,7 @@ def test_whatever_an_agent_sends_is_answered(tools: KnowledgeTools) -> None:
 
 
 def fuzz(target: Target) -> None:
-    @settings(max_examples=100)
+    @settings(max_examples=times(100))
     @given(target.inputs)
     def holds(given_input: object) -> None:
         target.holds(given_input)

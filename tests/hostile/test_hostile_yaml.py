@@ -22,12 +22,12 @@ GOOD = "a: {rule-a: [公式に代入する方法, 係数の計算, 判別式の�
     [
         *(b"a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]", b"x: &x {}\nm: {<<: *x}", b"[" * 100_000, b"- " * 50_000),
         *(b"{a: " * 20_000, b"\xff\xfe", "a: b".encode("utf-16"), b"a: \x01", b"a: {}\n---\nb: {}", b"*", b"&", b"'"),
-        *(b"%YAML 9.9\n---\na: b", b"x" * 5_000_000, b'"\\ud800"'),
+        *(b"%YAML 9.9\n---\na: b", lambda: b"x" * 5_000_000, b'"\\ud800"'),
     ],
 )
-def test_a_bomb_is_refused_in_a_sentence(read: Callable[[bytes], Any], bomb: bytes) -> None:
+def test_a_bomb_is_refused_in_a_sentence(read: Callable[[bytes], Any], bomb: bytes | Callable[[], bytes]) -> None:
     with pytest.raises(Invalid, match=r"(?:learns|synonyms)\.yml") as refusal:
-        read(bomb)
+        read(bomb() if callable(bomb) else bomb)
     assert len(str(refusal.value)) < 400
 
 

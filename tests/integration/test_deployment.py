@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,10 +14,11 @@ import pytest
 from sakuin_local.addresses import free_port
 from sakuin_local.aws import client
 from sakuin_local.deployment import put_secret
-from sakuin_local.emulator import ACCESS_KEY, REGION, SECRET_KEY, Emulator, edge, start
+from sakuin_local.emulator import ACCESS_KEY, REGION, SECRET_KEY, Emulator, start
 from sakuin_local.keys import ApiKeys, api_keys_of, secret_value
 from sakuin_local.processes import Programs
 from sakuin_local.template import read_template
+from sakuin_local.waiting import answers, until_ready
 
 from tests.awaiting import awaited
 from tests.integration.conftest import REPOSITORY
@@ -98,13 +100,16 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
     programs = Programs(folder)
     emulator = Emulator(free_port(), edge_port=free_port())
     try:
-        with edge(emulator):
-            start(folder, programs, emulator)
-            keys = api_keys_of(folder)
-            nobody = {"supabase_service_key": "no", "supabase_publishable_key": "no", "jwt_secret": "no"}
-            put_secret(emulator, SECRET, secret_value(keys, **nobody))
-            # Nobody answers there: what is deployed must start all the same.
-            yield Account(emulator, keys, folder, {"SecretName": SECRET, "SupabaseUrl": "http://127.0.0.1:9"})
+        start(folder, programs, emulator)
+        ports = [str(emulator.port), str(emulator.edge_port)]
+        command = [sys.executable, "-m", "tests.integration.edge", *ports]
+        running = programs.start("edge", command, {"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY)})
+        until_ready(running, lambda: answers(emulator.edge_port, "/_ministack/health"))
+        keys = api_keys_of(folder)
+        nobody = {"supabase_service_key": "no", "supabase_publishable_key": "no", "jwt_secret": "no"}
+        put_secret(emulator, SECRET, secret_value(keys, **nobody))
+        # Nobody answers there: what is deployed must start all the same.
+        yield Account(emulator, keys, folder, {"SecretName": SECRET, "SupabaseUrl": "http://127.0.0.1:9"})
     finally:
         programs.stop()
 

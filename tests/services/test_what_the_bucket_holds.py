@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import a_page
+from tests.effort import times
 from tests.world import World, Worlds
 
 KEY, MATERIAL = "junior/a.html", "junior/a"
@@ -156,7 +157,7 @@ steps = st.lists(
 
 
 @given(steps, st.randoms(use_true_random=False))
-@settings(max_examples=60)
+@settings(max_examples=times(60))
 def test_any_history_with_losses_ends_at_what_the_bucket_holds_once_its_keys_are_checked_again(
     a_world: Worlds, history: list[Step], random: Random
 ) -> None:
