@@ -13,7 +13,7 @@
 -- `version_id`, `sequencer`, `removed`: the newest event of a file that did not finish.
 -- `sent_at`: when maintenance sent a message for it; null once something came of that.
 create table public.unfinished_work (
-  kind text not null check (kind in ('file', 'material', 'table', 'upload')),
+  kind text collate "C" not null check (kind in ('file', 'material', 'table', 'upload')),
   subject text collate "C" not null,
   fingerprint text collate "C" not null default '',
   state text not null check (state in ('retrying', 'waiting', 'failed')),

@@ -50,8 +50,8 @@ def page(database: Database, sql: psycopg.Connection, environ: Mapping[str, str]
     index = SupabaseIndex(connected(database.rest_url, database.service_key))
     fingerprint = Fingerprint(Settings.read(environ).embedding_model, RECIPE, ANALYZER)
     learns = LearnsSources(bucket, index, None, "")
-    IndexPage(bucket, index, MemoryEmbedder(), learns, fingerprint, 1_000_000).uploaded(
-        "a", a_source("a.html", 1, version=version)
+    IndexPage(bucket, index, MemoryEmbedder(), learns, fingerprint, 1_000_000).index_version(
+        "a", "a.html", version, a_source("a.html", 1, version=version)
     )
     return "解の公式"
 

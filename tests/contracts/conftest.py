@@ -13,7 +13,7 @@ from sakuin.domain.knowledge import KnowledgeChunk
 from sakuin.domain.material_version import Applied, Source
 from sakuin.domain.recipe import Fingerprint
 from sakuin.ports.knowledge import KnowledgeSearch, Lexicon
-from sakuin.ports.materials import KnowledgeIndex, MaterialRecords
+from sakuin.ports.materials import KnowledgeIndex, MaterialRecords, PageChange
 from supabase import Client
 
 from tests.builders import text_of
@@ -47,7 +47,9 @@ class Knowledge:
     ) -> Applied:
         """Applies chunks whose vectors are kept first, as IndexPage does."""
         self.embed(chunks, fingerprint)
-        return self.index.apply(material, source, chunks, fingerprint=fingerprint.id, expected_generation=expected)
+        return self.index.apply(
+            PageChange(material, source, chunks=chunks, fingerprint=fingerprint.id), expected_generation=expected
+        )
 
     def contents(self, material: str = "m") -> dict[str, str]:
         """What is searchable of a material: anchor to content."""

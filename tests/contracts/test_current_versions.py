@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from sakuin.domain.material_version import MaterialState, Source
+from sakuin.ports.materials import PageChange
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge
@@ -23,7 +24,7 @@ def held(knowledge: Knowledge, source: Source, content: str, *, seen: int | None
     chunks = [a_chunk("m", "rule-a", content)]
     knowledge.embed(chunks)
     applied = knowledge.index.apply(
-        "m", source, chunks, fingerprint=FINGERPRINT.id, expected_generation=seen, current=True
+        PageChange("m", source, chunks=chunks, fingerprint=FINGERPRINT.id), expected_generation=seen, current=True
     )
     return applied.outcome
 
@@ -50,8 +51,8 @@ def test_no_event_passes_from_then_on_without_asking_the_bucket(knowledge: Knowl
     before = state(knowledge)
     late = a_source(KEY, sequencer, version="late")
     assert come(knowledge, late, "遅い") == "superseded"
-    assert knowledge.index.delete("m", late).outcome == "superseded"
-    assert knowledge.index.fail("m", late, "not HTML").outcome == "superseded"
+    assert knowledge.index.apply(PageChange("m", late, deleted=True)).outcome == "superseded"
+    assert knowledge.index.apply(PageChange("m", late, error="not HTML")).outcome == "superseded"
     assert state(knowledge) == before
     assert held(knowledge, late, "今", seen=before.generation) == "applied"
     assert knowledge.contents() == {"rule-a": "今"}
@@ -62,8 +63,14 @@ def test_what_changed_since_the_look_is_a_conflict(knowledge: Knowledge, seen: i
     come(knowledge, a_source(KEY, 0x900), "旧")
     before, anew = state(knowledge), a_source(KEY, 0x10)
     assert held(knowledge, anew, "新", seen=seen) == "conflict"
-    assert knowledge.index.delete("m", anew, expected_generation=seen, current=True).outcome == "conflict"
-    assert knowledge.index.fail("m", anew, "x", expected_generation=seen, current=True).outcome == "conflict"
+    assert (
+        knowledge.index.apply(PageChange("m", anew, deleted=True), expected_generation=seen, current=True).outcome
+        == "conflict"
+    )
+    assert (
+        knowledge.index.apply(PageChange("m", anew, error="x"), expected_generation=seen, current=True).outcome
+        == "conflict"
+    )
     assert state(knowledge) == before
 
 
@@ -85,7 +92,9 @@ def test_without_a_sequencer_the_fence_stays(knowledge: Knowledge) -> None:
 def test_an_empty_bucket_deletes_below_the_fence(knowledge: Knowledge) -> None:
     come(knowledge, a_source(KEY, 0x900), "旧")
     gone = a_source(KEY, 0x10, version="marker")
-    deleted = knowledge.index.delete("m", gone, expected_generation=state(knowledge).generation, current=True)
+    deleted = knowledge.index.apply(
+        PageChange("m", gone, deleted=True), expected_generation=state(knowledge).generation, current=True
+    )
     assert (deleted.outcome, state(knowledge).status, knowledge.contents()) == ("applied", "deleted", {})
     assert come(knowledge, a_source(KEY, 0x900), "旧") == "superseded"
     assert held(knowledge, a_source(KEY, 0x20), "戻る", seen=deleted.generation) == "applied"
@@ -95,7 +104,9 @@ def test_an_empty_bucket_deletes_below_the_fence(knowledge: Knowledge) -> None:
 def test_an_unreadable_version_below_the_fence_keeps_the_last_good_one(knowledge: Knowledge) -> None:
     come(knowledge, a_source(KEY, 0x900), "旧")
     bad = a_source(KEY, 0x10)
-    failed = knowledge.index.fail("m", bad, "x", expected_generation=state(knowledge).generation, current=True)
+    failed = knowledge.index.apply(
+        PageChange("m", bad, error="x"), expected_generation=state(knowledge).generation, current=True
+    )
     assert (failed.outcome, state(knowledge).status, state(knowledge).error) == ("failed", "failed", "x")
     assert knowledge.contents() == {"rule-a": "旧"}
 
@@ -107,7 +118,9 @@ def test_another_key_waits_below_its_own_fence_and_takes_over_from_one_that_is_g
     assert come(knowledge, anew, "三") == "superseded"
     assert held(knowledge, anew, "三", seen=state(knowledge).generation) == "waiting"
     gone = replace(a_source(KEY, 0x30), version_id=None, sequencer="")
-    deleted = knowledge.index.delete("m", gone, expected_generation=state(knowledge).generation, current=True)
+    deleted = knowledge.index.apply(
+        PageChange("m", gone, deleted=True), expected_generation=state(knowledge).generation, current=True
+    )
     assert deleted.successor == anew
     # The material's events no longer count: who comes next asks the bucket too.
     assert come(knowledge, anew, "三") == "superseded"
@@ -119,7 +132,9 @@ def test_a_waiting_key_that_is_gone_waits_no_more(knowledge: Knowledge) -> None:
     come(knowledge, a_source(KEY, 0x10), "一")
     come(knowledge, a_source("n.html", 0x900), "二")
     gone = Source("materials", "n.html", None, "")
-    done = knowledge.index.delete("m", gone, expected_generation=state(knowledge).generation, current=True)
+    done = knowledge.index.apply(
+        PageChange("m", gone, deleted=True), expected_generation=state(knowledge).generation, current=True
+    )
     assert (done.outcome, done.successor, knowledge.records.waiting()) == ("applied", None, [])
     assert knowledge.contents() == {"rule-a": "一"}
     assert come(knowledge, a_source(KEY, 0x20), "次") == "applied"

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sakuin.domain.knowledge import KnowledgeChunk
 from sakuin.domain.material_version import Applied, Source
+from sakuin.ports.materials import PageChange
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge
@@ -62,11 +63,12 @@ class Page:
         if event.kind.startswith("held "):
             return self._hear_of_bucket(event)
         if event.kind == "delete":
-            return index.delete(self.material, source)
+            return index.apply(PageChange(self.material, source, deleted=True))
         if event.kind == "fail":
-            return index.fail(self.material, source, f"unreadable: {source.version_id}")
+            return index.apply(PageChange(self.material, source, error=f"unreadable: {source.version_id}"))
         return index.apply(
-            self.material, source, [self._chunk(source)], fingerprint=FINGERPRINT.id, expected_generation=self._look()
+            PageChange(self.material, source, chunks=[self._chunk(source)], fingerprint=FINGERPRINT.id),
+            expected_generation=self._look(),
         )
 
     def _hear_of_bucket(self, event: Event) -> Applied:
@@ -76,14 +78,15 @@ class Page:
         if event.kind == "held put unknown":
             source = replace(source, sequencer="")
         if event.kind == "held delete":
-            return index.delete(self.material, source, expected_generation=generation, current=True)
+            return index.apply(
+                PageChange(self.material, source, deleted=True), expected_generation=generation, current=True
+            )
         if event.kind == "held fail":
-            return index.fail(self.material, source, "unreadable", expected_generation=generation, current=True)
+            return index.apply(
+                PageChange(self.material, source, error="unreadable"), expected_generation=generation, current=True
+            )
         return index.apply(
-            self.material,
-            source,
-            [self._chunk(source)],
-            fingerprint=FINGERPRINT.id,
+            PageChange(self.material, source, chunks=[self._chunk(source)], fingerprint=FINGERPRINT.id),
             expected_generation=generation,
             current=True,
         )

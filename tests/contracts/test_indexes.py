@@ -12,6 +12,7 @@ from sakuin.domain.table_cut import TableCut
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.ports.indexes import Indexes
 from sakuin.ports.knowledge import Question
+from sakuin.ports.materials import PageChange
 from supabase import Client
 
 from tests.builders import a_chunk, a_source, text_of
@@ -41,7 +42,8 @@ class House:
         for each in embedded:
             self.knowledge.embed([chunk], each.knowledge)
         self.knowledge.index.apply(
-            name, a_source(name, version), [chunk], fingerprint=by.knowledge.id, expected_generation=None
+            PageChange(name, a_source(name, version), chunks=[chunk], fingerprint=by.knowledge.id),
+            expected_generation=None,
         )
 
     def again(self, name: str, content: str, *, by: IndexSettings, embedded: tuple[IndexSettings, ...]) -> None:
@@ -53,7 +55,7 @@ class House:
         state = self.knowledge.index.state(name)
         assert state is not None
         done = self.knowledge.index.apply(
-            name, None, [chunk], fingerprint=by.knowledge.id, expected_generation=state.generation
+            PageChange(name, None, chunks=[chunk], fingerprint=by.knowledge.id), expected_generation=state.generation
         )
         assert done.outcome == "applied"
 
@@ -234,6 +236,6 @@ def test_a_deleted_page_is_in_no_index(house: House) -> None:
     house.indexes.keep(BLUE)
     house.indexes.keep(GREEN)
     house.write("m", "たすき掛け", 1, by=GREEN, embedded=(BLUE, GREEN))
-    house.knowledge.index.delete("m", a_source("m", 2))
+    house.knowledge.index.apply(PageChange("m", a_source("m", 2), deleted=True))
     for each in (BLUE, GREEN):
         assert (house.cosines("たすき掛け", each), house.missing(each)) == ({}, ())

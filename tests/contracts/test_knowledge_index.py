@@ -10,6 +10,7 @@ from sakuin.adapters.supabase_index import SupabaseIndex
 from sakuin.domain.material_version import Receipt
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
 from sakuin.errors import Invalid, SakuinError, Unavailable
+from sakuin.ports.materials import PageChange
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge
@@ -86,14 +87,14 @@ def test_a_change_without_an_upload_applies_only_to_what_was_read(knowledge: Kno
 
 def test_a_change_without_an_upload_does_not_revive_what_was_deleted(knowledge: Knowledge) -> None:
     knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一")])
-    gone = knowledge.index.delete("m", a_source(KEY, 20))
+    gone = knowledge.index.apply(PageChange("m", a_source(KEY, 20), deleted=True))
     assert knowledge.apply(None, [a_chunk("m", "rule-a", "一")], expected=gone.generation).outcome == "conflict"
     assert knowledge.contents() == {}
 
 
 def test_a_deleted_material_leaves_a_tombstone_that_no_late_version_passes(knowledge: Knowledge) -> None:
     knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一")])
-    assert knowledge.index.delete("m", a_source(KEY, 30)).outcome == "applied"
+    assert knowledge.index.apply(PageChange("m", a_source(KEY, 30), deleted=True)).outcome == "applied"
     state = knowledge.index.state("m")
     assert state is not None
     assert (state.status, state.indexed_version_id, state.chunks_count) == ("deleted", None, 0)
@@ -104,21 +105,21 @@ def test_a_deleted_material_leaves_a_tombstone_that_no_late_version_passes(knowl
 
 
 def test_a_delete_that_comes_before_its_version_keeps_the_version_out(knowledge: Knowledge) -> None:
-    assert knowledge.index.delete("m", a_source(KEY, 20)).outcome == "applied"
+    assert knowledge.index.apply(PageChange("m", a_source(KEY, 20), deleted=True)).outcome == "applied"
     assert knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一")]).outcome == "superseded"
     assert knowledge.contents() == {}
 
 
 def test_a_late_delete_removes_nothing_newer(knowledge: Knowledge) -> None:
     knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "一")])
-    assert knowledge.index.delete("m", a_source(KEY, 10)).outcome == "superseded"
+    assert knowledge.index.apply(PageChange("m", a_source(KEY, 10), deleted=True)).outcome == "superseded"
     assert knowledge.contents() == {"rule-a": "一"}
 
 
 def test_a_version_that_cannot_be_read_keeps_the_last_good_one_searchable(knowledge: Knowledge) -> None:
     good, bad = a_source(KEY, 10), a_source(KEY, 20)
     knowledge.apply(good, [a_chunk("m", "rule-a", "一")])
-    assert knowledge.index.fail("m", bad, "not HTML").outcome == "failed"
+    assert knowledge.index.apply(PageChange("m", bad, error="not HTML")).outcome == "failed"
     state = knowledge.index.state("m")
     assert state is not None
     assert (state.status, state.error, state.source) == ("failed", "not HTML", bad)
@@ -129,10 +130,10 @@ def test_a_version_that_cannot_be_read_keeps_the_last_good_one_searchable(knowle
 
 def test_an_older_readable_version_still_counts_after_a_newer_unreadable_one(knowledge: Knowledge) -> None:
     bad = a_source(KEY, 30)
-    knowledge.index.fail("m", bad, "not HTML")
+    knowledge.index.apply(PageChange("m", bad, error="not HTML"))
     assert knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "二")]).outcome == "applied"
     assert knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一")]).outcome == "superseded"
-    assert knowledge.index.fail("m", a_source(KEY, 25), "neither").outcome == "superseded"
+    assert knowledge.index.apply(PageChange("m", a_source(KEY, 25), error="neither")).outcome == "superseded"
     state = knowledge.index.state("m")
     assert state is not None
     assert (state.status, state.error, state.source) == ("failed", "not HTML", bad)
@@ -140,7 +141,7 @@ def test_an_older_readable_version_still_counts_after_a_newer_unreadable_one(kno
 
 
 def test_a_readable_version_heals_a_failed_material(knowledge: Knowledge) -> None:
-    knowledge.index.fail("m", a_source(KEY, 10), "not HTML")
+    knowledge.index.apply(PageChange("m", a_source(KEY, 10), error="not HTML"))
     knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "一")])
     state = knowledge.index.state("m")
     assert state is not None
@@ -162,7 +163,7 @@ def test_a_second_spelling_of_the_key_waits_until_the_first_goes(knowledge: Know
     assert knowledge.contents() == {"rule-a": "一"}
     assert knowledge.records.receipts([(nfd, second.version_id or "")])[0].outcome == "waiting"
 
-    gone = knowledge.index.delete("m", a_source(nfc, 60))
+    gone = knowledge.index.apply(PageChange("m", a_source(nfc, 60), deleted=True))
     assert gone.successor == second
     assert knowledge.apply(gone.successor, [a_chunk("m", "rule-a", "二")]).outcome == "applied"
     assert knowledge.records.waiting() == []
@@ -176,15 +177,15 @@ def test_the_key_that_waited_longest_is_the_successor_and_one_deleted_is_none(kn
     knowledge.apply(a_source("a", 1), [a_chunk("m", "rule-a", "一")])
     knowledge.apply(a_source("c", 1), [a_chunk("m", "rule-a", "二")])
     knowledge.apply(a_source("b", 1), [a_chunk("m", "rule-a", "三")])
-    assert knowledge.index.delete("m", a_source("c", 2)).outcome == "applied"
+    assert knowledge.index.apply(PageChange("m", a_source("c", 2), deleted=True)).outcome == "applied"
     assert knowledge.apply(a_source("c", 1), [a_chunk("m", "rule-a", "二")]).outcome == "superseded"
-    assert knowledge.index.delete("m", a_source("a", 2)).successor == a_source("b", 1)
-    assert knowledge.index.delete("m", a_source("a", 2)).successor == a_source("b", 1)
+    assert knowledge.index.apply(PageChange("m", a_source("a", 2), deleted=True)).successor == a_source("b", 1)
+    assert knowledge.index.apply(PageChange("m", a_source("a", 2), deleted=True)).successor == a_source("b", 1)
 
 
 def test_an_unreadable_second_spelling_waits_as_any_other(knowledge: Knowledge) -> None:
     knowledge.apply(a_source("a", 1), [a_chunk("m", "rule-a", "一")])
-    assert knowledge.index.fail("m", a_source("b", 1), "not HTML").outcome == "waiting"
+    assert knowledge.index.apply(PageChange("m", a_source("b", 1), error="not HTML")).outcome == "waiting"
     state = knowledge.index.state("m")
     assert state is not None
     assert state.status == "ready"
@@ -219,10 +220,7 @@ def test_without_its_vectors_a_version_is_an_error_and_nothing_changes(knowledge
     state, contents = knowledge.index.state("m"), knowledge.contents()
     with pytest.raises(Invalid):
         knowledge.index.apply(
-            "m",
-            a_source(KEY, 20),
-            [a_chunk("m", "rule-a", "新しい")],
-            fingerprint=FINGERPRINT.id,
+            PageChange("m", a_source(KEY, 20), chunks=[a_chunk("m", "rule-a", "新しい")], fingerprint=FINGERPRINT.id),
             expected_generation=None,
         )
     assert knowledge.index.state("m") == state
@@ -279,7 +277,7 @@ def test_the_pages_that_a_learns_file_has_to_do_with(knowledge: Knowledge) -> No
         if material in ("junior/b", "senior/a"):
             chunk = a_chunk(material, "rule-a", material, learns=type(authored)(authored.items, "author", ("一",)))
         knowledge.apply(a_source(material, 1), [chunk], material=material)
-    knowledge.index.delete("junior/z", a_source("junior/z", 2))
+    knowledge.index.apply(PageChange("junior/z", a_source("junior/z", 2), deleted=True))
     speaks = knowledge.index.materials_spoken_of
     assert sorted(speaks("junior/", ["c", "junior/a", "z"])) == ["junior/a", "junior/b", "junior/deep/c"]
     assert sorted(speaks("", [])) == ["junior/b", "senior/a"]
@@ -289,7 +287,7 @@ def test_the_pages_that_a_learns_file_has_to_do_with(knowledge: Knowledge) -> No
 def test_the_materials_built_with_another_fingerprint(knowledge: Knowledge) -> None:
     knowledge.apply(a_source("a", 1), [a_chunk("a", "rule-a", "一")], material="a")
     knowledge.apply(a_source("b", 1), [a_chunk("b", "rule-a", "一")], material="b", fingerprint=OTHER)
-    knowledge.index.fail("c", a_source("c", 1), "never readable")
+    knowledge.index.apply(PageChange("c", a_source("c", 1), error="never readable"))
     assert list(knowledge.index.materials_built_otherwise(FINGERPRINT.id)) == ["b"]
     assert list(knowledge.index.materials_built_otherwise(OTHER.id)) == ["a"]
 

@@ -12,6 +12,7 @@ from sakuin.domain.language.understanding import sought, understood
 from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
 from sakuin.errors import NotFound
 from sakuin.ports.knowledge import Question
+from sakuin.ports.materials import PageChange
 
 from tests.builders import LEARNS, a_chunk, a_source, text_of
 from tests.contracts.conftest import Knowledge
@@ -253,7 +254,7 @@ def test_concepts_come_by_material_and_anchor_in_pages(knowledge: Knowledge) -> 
 
 def test_a_cursor_survives_the_removal_of_its_concept(knowledge: Knowledge) -> None:
     store(knowledge, [a_chunk(material, "rule-a", "一") for material in "abc"])
-    knowledge.index.delete("b", a_source("b", 2))
+    knowledge.index.apply(PageChange("b", a_source("b", 2), deleted=True))
     rest, _ = knowledge.search.concepts(EVERYTHING, after="b#rule-a", limit=5)
     assert [item.id for item in rest] == ["c#rule-a"]
 

@@ -17,6 +17,7 @@ from sakuin.domain.language.indexed_words import IndexedWords
 from sakuin.domain.language.question import Slot, WeightedTerm
 from sakuin.domain.recipe import Fingerprint
 from sakuin.ports.knowledge import Question
+from sakuin.ports.materials import PageChange
 from supabase import Client
 
 from tests.builders import a_chunk, a_source
@@ -133,7 +134,10 @@ def test_pages_written_at_once_are_all_there(service: Client, knowledge: Knowled
         chunk = a_chunk(name, "rule-a", "同じ", words=words)
         index = SupabaseIndex(service)
         done = [
-            index.apply(name, a_source(name, version), page, fingerprint=FINGERPRINT.id, expected_generation=None)
+            index.apply(
+                PageChange(name, a_source(name, version), chunks=page, fingerprint=FINGERPRINT.id),
+                expected_generation=None,
+            )
             for version, page in enumerate(([chunk], [], [chunk]), 1)
         ]
         return done[-1].outcome
@@ -182,6 +186,8 @@ def test_another_analyzer_costs_no_vector_and_its_vectors_are_compared(knowledge
     assert knowledge.index.missing_vectors([chunk.text_hash], other) == set()
     (match,) = knowledge.search.matches(Question(vector_of("1"), (), other, EVERYTHING, 5))
     assert match.cosine is not None
-    again = knowledge.index.apply("m", None, [chunk], fingerprint=other.id, expected_generation=first.generation)
+    again = knowledge.index.apply(
+        PageChange("m", None, chunks=[chunk], fingerprint=other.id), expected_generation=first.generation
+    )
     assert again.outcome == "applied"
     assert list(knowledge.index.materials_built_otherwise(other.id)) == []

@@ -4,6 +4,7 @@ import pytest
 from sakuin.domain.knowledge import KnowledgeChunk
 from sakuin.domain.language.indexed_words import IndexedWords
 from sakuin.domain.language.question import KnownWords, Sought
+from sakuin.ports.materials import PageChange
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge
@@ -45,7 +46,7 @@ def test_what_no_page_has_any_more_is_forgotten(knowledge: Knowledge) -> None:
     store(knowledge, a_text("m", 1, ("カイ", "解"), ("シキ", "式")), a_text("n", 1, ("シキ", "式")))
     store(knowledge, a_text("m", 1, ("カイ", "階")), version=2)
     assert written(knowledge, "カイ", "シキ") == {"カイ": ("階",), "シキ": ("式",)}
-    knowledge.index.delete("n", a_source("n", 2))
+    knowledge.index.apply(PageChange("n", a_source("n", 2), deleted=True))
     assert written(knowledge, "カイ", "シキ") == {"カイ": ("階",)}
 
 

@@ -10,6 +10,7 @@ from sakuin.domain.language.indexing import index_words
 from sakuin.domain.reconciliation import RecordedObject
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
+from sakuin.ports.materials import PageChange
 from sakuin.ports.reconciliation import Turn
 from supabase import Client
 
@@ -79,7 +80,7 @@ def test_the_keys_that_are_known_come_in_the_order_of_their_bytes(
     for key, material in (("b-1.html", "b-1"), ("b.html", "b"), ("あ.html", "あ"), ("B/x.html", "B/x")):
         knowledge.apply(a_source(key, 16), [a_chunk(material, "rule-a", "一")], material=material)
     knowledge.apply(a_source("b2.html", 16), [a_chunk("b", "rule-a", "二")], material="b")
-    knowledge.index.delete("b-1", a_source("b-1.html", 32))
+    knowledge.index.apply(PageChange("b-1", a_source("b-1.html", 32), deleted=True))
     knowledge.index.followed("learns.yml", "v1")
     knowledge.index.followed("a/learns.yml", None)
     found = records.objects("", limit=10)
@@ -106,7 +107,7 @@ def test_what_changed_just_now_is_young(knowledge: Knowledge, service: Client) -
 def test_a_key_waits_freely_when_its_owner_is_gone(knowledge: Knowledge, records: SupabaseLibraryRecords) -> None:
     knowledge.apply(a_source("a.html", 16), [a_chunk("m", "rule-a", "一")])
     knowledge.apply(a_source("b.html", 16), [a_chunk("m", "rule-a", "二")])
-    knowledge.index.delete("m", a_source("a.html", 32))
+    knowledge.index.apply(PageChange("m", a_source("a.html", 32), deleted=True))
     assert [(one.key, one.gone, one.free) for one in records.objects("", limit=9)] == [
         ("a.html", True, False),
         ("b.html", False, True),
@@ -119,7 +120,7 @@ def test_pages_are_counted_by_key_without_the_deleted_ones(
     for key in ("a", "b", "c"):
         knowledge.apply(a_source(key, 16), [a_chunk(key, "rule-a", "一")], material=key)
     knowledge.apply(a_source("a2", 16), [a_chunk("a", "rule-a", "二")], material="a")
-    knowledge.index.delete("b", a_source("b", 32))
+    knowledge.index.apply(PageChange("b", a_source("b", 32), deleted=True))
     knowledge.index.followed("learns.yml", "v1")
     assert records.pages() == 3
 
@@ -127,7 +128,7 @@ def test_pages_are_counted_by_key_without_the_deleted_ones(
 def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge, records: SupabaseLibraryRecords) -> None:
     for material in ("a", "b", "c"):
         knowledge.apply(a_source(material, 16), [a_chunk(material, "rule-a", "公式")], material=material)
-    knowledge.index.delete("b", a_source("b", 32))
+    knowledge.index.apply(PageChange("b", a_source("b", 32), deleted=True))
     assert records.broken("", limit=2) == ([], "b")
     assert records.broken("b", limit=2) == ([], None)
 

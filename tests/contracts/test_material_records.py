@@ -4,6 +4,7 @@ import psycopg
 import pytest
 from sakuin.domain.knowledge import Learns
 from sakuin.domain.validation import IndexedChunk, IndexedMaterial
+from sakuin.ports.materials import PageChange
 
 from tests.builders import LEARNS, a_chunk, a_source
 from tests.contracts.conftest import Knowledge
@@ -23,8 +24,8 @@ def listed(knowledge: Knowledge, **wanted: str | int) -> tuple[list[str], str | 
 
 def test_materials_come_by_name_in_pages_without_the_deleted(knowledge: Knowledge) -> None:
     add(knowledge, "c", "a", "B", "あ", "d")
-    knowledge.index.delete("d", a_source("d", 2))
-    knowledge.index.fail("e", a_source("e", 1), "not HTML")
+    knowledge.index.apply(PageChange("d", a_source("d", 2), deleted=True))
+    knowledge.index.apply(PageChange("e", a_source("e", 1), error="not HTML"))
     assert listed(knowledge) == (["B", "a", "c", "e", "あ"], None)
     assert listed(knowledge, limit=2) == (["B", "a"], "a")
     assert listed(knowledge, limit=2, after="a") == (["c", "e"], "e")
@@ -55,14 +56,14 @@ def test_a_name_may_hold_any_sign(knowledge: Knowledge, material: str) -> None:
 def test_counts_are_by_status_and_of_chunks(knowledge: Knowledge) -> None:
     assert knowledge.records.counts() == {"chunks": 0}
     add(knowledge, "a", "b", "c")
-    knowledge.index.fail("d", a_source("d", 1), "not HTML")
-    knowledge.index.delete("c", a_source("c", 2))
+    knowledge.index.apply(PageChange("d", a_source("d", 1), error="not HTML"))
+    knowledge.index.apply(PageChange("c", a_source("c", 2), deleted=True))
     assert knowledge.records.counts() == {"ready": 2, "failed": 1, "chunks": 2}
 
 
 def test_receipts_of_versions_not_worked_on_yet_are_left_out(knowledge: Knowledge) -> None:
     add(knowledge, "a")
-    knowledge.index.fail("b", a_source("b", 1), "not HTML")
+    knowledge.index.apply(PageChange("b", a_source("b", 1), error="not HTML"))
     versions = [("a", "a@1"), ("b", "b@1"), ("a", "a@2"), ("c", "c@1")]
     found = {(one.key, one.outcome, one.reason) for one in knowledge.records.receipts(versions)}
     assert found == {("a", "applied", None), ("b", "failed", "not HTML")}
@@ -105,5 +106,5 @@ def test_waiting_keys_are_reported_with_the_owner(knowledge: Knowledge) -> None:
     assert knowledge.records.waiting() == []
     for key in ("z", "b"):
         knowledge.apply(a_source(key, 1), [a_chunk("m", "rule-a", "一")])
-    knowledge.index.delete("m", a_source("c", 1))
+    knowledge.index.apply(PageChange("m", a_source("c", 1), deleted=True))
     assert knowledge.records.waiting() == [("m", "b", "m"), ("m", "z", "m")]

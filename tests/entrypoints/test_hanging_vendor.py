@@ -18,7 +18,7 @@ from tests.doubles.learns_model import MemoryLearnsModel
 from tests.entrypoints.events import Context
 from tests.entrypoints.queues import WorkedQueue
 from tests.test_template import FUNCTIONS
-from tests.world import SETTINGS, World
+from tests.world import SETTINGS, World, Worlds
 
 TIMEOUT = FUNCTIONS["SakuinIndexMaterial"]["Timeout"]
 BESIDE = replace(SETTINGS, model=replace(MODEL, name="another"))
@@ -77,9 +77,9 @@ class Worker:
     """One worker of `index_material`, which calls vendors as `bootstrap` has it."""
 
     unfinished: UnfinishedWorkStore
+    world: World
     clock: Clock = field(default_factory=Clock)
     current: CurrentWork = field(default_factory=CurrentWork)
-    world: World = field(default_factory=World)
     circuits: dict[str, Circuit] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -109,8 +109,8 @@ class Worker:
 
 
 @pytest.fixture
-def worker(unfinished: UnfinishedWorkStore) -> Worker:
-    return Worker(unfinished)
+def worker(unfinished: UnfinishedWorkStore, a_world: Worlds) -> Worker:
+    return Worker(unfinished, a_world())
 
 
 @pytest.mark.parametrize("learns", [False, True])

@@ -12,6 +12,8 @@ from sakuin_local.database import Database
 
 MONDAY, TUESDAY = date(2026, 11, 23), date(2026, 11, 24)
 
+FIRST, SECOND = "1" * 64, "2" * 64
+
 
 def test_a_key_is_noted_once_a_day_however_often_it_is_used() -> None:
     written: list[str] = []
@@ -66,13 +68,13 @@ def test_an_endpoint_shows_on_which_day_its_keys_were_used(empty_database: Datab
     client = connected(empty_database.rest_url, empty_database.service_key)
     records, use, before = SupabaseProjects(client), SupabaseKeyUse(client), day()
     project = records.create_project(None, "p")
-    made = records.create_endpoint(None, project.id, name="e", key_hash="first", tools=())
+    made = records.create_endpoint(None, project.id, name="e", key_hash=FIRST, tools=())
     assert made.key_last_used_on is None
-    use.note("first")
-    use.note("first")
-    records.rotate(None, made.id, key_hash="second", overlap_seconds=60)
+    use.note(FIRST)
+    use.note(FIRST)
+    records.rotate(None, made.id, key_hash=SECOND, overlap_seconds=60)
     rotated = records.endpoint(None, made.id)
     assert rotated.key_last_used_on is None
     assert before <= (rotated.previous_key_last_used_on or "") <= day()
-    use.note("second")
+    use.note(SECOND)
     assert before <= (records.endpoint(None, made.id).key_last_used_on or "") <= day()

@@ -38,7 +38,7 @@ def states(unfinished: UnfinishedWorkStore) -> list[tuple[str, str, str, str | N
 def test_messages_that_go_well_leave_nothing(queue: WorkedQueue, world: World, unfinished: UnfinishedWorkStore) -> None:
     queue.send(*uploaded(world, "a", "b", "c"))
     assert queue.deliver_waiting() == [True] * 3
-    assert (set(world.index.rows), queue.sqs.messages, unfinished.rows()) == ({"a", "b", "c"}, [], [])
+    assert (set(world.materials()), queue.sqs.messages, unfinished.rows()) == ({"a", "b", "c"}, [], [])
 
 
 @pytest.mark.parametrize("malformed", ["not JSON", "{}", json.dumps({"Records": [{"eventName": "x"}]})])
@@ -46,13 +46,13 @@ def test_a_malformed_message_fails_alone(queue: WorkedQueue, world: World, malfo
     first, second = uploaded(world, "a", "b")
     queue.send(first, malformed, second)
     assert queue.deliver_waiting() == [True, False, True]
-    assert set(world.index.rows) == {"a", "b"}
+    assert set(world.materials()) == {"a", "b"}
 
 
 def test_a_message_with_several_records_fails_whole(queue: WorkedQueue, world: World) -> None:
     records = [record for body in uploaded(world, "a", "b") for record in json.loads(body)["Records"]]
     assert not queue.deliver(json.dumps({"Records": records}), receives=5)
-    assert (set(world.index.rows), len(queue.sqs.waiting), len(queue.sqs.dead)) == (set(), 0, 1)
+    assert (set(world.materials()), len(queue.sqs.waiting), len(queue.sqs.dead)) == (set(), 0, 1)
 
 
 def test_a_page_that_fails_is_recorded_with_its_version_until_it_has_finished(
@@ -65,7 +65,7 @@ def test_a_page_that_fails_is_recorded_with_its_version_until_it_has_finished(
     world.embedder.down = False
     queue.sqs.passes(5)
     assert queue.deliver_waiting() == [True]
-    assert (states(unfinished), set(world.index.rows)) == ([], {"a"})
+    assert (states(unfinished), set(world.materials())) == ([], {"a"})
 
 
 def test_the_last_failure_of_a_page_is_recorded_on_the_page(
@@ -76,7 +76,7 @@ def test_the_last_failure_of_a_page_is_recorded_on_the_page(
     (body,) = uploaded(world, "a")
     assert not queue.deliver(body, receives=5)
     assert states(unfinished) == [("file", "a.html", "failed", "version-2")]
-    row = world.index.rows["a"]
+    row = world.state("a")
     assert (row.status, row.indexed_version_id) == ("failed", "version-1")
     assert "`sakuin redrive` shows it and sends it again" in str(row.error)
 
@@ -96,14 +96,14 @@ def test_the_last_failure_of_a_reindex_is_recorded_for_the_material(
     queue.work = replace(world.events, index=index)
     assert not queue.deliver(json.dumps({"reindex": {"material": "a", "reason": "test"}}), receives=5)
     assert states(unfinished) == [("material", "a", "failed", None)]
-    assert world.index.rows["a"].status == "ready"
+    assert world.state("a").status == "ready"
 
 
 def test_an_unreadable_page_is_no_failure_of_the_queue(queue: WorkedQueue, world: World) -> None:
     world.bucket.write("a.html", b"%PDF-1.7")
     (body,) = world.bucket.take_messages()
     assert queue.deliver(body)
-    assert world.index.rows["a"].status == "failed"
+    assert world.state("a").status == "failed"
 
 
 @pytest.mark.parametrize("name", ["put", "delete", "test_event", "reindex", "recheck"])
@@ -115,5 +115,5 @@ def test_one_line_is_logged_for_each_event(queue: WorkedQueue, world: World, cap
     (body,) = uploaded(world, "a")
     queue.deliver(body)
     (line,) = [vars(record) for record in caplog.records if record.msg == "bucket event processed"]
-    assert (line["read_event"], line["material"], line["outcome"]) == ("ObjectWritten", "a", "applied")
+    assert (line["bucket_event"], line["material"], line["outcome"]) == ("ObjectWritten", "a", "applied")
     assert (line["chunks"], line["embedded"]) == (1, 1)

@@ -37,7 +37,7 @@ class Workers:
     def tool(self, *bodies: str, receives: int = 1) -> list[bool]:
         """Delivers messages of the tool queue; which of them are done."""
         import_document = ImportBody(SupabaseProjects(self.world.client), self.world.bodies)
-        scan = IndexEverywhere(lambda: {FINGERPRINT.id: self.world.walk})
+        scan = IndexEverywhere(lambda: {FINGERPRINT.id: self.world.scan})
         work = ToolWork(scan, import_document, self._give_up, *self._logs())
         return self._deliver("tools", work, bodies, receives)
 

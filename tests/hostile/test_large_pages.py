@@ -36,7 +36,7 @@ class OneLargeObject:
 
 def test_a_50_mb_page_is_refused_before_its_body_travels() -> None:
     stored = OneLargeObject(50 * MEGABYTE)
-    with pytest.raises(UnreadablePage, match="50,000,000 bytes; 10,000,000 are allowed"):
+    with pytest.raises(UnreadablePage, match="50,000,000 bytes; the limit is 10,000,000"):
         S3Bucket(stored, "materials").read("a.html", max_bytes=10 * MEGABYTE)
     assert (stored.read_bytes, stored.closed) == (0, True)
 
@@ -61,7 +61,7 @@ def test_100_000_ids_are_all_known_and_those_that_explain_are_limited() -> None:
     many = page("".join(f'<p id="x{number}">' for number in range(100_000)) + "<p id='rule-a'>x")
     read = read_page(many)
     assert (len(read.ids), [explanation.anchor for explanation in read.explanations]) == (100_001, ["rule-a"])
-    with pytest.raises(UnreadablePage, match="100,000 semantic ids; 2,000 are allowed"):
+    with pytest.raises(UnreadablePage, match="100,000 semantic ids; the limit is 2,000"):
         read_page(page("".join(f'<p id="rule-{number}">x' for number in range(100_000))))
 
 

@@ -11,7 +11,7 @@ from tests.test_template import FUNCTIONS, TEMPLATE, resources, triggers
 # X-Ray's two actions know no resource (AWS's Service Authorization Reference).
 WITHOUT_RESOURCE = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 # Whatever a role is for; more is a decision that belongs here.
-SERVICES = {"logs", "s3", "secretsmanager", "sqs", "events", "xray"}
+SERVICES = {"lambda", "logs", "s3", "secretsmanager", "sqs", "events", "xray"}
 OURS = re.compile(r"AWS::StackName|SecretName")
 
 
@@ -50,8 +50,8 @@ def test_a_right_names_one_thing_of_this_stack(role: str) -> None:
         assert "*" not in action
         if resource == "*":
             assert action in WITHOUT_RESOURCE, action
-        elif resource.startswith("GetAtt "):
-            assert resource.removeprefix("GetAtt ").partition(".")[0] in TEMPLATE["Resources"], resource
+        elif resource.startswith(("GetAtt ", "Ref ")):
+            assert resource.partition(" ")[2].partition(".")[0] in TEMPLATE["Resources"], resource
         else:
             assert OURS.search(resource), (action, resource)
 
@@ -83,6 +83,11 @@ def test_only_what_has_the_outbox_may_put_events() -> None:
     for name in FUNCTIONS:
         if any(action == "events:PutEvents" for action, _ in rights(role_of(name))):
             assert name in ("SakuinApi", "SakuinMaintain")
+
+
+def test_only_the_schedule_calls_another_function_and_only_the_one_that_agents_reach() -> None:
+    calls = [(role, resource) for role in ROLES for action, resource in rights(role) if action.startswith("lambda:")]
+    assert calls == [("SakuinMaintainRole", "Ref SakuinMcp.Alias")]
 
 
 def test_nobody_changes_a_secret() -> None:

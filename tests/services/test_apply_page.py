@@ -106,7 +106,7 @@ def test_a_page_without_any_box_is_applied_and_empty(world: World) -> None:
 
 def test_a_version_that_is_gone_is_not_found(world: World) -> None:
     with pytest.raises(NotFound):
-        world.apply_page.uploaded(MATERIAL, a_source(KEY, 1))
+        world.apply_page.index_version(MATERIAL, KEY, "gone", a_source(KEY, 1))
 
 
 def test_an_embedding_service_that_is_down_changes_nothing(world: World) -> None:
@@ -121,7 +121,7 @@ def test_an_embedding_service_that_is_down_changes_nothing(world: World) -> None
 def test_a_change_that_comes_in_between_is_looked_at_and_tried_again(world: World) -> None:
     version = world.put(KEY, a_page(BOXES))
     index = _Interrupted(world, times=2)
-    result = world.apply_page.again(MATERIAL, KEY, version)
+    result = world.apply_page.index_version(MATERIAL, KEY, version)
     assert result.applied.outcome == "applied"
     assert index.interrupted == 2
 
@@ -130,14 +130,14 @@ def test_a_material_that_never_rests_is_a_conflict(world: World) -> None:
     version = world.put(KEY, a_page(BOXES))
     _Interrupted(world, times=99)
     with pytest.raises(Conflict):
-        world.apply_page.again(MATERIAL, KEY, version)
+        world.apply_page.index_version(MATERIAL, KEY, version)
 
 
 def test_what_another_worker_replaced_is_not_brought_back(world: World) -> None:
     old = world.put(KEY, a_page(BOXES))
     world.put(KEY, a_page({"rule-new": "新しい: 文。"}))
     _Interrupted(world, times=1)
-    assert world.apply_page.again(MATERIAL, KEY, old).applied.outcome == "conflict"
+    assert world.apply_page.index_version(MATERIAL, KEY, old).applied.outcome == "conflict"
     assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == ["rule-new"]
 
 

@@ -77,18 +77,14 @@ def test_while_it_is_there_no_agent_finds_it(world: World) -> None:
 
 def test_an_answer_of_an_older_text_is_not_fresh(world: World) -> None:
     world.put(f"site/{CANARY_KEY}", canary_page("qwertzuiop"))
-    assert not ask_for_canary(world, "qwertzuio").found
     assert not ask_for_canary(world, "fghjklqwer").found
 
 
-def test_without_embeddings_the_canary_finds_nothing(world: World) -> None:
-    clock = Clock()
-    bird = canary(world, clock)
+def test_an_answer_by_words_alone_is_not_enough(world: World) -> None:
+    world.put(f"site/{CANARY_KEY}", canary_page("fghjklqwer"))
     world.embedder.down = True
-    seen = bird.run()
-    assert not seen.found
-    assert seen.milliseconds > 60_000
-    assert seen.reason
+    answer = ask_for_canary(world, "fghjklqwer")
+    assert (answer.found, bool(answer.reason)) == (False, True)
 
 
 def test_the_language_model_is_not_asked_for_it(a_world: Worlds) -> None:

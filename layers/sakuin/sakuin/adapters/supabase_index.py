@@ -49,7 +49,7 @@ class SupabaseIndex:
             batch = rows[start : start + _VECTORS_A_REQUEST]
             answer(self.client.table("embedding_cache").upsert(batch, ignore_duplicates=True))
 
-    def apply(self, change: PageChange, *, expected_generation: int | None, current: bool = False) -> Applied:
+    def apply(self, change: PageChange, *, expected_generation: int | None = None, current: bool = False) -> Applied:
         arguments: dict[str, Any] = {
             "p_material": change.material,
             "p_source": asdict(change.source) if change.source else None,

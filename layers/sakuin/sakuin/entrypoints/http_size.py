@@ -28,5 +28,5 @@ class AtMost:
         await self._app(scope, replayed(b"".join(parts), receive), send)
 
     def _refused(self, size: int) -> JSONResponse:
-        said = f"The request has {size:,} bytes or more; {self._size:,} are taken (api_request_bytes)."
+        said = f"The request has {size:,} bytes or more; the limit is {self._size:,} (api_request_bytes)."
         return JSONResponse({"detail": f"{said} A large Table is uploaded: POST /v1/tables/{{id}}/uploads."}, 413)

@@ -114,7 +114,7 @@ class KnowledgeIndex(Protocol):
     def keep_vectors(self, vectors: Mapping[str, Vector], fingerprint: Fingerprint) -> None:
         """Stores vectors by the hash of their text. Twice is once."""
 
-    def apply(self, change: PageChange, *, expected_generation: int | None, current: bool = False) -> Applied:
+    def apply(self, change: PageChange, *, expected_generation: int | None = None, current: bool = False) -> Applied:
         """Makes one change of a material in one transaction: new chunks in, gone ones out, unchanged ones untouched.
 
         A version older than what is indexed is `superseded`. The same version again, or a change without a source,
