@@ -143,6 +143,11 @@ class Traffic:
             counts[name] = sum(int(value) for value in got.values())
         return {name: count for name, count in counts.items() if count}
 
+    def unfinished(self) -> dict[str, int]:
+        """How much work is retried, waits or failed."""
+        counts: dict[str, int] = self._api("GET", "/v1/work")["counts"]
+        return counts
+
     def differences(self) -> list[str]:
         """What a user would find wrong now: pages and strings that answer with another version than the newest."""
         wrong = [told for material, versions in self.pages.items() for told in self._page_differs(material, versions)]

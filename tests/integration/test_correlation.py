@@ -44,5 +44,5 @@ def test_what_a_request_causes_goes_by_the_request_s_id(deployed: Deployed) -> N
 
     work_id = request_of(deployed, tool)
     assert work_id != "None"
-    expected = {"table walked", "chunks embedded"}
+    expected = {"table scanned", "chunks embedded"}
     eventually(f"{expected} of {work_id} in the log", lambda: expected <= set(said_for(deployed, work_id)))

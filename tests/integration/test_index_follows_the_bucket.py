@@ -131,7 +131,10 @@ def embedded(deployed: Deployed, material: str) -> list[int]:
     group = f"/sakuin/{deployed.environment['SAKUIN_STACK']}/index_material"
     pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group)
     lines = [
-        event["message"] for found in pages for event in found["events"] if '"change followed"' in event["message"]
+        event["message"]
+        for found in pages
+        for event in found["events"]
+        if '"bucket event processed"' in event["message"]
     ]
     facts = [json.loads(line) for line in lines]
     return [fact["embedded"] for fact in facts if fact.get("material") == material]
