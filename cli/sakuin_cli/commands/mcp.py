@@ -29,7 +29,7 @@ def create(
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Create an endpoint with its Search Tools and show its key, this once."""
+    """Create an endpoint with its Search Tools and show its key, only once."""
     terminal = Terminal(as_json)
     with terminal.reporting_errors():
         settings = settings_of(data)
@@ -73,7 +73,7 @@ def enable(id: IdArgument, as_json: JsonOption = False, data: DataOption = None)
 
 @app.command()
 def rotate(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
-    """Give an endpoint another key and show it, this once; the old one opens for an hour more."""
+    """Give an endpoint another key and show it, only once. The old key stays valid for one more hour."""
     terminal = Terminal(as_json)
     with terminal.reporting_errors():
         terminal.fields(_with_key(_client(data).rotate_key(id)))
