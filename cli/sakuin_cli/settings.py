@@ -32,12 +32,17 @@ class CommandSettings:
     file decides alone.
     """
 
-    url: str = _variable("SAKUIN_URL", "where the HTTP API is, without `/mcp`", needed_by="all; `keys` and `redrive` show less without")
+    url: str = _variable(
+        "SAKUIN_URL", "where the HTTP API is, without `/mcp`", needed_by="all; `keys` and `redrive` say less without it"
+    )
     api_key: str = _variable(
         "SAKUIN_API_KEY", "a key of `/mcp`, for agents", needed_by="`search`, `chunk`", secret=True
     )
     admin_key: str = _variable(
-        "SAKUIN_ADMIN_KEY", "a key of `/v1`, for operators", needed_by="all but `search`, `chunk`; `keys` and `redrive` show less without", secret=True
+        "SAKUIN_ADMIN_KEY",
+        "a key of `/v1`, for operators",
+        needed_by="all but `search`, `chunk`; `keys` and `redrive` say less without it",
+        secret=True,
     )
     bucket: str = _variable("SAKUIN_BUCKET", "the materials bucket", needed_by="`push`, `rm`")
     material_prefix: str = _variable(

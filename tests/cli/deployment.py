@@ -24,10 +24,10 @@ from sakuin_local.database import Database
 
 from tests.conformance.gateway import behind_gateway
 from tests.contracts.openai_server import OpenAIServer, openai_server
+from tests.doubles.embedder import DIMENSIONS, MODEL
 from tests.emptied import emptied
 from tests.entrypoints.events import Context
 from tests.environment import environment
-from tests.doubles.embedder import DIMENSIONS, MODEL
 
 API_KEY, ADMIN_KEY = "sk_sakuin_agent", "sk_sakuin_admin"
 BUCKET = "materials"

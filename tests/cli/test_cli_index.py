@@ -8,18 +8,13 @@ import boto3
 import pytest
 from sakuin.adapters.sqs import MaterialQueue
 from sakuin.adapters.supabase_indexes import SupabaseIndexes
-from sakuin.domain.chunking import CHUNKER
-from sakuin.domain.index_settings import IndexSettings
-from sakuin.domain.recipe import ANALYZER, RECIPE
-from sakuin.domain.table_cut import TableCut
 from sakuin.platform.sqs import SqsQueue
 from sakuin_local.database import Database
 
 from tests.cli.conftest import Operator
 from tests.cli.deployment import deployed
-from tests.doubles.embedder import MODEL
+from tests.world import SETTINGS
 
-SETTINGS = IndexSettings(MODEL, RECIPE, ANALYZER, TableCut(), CHUNKER)
 OTHER = replace(SETTINGS, model=replace(SETTINGS.model, passage_prefix="passage: "))
 
 

@@ -138,7 +138,7 @@ def test_a_page_shows_its_work_that_did_not_finish_and_why(operator: Operator) -
 def test_a_page_says_how_often_it_was_tried(operator: Operator) -> None:
     for _ in range(2):
         unfinished(operator).record_retry(page("x"), "it failed", vendor=None, seconds=5)
-    assert "… retried after 2 attempts since " in operator.sakuin("status", "--material", "x").out
+    assert "… failed 2 times since " in operator.sakuin("status", "--material", "x").out
     unfinished(operator).record_dead_letter(page("x"), "it failed")
     shown = operator.sakuin("status", "--material", "x")
     assert "✗ failed after 3 attempts, since " in shown.out

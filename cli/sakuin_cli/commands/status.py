@@ -78,11 +78,12 @@ def _show_material(terminal: Terminal, material: "Material") -> None:
 
 def _state_of(row: "Work") -> str:
     """What happens to unfinished work, since when, and when it goes on."""
-    tries, since = counted(row["attempts"], "attempt"), minute(row["since"])
+    attempts, since = row["attempts"], minute(row["since"])
     if row["retry_at"] is None:
-        return f"failed after {tries}, since {since}; `sakuin redrive` sends it again"
-    doing = "waiting" if row["state"] == "waiting" else f"retried after {tries}"
-    return f"{doing} since {since}, continues by itself at {minute(row['retry_at'])}"
+        return f"failed after {counted(attempts, 'attempt')}, since {since}; `sakuin redrive` sends it again"
+    if row["state"] == "waiting":
+        return f"waiting since {since}, continues by itself at {minute(row['retry_at'])}"
+    return f"failed {counted(attempts, 'time')} since {since}, is tried again at {minute(row['retry_at'])}"
 
 
 def _overview(client: "DeploymentClient") -> dict[str, Any]:
@@ -112,7 +113,8 @@ def _show_overview(terminal: Terminal, found: dict[str, Any]) -> None:
         return
     from rich.text import Text
 
-    terminal.fields({**found["materials"], "chunks": found["chunks"], "last indexed": found["last_indexed"]})
+    last = found["last_indexed"] and minute(found["last_indexed"])
+    terminal.fields({**found["materials"], "chunks": found["chunks"], "last indexed": last})
     out = terminal.out
     for item in found["failed"]:
         out.print(Text.assemble(("✗ ", "red"), (item["material"], "bold"), f"  {item['error']}"), soft_wrap=True)
