@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import typer
 from sakuin.domain import validation
 from sakuin_cli.main import commands
+from sakuin_cli.settings import CommandSettings
 from sakuin_local.cli import register
 
 REPOSITORY = Path(__file__).parents[1]
@@ -82,7 +84,14 @@ def test_every_rule_of_validation_is_listed() -> None:
     assert reported == set(re.findall(RULE_ROW, DOCUMENT, re.MULTILINE))
 
 
-def test_every_setting_that_is_listed_is_read() -> None:
-    settings = (REPOSITORY / "cli/sakuin_cli/settings.py").read_text()
-    listed = set(re.findall(r"^\| `(SAKUIN_[A-Z_]+)` \|", DOCUMENT, re.MULTILINE))
-    assert listed == set(re.findall(r'"(SAKUIN_[A-Z_]+)"', settings))
+def test_every_variable_that_the_reference_shows_is_read_and_no_other() -> None:
+    shown = {name for each in fields(CommandSettings) for name in each.metadata["variables"]}
+    read = (REPOSITORY / "cli/sakuin_cli/settings.py").read_text().partition("def read(")[2]
+    assert shown == set(re.findall(r'environ\.get\("([A-Z_0-9]+)"', read))
+
+
+@pytest.mark.parametrize("field", fields(CommandSettings), ids=lambda field: field.name)
+def test_the_reference_names_commands_that_there_are(field: Any) -> None:
+    groups = {name.split()[0] for name in COMMANDS}
+    named = re.findall(r"`([a-z ]+?)(?: PATH| --[a-z]+)?`", field.metadata["needed_by"])
+    assert set(named) <= COMMANDS.keys() | groups

@@ -1,7 +1,7 @@
 """A deployment, over its REST API with an admin key."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, cast
 from urllib.parse import quote
@@ -15,7 +15,9 @@ from sakuin_cli.rest import answer_of, put_to_bucket
 
 # What one request may ask about, as the API limits it.
 _A_REQUEST = 500
-_WORK_IDS_A_REQUEST = 50
+_SUBJECTS_A_REQUEST = 50
+# Of a request's line and headers API Gateway takes 10,240 bytes.
+_ADDRESS_BYTES = 6_000
 _BOM = b"\xef\xbb\xbf"
 
 Item = TypeVar("Item")
@@ -84,11 +86,10 @@ class DeploymentClient:
         ]
         return findings, page["next_cursor"]
 
-    def work(self, *, state: str | None = None, subject: str | None = None, ids: Sequence[str] = ()) -> views.WorkList:
-        """The messages that are not done, at most 500 a request; `ids` may be any number, none stands for all."""
+    def work(self, subjects: Sequence[str] = ()) -> views.WorkList:
+        """Work that did not finish, at most 500 a request: of these materials, S3 keys and Tables, or of all."""
         pages: list[views.WorkList] = [
-            self._call("GET", "work", params=_given(limit=_A_REQUEST, state=state, subject=subject, id=list(some)))
-            for some in _portions(ids, _WORK_IDS_A_REQUEST)
+            self._call("GET", "work", params=_given(limit=_A_REQUEST, subject=some)) for some in _addressable(subjects)
         ]
         return {"counts": pages[0]["counts"], "work": [row for page in pages for row in page["work"]]}
 
@@ -252,3 +253,17 @@ def _portions(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
     # Nothing is asked too: it tells whether the key fits.
     for start in range(0, len(items) or 1, size):
         yield items[start : start + size]
+
+
+def _addressable(subjects: Iterable[str]) -> Iterator[list[str]]:
+    """Portions of which an address can hold each; nothing is a portion too."""
+    some: list[str] = []
+    size = 0
+    for subject in subjects:
+        length = len(quote(subject, safe="")) + len("&subject=")
+        if some and (len(some) == _SUBJECTS_A_REQUEST or size + length > _ADDRESS_BYTES):
+            yield some
+            some, size = [], 0
+        some.append(subject)
+        size += length
+    yield some

@@ -1,23 +1,31 @@
 """The dead letter queues of a deployment, on Amazon SQS."""
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from botocore.exceptions import BotoCoreError, ClientError
-from pydantic import ValidationError
-from sakuin.adapters.sqs import translated
-from sakuin.adapters.sqs_work import attributes_of
 from sakuin.adapters.vendor_calls import MESSAGE_ATTRIBUTE
-from sakuin.domain.work import WORK_ATTRIBUTE, WorkQueueName
-from sakuin.entrypoints.material_messages import changes
-from sakuin.entrypoints.tool_messages import BodyArrived, ToolEvent, embed_work, tool_work
+from sakuin.entrypoints.tool_messages import (
+    DocumentUploaded,
+    ScanForEvent,
+    ToolEvent,
+    embed_message,
+    subject_of_request,
+    tool_message,
+)
 from sakuin.errors import Misconfigured, SakuinError, Unavailable
-from sakuin.services.follow_bucket import AskedAgain, Change, LookedAt, Removed
+from sakuin.knowledge.messages import ObjectRemoved, RecheckKey, ReindexMaterial, read_event, subject_of_event
+from sakuin.platform.queue_handler import parsed_message
+from sakuin.platform.retry import MAX_RECEIVES
+from sakuin.platform.sqs import SqsQueue, translated
+from sakuin.platform.unfinished_work import WorkSubject
 
 from sakuin_cli.connections import aws_client
 from sakuin_cli.settings import CommandSettings, required
+from sakuin_cli.terminal import counted
+
+QueueName = Literal["material", "tool", "embed"]
 
 _HIDDEN_SECONDS = 30
 _A_REQUEST = 10
@@ -25,20 +33,19 @@ _A_REQUEST = 10
 _BUS_REASON, _BUS_TRIES = "ERROR_MESSAGE", "RETRY_ATTEMPTS"
 # A body that nobody can read is shown as it is, up to here.
 _SHOWN = 120
-_OUTPUTS: Mapping[WorkQueueName, str] = {"material": "Material", "tool": "Tool", "embed": "Embed"}
+_OUTPUTS: Mapping[QueueName, str] = {"material": "Material", "tool": "Tool", "embed": "Embed"}
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
     """A message among the dead letters.
 
-    `work_id` names its work. `since` is when it was sent first, in seconds since 1970. `bus_reason` is why it was not
-    delivered, where an event bus knows. `handle` names it to its queue, for this listing only.
+    `since` is when it was sent first, in seconds since 1970. `bus_reason` is why it was not delivered, where an event
+    bus knows. `handle` names it to its queue, for this listing only.
     """
 
     id: str
-    work_id: str
-    queue: WorkQueueName
+    queue: QueueName
     body: str
     tries: int
     since: float
@@ -48,12 +55,24 @@ class DeadLetter:
 
 
 @dataclass(frozen=True, slots=True)
+class Contents:
+    """What a message asks for, in one line.
+
+    `subject` is what it is about; None where it asks for nothing, or where `problem` says why nobody can read it.
+    """
+
+    words: str
+    subject: WorkSubject | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DeadLetterQueues:
     """`sqs` is boto3's client; `urls` and `dead_urls` are by the queues' names."""
 
     sqs: Any
-    urls: Mapping[WorkQueueName, str]
-    dead_urls: Mapping[WorkQueueName, str]
+    urls: Mapping[QueueName, str]
+    dead_urls: Mapping[QueueName, str]
 
     @classmethod
     def of(cls, settings: CommandSettings) -> "DeadLetterQueues":
@@ -67,7 +86,7 @@ class DeadLetterQueues:
             raise Misconfigured(f"The stack has no output {error}: deploy this version of template.yaml") from error
         return cls(aws_client(settings, "sqs"), urls, dead_urls)
 
-    def receive(self, queue: WorkQueueName) -> list[DeadLetter]:
+    def receive(self, queue: QueueName) -> list[DeadLetter]:
         """All dead letters of a queue, the oldest first. For half a minute nobody else receives them."""
         found: dict[str, DeadLetter] = {}
         while some := self._some(queue):
@@ -91,14 +110,12 @@ class DeadLetterQueues:
 
     def send_again(self, letter: DeadLetter) -> None:
         """Sends it to the queue that it came from, and only then deletes it from the dead letters."""
-        attributes = attributes_of(letter.work_id, letter.correlation_id)
+        queue = SqsQueue(self.sqs, self.urls[letter.queue])
+        queue.send_copy(letter.body, {MESSAGE_ATTRIBUTE: letter.correlation_id}, delay_seconds=0)
         with translated():
-            self.sqs.send_message(
-                QueueUrl=self.urls[letter.queue], MessageBody=letter.body, MessageAttributes=attributes
-            )
             self.sqs.delete_message(QueueUrl=self.dead_urls[letter.queue], ReceiptHandle=letter.handle)
 
-    def _some(self, queue: WorkQueueName) -> list[DeadLetter]:
+    def _some(self, queue: QueueName) -> list[DeadLetter]:
         with translated():
             answer = self.sqs.receive_message(
                 QueueUrl=self.dead_urls[queue],
@@ -112,15 +129,16 @@ class DeadLetterQueues:
         return [_letter(queue, message) for message in answer.get("Messages", ())]
 
 
-def _letter(queue: WorkQueueName, message: Mapping[str, Any]) -> DeadLetter:
+def _letter(queue: QueueName, message: Mapping[str, Any]) -> DeadLetter:
     system = message.get("Attributes", {})
     own = {name: value.get("StringValue", "") for name, value in message.get("MessageAttributes", {}).items()}
+    # Each listing counts too.
+    receives = min(int(system.get("ApproximateReceiveCount", 1)), MAX_RECEIVES)
     return DeadLetter(
         id=message["MessageId"],
-        work_id=own.get(WORK_ATTRIBUTE) or message["MessageId"],
         queue=queue,
         body=message["Body"],
-        tries=int(own.get(_BUS_TRIES) or system.get("ApproximateReceiveCount", 1)),
+        tries=int(own.get(_BUS_TRIES) or receives),
         since=float(system.get("SentTimestamp", 0)) / 1000,
         bus_reason=own.get(_BUS_REASON) or None,
         correlation_id=own.get(MESSAGE_ATTRIBUTE, ""),
@@ -141,47 +159,52 @@ def _outputs(cloudformation: Any, stack: str) -> Mapping[str, str]:
     return {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", ())}
 
 
-def in_words(queue: WorkQueueName, body: str) -> str:
-    """What a message asks for, in one line."""
+def contents(queue: QueueName, body: str) -> Contents:
+    """Returns what a message of a queue asks for."""
     readers = {"material": _material, "tool": _tool, "embed": _embed}
     try:
-        words = readers[queue](body) or f"nothing to do: {_shortened(body)}"
-    except SakuinError:
-        words = f"not a message of this queue: {_shortened(body)}"
+        found = readers[queue](parsed_message(body))
+    except SakuinError as error:
+        found = Contents(f"not a message of this queue: {_shortened(body)}", problem=str(error))
+    if found is None:
+        found = Contents(f"nothing to do: {_shortened(body)}")
     # A terminal would obey what it cannot print.
-    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in words)
+    words = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in found.words)
+    return replace(found, words=words)
 
 
-def _material(body: str) -> str:
-    return "; ".join(map(_change, changes(body)))
+def _material(message: Mapping[str, Any]) -> Contents | None:
+    event = read_event(message)
+    if event is None:
+        return None
+    if isinstance(event, ReindexMaterial):
+        words = f"index {event.material} again: {event.reason}"
+    elif isinstance(event, RecheckKey):
+        words = f"check {event.key} against the bucket: {event.reason}"
+    else:
+        done = "removed" if isinstance(event, ObjectRemoved) else "uploaded"
+        words = f"{event.source.key} was {done} (version {event.source.version_id or '–'})"
+    return Contents(words, subject_of_event(event))
 
 
-def _change(change: Change) -> str:
-    if isinstance(change, AskedAgain):
-        return f"apply {change.material} again: {change.reason}"
-    if isinstance(change, LookedAt):
-        return f"look at {change.key}: {change.reason}"
-    done = "removed" if isinstance(change, Removed) else "uploaded"
-    return f"{change.source.key} was {done} (version {change.source.version_id or '–'})"
+def _tool(message: Mapping[str, Any]) -> Contents | None:
+    asked = tool_message(message)
+    if asked is None:
+        return None
+    if isinstance(asked, DocumentUploaded):
+        words = f"import the uploaded document of Table {asked.table_id}"
+    elif isinstance(asked, ScanForEvent):
+        event = ToolEvent.model_validate(message)
+        tool = f" of tool {event.detail.tool_id}," if event.detail.tool_id else " of"
+        words = f"{event.event}{tool} Table {asked.table_id}"
+    else:
+        words = f"scan Table {asked.table_id}" + (f", from string {asked.skip:,}" if asked.skip else "")
+    return Contents(words, subject_of_request(asked))
 
 
-def _tool(body: str) -> str:
-    try:
-        event = ToolEvent.model_validate(json.loads(body))
-    except (ValueError, RecursionError, ValidationError):
-        return "; ".join(
-            f"import the uploaded document of Table {asked.table_id}"
-            if isinstance(asked, BodyArrived)
-            else f"walk over Table {asked.table_id}" + (f", from string {asked.skip:,}" if asked.skip else "")
-            for asked in tool_work(body)
-        )
-    tool = f" of tool {event.detail.tool_id}," if event.detail.tool_id else " of"
-    return f"{event.event}{tool} Table {event.detail.table_id}"
-
-
-def _embed(body: str) -> str:
-    asked = embed_work(body)
-    return f"embed {len(asked.chunks)} chunks of Table {asked.table_id}"
+def _embed(message: Mapping[str, Any]) -> Contents:
+    asked = embed_message(message)
+    return Contents(f"embed {counted(len(asked.chunks), 'chunk')} of Table {asked.table_id}", subject_of_request(asked))
 
 
 def _shortened(body: str) -> str:

@@ -1,14 +1,12 @@
 """The keys that open `/mcp` and `/v1`: shown only once, stored as hashes in the functions' secret."""
 
 import json
-import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 from botocore.exceptions import BotoCoreError, ClientError
-from sakuin.domain.keys import PEPPER_SETTLES, hash_of_key, is_settled, new_key
+from sakuin.domain.keys import hash_of_key, new_key
 from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, SakuinError, Unavailable
 
 from sakuin_cli.connections import aws_client
@@ -16,9 +14,8 @@ from sakuin_cli.settings import CommandSettings, required
 
 Purpose = Literal["knowledge", "admin"]
 _MEMBERS: Mapping[Purpose, str] = {"knowledge": "knowledge_key_hashes", "admin": "admin_key_hashes"}
-_PEPPER, _PREVIOUS_PEPPERS, _SINCE = "key_pepper", "previous_key_peppers", "key_pepper_since"
-# Which keys there were when the pepper was replaced: a hash does not tell what it was made with.
-_OUTDATED = "hashes_of_previous_peppers"
+# Older versions hashed keys together with this member of the secret.
+_PEPPER = "key_pepper"
 _SHORTEST = 8
 _CURRENT, _PENDING = "AWSCURRENT", "AWSPENDING"
 
@@ -102,21 +99,23 @@ class DeploymentKeys:
     """The keys of a deployment. Functions read the secret after five minutes, or for a key that is new to them."""
 
     secret: StoredSecret = field(repr=False)
-    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def create(self, purpose: Purpose) -> tuple[StoredKey, str]:
         """Adds a key to those that are there and returns it with the key itself, of which only the hash is stored.
 
-        A secret without a pepper gets one, a secret without lists gets them.
+        A secret without lists gets them.
         """
         version = self.secret.read()
         hashes = _hashes(version.members)
-        pepper = version.members.get(_PEPPER) or secrets.token_urlsafe(32)
         key = new_key()
-        created = StoredKey(purpose, hash_of_key(key, str(pepper)))
+        created = StoredKey(purpose, hash_of_key(key))
         hashes[purpose].append(created.hash)
-        self.secret.replace(_with(version.members, hashes, key_pepper=pepper), seen=version.id)
+        self.secret.replace(_with(version.members, hashes), seen=version.id)
         return created, key
+
+    def are_outdated(self) -> bool:
+        """Returns whether the secret is from an older version, whose keys open nothing any more."""
+        return _PEPPER in self.secret.read().members
 
     def all(self) -> list[StoredKey]:
         """The keys that open something, oldest first."""
@@ -137,43 +136,6 @@ class DeploymentKeys:
         self.secret.replace(_with(version.members, hashes), seen=version.id)
         return found[0]
 
-    def replace_pepper(self) -> list[StoredKey]:
-        """Makes another pepper for all keys to come; returns the keys that there are, which go on opening."""
-        version = self.secret.read()
-        keys = _keys(_hashes(version.members))
-        old = version.members.get(_PEPPER)
-        if not isinstance(old, str) or not old:
-            raise Misconfigured(f"The secret has no {_PEPPER} yet: the first `sakuin keys new` makes one")
-        changed: dict[str, object] = {
-            _PEPPER: secrets.token_urlsafe(32),
-            _PREVIOUS_PEPPERS: [old, *_list(version.members.get(_PREVIOUS_PEPPERS, []), _PREVIOUS_PEPPERS)],
-            _SINCE: self.clock().isoformat(timespec="seconds"),
-            _OUTDATED: [key.hash for key in keys],
-        }
-        self.secret.replace({**version.members, **changed}, seen=version.id)
-        return keys
-
-    def forget_peppers(self) -> None:
-        """Removes the peppers of before; `Invalid` names the keys that would be locked out."""
-        version = self.secret.read()
-        keys = _keys(_hashes(version.members))
-        outdated = set(_list(version.members.get(_OUTDATED, []), _OUTDATED))
-        left = [key.hash[:12] for key in keys if key.hash in outdated]
-        if left:
-            raise Invalid(
-                f"Keys of the old pepper still open something: {', '.join(left)}. Replace each: "
-                "`sakuin keys new`, hand it out, `sakuin keys rm`"
-            )
-        since = _since(version.members)
-        if not is_settled(since, self.clock()):
-            raise Invalid(
-                f"The pepper was replaced at {since}. For {PEPPER_SETTLES.seconds // 60} minutes keys of endpoints are "
-                "still made with the old one, since every function knows it. Wait until each was used after that"
-            )
-        gone = {_PREVIOUS_PEPPERS, _OUTDATED, _SINCE}
-        members = {name: value for name, value in version.members.items() if name not in gone}
-        self.secret.replace(members, seen=version.id)
-
 
 def _hashes(members: Mapping[str, object]) -> dict[Purpose, list[str]]:
     """The lists as they are; one that is not there is empty."""
@@ -184,24 +146,11 @@ def _keys(hashes: Mapping[Purpose, list[str]]) -> list[StoredKey]:
     return [StoredKey(purpose, each) for purpose in _MEMBERS for each in hashes[purpose]]
 
 
-def _since(members: Mapping[str, object]) -> datetime | None:
-    value = members.get(_SINCE)
-    if value is None:
-        return None
-    try:
-        since = datetime.fromisoformat(str(value))
-    except ValueError:
-        since = datetime.min
-    if since.tzinfo is None:
-        raise Misconfigured(f"The secret's member {_SINCE!r} must be a time with its zone")
-    return since
-
-
 def _list(value: object, member: str) -> list[str]:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return list(value)
     raise Misconfigured(f"The secret's member {member!r} must be a list of hashes")
 
 
-def _with(members: Mapping[str, object], hashes: Mapping[Purpose, list[str]], **more: object) -> dict[str, object]:
-    return {**members, **more, **{_MEMBERS[purpose]: each for purpose, each in hashes.items()}}
+def _with(members: Mapping[str, object], hashes: Mapping[Purpose, list[str]]) -> dict[str, object]:
+    return {**members, **{_MEMBERS[purpose]: each for purpose, each in hashes.items()}}

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from sakuin.errors import Misconfigured
 
@@ -11,6 +12,16 @@ DATA_FOLDER = ".sakuin"
 _FILE = "env"
 # What AWS is asked for by name: each name only means something in its own account.
 _NAMES_IN_AWS = ("SAKUIN_BUCKET", "SAKUIN_SECRET", "SAKUIN_STACK")
+
+
+_OF_AWS = "`push`, `rm`, `keys`, `redrive`"
+
+
+def _variable(*variables_and_description: str, needed_by: str, secret: bool = False) -> Any:
+    """A field that is read from these variables; docs/settings.md shows them."""
+    *variables, description = variables_and_description
+    metadata = {"variables": tuple(variables), "description": description, "needed_by": needed_by}
+    return field(repr=not secret, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,20 +32,61 @@ class CommandSettings:
     file decides alone.
     """
 
-    url: str
-    api_key: str = field(repr=False)
-    admin_key: str = field(repr=False)
-    bucket: str
-    material_prefix: str
-    secret: str
-    stack: str
-    project: str
-    tools_mcp_url: str
-    tools_api_key: str = field(repr=False)
-    box_selectors: tuple[str, ...]
-    aws_endpoint_url: str | None
-    aws_endpoint_url_s3: str | None
-    aws_session: Mapping[str, str | None] = field(repr=False)
+    url: str = _variable(
+        "SAKUIN_URL", "where the HTTP API is, without `/mcp`", needed_by="all; `keys` and `redrive` say less without it"
+    )
+    api_key: str = _variable(
+        "SAKUIN_API_KEY", "a key of `/mcp`, for agents", needed_by="`search`, `chunk`", secret=True
+    )
+    admin_key: str = _variable(
+        "SAKUIN_ADMIN_KEY",
+        "a key of `/v1`, for operators",
+        needed_by="all but `search`, `chunk`; `keys` and `redrive` say less without it",
+        secret=True,
+    )
+    bucket: str = _variable("SAKUIN_BUCKET", "the materials bucket", needed_by="`push`, `rm`")
+    material_prefix: str = _variable(
+        "SAKUIN_MATERIAL_PREFIX",
+        "the deployment's `MaterialPrefix`, if it has one",
+        needed_by="`push`, `rm`, `validate PATH`",
+    )
+    secret: str = _variable("SAKUIN_SECRET", "the name of the functions' secret", needed_by="`keys`")
+    stack: str = _variable(
+        "SAKUIN_STACK", "the name of the deployed stack, whose outputs name the queues", needed_by="`redrive`"
+    )
+    project: str = _variable(
+        "SAKUIN_PROJECT",
+        "the id of the project that is meant without `--project`",
+        needed_by="`table put`, `tool create`, `mcp create`, `member`",
+    )
+    tools_mcp_url: str = _variable(
+        "SAKUIN_TOOLS_MCP_URL",
+        "an endpoint with Search Tools",
+        needed_by="`search --tool`, `eval --tool`, `explain --tool`",
+    )
+    tools_api_key: str = _variable(
+        "SAKUIN_TOOLS_API_KEY", "the key of that endpoint", needed_by="`search --tool`", secret=True
+    )
+    box_selectors: tuple[str, ...] = _variable(
+        "SAKUIN_BOX_SELECTORS", "the deployment's `BoxSelectors`, if it has its own", needed_by="`validate PATH`"
+    )
+    aws_endpoint_url: str | None = _variable(
+        "AWS_ENDPOINT_URL", "where AWS is, if it is not in the cloud", needed_by=_OF_AWS
+    )
+    aws_endpoint_url_s3: str | None = _variable(
+        "AWS_ENDPOINT_URL_S3", "where S3 is, if it is elsewhere than the rest of AWS", needed_by="`push`, `rm`"
+    )
+    aws_session: Mapping[str, str | None] = _variable(
+        "AWS_PROFILE",
+        "AWS_REGION",
+        "AWS_DEFAULT_REGION",
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "the account and the region of bucket, secret and stack, as the AWS CLI reads them",
+        needed_by=_OF_AWS,
+        secret=True,
+    )
 
     @classmethod
     def load(cls, data: Path | None) -> "CommandSettings":

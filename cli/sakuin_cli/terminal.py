@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -84,3 +85,13 @@ def paragraph(out: "Console", text: "Text") -> None:
         out.print(Padding(text, (0, 0, 0, _INDENT)))
     else:
         out.print(Text(" " * _INDENT).append_text(text), soft_wrap=True)
+
+
+def counted(number: int, what: str) -> str:
+    """A number with its noun: 1 page, 2 pages."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def minute(moment: str) -> str:
+    """A moment in ISO 8601 as people read it: 2026-11-22 06:15 UTC."""
+    return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -4,31 +4,33 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 
-class WorkRow(TypedDict):
-    """A message that is not done."""
+class Work(TypedDict):
+    """A page, a file beside pages, a Table or an upload whose work did not finish.
 
-    id: str
-    queue: str
+    `subject` is the S3 key, the material or the Table's id; `index` is the index over Tables, "" for all. `state` is
+    retrying, waiting or failed; `retry_at` is None for failed work, which is a dead letter.
+    """
+
+    kind: str
+    subject: str
+    index: str
     state: str
-    subject: str | None
-    attempt: int
+    reason: str
     vendor: str | None
-    reason: str | None
-    taken_at: str
-    heartbeat_at: str
-    since: str | None
-    until: str | None
+    attempts: int
+    since: str
+    retry_at: str | None
 
 
 class WorkList(TypedDict):
-    """Some of the messages that are not done, and how many there are by state."""
+    """Some of the unfinished work, longest in trouble first, and how much there is by state."""
 
     counts: Mapping[str, int]
-    work: list[WorkRow]
+    work: list[Work]
 
 
 class Material(TypedDict):
-    """One material; `work` are the messages about it that are not done."""
+    """One material; `work` is the work on it that did not finish."""
 
     material: str
     key: str
@@ -39,7 +41,7 @@ class Material(TypedDict):
     chunks_count: int
     indexed_version_id: str | None
     indexed_at: str | None
-    work: list[WorkRow]
+    work: list[Work]
 
 
 class LibraryStatus(TypedDict):

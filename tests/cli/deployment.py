@@ -24,12 +24,13 @@ from sakuin_local.database import Database
 
 from tests.conformance.gateway import behind_gateway
 from tests.contracts.openai_server import OpenAIServer, openai_server
+from tests.doubles.embedder import DIMENSIONS, MODEL
 from tests.emptied import emptied
 from tests.entrypoints.events import Context
+from tests.environment import environment
 
 API_KEY, ADMIN_KEY = "sk_sakuin_agent", "sk_sakuin_admin"
 BUCKET = "materials"
-PEPPER = "pepper"
 _QUEUES = ("MATERIAL_QUEUE_URL", "TOOL_QUEUE_URL", "EMBED_QUEUE_URL")
 
 
@@ -165,19 +166,19 @@ def deployed(database: Database, **settings: str) -> Iterator[Deployment]:
         for bucket in (BUCKET, "tables"):
             boto3.client("s3").create_bucket(Bucket=bucket)
             boto3.client("s3").put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
-        environ = {
-            "SECRET_NAME": name,
-            "SUPABASE_URL": database.rest_url,
-            "OPENAI_BASE_URL": openai.url,
-            "TURBOPUFFER_BASE_URL": "http://127.0.0.1:9",
-            "EMBEDDING_MODEL": MODEL.name,
-            "EMBEDDING_DIMENSIONS": str(DIMENSIONS),
-            "MATERIALS_BUCKET": BUCKET,
-            "TABLES_BUCKET": "tables",
-            "EVENT_BUS_NAME": name,
-            **queues,
-            **settings,
-        }
+        environ = environment(
+            SECRET_NAME=name,
+            SUPABASE_URL=database.rest_url,
+            OPENAI_BASE_URL=openai.url,
+            TURBOPUFFER_BASE_URL="http://127.0.0.1:9",
+            EMBEDDING_MODEL=MODEL.name,
+            EMBEDDING_DIMENSIONS=str(DIMENSIONS),
+            LEARNS_MODEL="",
+            MATERIALS_BUCKET=BUCKET,
+            TABLES_BUCKET="tables",
+            EVENT_BUS_NAME=name,
+            **{**queues, **settings},
+        )
         deployment = Deployment(database, openai, sql, queues["MATERIAL_QUEUE_URL"], name)
         with behind_gateway(lambda _url: _functions(deployment, environ)) as url:
             deployment.url = url
@@ -190,9 +191,8 @@ def _members(database: Database) -> dict[str, object]:
         "supabase_service_key": database.service_key,
         "openai_api_key": "openai-key-of-this-test",
         "turbopuffer_api_key": "turbopuffer-key-of-this-test",
-        "key_pepper": PEPPER,
-        "knowledge_key_hashes": [hash_of_key(API_KEY, PEPPER)],
-        "admin_key_hashes": [hash_of_key(ADMIN_KEY, PEPPER)],
+        "knowledge_key_hashes": [hash_of_key(API_KEY)],
+        "admin_key_hashes": [hash_of_key(ADMIN_KEY)],
     }
 
 

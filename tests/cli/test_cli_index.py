@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import boto3
 import pytest
-from sakuin.adapters.sqs import SqsWorkQueue
+from sakuin.adapters.sqs import MaterialQueue
 from sakuin.adapters.supabase_indexes import SupabaseIndexes
+from sakuin.platform.sqs import SqsQueue
 from sakuin_local.database import Database
 
 from tests.cli.conftest import Operator
 from tests.cli.deployment import deployed
+from tests.world import SETTINGS
 
 OTHER = replace(SETTINGS, model=replace(SETTINGS.model, passage_prefix="passage: "))
 
@@ -29,7 +31,8 @@ def indexes(operator: Operator, database: Database) -> Iterator[Operator]:
 
 def build(operator: Operator) -> None:
     """The page is read again, for every index."""
-    SqsWorkQueue(boto3.client("sqs"), operator.deployment.queue_url).reapply(["m"], reason="an index is built")
+    queue = SqsQueue(boto3.client("sqs"), operator.deployment.queue_url)
+    MaterialQueue(queue).reindex(["m"], reason="an index is built")
     operator.deployment.settle()
 
 

@@ -191,6 +191,7 @@ def test_an_endpoint_is_created_bound_closed_and_given_another_key(operator: Ope
     bound = operator.sakuin("mcp", "bind", mcp, "--tool", two, "--json").document
     assert [tool["name"] for tool in bound["tools"]] == ["one", "two"]
     assert operator.sakuin("mcp", "unbind", mcp, "--tool", one, "--tool", two, "--json").document["tools"] == []
+    assert "tools  none" in operator.sakuin("mcp", "disable", mcp).out
     assert operator.sakuin("mcp", "disable", mcp, "--json").document["status"] == "disabled"
     assert operator.sakuin("mcp", "enable", mcp, "--json").document["status"] == "enabled"
     assert operator.sakuin("mcp", "rotate", mcp, "--json").document["key"] != created["key"]

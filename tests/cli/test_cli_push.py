@@ -16,6 +16,7 @@ from sakuin_local.database import Database
 
 from tests.cli.conftest import Operator
 from tests.cli.deployment import ADMIN_KEY, BUCKET, deployed
+from tests.doubles.bucket import MemoryBucket
 
 LEARNS = ["公式を使う方法", "値を求める方法", "式を作る方法"]
 

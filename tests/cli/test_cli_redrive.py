@@ -7,10 +7,13 @@ from typing import Any
 from uuid import uuid4
 
 import boto3
+import httpx
 import pytest
-from sakuin.adapters.supabase_work import SupabaseWork
-from sakuin.domain.work import Dead, Ended, WorkQueueName
-from sakuin_cli.dead_letters import in_words
+from sakuin.knowledge.messages import read_event, subject_of_event
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
+from sakuin_cli.client import DeploymentClient
+from sakuin_cli.dead_letters import QueueName, contents
+from sakuin_cli.terminal import minute
 
 from tests.cli.aws_endpoint import aws_endpoint
 from tests.cli.conftest import Operator, Output
@@ -18,8 +21,10 @@ from tests.entrypoints.events import event
 
 TABLE = "11111111-1111-1111-1111-111111111111"
 IDS = {"project_id": TABLE, "table_id": TABLE}
+DOCUMENT = f"tables/{TABLE}/{TABLE}/1.json"
 UPLOADED = event("index_material.put")["Records"][0]["body"]
-NAMES: Mapping[WorkQueueName, str] = {"material": "Material", "tool": "Tool", "embed": "Embed"}
+UPLOAD = subject_of_event(next(filter(None, [read_event(json.loads(UPLOADED))])))
+NAMES: Mapping[QueueName, str] = {"material": "Material", "tool": "Tool", "embed": "Embed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +39,22 @@ class DeadLetters:
     def sqs(self) -> Any:
         return boto3.client("sqs")
 
-    def add(
-        self, queue: WorkQueueName = "material", body: str = UPLOADED, *, work_id: str = "", bus_reason: str = ""
-    ) -> str:
-        """Puts a message among the dead letters and returns its id."""
-        attributes = {"work_id": work_id, "ERROR_MESSAGE": bus_reason}
+    def add(self, queue: QueueName = "material", body: str = UPLOADED, *, work: str = "", bus_reason: str = "") -> str:
+        """Puts a message among the dead letters and returns its id. `work` is the correlation id."""
+        attributes = {"correlation_id": work, "ERROR_MESSAGE": bus_reason}
         sent = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items() if value}
         url = self.urls[f"{NAMES[queue]}DeadLettersUrl"]
         return str(self.sqs.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=sent)["MessageId"])
 
-    def sent_again(self, queue: WorkQueueName) -> list[str]:
+    def sent_again(self, queue: QueueName) -> list[str]:
         """The bodies that came back to a queue, each once."""
+        return [message["Body"] for message in self.messages(queue)]
+
+    def messages(self, queue: QueueName) -> list[Any]:
+        """The messages that came back to a queue, each once."""
         url = self.urls[f"{NAMES[queue]}QueueUrl"]
-        found = self.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)
-        return [message["Body"] for message in found.get("Messages", ())]
+        found = self.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, MessageAttributeNames=["All"])
+        return list(found.get("Messages", ()))
 
     def redrive(self, *arguments: object, **settings: str) -> Output:
         return self.operator.sakuin(
@@ -71,10 +78,14 @@ def dead(operator: Operator) -> Iterator[DeadLetters]:
         yield DeadLetters(operator, aws, urls)
 
 
-def failed(dead: DeadLetters, work_id: str, reason: str) -> None:
-    """The deployment knows why."""
-    rows = SupabaseWork(dead.operator.deployment.client)
-    rows.end([Ended(a_message(work_id, tries=5), Dead(reason))])
+def failed(dead: DeadLetters, subject: WorkSubject, reason: str) -> str:
+    """The deployment knows why; returns since when."""
+    unfinished = UnfinishedWorkStore(dead.operator.deployment.client)
+    for _ in range(4):
+        unfinished.record_retry(subject, reason, vendor=None, seconds=5)
+    unfinished.record_dead_letter(subject, reason)
+    (row,) = unfinished.rows(subjects=[subject.id])
+    return row.since
 
 
 def test_an_empty_queue_is_reported(dead: DeadLetters) -> None:
@@ -83,39 +94,122 @@ def test_an_empty_queue_is_reported(dead: DeadLetters) -> None:
 
 
 def test_without_an_action_it_shows_what_why_since_when_and_how_often(dead: DeadLetters) -> None:
-    dead.add(work_id="m1")
-    failed(dead, "m1", "The embedding service refused the request with 401")
+    dead.add()
+    since = failed(dead, UPLOAD, "The embedding service refused the request with 401")
     (letter,) = dead.listed()
     assert letter["what"].startswith("junior/二次方程式の解き方_教材.html was uploaded (version ")
-    (row,) = SupabaseWork(dead.operator.deployment.client).rows(ids=["m1"])
-    assert (letter["queue"], letter["tries"], letter["since"]) == ("material", 5, row.since)
+    assert (letter["queue"], letter["tries"], letter["since"]) == ("material", 5, since)
     assert letter["why"] == "The embedding service refused the request with 401"
     shown = dead.redrive().out
-    assert f"The embedding service refused the request with 401 (tried 5 times, since {row.since})" in shown
+    assert f"The embedding service refused the request with 401 (tried 5 times, since {minute(since)})" in shown
     assert "1 dead letter. Fix the cause, then send again: sakuin redrive --all, or --id MESSAGE" in shown
     assert dead.sent_again("material") == []
 
 
+def test_looking_at_a_letter_is_no_try(dead: DeadLetters) -> None:
+    dead.add()
+    failed(dead, UPLOAD, "it failed")
+    assert {letter["tries"] for _ in range(7) for letter in dead.listed()} == {5}
+
+
 @pytest.mark.parametrize(
-    ("queue", "body", "what"),
+    ("queue", "message", "what", "subject"),
     [
         (
             "material",
-            json.dumps({"reapply": {"material": "junior/x", "reason": "asked"}}),
-            "apply junior/x again: asked",
+            {"reindex": {"material": "junior/x", "reason": "asked"}},
+            "index junior/x again: asked",
+            WorkSubject("material", "junior/x"),
+        ),
+        (
+            "material",
+            {"recheck": {"key": "junior/x.html", "reason": "it differs", "version_id": "v1"}},
+            "check junior/x.html against the bucket: it differs",
+            WorkSubject("file", "junior/x.html", version_id="v1"),
+        ),
+        ("material", {"Service": "Amazon S3", "Event": "s3:TestEvent"}, "nothing to do: {", None),
+        (
+            "tool",
+            {"detail-type": "ToolCreated", "detail": {**IDS, "tool_id": TABLE}},
+            f"ToolCreated of tool {TABLE}, Table {TABLE}",
+            WorkSubject("table", TABLE),
+        ),
+        ("tool", {"index": IDS}, f"scan Table {TABLE}", WorkSubject("table", TABLE)),
+        (
+            "tool",
+            {"index": {**IDS, "skip": 4000, "fingerprint": "abc"}},
+            f"scan Table {TABLE}, from string 4,000",
+            WorkSubject("table", TABLE, "abc"),
         ),
         (
             "tool",
-            json.dumps({"detail-type": "ToolCreated", "detail": {**IDS, "tool_id": TABLE}}),
-            "ToolCreated of tool",
+            {"import": {"key": DOCUMENT}},
+            f"import the uploaded document of Table {TABLE}",
+            WorkSubject("upload", DOCUMENT),
         ),
-        ("tool", json.dumps({"index": {**IDS, "skip": 4000}}), f"walk over Table {TABLE}, from string 4,000"),
-        ("embed", json.dumps({"embed": {**IDS, "chunks": ["a", "b"]}}), f"embed 2 chunks of Table {TABLE}"),
-        ("embed", "not\x1b[31m JSON", "not a message of this queue: not\\u001b[31m JSON"),
+        (
+            "embed",
+            {"embed": {**IDS, "chunks": ["a", "b"]}},
+            f"embed 2 chunks of Table {TABLE}",
+            WorkSubject("table", TABLE),
+        ),
+        ("embed", {"embed": {**IDS, "chunks": ["a"]}}, f"embed 1 chunk of Table {TABLE}", WorkSubject("table", TABLE)),
     ],
 )
-def test_each_kind_of_message_is_shown_in_words(queue: WorkQueueName, body: str, what: str) -> None:
-    assert in_words(queue, body).startswith(what)
+def test_each_kind_of_message_is_shown_in_words_with_what_it_is_about(
+    queue: QueueName, message: dict[str, Any], what: str, subject: WorkSubject | None
+) -> None:
+    found = contents(queue, json.dumps(message))
+    assert (found.words.startswith(what), found.subject, found.problem) == (True, subject, None), found
+
+
+def test_a_message_that_nobody_can_read_is_shown_as_it_is_and_says_what_is_wrong(dead: DeadLetters) -> None:
+    dead.add("embed", "not\x1b[31m JSON")
+    dead.add("embed", json.dumps({"index": IDS}))
+    why = {letter["what"]: letter["why"] for letter in dead.listed()}
+    assert why == {
+        "not a message of this queue: not\\u001b[31m JSON": "The message is not JSON",
+        f"not a message of this queue: {json.dumps({'index': IDS})}": (
+            "The message is not one that this queue takes: embed: Field required"
+        ),
+    }
+
+
+def test_a_letter_that_the_deployment_knows_nothing_of_says_so(dead: DeadLetters) -> None:
+    dead.add()
+    # Of another index, and of another kind.
+    failed(dead, WorkSubject("material", UPLOAD.id), "another reason")
+    (letter,) = dead.listed()
+    assert letter["why"] == "the worker ended without an answer; the log of its function says more"
+    assert f"    {letter['why']} (tried " in dead.redrive().out
+
+
+def test_the_reason_of_a_table_is_that_of_its_index(dead: DeadLetters) -> None:
+    dead.add("embed", json.dumps({"embed": {**IDS, "chunks": ["a"], "fingerprint": "next"}}))
+    failed(dead, WorkSubject("table", TABLE, "next"), "the next index failed")
+    UnfinishedWorkStore(dead.operator.deployment.client).record_dead_letter(
+        WorkSubject("table", TABLE, "other"), "another index failed"
+    )
+    (letter,) = dead.listed()
+    assert letter["why"] == "the next index failed"
+
+
+def test_many_long_keys_are_asked_for_in_addresses_that_the_gateway_takes() -> None:
+    addresses: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        addresses.append(str(request.url))
+        row = {"subject": request.url.params.get_list("subject")[-1]}
+        return httpx.Response(200, json={"counts": {}, "work": [row]})
+
+    keys = [f"{'鍵' * 300}/{number}" for number in range(7)] + [f"k{number}" for number in range(120)]
+    http = httpx.Client(base_url="http://sakuin", transport=httpx.MockTransport(answer))
+    rows = DeploymentClient(http).work(keys)["work"]
+    asked = [subject for address in addresses for subject in httpx.URL(address).params.get_list("subject")]
+    assert asked == keys
+    assert max(map(len, addresses)) < 8000
+    assert max(address.count("subject=") for address in addresses) == 50
+    assert len(rows) == len(addresses)
 
 
 def test_a_message_that_the_bus_could_not_deliver_shows_the_bus_s_reason(dead: DeadLetters) -> None:
@@ -132,6 +226,15 @@ def test_one_is_sent_again_by_how_its_id_begins(dead: DeadLetters) -> None:
     assert [letter["id"] for letter in document["sent"]] == [second]
     assert dead.sent_again("material") == ["poison 2"]
     assert [letter["id"] for letter in dead.listed()] == [first]
+
+
+def test_a_message_that_is_sent_again_goes_by_the_same_work(dead: DeadLetters) -> None:
+    dead.add(work="work-1")
+    dead.add("embed", "poison")
+    assert dead.redrive("--all").code == 0
+    (message,), (unnamed,) = dead.messages("material"), dead.messages("embed")
+    named = {"correlation_id": {"DataType": "String", "StringValue": "work-1"}}
+    assert (message["MessageAttributes"], unnamed.get("MessageAttributes")) == (named, None)
 
 
 def test_all_of_one_queue_or_of_all_are_sent_again(dead: DeadLetters) -> None:

@@ -2,8 +2,9 @@
 
 import unicodedata
 
-from sakuin.adapters.supabase_work import SupabaseWork
-from sakuin.domain.work import Dead, Ended, Parked
+from sakuin.platform.retry import Defer
+from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkSubject
+from sakuin_cli.terminal import minute
 
 from tests.builders import a_page
 from tests.cli.conftest import FORMULA, Operator
@@ -16,8 +17,8 @@ def test_an_empty_library(operator: Operator) -> None:
         "waiting": [],
         "failed": [],
         "last_indexed": None,
-        "work": {"in_hand": 0, "waiting": 0, "parked": 0, "dead": 0},
-        "parked": [],
+        "work": {"retrying": 0, "waiting": 0, "failed": 0},
+        "unfinished": [],
     }
 
 
@@ -56,38 +57,97 @@ def test_an_unknown_material_is_a_failure(operator: Operator) -> None:
     assert "junior/x" in shown.document["error"]
 
 
-def parked(operator: Operator, name: str, subject: str) -> None:
-    message, rows = a_message(name, subject=subject), SupabaseWork(operator.deployment.client)
-    rows.begin([message])
-    rows.end([Ended(message, Parked(60, "openai is away", "openai"))])
+REASON = "OpenAI refused the key; this waits for openai and continues by itself once that is fixed"
 
 
-def test_work_that_waits_in_no_queue_is_shown_with_its_reason(operator: Operator) -> None:
-    parked(operator, "m1", "junior/x")
-    parked(operator, "m2", "junior/y")
-    SupabaseWork(operator.deployment.client).begin([a_message("m3")])
+def unfinished(operator: Operator) -> UnfinishedWorkStore:
+    return UnfinishedWorkStore(operator.deployment.client)
+
+
+def waiting(operator: Operator, subject: WorkSubject) -> UnfinishedWork:
+    """This waits for OpenAI."""
+    assert unfinished(operator).defer(subject, Defer(60, REASON, "openai"))
+    (row,) = unfinished(operator).rows(subjects=[subject.id])
+    return row
+
+
+def page(name: str) -> WorkSubject:
+    return WorkSubject("file", f"{name}.html", version_id="v1")
+
+
+def test_what_waits_is_shown_with_its_reason_since_when_and_when_it_continues(operator: Operator) -> None:
+    rows = [waiting(operator, page(f"junior/{name}")) for name in "abcde"]
     document = operator.sakuin("status", "--json").document
-    assert document["work"] == {"in_hand": 1, "waiting": 0, "parked": 2, "dead": 0}
-    assert {row["subject"] for row in document["parked"]} == {"junior/x", "junior/y"}
-    since = min(row["since"] for row in document["parked"])
-    assert f"… 2 parked  openai is away (since {since}; goes on by itself" in operator.sakuin("status").out
+    assert document["work"] == {"retrying": 0, "waiting": 5, "failed": 0}
+    first = next(one for one in document["unfinished"] if one["subject"] == "junior/a.html")
+    assert first == {
+        "kind": "file",
+        "subject": "junior/a.html",
+        "index": "",
+        "state": "waiting",
+        "reason": REASON,
+        "vendor": "openai",
+        "attempts": 1,
+        "since": rows[0].since,
+        "retry_at": rows[0].retry_at,
+    }
+    shown = operator.sakuin("status").out
+    next_attempt = min(str(row.retry_at) for row in rows)
+    assert f"… 5 waiting  {REASON}" in shown
+    assert f"    since {minute(rows[0].since)}, next attempt {minute(next_attempt)}: junior/a.html, " in shown
+    assert " and 2 more" in shown
+    assert "redrive" not in shown
 
 
-def test_dead_letters_are_pointed_at(operator: Operator) -> None:
-    SupabaseWork(operator.deployment.client).end([Ended(a_message(), Dead("it failed"))])
-    assert "sakuin redrive" in operator.sakuin("status").out
+def test_what_is_retried_and_what_failed_are_shown_each_with_its_reason(operator: Operator) -> None:
+    table = WorkSubject("table", "11111111-1111-1111-1111-111111111111")
+    unfinished(operator).record_retry(page("a"), "The database did not answer", vendor="supabase", seconds=30)
+    unfinished(operator).record_dead_letter(table, "it failed")
+    document = operator.sakuin("status", "--json").document
+    assert document["work"] == {"retrying": 1, "waiting": 0, "failed": 1}
+    assert {(row["state"], row["retry_at"] is None) for row in document["unfinished"]} == {
+        ("retrying", False),
+        ("failed", True),
+    }
+    shown = operator.sakuin("status").out
+    assert "… 1 retrying  The database did not answer" in shown
+    assert "✗ 1 failed  it failed" in shown
+    assert f": Table {table.id}" in shown
+    assert "Failed work is not tried again by itself: fix the cause, then `sakuin redrive`" in shown
 
 
-def test_a_page_shows_which_of_its_messages_are_not_done_and_why(operator: Operator) -> None:
+def test_more_work_than_is_listed_is_counted(operator: Operator) -> None:
+    operator.deployment.sql.execute(
+        "insert into unfinished_work (kind, subject, state, reason, attempts, waits, since, retry_at)"
+        " select 'file', n || '.html', 'waiting', 'away', 1, 1, now(), now() from generate_series(1, 503) n"
+    )
+    document = operator.sakuin("status", "--json").document
+    assert (document["work"]["waiting"], len(document["unfinished"])) == (503, 500)
+    assert "… and 3 more that are unfinished" in operator.sakuin("status").out
+
+
+def test_a_page_shows_its_work_that_did_not_finish_and_why(operator: Operator) -> None:
     operator.deployment.put("junior/x.html", a_page(FORMULA))
-    parked(operator, "m1", "junior/x")
-    (row,) = operator.sakuin("status", "--material", "junior/x", "--json").document["work"]
-    assert (row["state"], row["reason"], row["vendor"]) == ("parked", "openai is away", "openai")
-    assert f"parked since {row['since']}" in operator.sakuin("status", "--material", "junior/x").out
+    row = waiting(operator, page("junior/x"))
+    (shown,) = operator.sakuin("status", "--material", "junior/x", "--json").document["work"]
+    assert (shown["state"], shown["reason"], shown["vendor"]) == ("waiting", REASON, "openai")
+    waits = f"… waiting since {minute(row.since)}, continues by itself at {minute(str(row.retry_at))}: {REASON}"
+    assert waits in operator.sakuin("status", "--material", "junior/x").out
+
+
+def test_a_page_says_how_often_it_was_tried(operator: Operator) -> None:
+    for _ in range(2):
+        unfinished(operator).record_retry(page("x"), "it failed", vendor=None, seconds=5)
+    assert "… failed 2 times since " in operator.sakuin("status", "--material", "x").out
+    unfinished(operator).record_dead_letter(page("x"), "it failed")
+    shown = operator.sakuin("status", "--material", "x")
+    assert "✗ failed after 3 attempts, since " in shown.out
+    assert "`sakuin redrive` sends it again: it failed" in shown.out
+    assert operator.sakuin("status", "--material", "x", "--json").document["status"] == "failed"
 
 
 def test_a_page_that_is_only_on_its_way_is_known(operator: Operator) -> None:
-    parked(operator, "m1", "junior/new")
+    waiting(operator, page("junior/new"))
     document = operator.sakuin("status", "--material", "junior/new", "--json").document
-    assert (document["status"], document["error"]) == ("waiting", "openai is away")
-    assert [row["state"] for row in document["work"]] == ["parked"]
+    assert (document["status"], document["error"]) == ("waiting", REASON)
+    assert [row["state"] for row in document["work"]] == ["waiting"]

@@ -31,8 +31,8 @@ def functions_read(manager: Any) -> object:
 def test_what_is_written_is_what_functions_read(manager: Any) -> None:
     secret = StoredSecret(manager, NAME)
     version = secret.read()
-    secret.replace({**version.members, "key_pepper": "胡椒"}, seen=version.id)
-    assert functions_read(manager) == {"openai_api_key": "sk", "key_pepper": "胡椒"}
+    secret.replace({**version.members, "hook_secret": "秘密"}, seen=version.id)
+    assert functions_read(manager) == {"openai_api_key": "sk", "hook_secret": "秘密"}
     assert secret.read().members == functions_read(manager)
     assert secret.read().id != version.id
 

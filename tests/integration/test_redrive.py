@@ -99,7 +99,7 @@ def test_a_dead_letter_says_why_and_is_sent_again_once_it_is_mended(deployed: De
         assert (letter["queue"], letter["why"]) == ("material", "The database refused the data (23514)")
         assert letter["tries"] >= 5
         material = status(deployed)
-        assert (material["status"], [row["state"] for row in material["work"]]) == ("failed", ["dead"])
+        assert (material["status"], [row["state"] for row in material["work"]]) == ("failed", ["failed"])
         assert "sakuin redrive" in material["error"]
         assert category(deployed) == "first"
 

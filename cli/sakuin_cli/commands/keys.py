@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 # Enough to tell keys apart; the whole hash is of no use to anybody.
 _SHOWN = 12
+_OUTDATED = (
+    "This secret is from an older version (it has `key_pepper`): keys made before the upgrade open nothing any more. "
+    "Replace each with `sakuin keys new` and `sakuin keys rm`, then remove `key_pepper` from the secret"
+)
 
 app = typer.Typer(name="keys", help="The keys that open /mcp and /v1 of a deployment.", no_args_is_help=True)
 
@@ -29,25 +33,33 @@ def new(
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Make a key and show it, this once; those that there are stay. Opens within half a minute."""
+    """Make a key and show it, only once. Existing keys stay valid. The new one is valid within half a minute."""
     terminal = Terminal(as_json)
     with terminal.reporting_errors():
-        created, key = _keys(settings_of(data)).create(purpose)
+        keys = _keys(settings_of(data))
+        are_outdated = keys.are_outdated()
+        created, key = keys.create(purpose)
     terminal.fields({"key": key, **_shown(created)})
+    if are_outdated and not as_json:
+        terminal.out.print(_OUTDATED, soft_wrap=True)
 
 
 @app.command(name="list")
 def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
-    """Show the hashes of the keys that open something, oldest first, and when each was last used."""
+    """List the hashes of the valid keys, oldest first, and the day on which each was last used."""
     terminal = Terminal(as_json)
     with terminal.reporting_errors():
         settings = settings_of(data)
-        stored = _keys(settings).all()
+        keys = _keys(settings)
+        stored, are_outdated = keys.all(), keys.are_outdated()
         days = _days(settings) if stored else {}
     if as_json:
         terminal.document({"keys": [{**_shown(each), "last_used_on": days.get(each.hash)} for each in stored]})
-    elif stored:
+        return
+    if stored:
         _show(terminal, stored, days)
+    if are_outdated:
+        terminal.out.print(_OUTDATED, soft_wrap=True)
 
 
 @app.command()
@@ -56,34 +68,11 @@ def rm(
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Take a key away. Closed within five minutes."""
+    """Remove a key. It is invalid within five minutes."""
     terminal = Terminal(as_json)
     with terminal.reporting_errors():
         removed = _keys(settings_of(data)).remove(hash)
     terminal.fields({**_shown(removed), "removed": True})
-
-
-@app.command()
-def pepper(
-    forget: Annotated[
-        bool, typer.Option("--forget", help="Take the old pepper away, once no key needs it any more.")
-    ] = False,
-    as_json: JsonOption = False,
-    data: DataOption = None,
-) -> None:
-    """Replace what keys are hashed with. Every key goes on opening, until the old pepper is forgotten."""
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
-        keys = _keys(settings_of(data))
-        outdated = [] if forget else [_shown(each) for each in keys.replace_pepper()]
-        if forget:
-            keys.forget_peppers()
-    if as_json:
-        terminal.document({"forgotten": forget, "outdated": outdated})
-    elif forget:
-        terminal.out.print("The old pepper is gone.")
-    else:
-        terminal.out.print(f"The pepper is replaced. Replace {len(outdated)} keys too, then: keys pepper --forget")
 
 
 def _keys(settings: "CommandSettings") -> "DeploymentKeys":

@@ -29,7 +29,7 @@ def create(
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Create an endpoint with its Search Tools and show its key, this once."""
+    """Create an endpoint with its Search Tools and show its key, only once."""
     terminal = Terminal(as_json)
     with terminal.reporting_errors():
         settings = settings_of(data)
@@ -43,7 +43,7 @@ def bind(id: IdArgument, tool: ToolOption, as_json: JsonOption = False, data: Da
     terminal = Terminal(as_json)
     with terminal.reporting_errors():
         client = _client(data)
-        terminal.fields(_shown([client.bind_tool(id, one) for one in tool][-1]))
+        _show(terminal, [client.bind_tool(id, one) for one in tool][-1])
 
 
 @app.command()
@@ -52,7 +52,7 @@ def unbind(id: IdArgument, tool: ToolOption, as_json: JsonOption = False, data: 
     terminal = Terminal(as_json)
     with terminal.reporting_errors():
         client = _client(data)
-        terminal.fields(_shown([client.unbind_tool(id, one) for one in tool][-1]))
+        _show(terminal, [client.unbind_tool(id, one) for one in tool][-1])
 
 
 @app.command()
@@ -60,7 +60,7 @@ def disable(id: IdArgument, as_json: JsonOption = False, data: DataOption = None
     """Close an endpoint."""
     terminal = Terminal(as_json)
     with terminal.reporting_errors():
-        terminal.fields(_shown(_client(data).set_endpoint_status(id, "disabled")))
+        _show(terminal, _client(data).set_endpoint_status(id, "disabled"))
 
 
 @app.command()
@@ -68,12 +68,12 @@ def enable(id: IdArgument, as_json: JsonOption = False, data: DataOption = None)
     """Open an endpoint again."""
     terminal = Terminal(as_json)
     with terminal.reporting_errors():
-        terminal.fields(_shown(_client(data).set_endpoint_status(id, "enabled")))
+        _show(terminal, _client(data).set_endpoint_status(id, "enabled"))
 
 
 @app.command()
 def rotate(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
-    """Give an endpoint another key and show it, this once; the old one opens for an hour more."""
+    """Give an endpoint another key and show it, only once. The old key stays valid for one more hour."""
     terminal = Terminal(as_json)
     with terminal.reporting_errors():
         terminal.fields(_with_key(_client(data).rotate_key(id)))
@@ -83,8 +83,11 @@ def _client(data: Path | None) -> "DeploymentClient":
     return deployment(data)
 
 
-def _shown(endpoint: "Endpoint") -> dict[str, Any]:
-    return {"mcp_id": endpoint["id"], "status": endpoint["status"], "tools": endpoint["tools"]}
+def _show(terminal: Terminal, endpoint: "Endpoint") -> None:
+    tools = endpoint["tools"]
+    names = ", ".join(f"{tool['name']} ({tool['status']})" for tool in tools) or "none"
+    shown = {"mcp_id": endpoint["id"], "status": endpoint["status"]}
+    terminal.fields({**shown, "tools": tools if terminal.as_json else names})
 
 
 def _with_key(made: "EndpointKey") -> dict[str, Any]:

@@ -7,7 +7,7 @@ import typer
 
 from sakuin_cli.connections import deployment
 from sakuin_cli.options import DataOption, JsonOption
-from sakuin_cli.terminal import OnProgress, Terminal
+from sakuin_cli.terminal import OnProgress, Terminal, counted
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
@@ -69,5 +69,4 @@ def _show(terminal: Terminal, found: "Sequence[Difference]", *, dry_run: bool) -
         out.print(Text("Everything is as its sources say.", "bold green"))
         return
     rest = "nothing was changed" if dry_run else "run it again in a moment to see whether it is right"
-    number = "1 finding" if len(found) == 1 else f"{len(found)} findings"
-    out.print(Text(f"{number}; {rest}", "bold yellow"), soft_wrap=True)
+    out.print(Text(f"{counted(len(found), 'finding')}; {rest}", "bold yellow"), soft_wrap=True)

@@ -1,6 +1,6 @@
 """`sakuin redrive`: the dead letters, and sending them again."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,15 +9,19 @@ from sakuin.errors import NotFound, SakuinError
 
 from sakuin_cli.connections import deployment_of, settings_of
 from sakuin_cli.options import DataOption, JsonOption
-from sakuin_cli.terminal import Terminal
+from sakuin_cli.terminal import Terminal, counted, minute
 
 if TYPE_CHECKING:
+    from sakuin.platform.unfinished_work import WorkSubject
+
     from sakuin_cli.dead_letters import DeadLetter, DeadLetterQueues
     from sakuin_cli.settings import CommandSettings
+    from sakuin_cli.views import Work
 
 QueueName = Literal["material", "tool", "embed"]
 _QUEUES: tuple[QueueName, ...] = ("material", "tool", "embed")
 _SHOWN = 8
+_NO_ANSWER = "the worker ended without an answer; the log of its function says more"
 
 
 def redrive(
@@ -68,35 +72,46 @@ def _chosen(dead: "DeadLetterQueues", found: "Sequence[DeadLetter]", ids: Sequen
 
 
 def _described(settings: "CommandSettings", letters: "Sequence[DeadLetter]") -> list[dict[str, Any]]:
-    """The letters with what the deployment knows of them."""
-    from sakuin_cli.dead_letters import in_words
+    """The letters with what the deployment knows of them; `why` is None where it cannot be asked."""
+    from sakuin_cli.dead_letters import contents
 
-    rows = _rows(settings, [letter.work_id for letter in letters])
+    asked = [contents(letter.queue, letter.body) for letter in letters]
+    rows = _rows(settings, {each.subject.id for each in asked if each.subject})
     described = []
-    for letter in letters:
-        row = rows.get(letter.work_id, {})
+    for letter, each in zip(letters, asked, strict=True):
+        row = _row(rows or {}, each.subject)
+        reason = letter.bus_reason or (row["reason"] if row else each.problem)
+        since = row["since"] if row else datetime.fromtimestamp(letter.since, UTC).isoformat(timespec="seconds")
         described.append(
             {
                 "id": letter.id,
                 "queue": letter.queue,
-                "what": in_words(letter.queue, letter.body),
-                "why": row.get("reason") or letter.bus_reason,
-                "since": row.get("since") or datetime.fromtimestamp(letter.since, UTC).isoformat(timespec="seconds"),
-                "tries": max(letter.tries, row.get("attempt", 0)),
+                "what": each.words,
+                "why": reason or (_NO_ANSWER if rows is not None else None),
+                "since": since,
+                "tries": max(letter.tries, row["attempts"] if row else 0),
                 "body": letter.body,
             }
         )
     return described
 
 
-def _rows(settings: "CommandSettings", ids: Sequence[str]) -> dict[str, Any]:
-    if not (settings.url and settings.admin_key and ids):
+def _rows(settings: "CommandSettings", subjects: Collection[str]) -> "dict[tuple[str, str, str], Work] | None":
+    """The unfinished work by kind, subject and index; None where the deployment does not tell."""
+    if not (settings.url and settings.admin_key):
+        return None
+    if not subjects:
         return {}
     try:
-        return {row["id"]: row for row in deployment_of(settings).work(ids=ids)["work"]}
+        rows = deployment_of(settings).work(sorted(subjects))["work"]
     except SakuinError:
         # The letters can be listed and sent without their reasons: it may be the API that does not answer.
-        return {}
+        return None
+    return {(row["kind"], row["subject"], row["index"]): row for row in rows}
+
+
+def _row(rows: "Mapping[tuple[str, str, str], Work]", subject: "WorkSubject | None") -> "Work | None":
+    return rows.get((subject.kind, subject.id, subject.fingerprint)) if subject else None
 
 
 def _show(terminal: Terminal, letters: Sequence[dict[str, Any]], *, sends: bool) -> None:
@@ -106,8 +121,9 @@ def _show(terminal: Terminal, letters: Sequence[dict[str, Any]], *, sends: bool)
         name = (f"{one['queue']} {one['id'][:_SHOWN]}", "bold")
         terminal.out.print(Text.assemble(name, f"  {one['what']}"), soft_wrap=True)
         why = one["why"] or "the log of its function says why"
-        terminal.out.print(Text(f"    {why} (tried {one['tries']} times, since {one['since']})"), soft_wrap=True)
-    count = f"{len(letters)} dead letter" + ("" if len(letters) == 1 else "s")
+        tries = f"tried {counted(one['tries'], 'time')}, since {minute(one['since'])}"
+        terminal.out.print(Text(f"    {why} ({tries})"), soft_wrap=True)
+    count = counted(len(letters), "dead letter")
     if sends:
         terminal.out.print(f"{count} sent again", soft_wrap=True)
     elif letters:

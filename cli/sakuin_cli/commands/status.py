@@ -9,11 +9,15 @@ from sakuin.errors import NotFound
 
 from sakuin_cli.connections import deployment
 from sakuin_cli.options import DataOption, JsonOption
-from sakuin_cli.terminal import Terminal
+from sakuin_cli.terminal import Terminal, counted, minute
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
-    from sakuin_cli.views import Material, WorkRow
+    from sakuin_cli.views import Material, Work
+
+_SIGNS = {"retrying": "…", "waiting": "…", "failed": "✗"}
+# Of the work that has one reason.
+_NAMED = 3
 
 
 def status(
@@ -43,17 +47,17 @@ def _show_tool(terminal: Terminal, client: "DeploymentClient", tool_id: str) -> 
 
 
 def _material(client: "DeploymentClient", name: str, given: str) -> "Material":
-    """One material; one that is not there, and that no message is about, raises `NotFound`."""
+    """One material; one that is not there, and that has no unfinished work, raises `NotFound`."""
     if (found := client.material(name)) is not None:
         return found
-    if not (work := client.work(subject=name)["work"]):
+    if not (work := client.work([name])["work"]):
         raise NotFound(f"There is no material {given!r}. Search results name it as `material`; a page has no .html")
-    # Nothing is known of the page yet but that it is on its way.
+    # Nothing else is known of the page yet.
     return {
         "material": name,
         "key": "",
         "version_id": None,
-        "status": "waiting",
+        "status": "failed" if all(row["state"] == "failed" for row in work) else "waiting",
         "error": work[0]["reason"],
         "generation": 0,
         "chunks_count": 0,
@@ -69,24 +73,22 @@ def _show_material(terminal: Terminal, material: "Material") -> None:
         return
     terminal.fields({name: value for name, value in material.items() if name != "work"})
     for row in material["work"]:
-        terminal.out.print(_line(row), soft_wrap=True)
+        terminal.out.print(f"{_SIGNS[row['state']]} {_state_of(row)}: {row['reason']}", soft_wrap=True)
 
 
-def _line(row: "WorkRow") -> str:
-    """A message that is not done, in one line."""
-    states = {
-        "in_hand": f"a worker has it, last heard of {row['heartbeat_at']}",
-        "waiting": f"tried {row['attempt']} times, comes again",
-        "parked": f"parked since {row['since']}, goes on by itself at {row['until']}",
-        "dead": f"a dead letter since {row['since']}, tried {row['attempt']} times: sakuin redrive",
-    }
-    reason = f" ({row['reason']})" if row["reason"] else ""
-    return f"… {states[row['state']]}{reason}"
+def _state_of(row: "Work") -> str:
+    """What happens to unfinished work, since when, and when it goes on."""
+    attempts, since = row["attempts"], minute(row["since"])
+    if row["retry_at"] is None:
+        return f"failed after {counted(attempts, 'attempt')}, since {since}; `sakuin redrive` sends it again"
+    if row["state"] == "waiting":
+        return f"waiting since {since}, continues by itself at {minute(row['retry_at'])}"
+    return f"failed {counted(attempts, 'time')} since {since}, is tried again at {minute(row['retry_at'])}"
 
 
 def _overview(client: "DeploymentClient") -> dict[str, Any]:
     """The whole library: counts, the materials whose newest version could not be indexed, the latest change."""
-    counts, parked = client.status(), client.work(state="parked")
+    counts, unfinished = client.status(), client.work()
     failed: list[dict[str, Any]] = []
     last_indexed: str | None = None
     for record in client.materials():
@@ -100,8 +102,8 @@ def _overview(client: "DeploymentClient") -> dict[str, Any]:
         "waiting": counts["waiting"],
         "failed": failed,
         "last_indexed": last_indexed,
-        "work": {"in_hand": 0, "waiting": 0, "parked": 0, "dead": 0, **parked["counts"]},
-        "parked": parked["work"],
+        "work": {"retrying": 0, "waiting": 0, "failed": 0, **unfinished["counts"]},
+        "unfinished": unfinished["work"],
     }
 
 
@@ -111,25 +113,41 @@ def _show_overview(terminal: Terminal, found: dict[str, Any]) -> None:
         return
     from rich.text import Text
 
-    counts = {**found["materials"], "chunks": found["chunks"]}
-    work = {name.replace("_", " "): number for name, number in found["work"].items() if number}
-    terminal.fields({**counts, "last indexed": found["last_indexed"], **work})
+    last = found["last_indexed"] and minute(found["last_indexed"])
+    terminal.fields({**found["materials"], "chunks": found["chunks"], "last indexed": last})
     out = terminal.out
     for item in found["failed"]:
         out.print(Text.assemble(("✗ ", "red"), (item["material"], "bold"), f"  {item['error']}"), soft_wrap=True)
     for item in found["waiting"]:
         waits = f"  {item['key']!r} waits: another key has this material. Delete one of the two"
         out.print(Text.assemble(("… ", "yellow"), (item["material"], "bold"), waits), soft_wrap=True)
-    for reason, rows in _by_reason(found["parked"]).items():
-        since, until = (min(row[name] for row in rows) for name in ("since", "until"))
-        waits = f"  {reason} (since {since}; goes on by itself, next {until})"
-        out.print(Text.assemble(("… ", "yellow"), (f"{len(rows)} parked", "bold"), waits), soft_wrap=True)
-    if found["work"]["dead"]:
-        out.print(Text.assemble(("✗ ", "red"), "There are dead letters: sakuin redrive"), soft_wrap=True)
+    for (state, reason), rows in _by_reason(found["unfinished"]).items():
+        style = "red" if state == "failed" else "yellow"
+        sign, head = (f"{_SIGNS[state]} ", style), (f"{len(rows):,} {state}", "bold")
+        out.print(Text.assemble(sign, head, f"  {reason}"), soft_wrap=True)
+        out.print(Text(f"    {_times(rows)}: {_names(rows)}", "dim"), soft_wrap=True)
+    if (more := sum(found["work"].values()) - len(found["unfinished"])) > 0:
+        out.print(f"… and {more:,} more that are unfinished", soft_wrap=True)
+    if found["work"]["failed"]:
+        out.print("Failed work is not tried again by itself: fix the cause, then `sakuin redrive`", soft_wrap=True)
 
 
-def _by_reason(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
+def _by_reason(rows: "Sequence[Work]") -> "dict[tuple[str, str], list[Work]]":
+    found: dict[tuple[str, str], list[Work]] = {}
     for row in rows:
-        found.setdefault(str(row["reason"]), []).append(row)
+        found.setdefault((row["state"], row["reason"]), []).append(row)
     return found
+
+
+def _times(rows: "Sequence[Work]") -> str:
+    """Since when these are in trouble, and when the first of them goes on."""
+    since = minute(min(row["since"] for row in rows))
+    nexts = [row["retry_at"] for row in rows if row["retry_at"] is not None]
+    return f"since {since}" + (f", next attempt {minute(min(nexts))}" if nexts else "")
+
+
+def _names(rows: "Sequence[Work]") -> str:
+    """What some of these are about."""
+    subjects = (f"Table {row['subject']}" if row["kind"] == "table" else row["subject"] for row in rows)
+    names = list(dict.fromkeys(subjects))
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")

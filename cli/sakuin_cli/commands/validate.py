@@ -12,7 +12,7 @@ from sakuin.errors import Invalid, NotFound, UnreadablePage
 from sakuin_cli.connections import deployment_of, settings_of
 from sakuin_cli.files import read_bytes
 from sakuin_cli.options import DataOption, JsonOption, PrefixOption, StrictOption, check_paths
-from sakuin_cli.terminal import OnProgress, Terminal
+from sakuin_cli.terminal import OnProgress, Terminal, counted
 
 if TYPE_CHECKING:
     from sakuin.domain.validation import Finding, IndexedMaterial
@@ -136,9 +136,5 @@ def _show(terminal: Terminal, findings: "Sequence[Finding]", errors: int) -> Non
             out.print(line, soft_wrap=True)
         out.print()
     warnings = len(findings) - errors
-    summary = f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}"
+    summary = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
     out.print(Text(summary, "bold red" if errors else "bold yellow" if warnings else "bold green"))
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -53,9 +53,11 @@ def messages_with_work(client: Any, work: Callable[[], str]) -> Any:
     def leaves(params: dict[str, Any], **_: Any) -> None:
         if work_id := sendable(work()):
             attribute = {"DataType": "String", "StringValue": work_id}
-            params.setdefault("MessageAttributes", {})[MESSAGE_ATTRIBUTE] = attribute
+            for message in params.get("Entries", [params]):
+                message.setdefault("MessageAttributes", {})[MESSAGE_ATTRIBUTE] = attribute
 
-    client.meta.events.register("provide-client-params.sqs.SendMessage", leaves)
+    for operation in ("SendMessage", "SendMessageBatch"):
+        client.meta.events.register(f"provide-client-params.sqs.{operation}", leaves)
     return client
 
 

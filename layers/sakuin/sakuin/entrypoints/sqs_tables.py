@@ -14,6 +14,7 @@ from sakuin.entrypoints.tool_messages import (
     IndexAsked,
     ScanForEvent,
     embed_message,
+    subject_of_request,
     tool_message,
 )
 from sakuin.platform.unfinished_work import WorkSubject
@@ -41,9 +42,7 @@ class ToolWork:
         return tool_message(message)
 
     def subject(self, asked: IndexAsked | DocumentUploaded) -> WorkSubject:
-        if isinstance(asked, DocumentUploaded):
-            return WorkSubject("upload", asked.key)
-        return WorkSubject("table", asked.table_id, asked.fingerprint or "")
+        return subject_of_request(asked)
 
     def is_resumed(self, asked: IndexAsked | DocumentUploaded) -> bool:
         return asked.resumed
@@ -100,7 +99,7 @@ class EmbedWork:
         return embed_message(message)
 
     def subject(self, asked: EmbedAsked) -> WorkSubject:
-        return WorkSubject("table", asked.table_id, asked.fingerprint or "")
+        return subject_of_request(asked)
 
     def is_resumed(self, asked: EmbedAsked) -> bool:
         return asked.resumed

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 
 from sakuin.entrypoints.s3_notification import QueueMessage, only_record
 from sakuin.knowledge.messages import unknown_message
+from sakuin.platform.unfinished_work import WorkSubject
 
 EVENTS = ("ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted")
 _UUID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
@@ -115,6 +116,13 @@ def embed_message(message: Mapping[str, Any]) -> EmbedAsked:
         return EmbedMessage.model_validate(message).embed
     except ValidationError as error:
         raise unknown_message(error) from error
+
+
+def subject_of_request(asked: IndexAsked | EmbedAsked | DocumentUploaded) -> WorkSubject:
+    """Returns what a message of these queues is about: a Table in one index or in all, or an uploaded document."""
+    if isinstance(asked, DocumentUploaded):
+        return WorkSubject("upload", asked.key)
+    return WorkSubject("table", asked.table_id, asked.fingerprint or "")
 
 
 def _uploaded(key: str, *, resumed: bool = False) -> DocumentUploaded | None:

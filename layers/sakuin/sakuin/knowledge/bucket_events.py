@@ -21,6 +21,7 @@ from sakuin.knowledge.messages import (
     RecheckKey,
     ReindexMaterial,
     read_event,
+    subject_of_event,
 )
 from sakuin.knowledge.page_change import apply_if_current
 from sakuin.knowledge.results import EventResult, PageResult
@@ -205,16 +206,3 @@ class BucketEvents:
             self.metrics.add_metric("KnowledgeChunks", MetricUnit.Count, result.chunks if applied else 0)
             self.metrics.add_metric("TextsEmbedded", MetricUnit.Count, result.embedded)
             self.metrics.add_metric("PageMilliseconds", MetricUnit.Milliseconds, milliseconds)
-
-
-def subject_of_event(event: BucketEvent) -> WorkSubject:
-    """Returns what an event of the bucket is about: a file, or a material that is indexed again."""
-    if isinstance(event, ReindexMaterial):
-        return WorkSubject("material", event.material)
-    if isinstance(event, RecheckKey):
-        return WorkSubject(
-            "file", event.key, version_id=event.version_id, sequencer=event.sequencer, removed=event.removed
-        )
-    source = event.source
-    removed = isinstance(event, ObjectRemoved) and event.marker
-    return WorkSubject("file", source.key, version_id=source.version_id, sequencer=source.sequencer, removed=removed)

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 from sakuin.domain.material_version import Source, padded
 from sakuin.entrypoints.s3_notification import QueueMessage, S3Record, only_record
 from sakuin.errors import Invalid
+from sakuin.platform.unfinished_work import WorkSubject
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,19 @@ def read_event(message: Mapping[str, Any]) -> BucketEvent | None:
     except ValidationError as error:
         raise unknown_message(error) from error
     return None
+
+
+def subject_of_event(event: BucketEvent) -> WorkSubject:
+    """Returns what an event of the bucket is about: a file, or a material that is indexed again."""
+    if isinstance(event, ReindexMaterial):
+        return WorkSubject("material", event.material)
+    if isinstance(event, RecheckKey):
+        return WorkSubject(
+            "file", event.key, version_id=event.version_id, sequencer=event.sequencer, removed=event.removed
+        )
+    source = event.source
+    removed = isinstance(event, ObjectRemoved) and event.marker
+    return WorkSubject("file", source.key, version_id=source.version_id, sequencer=source.sequencer, removed=removed)
 
 
 def unknown_message(error: ValidationError) -> Invalid:
