@@ -1,7 +1,7 @@
 """Whatever order events come in, however often: the index ends where the bucket is."""
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import psycopg
 import pytest
@@ -23,7 +23,8 @@ _NUMBERS = itertools.count()
 _SEEN = """
 select key, sequencer, version_id, status, error, indexed_version_id,
   (select array_agg(anchor || ': ' || content order by anchor) from public.knowledge_chunks c
-   where c.material = m.material)
+   where c.material = m.material),
+  (select array_agg(w.key order by w.key) from public.waiting_source w where w.material = m.material and not w.deleted)
 from public.material m where material = %s
 """
 
@@ -39,6 +40,7 @@ class Seen:
     error: str | None = None
     indexed_version_id: str | None = None
     contents: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +95,14 @@ class Page:
 
     def seen(self) -> Seen:
         row = self.sql.execute(_SEEN, [self.material]).fetchone()
-        return Seen(row[0].removeprefix(f"{self.material}/"), *row[1:-1], tuple(row[-1] or ())) if row else Seen()
+        if row is None:
+            return Seen()
+        key, *fields, contents, waiting = row
+        return Seen(self._name(key), *fields, tuple(contents or ()), tuple(map(self._name, waiting or ())))
 
-    def waits(self) -> dict[str, str]:
-        """The keys that wait, each with the one that owns the material."""
-        folder = f"{self.material}/"
-        found = [each for each in self.knowledge.records.waiting() if each[0] == self.material]
-        return {key.removeprefix(folder): owner.removeprefix(folder) for _, key, owner in found}
+    def _name(self, key: str) -> str:
+        """The key without the folder of its page."""
+        return key.removeprefix(f"{self.material}/")
 
     def _source(self, event: Event) -> Source:
         return replace(event.source, key=f"{self.material}/{event.source.key}")
@@ -171,28 +174,55 @@ def test_each_outcome_says_what_happened(keys: tuple[str, ...], kinds: tuple[str
     @given(schedules(keys=keys, kinds=kinds))
     @settings(max_examples=times(50), suppress_health_check=list(HealthCheck))
     def holds(schedule: tuple[list[Event], list[Event]]) -> None:
-        page, is_unordered = pages.page(), False
+        page, fences = pages.page(), Fences()
         for event in schedule[1]:
             before, applied, after = page.seen(), page.hear(event), page.seen()
-            assert_is_true(event, applied, before, after)
-            took_effect = applied.outcome in ("applied", "failed") and after.key == event.source.key
-            # Once the bucket was asked, sequencers order nothing any more.
-            assert not (is_unordered and took_effect and event.kind in TOLD), event
-            is_unordered = is_unordered or (took_effect and event.kind in SEEN)
-        for key, owner in page.waits().items():
-            assert key != owner == page.seen().key
+            is_newest = fences.is_newest(event)
+            assert_is_true(event, applied, before, after, is_newest=is_newest)
+            if applied.outcome in ("applied", "failed", "waiting"):
+                is_owner = after.key == event.source.key
+                # An older version counts only where a newer one could not be read.
+                assert is_newest or (is_owner and event.kind in ("put", "delete")), event
+                fences.count(event, is_owner=is_owner)
 
     holds()
 
 
-def assert_is_true(event: Event, applied: Applied, before: Seen, after: Seen) -> None:
-    """What is searchable, and the status, changed as the outcome says."""
+@dataclass
+class Fences:
+    """The newest sequencer that counted of each key, until the bucket was asked about the owner."""
+
+    newest: dict[str, str] = field(default_factory=dict)
+    is_unordered: bool = False
+
+    def is_newest(self, event: Event) -> bool:
+        return event.kind in SEEN or event.source.sequencer >= self.newest.get(event.source.key, "")
+
+    def count(self, event: Event, *, is_owner: bool) -> None:
+        key, sequencer = event.source.key, event.source.sequencer
+        # Once the bucket was asked, sequencers order nothing any more.
+        assert not (self.is_unordered and is_owner and event.kind in TOLD), event
+        self.is_unordered = self.is_unordered or (is_owner and event.kind in SEEN)
+        if event.kind in TOLD:
+            self.newest[key] = max(sequencer, self.newest.get(key, ""))
+        elif event.kind != "held put unknown":
+            self.newest[key] = sequencer
+
+
+def assert_is_true(event: Event, applied: Applied, before: Seen, after: Seen, *, is_newest: bool) -> None:
+    """What is searchable, the status, and which keys wait, changed as the outcome says."""
+    key, is_refused = event.source.key, applied.outcome in ("superseded", "conflict")
+    assert set(after.waiting) - {key} == set(before.waiting) - {key}, event
+    # A key that is refused may still be the one that owns a deleted material from now on.
+    waits_on = is_refused and key in before.waiting and key != after.key
+    assert (key in after.waiting) == (applied.outcome == "waiting" or waits_on), event
+    assert after.key not in after.waiting, event
     if applied.outcome in ("superseded", "waiting", "conflict"):
         assert after.contents == before.contents, event
-        # A key that is refused may still be the one that owns a deleted material from now on.
         assert not before.key or (after.status, after.error) == (before.status, before.error), event
-    elif after.key != event.source.key:
-        assert (applied.outcome, event.kind.endswith("delete"), after) == ("applied", True, before), event
+    elif after.key != key:
+        assert (applied.outcome, event.kind.endswith("delete")) == ("applied", True), event
+        assert replace(after, waiting=()) == replace(before, waiting=()), event
     elif event.kind.endswith("fail"):
         assert (applied.outcome, after.status) == ("failed", "failed"), event
         assert after.contents == (before.contents if before.key == after.key else ()), event
@@ -202,5 +232,5 @@ def assert_is_true(event: Event, applied: Applied, before: Seen, after: Seen) ->
         assert after.contents == ((f"rule-a: {version}",) if is_put else ()), event
         assert after.indexed_version_id == (version if is_put else None), event
         # What is known of a newer version that cannot be read stays the status.
-        is_newest = after.version_id == version
-        assert after.status == (("ready" if is_put else "deleted") if is_newest else "failed"), event
+        known = (version, "ready" if is_put else "deleted") if is_newest else (before.version_id, "failed")
+        assert (after.version_id, after.status) == known, event
