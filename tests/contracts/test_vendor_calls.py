@@ -113,12 +113,11 @@ def test_a_message_of_a_queue_says_whose_work_it_is(vendor: Vendor) -> None:
     messages_with_work(client, lambda: "work-1")
     with pytest.raises(Exception, match="400"):
         client.send_message(QueueUrl=f"{vendor.url}/q", MessageBody="m")
+    entries = [{"Id": number, "MessageBody": "m"} for number in "12"]
     with pytest.raises(Exception, match="400"):
-        client.send_message_batch(
-            QueueUrl=f"{vendor.url}/q", Entries=[{"Id": id, "MessageBody": "m"} for id in ("0", "1")]
-        )
-    named = b'"correlation_id": {"DataType": "String", "StringValue": "work-1"}'
-    assert [body.count(named) for body in vendor.bodies] == [1, 2]
+        client.send_message_batch(QueueUrl=f"{vendor.url}/q", Entries=entries)
+    attribute = b'"correlation_id": {"DataType": "String", "StringValue": "work-1"}'
+    assert [body.count(attribute) for body in vendor.bodies] == [1, 2]
 
 
 def test_an_id_that_no_header_may_hold_is_made_one_that_it_may() -> None:

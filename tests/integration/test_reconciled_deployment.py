@@ -1,4 +1,4 @@
-"""The deployed index is held against its sources: what was changed behind its back is found, and put right."""
+"""The deployed index is compared with its sources: what was changed behind its back is found, and repaired."""
 
 import json
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def maintained(deployed: Deployed, **event: bool) -> dict[str, Any]:
     return done
 
 
-def test_a_store_that_was_emptied_is_full_again_after_one_call(deployed: Deployed, tmp_path: Path) -> None:
+def test_a_store_that_was_emptied_is_full_again_after_a_night(deployed: Deployed, tmp_path: Path) -> None:
     table = told(deployed, "table", "put", written(tmp_path, {"a": OTHER}))["table_id"]
     tool = told(deployed, "tool", "create", "--table", table, "--json-path", "", "--name", "kept", "--wait")["tool_id"]
     endpoint = told(deployed, "mcp", "create", "--name", "kept", "--tool", tool)
@@ -36,7 +36,7 @@ def test_a_store_that_was_emptied_is_full_again_after_one_call(deployed: Deploye
     store = Turbopuffer(base_url=deployed.environment["SAKUIN_TURBOPUFFER_BASE_URL"], api_key="local")
     store.namespace(hit["chunk"]["turbopuffer_namespace"]).delete_all()
     assert texts(asked(deployed, endpoint, "kept", "一次関数の傾き")) == []
-    maintained(deployed)
+    maintained(deployed, reconcile=True)
     eventually("the Table's texts", lambda: texts(asked(deployed, endpoint, "kept", "一次関数の傾き")))
     # The text answers while another may still be on its way.
     eventually("a store without a difference", lambda: not found(deployed, table, "--tables", "--dry-run"))
@@ -56,7 +56,7 @@ def test_a_page_whose_delete_marker_was_removed_is_back_after_the_command(deploy
     assert found(deployed, KEY, "--materials", "--dry-run") == []
 
 
-def test_a_night_walks_the_whole_deployment(deployed: Deployed) -> None:
+def test_a_night_compares_the_whole_deployment(deployed: Deployed) -> None:
     done = maintained(deployed, reconcile=True)
     assert done["goes_on"] is False, "what the samples need is less than a night"
 

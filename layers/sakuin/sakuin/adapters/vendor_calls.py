@@ -50,14 +50,14 @@ def watched(session: Session, meter: Meter, work: Callable[[], str], *, header: 
 def messages_with_work(client: Any, work: Callable[[], str]) -> Any:
     """boto3's client of SQS, whose messages carry what `work` says as an attribute."""
 
-    def leaves(params: dict[str, Any], **_: Any) -> None:
+    def add_work(params: dict[str, Any], **_: Any) -> None:
         if work_id := sendable(work()):
             attribute = {"DataType": "String", "StringValue": work_id}
             for message in params.get("Entries", [params]):
                 message.setdefault("MessageAttributes", {})[MESSAGE_ATTRIBUTE] = attribute
 
-    for operation in ("SendMessage", "SendMessageBatch"):
-        client.meta.events.register(f"provide-client-params.sqs.{operation}", leaves)
+    for request in ("SendMessage", "SendMessageBatch"):
+        client.meta.events.register(f"provide-client-params.sqs.{request}", add_work)
     return client
 
 
