@@ -8,10 +8,10 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from sakuin.domain.language.indexing import index_words
-from sakuin.domain.language.question import KnownWords
-from sakuin.domain.language.understanding import sought, understood
-from sakuin.domain.reading import read_page
+from sakuin.knowledge.reading import read_page
+from sakuin.language.indexing import index_words
+from sakuin.language.questions.question import KnownWords
+from sakuin.language.questions.understanding import sought, understood
 from sudachipy import Dictionary, SplitMode
 
 ROUNDS = 5
@@ -27,8 +27,8 @@ QUESTIONS = (
 LOADING = """
 from time import perf_counter
 began = perf_counter()
-from sakuin.domain.language.understanding import sought, understood
-from sakuin.domain.language.question import KnownWords
+from sakuin.language.questions.understanding import sought, understood
+from sakuin.language.questions.question import KnownWords
 imported = perf_counter()
 understood("へいほうかんせい", KnownWords())
 print(imported - began, perf_counter() - imported)

@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sakuin.adapters.supabase_client import connected
-from sakuin.adapters.supabase_index import SupabaseIndex
-from sakuin.adapters.supabase_lexicon import SupabaseLexicon
-from sakuin.adapters.supabase_search import SupabaseSearch
-from sakuin.domain.material_version import Source, padded
-from sakuin.domain.reading import read_page
-from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint, embedded_text, whole_text
-from sakuin.domain.similarity import calibration_of
 from sakuin.errors import NotFound
+from sakuin.explain.explain import ExplainKnowledge
+from sakuin.knowledge.embedded_text import embedded_text, whole_text
 from sakuin.knowledge.index_page import IndexPage
-from sakuin.ports.materials import StoredObject
-from sakuin.services.explain import ExplainKnowledge
-from sakuin.services.learns_sources import LearnsSources
-from sakuin.services.search_knowledge import SearchKnowledge
+from sakuin.knowledge.learns.sources import LearnsSources
+from sakuin.knowledge.model import Source, padded
+from sakuin.knowledge.postgres import SupabaseIndex
+from sakuin.knowledge.postgres_search import SupabaseLexicon, SupabaseSearch
+from sakuin.knowledge.reading import read_page
+from sakuin.knowledge.search import SearchKnowledge
+from sakuin.platform.embedding import EmbeddingModel
+from sakuin.platform.s3 import StoredObject
+from sakuin.platform.supabase.client import connected
+from sakuin.retrieval.calibration import calibration_of
+from sakuin.retrieval.index_version import ANALYZER, RECIPE, Fingerprint
 from sakuin_local.database import running_database
 
 from benchmarks.cached_model import WIDTH, CachedModel

@@ -19,13 +19,12 @@ from typing import Any
 
 import psutil
 import psycopg
-from sakuin.adapters.supabase_client import connected
-from sakuin.entrypoints.lambda_http import Handler, held_open
+from sakuin.knowledge.search import ReadKnowledge, SearchKnowledge
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
-from sakuin.services.read_knowledge import ReadKnowledge
-from sakuin.services.search_knowledge import SearchKnowledge
+from sakuin.platform.asgi import Handler, held_open
+from sakuin.platform.supabase.client import connected
 from sakuin_local.database import running_database
 
 from benchmarks.stack import Stack, quantile

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sakuin.domain.limits import Limits
-from sakuin.domain.project_records import PendingUpload, StoredTable, Table, UploadTarget, User
-from sakuin.services.keep_tables import KeepTables
+from sakuin.limits import Limits
+from sakuin.tables.admin.tables import KeepTables
+from sakuin.tables.model import PendingUpload, StoredTable, Table, UploadTarget, User
 
 _MEGABYTE = 1_000_000
 _SIZES = (10, 50, 100)

@@ -17,16 +17,14 @@ from typing import Any
 
 import httpx
 import psycopg
-from sakuin.adapters.supabase_client import connected
-from sakuin.adapters.supabase_reconciliation import SupabaseTableClaims
-from sakuin.adapters.supabase_tables import SupabaseTableIndex
-from sakuin.adapters.turbopuffer import TurbopufferChunkStore
-from sakuin.adapters.turbopuffer_client import connected as store_connected
-from sakuin.domain.recipe import EmbeddingModel
-from sakuin.domain.search_index_names import namespace
-from sakuin.domain.table_cut import TableCut
-from sakuin.domain.table_index import TableFingerprint
-from sakuin.services.reconcile_tables import ReconcileTables
+from sakuin.platform.embedding import EmbeddingModel
+from sakuin.platform.supabase.client import connected
+from sakuin.retrieval.index_version import TableCut, TableFingerprint
+from sakuin.tables.index_names import namespace
+from sakuin.tables.postgres import SupabaseTableIndex
+from sakuin.tables.reconcile import ReconcileTables, SupabaseTableClaims
+from sakuin.tables.turbopuffer.client import connected as store_connected
+from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin_local.database import Database, running_database
 from sakuin_local.serving import served
 from sakuin_local.turbopuffer.endpoint import application

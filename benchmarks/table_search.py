@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sakuin.domain.chunking import chunks
-from sakuin.domain.json_pointer import ancestors, pointer_hash
-from sakuin.domain.language.indexed_words import IndexedWords
-from sakuin.domain.language.indexing import index_words
-from sakuin.domain.search_index_names import doc_id, namespace
-from sakuin.domain.table_index import repeated_terms
-from sakuin.domain.table_walk import content_hash
-from sakuin.ports.chunk_store import ChunkStore, FoundChunk, StoredChunkRow
-from sakuin.ports.tables import NodeVersion, StoredChunkRef
-from sakuin.services.search_table import SearchTable
+from sakuin.language.indexed_words import IndexedWords
+from sakuin.language.indexing import index_words
+from sakuin.tables.chunk_store import ChunkStore, FoundChunk, StoredChunkRow
+from sakuin.tables.chunking import chunks
+from sakuin.tables.index_names import doc_id, namespace
+from sakuin.tables.json_pointer import ancestors, pointer_hash
+from sakuin.tables.nodes import NodeVersion, StoredChunkRef
+from sakuin.tables.scan import content_hash
+from sakuin.tables.search import SearchTable
+from sakuin.tables.words import repeated_terms
 
 from benchmarks.table_stack import CUT, MODEL, KnownQuestion, Stack, large_string, quantiles, running
 

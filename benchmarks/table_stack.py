@@ -14,17 +14,14 @@ from typing import Any
 import httpx
 from openai import OpenAI
 from postgrest import SyncPostgrestClient as Client
-from sakuin.adapters.openai_embeddings import OpenAIEmbedder
-from sakuin.adapters.supabase_client import call, connected
-from sakuin.adapters.supabase_tables import SupabaseTableIndex, SupabaseToolSearch
-from sakuin.adapters.turbopuffer import TurbopufferChunkStore
-from sakuin.adapters.turbopuffer_client import connected as store_connected
-from sakuin.domain.bound_tools import BoundTool, Endpoint
-from sakuin.domain.recipe import EmbeddingModel
-from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
-from sakuin.domain.table_cut import TableCut
-from sakuin.domain.table_index import TableFingerprint
-from sakuin.ports.embedding import Vector
+from sakuin.platform.embedding import EmbeddingModel, Vector
+from sakuin.platform.openai.embeddings import OpenAIEmbedder
+from sakuin.platform.supabase.client import call, connected
+from sakuin.retrieval.index_version import TableCut, TableFingerprint
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
+from sakuin.tables.postgres import SupabaseTableIndex, SupabaseToolSearch
+from sakuin.tables.turbopuffer.client import connected as store_connected
+from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin_local.addresses import free_port, is_free
 from sakuin_local.database import running_database
 from sakuin_local.processes import Programs

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sakuin.domain.project_records import PendingUpload
-from sakuin.services.embed_chunks import EmbedChunks
-from sakuin.services.index_table import IndexTable
-from sakuin.services.search_table import SearchTable
+from sakuin.tables.embed_chunks import EmbedChunks
+from sakuin.tables.index_table import IndexTable
+from sakuin.tables.model import PendingUpload
+from sakuin.tables.search import SearchTable
 
 from benchmarks.table_stack import CUT, KnownQuestion, Stack, large_string, running
 

@@ -13,7 +13,7 @@ from typing import LiteralString, cast
 
 import numpy as np
 import psycopg
-from sakuin.domain.similarity import calibration_of
+from sakuin.retrieval.calibration import calibration_of
 from sakuin_local.database import running_database
 
 A_PAGE = 20

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sakuin.domain.knowledge import KnowledgeChunk, Learns
-from sakuin.domain.language.indexing import index_words
-from sakuin.domain.material_version import Source, padded
-from sakuin.domain.page import type_of_anchor
-from sakuin.domain.recipe import text_hash
+from sakuin.knowledge.model import KnowledgeChunk, Learns, Source, padded
+from sakuin.knowledge.page import type_of_anchor
+from sakuin.language.indexing import index_words
+from sakuin.retrieval.embed_texts import text_hash
 
 LEARNS = Learns(("公式に代入する方法", "係数を読みとる手順", "判別式の計算"), "written")
 

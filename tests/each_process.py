@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from aws_lambda_powertools import Metrics
 from hypothesis import HealthCheck, settings
-from sakuin.adapters.supabase_client import connected
+from sakuin.platform.supabase.client import connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
 from sakuin_local.database import Database
 from supabase import Client

@@ -40,7 +40,7 @@ def name_of(path: Path) -> str:
 
 
 def room_of(module: str) -> str:
-    """The room of `sakuin.domain.page` is domain, of `sakuin.errors` errors; the package itself has none."""
+    """The room of `sakuin.knowledge.page` is domain, of `sakuin.errors` errors; the package itself has none."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else ""
 

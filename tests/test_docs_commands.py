@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import typer
-from sakuin.domain import validation
+from sakuin.knowledge import validation
 from sakuin_cli.main import commands
 from sakuin_cli.settings import CommandSettings
 from sakuin_local.cli import register

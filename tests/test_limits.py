@@ -6,13 +6,18 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
-from sakuin.domain import learns_file, recipe, search_tool, table_document
-from sakuin.domain.language import site_synonyms
-from sakuin.domain.limits import Limits
 from sakuin.errors import Misconfigured
+from sakuin.knowledge import embedded_text as recipe
+from sakuin.knowledge.learns import learns_yml as learns_file
+from sakuin.language import site_synonyms
+from sakuin.limits import Limits
 from sakuin.mcp import arguments, messages, wrong_keys
-from sakuin.services import keep_tables, keep_tools, names_of_records
 from sakuin.settings import Settings
+from sakuin.tables import document as table_document
+from sakuin.tables import model as search_tool
+from sakuin.tables.admin import projects as names_of_records
+from sakuin.tables.admin import tables as keep_tables
+from sakuin.tables.admin import tools as keep_tools
 
 from tests.bootstrap import test_limits_from_outside
 from tests.environment import ENVIRONMENT

@@ -11,34 +11,27 @@ import httpx
 import pytest
 from aws_lambda_powertools import Logger
 from mangum import Mangum
-from sakuin.adapters.openai_embeddings import OpenAIEmbedder
-from sakuin.adapters.openai_questions import OpenAIQuestions
-from sakuin.adapters.openai_questions import connected as questions
-from sakuin.adapters.supabase_client import call, connected
-from sakuin.adapters.turbopuffer import TurbopufferChunkStore
-from sakuin.adapters.turbopuffer_client import connected as store
-from sakuin.bootstrap.http_handling import http_handler
-from sakuin.bootstrap.instrumented import instrument
-from sakuin.domain.redaction import HIDDEN, redacted
-from sakuin.entrypoints.http import rest_api
-from sakuin.entrypoints.lambda_http import held_open
-from sakuin.entrypoints.observing import CurrentWork
-from sakuin.entrypoints.redacting import (
-    Failed,
-    RedactingFilter,
-    RedactingFormatter,
-    Redaction,
-)
 from sakuin.errors import SakuinError, Unavailable
+from sakuin.http.app import rest_api
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
+from sakuin.platform.asgi import held_open
 from sakuin.platform.calls import background
+from sakuin.platform.openai.embeddings import OpenAIEmbedder
+from sakuin.platform.openai.questions import OpenAIQuestions
+from sakuin.platform.openai.questions import connected as questions
 from sakuin.platform.queue_handler import QueueHandler
+from sakuin.platform.redaction import HIDDEN, Failed, RedactingFilter, RedactingFormatter, Redaction, redacted
+from sakuin.platform.secrets import Secrets
 from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.supabase.client import call, connected
+from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import WorkSubject
-from sakuin.settings import Secrets
+from sakuin.tables.turbopuffer.client import connected as store
+from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.upkeep.schedule import Schedule
+from sakuin.wiring.handlers import http_handler, instrument
 from sakuin_local.serving import served
 from starlette.applications import Starlette
 from starlette.requests import Request

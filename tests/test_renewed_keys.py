@@ -13,12 +13,11 @@ import pytest
 import turbopuffer
 from aws_lambda_powertools.utilities import parameters
 from moto import mock_aws
-from sakuin.adapters.openai_questions import connected as questions
-from sakuin.adapters.renewed_key import RenewedKey, auth_of
-from sakuin.adapters.secrets_manager import NamedSecret
-from sakuin.adapters.supabase_client import connected, credentials
-from sakuin.adapters.turbopuffer_client import connected as store
 from sakuin.errors import Unavailable
+from sakuin.platform.openai.questions import connected as questions
+from sakuin.platform.secrets_manager import NamedSecret, RenewedKey, auth_of
+from sakuin.platform.supabase.client import connected, credentials
+from sakuin.tables.turbopuffer.client import connected as store
 from sakuin_local.serving import served
 from starlette.applications import Starlette
 from starlette.requests import Request

@@ -12,13 +12,13 @@ import pytest
 from aws_lambda_powertools.utilities import parameters
 from aws_lambda_powertools.utilities.parameters.constants import DEFAULT_PROVIDERS
 from moto import mock_aws
-from sakuin.adapters.supabase_client import call, connected
-from sakuin.adapters.supabase_tokens import tokens_of
-from sakuin.bootstrap.answering import mcp_endpoint
-from sakuin.domain.keys import hash_of_key, new_key
-from sakuin.entrypoints.callers import check_hook_secret
 from sakuin.errors import Unauthorized
-from sakuin.settings import Secrets
+from sakuin.http.callers import check_hook_secret
+from sakuin.platform.keys import hash_of_key, new_key
+from sakuin.platform.secrets import Secrets
+from sakuin.platform.supabase.client import call, connected
+from sakuin.platform.supabase.tokens import tokens_of
+from sakuin.wiring.mcp import mcp_endpoint
 from sakuin_cli.deployment_keys import DeploymentKeys, StoredSecret
 from sakuin_local.database import Database
 

@@ -1,9 +1,10 @@
 """What the environment says, and what is said when it says too little."""
 
 import pytest
-from sakuin.domain.page import DEFAULT_BOX_SELECTORS
 from sakuin.errors import Misconfigured
-from sakuin.settings import Secrets, Settings
+from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
+from sakuin.platform.secrets import Secrets
+from sakuin.settings import Settings
 
 from tests.environment import ENVIRONMENT
 

@@ -4,7 +4,7 @@ import gc
 import weakref
 
 import pytest
-from sakuin.bootstrap.starting import starts_ahead, unswept
+from sakuin.wiring.starting import starts_ahead, unswept
 
 
 class Node:

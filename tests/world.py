@@ -8,44 +8,34 @@ from itertools import count
 from typing import Any
 
 import psycopg
-from sakuin.adapters.supabase_index import SupabaseIndex
-from sakuin.adapters.supabase_indexes import SupabaseIndexes
-from sakuin.adapters.supabase_lexicon import SupabaseLexicon
-from sakuin.adapters.supabase_members import acting_with
-from sakuin.adapters.supabase_outbox import SupabaseOutbox
-from sakuin.adapters.supabase_projects import SupabaseProjects
-from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords, SupabaseTableClaims, SupabaseWalks
-from sakuin.adapters.supabase_records import SupabaseRecords
-from sakuin.adapters.supabase_search import SupabaseSearch
-from sakuin.adapters.supabase_tokens import tokens_of
-from sakuin.domain.chunking import CHUNKER
-from sakuin.domain.index_settings import IndexSettings, named_index
-from sakuin.domain.knowledge import Learns
-from sakuin.domain.material_version import MaterialState, Receipt
-from sakuin.domain.page import DEFAULT_BOX_SELECTORS
-from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel
-from sakuin.domain.table_cut import TableCut
-from sakuin.domain.table_index import tables_of
-from sakuin.entrypoints.http_projects import ProjectServices
+from sakuin.http.projects import ProjectServices
 from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexOfPages, IndexPage
+from sakuin.knowledge.learns.sources import LearnsSources
+from sakuin.knowledge.library import Library
 from sakuin.knowledge.messages import BucketEvent, read_event
-from sakuin.knowledge.results import EventResult
+from sakuin.knowledge.model import EventResult, Learns, MaterialState, Receipt
+from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
+from sakuin.knowledge.postgres import SupabaseIndex
+from sakuin.knowledge.postgres_records import SupabaseLibraryRecords, SupabaseRecords
+from sakuin.knowledge.postgres_search import KnowledgeSearch, SupabaseLexicon, SupabaseSearch
+from sakuin.knowledge.reconcile import ReconcileMaterials
+from sakuin.knowledge.search import ReadKnowledge, SearchKnowledge
+from sakuin.platform.embedding import EmbeddingModel
+from sakuin.platform.supabase.members import acting_with
+from sakuin.platform.supabase.tokens import tokens_of
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.ports.knowledge import KnowledgeSearch
-from sakuin.services.hear_of_changes import HearOfChanges
-from sakuin.services.keep_endpoints import KeepEndpoints
-from sakuin.services.keep_projects import KeepProjects
-from sakuin.services.keep_tables import KeepTables
-from sakuin.services.keep_tools import KeepTools
-from sakuin.services.learns_sources import LearnsSources
-from sakuin.services.library import Library
-from sakuin.services.read_knowledge import ReadKnowledge
-from sakuin.services.reconcile import Reconcile
-from sakuin.services.reconcile_materials import ReconcileMaterials
-from sakuin.services.reconcile_tables import ReconcileTables
-from sakuin.services.search_knowledge import SearchKnowledge
-from sakuin.services.send_events import SendEvents
+from sakuin.retrieval.index_version import ANALYZER, CHUNKER, RECIPE, IndexSettings, TableCut, named_index, tables_of
+from sakuin.tables.admin.database_changes import HearOfChanges
+from sakuin.tables.admin.endpoints import KeepEndpoints
+from sakuin.tables.admin.outbox import SendEvents, SupabaseOutbox
+from sakuin.tables.admin.postgres import SupabaseProjects
+from sakuin.tables.admin.projects import KeepProjects
+from sakuin.tables.admin.tables import KeepTables
+from sakuin.tables.admin.tools import KeepTools
+from sakuin.tables.reconcile import ReconcileTables, SupabaseTableClaims
+from sakuin.upkeep.index_versions import SupabaseIndexes
+from sakuin.upkeep.reconcile import Reconcile, SupabaseWalks
 from sakuin_local.database import Database
 from sakuin_local.tokens import Keys
 from supabase import Client

@@ -7,8 +7,8 @@ from typing import Any, Literal, TypeVar, cast
 from urllib.parse import quote
 
 import httpx
-from sakuin.domain.validation import Finding, IndexedChunk, IndexedMaterial
 from sakuin.errors import Misconfigured
+from sakuin.knowledge.validation import Finding, IndexedChunk, IndexedMaterial
 
 from sakuin_cli import views
 from sakuin_cli.rest import answer_of, put_to_bucket

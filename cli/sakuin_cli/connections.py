@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sakuin.adapters.s3 import S3Bucket
+    from sakuin.platform.s3 import S3Bucket
 
     from sakuin_cli.agent import AgentClient
     from sakuin_cli.client import DeploymentClient
@@ -52,7 +52,7 @@ def agent_of(settings: "CommandSettings", tool: str) -> "AgentClient":
 
 def bucket_of(settings: "CommandSettings") -> "S3Bucket":
     """The bucket of pages."""
-    from sakuin.adapters.s3 import S3Bucket
+    from sakuin.platform.s3 import S3Bucket
 
     from sakuin_cli.settings import required
 
@@ -62,7 +62,7 @@ def bucket_of(settings: "CommandSettings") -> "S3Bucket":
 
 def aws_client(settings: "CommandSettings", service: str) -> Any:
     """boto3's client of a service, in the account that the settings name."""
-    from sakuin.adapters.aws import client
+    from sakuin.platform.aws import client
 
     endpoint_url = settings.aws_endpoint_url_s3 if service == "s3" else settings.aws_endpoint_url
     return client(service, endpoint_url=endpoint_url, **settings.aws_session)

@@ -5,8 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from botocore.exceptions import BotoCoreError, ClientError
-from sakuin.adapters.vendor_calls import MESSAGE_ATTRIBUTE
-from sakuin.entrypoints.tool_messages import (
+from sakuin.errors import Misconfigured, SakuinError, Unavailable
+from sakuin.knowledge.messages import ObjectRemoved, RecheckKey, ReindexMaterial, read_event, subject_of_event
+from sakuin.platform.queue_handler import parsed_message
+from sakuin.platform.retry import MAX_RECEIVES
+from sakuin.platform.sqs import SqsQueue, translated
+from sakuin.platform.telemetry import MESSAGE_ATTRIBUTE
+from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.tables.messages import (
     DocumentUploaded,
     ScanForEvent,
     ToolEvent,
@@ -14,12 +20,6 @@ from sakuin.entrypoints.tool_messages import (
     subject_of_request,
     tool_message,
 )
-from sakuin.errors import Misconfigured, SakuinError, Unavailable
-from sakuin.knowledge.messages import ObjectRemoved, RecheckKey, ReindexMaterial, read_event, subject_of_event
-from sakuin.platform.queue_handler import parsed_message
-from sakuin.platform.retry import MAX_RECEIVES
-from sakuin.platform.sqs import SqsQueue, translated
-from sakuin.platform.unfinished_work import WorkSubject
 
 from sakuin_cli.connections import aws_client
 from sakuin_cli.settings import CommandSettings, required

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from botocore.exceptions import BotoCoreError, ClientError
-from sakuin.domain.keys import hash_of_key, new_key
 from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, SakuinError, Unavailable
+from sakuin.platform.keys import hash_of_key, new_key
 
 from sakuin_cli.connections import aws_client
 from sakuin_cli.settings import CommandSettings, required

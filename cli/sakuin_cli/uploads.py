@@ -51,8 +51,8 @@ def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_
     the one `synonyms.yml` at the top of the library.
     """
     # A parser of YAML comes with them.
-    from sakuin.domain.learns_file import LEARNS_FILE
-    from sakuin.domain.material import material_of_key, synonyms_key
+    from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
+    from sakuin.knowledge.names import material_of_key, synonyms_key
 
     by_key: defaultdict[str, dict[str, Upload]] = defaultdict(dict)
     skipped = 0

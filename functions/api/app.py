@@ -2,7 +2,7 @@
 
 import os
 
-from sakuin.bootstrap.rest import rest_endpoint
-from sakuin.bootstrap.restoring import restorable
+from sakuin.wiring.api import rest_endpoint
+from sakuin.wiring.starting import restorable
 
 handler = restorable(lambda: rest_endpoint(os.environ))

@@ -2,6 +2,6 @@
 
 import os
 
-from sakuin.bootstrap.material_indexing import material_indexer
+from sakuin.wiring.index_material import material_indexer
 
 handler = material_indexer(os.environ)

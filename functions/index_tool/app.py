@@ -2,6 +2,6 @@
 
 import os
 
-from sakuin.bootstrap.table_indexing import table_indexer
+from sakuin.wiring.index_tool import table_indexer
 
 handler = table_indexer(os.environ)

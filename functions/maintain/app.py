@@ -2,6 +2,6 @@
 
 import os
 
-from sakuin.bootstrap.maintaining import maintainer
+from sakuin.wiring.maintain import maintainer
 
 handler = maintainer(os.environ)

@@ -5,7 +5,7 @@ import secrets
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from sakuin.domain.keys import hash_of_key, new_key
+from sakuin.platform.keys import hash_of_key, new_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -319,7 +319,7 @@ end $$;
 --   evidence  = z + word_weight * coverage - missing_handicap * missing
 --               - example_handicap (for an example, unless examples are asked for)
 --   similarity = 1 / (1 + exp(-steepness * (evidence - threshold)))
--- The constants and how they were measured: sakuin/domain/similarity.py, docs/decisions.
+-- The constants and how they were measured: sakuin/retrieval/calibration.py, docs/decisions.
 --
 -- The number of chunks with a term is exact. For each kind of slot, the rarest slot is followed to all its chunks; the
 -- next rarest follow while the total stays within `posting_budget` chunks. Slots beyond the budget only judge what the

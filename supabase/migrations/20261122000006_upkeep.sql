@@ -642,7 +642,7 @@ $$;
 
 -- p_limit chunks of a Table after p_after ([pointer_hash, content_hash, chunk_index], null: from the beginning):
 -- {generation, planned, stored: {doc_id: id}, coming: [doc_id], next}; null if the Table is deleted. `coming`: chunks
--- that are not stored yet, by the doc id that they will have (sakuin.domain.search_index_names).
+-- that are not stored yet, by the doc id that they will have (sakuin.tables.index_names).
 create function public.recorded_rows(p_table uuid, p_fingerprint text, p_after jsonb, p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   with page as materialized (

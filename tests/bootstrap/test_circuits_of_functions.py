@@ -3,9 +3,10 @@
 import json
 
 import pytest
-from sakuin.bootstrap.watching import chunk_store, indexing_embedder, question_embedder, supabase, watch
 from sakuin.errors import CircuitOpen, Refused, Unavailable
-from sakuin.settings import Secrets, Settings
+from sakuin.platform.secrets import Secrets
+from sakuin.settings import Settings
+from sakuin.wiring.clients import chunk_store, indexing_embedder, question_embedder, supabase, watch
 
 from tests.contracts.openai_server import OpenAIServer
 

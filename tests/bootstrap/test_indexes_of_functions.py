@@ -2,11 +2,9 @@
 
 from dataclasses import replace
 
-from sakuin.bootstrap.indexes import live_last, pages_of, recent
-from sakuin.domain.index_settings import IndexSettings, KeptIndex
-from sakuin.domain.recipe import EmbeddingModel
-from sakuin.domain.table_cut import TableCut
-from sakuin.domain.table_index import tables_of
+from sakuin.platform.embedding import EmbeddingModel
+from sakuin.retrieval.index_version import IndexSettings, KeptIndex, TableCut, tables_of
+from sakuin.wiring.index_versions import live_last, pages_of, recent
 
 from tests.doubles.embedder import MemoryEmbedder
 from tests.world import SETTINGS

@@ -10,9 +10,9 @@ from moto import mock_aws
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.core.utils import unix_time_millis
 from moto.sqs.models import sqs_backends
-from sakuin.bootstrap.chunk_embedding import chunk_embedder
-from sakuin.bootstrap.material_indexing import material_indexer
-from sakuin.bootstrap.table_indexing import table_indexer
+from sakuin.wiring.embed_chunks import chunk_embedder
+from sakuin.wiring.index_material import material_indexer
+from sakuin.wiring.index_tool import table_indexer
 
 from tests.entrypoints.events import Context, event
 

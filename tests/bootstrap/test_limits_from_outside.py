@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import boto3
 import pytest
-from sakuin.bootstrap.material_indexing import material_indexer
-from sakuin.bootstrap.table_indexing import table_indexer
+from sakuin.wiring.index_material import material_indexer
+from sakuin.wiring.index_tool import table_indexer
 from sakuin_local.database import Database
 
 from tests.builders import a_page

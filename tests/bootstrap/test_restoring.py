@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from aws_lambda_powertools.utilities import parameters
-from sakuin.adapters.secrets_manager import secrets_named
-from sakuin.bootstrap.restoring import Handler, restorable
+from sakuin.platform.secrets_manager import secrets_named
+from sakuin.wiring.starting import Handler, restorable
 
 SECRET = (
     '{"supabase_service_key": "KEY", "openai_api_key": "o", "key_pepper": "p", '

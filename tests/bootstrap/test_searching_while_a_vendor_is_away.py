@@ -6,13 +6,13 @@ from typing import Any
 
 import psycopg
 import pytest
-from sakuin.adapters.supabase_client import connected
-from sakuin.adapters.supabase_index import SupabaseIndex
-from sakuin.bootstrap.answering import mcp_endpoint
-from sakuin.domain.recipe import ANALYZER, RECIPE, Fingerprint
 from sakuin.knowledge.index_page import IndexPage
-from sakuin.services.learns_sources import LearnsSources
+from sakuin.knowledge.learns.sources import LearnsSources
+from sakuin.knowledge.postgres import SupabaseIndex
+from sakuin.platform.supabase.client import connected
+from sakuin.retrieval.index_version import ANALYZER, RECIPE, Fingerprint
 from sakuin.settings import Settings
+from sakuin.wiring.mcp import mcp_endpoint
 from sakuin_local.database import Database
 
 from tests.builders import a_page, a_source

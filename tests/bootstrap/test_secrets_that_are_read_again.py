@@ -11,12 +11,11 @@ import httpx
 import pytest
 from aws_lambda_powertools.utilities import parameters
 from moto import mock_aws
-from sakuin.bootstrap.answering import mcp_endpoint
-from sakuin.bootstrap.rest import rest_endpoint
-from sakuin.bootstrap.watching import secret_of, supabase, watch
-from sakuin.domain.redaction import HIDDEN
-from sakuin.entrypoints.redacting import Handler
+from sakuin.platform.redaction import HIDDEN, Handler
 from sakuin.settings import Settings
+from sakuin.wiring.api import rest_endpoint
+from sakuin.wiring.clients import secret_of, supabase, watch
+from sakuin.wiring.mcp import mcp_endpoint
 
 from tests.entrypoints.events import Context, event
 from tests.test_settings import ENVIRONMENT, SECRET

@@ -16,13 +16,13 @@ import httpx
 import pytest
 import sakuin
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from sakuin.bootstrap.http_handling import http_handler
-from sakuin.bootstrap.material_indexing import material_indexer
-from sakuin.entrypoints.lambda_http import held_open
 from sakuin.errors import Unavailable
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
+from sakuin.platform.asgi import held_open
+from sakuin.wiring.handlers import http_handler
+from sakuin.wiring.index_material import material_indexer
 from sakuin_local.database import Database
 
 from tests.builders import a_page

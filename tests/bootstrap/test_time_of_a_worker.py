@@ -1,14 +1,15 @@
 """Workers make no call to a vendor that might outlast their invocation."""
 
 import pytest
-from sakuin.adapters.openai_learns import LONGEST_LEARNS
-from sakuin.adapters.turbopuffer_client import connected
-from sakuin.bootstrap.watching import Watch, chunk_store, indexing_embedder, learns_model, supabase, watch
-from sakuin.bootstrap.watching import openai as openai_client
-from sakuin.domain.page import Page
 from sakuin.errors import OutOfTime
+from sakuin.knowledge.learns.openai import LONGEST_LEARNS
+from sakuin.knowledge.page import Page
 from sakuin.platform.calls import LONGEST_CALL
-from sakuin.settings import Secrets, Settings
+from sakuin.platform.secrets import Secrets
+from sakuin.settings import Settings
+from sakuin.tables.turbopuffer.client import connected
+from sakuin.wiring.clients import Watch, chunk_store, indexing_embedder, learns_model, supabase, watch
+from sakuin.wiring.clients import openai as openai_client
 
 from tests.contracts.openai_server import OpenAIServer
 

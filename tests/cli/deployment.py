@@ -15,11 +15,11 @@ import pytest
 from aws_lambda_powertools.utilities import parameters
 from moto import mock_aws
 from postgrest import SyncPostgrestClient as Client
-from sakuin.adapters.supabase_client import connected
-from sakuin.bootstrap.answering import mcp_endpoint
-from sakuin.bootstrap.material_indexing import material_indexer
-from sakuin.bootstrap.rest import rest_endpoint
-from sakuin.domain.keys import hash_of_key
+from sakuin.platform.keys import hash_of_key
+from sakuin.platform.supabase.client import connected
+from sakuin.wiring.api import rest_endpoint
+from sakuin.wiring.index_material import material_indexer
+from sakuin.wiring.mcp import mcp_endpoint
 from sakuin_local.database import Database
 
 from tests.conformance.gateway import behind_gateway

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import boto3
 import pytest
-from sakuin.adapters.sqs import MaterialQueue
-from sakuin.adapters.supabase_indexes import SupabaseIndexes
+from sakuin.knowledge.queue import MaterialQueue
 from sakuin.platform.sqs import SqsQueue
+from sakuin.upkeep.index_versions import SupabaseIndexes
 from sakuin_local.database import Database
 
 from tests.cli.conftest import Operator

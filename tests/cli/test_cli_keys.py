@@ -9,9 +9,8 @@ from uuid import uuid4
 
 import boto3
 import pytest
-from sakuin.adapters.supabase_key_use import SupabaseKeyUse
-from sakuin.domain.keys import hash_of_key, known_hash
-from sakuin.settings import Secrets
+from sakuin.platform.keys import SupabaseKeyUse, hash_of_key, known_hash
+from sakuin.platform.secrets import Secrets
 
 from tests.cli.conftest import Operator, Output
 from tests.cli.deployment import ADMIN_KEY, API_KEY

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from sakuin.domain.page import DEFAULT_BOX_SELECTORS
 from sakuin.errors import Misconfigured
+from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin_cli.settings import CommandSettings, environment, required
 
 LOCAL = """\

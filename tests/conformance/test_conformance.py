@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from sakuin.bootstrap.http_handling import http_handler
-from sakuin.entrypoints.lambda_http import Handler, held_open
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
+from sakuin.platform.asgi import Handler, held_open
+from sakuin.wiring.handlers import http_handler
 
 from tests.builders import a_page
 from tests.clients.node import ran

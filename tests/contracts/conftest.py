@@ -5,15 +5,11 @@ from dataclasses import dataclass
 
 import psycopg
 import pytest
-from sakuin.adapters.supabase_index import SupabaseIndex
-from sakuin.adapters.supabase_lexicon import SupabaseLexicon
-from sakuin.adapters.supabase_records import SupabaseRecords
-from sakuin.adapters.supabase_search import SupabaseSearch
-from sakuin.domain.knowledge import KnowledgeChunk
-from sakuin.domain.material_version import Applied, Source
-from sakuin.domain.recipe import Fingerprint
-from sakuin.ports.knowledge import KnowledgeSearch, Lexicon
-from sakuin.ports.materials import KnowledgeIndex, MaterialRecords, PageChange
+from sakuin.knowledge.model import Applied, KnowledgeChunk, PageChange, Source
+from sakuin.knowledge.postgres import KnowledgeIndex, SupabaseIndex
+from sakuin.knowledge.postgres_records import MaterialRecords, SupabaseRecords
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, SupabaseLexicon, SupabaseSearch
+from sakuin.retrieval.index_version import Fingerprint
 from supabase import Client
 
 from tests.builders import text_of

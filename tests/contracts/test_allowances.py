@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import psycopg
 import pytest
-from sakuin.adapters.supabase_allowances import SupabaseAllowances
+from sakuin.mcp.rate_limiter import SupabaseAllowances
 from supabase import Client
 
 

@@ -7,18 +7,17 @@ from pathlib import Path
 import openai
 import psycopg
 import pytest
-from sakuin.adapters.supabase_index import SupabaseIndex
-from sakuin.adapters.supabase_lexicon import SupabaseLexicon
-from sakuin.adapters.supabase_search import SupabaseSearch
-from sakuin.domain.learns import names_action
-from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
-from sakuin.domain.similarity import calibration_of
 from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.learns.sources import LearnsSources
+from sakuin.knowledge.learns.writer import names_action
 from sakuin.knowledge.messages import read_event
-from sakuin.ports.embedding import Vector
-from sakuin.services.learns_sources import LearnsSources
-from sakuin.services.search_knowledge import SearchKnowledge
+from sakuin.knowledge.postgres import SupabaseIndex
+from sakuin.knowledge.postgres_search import SupabaseLexicon, SupabaseSearch
+from sakuin.knowledge.search import SearchKnowledge
+from sakuin.platform.embedding import EmbeddingModel, Vector
+from sakuin.retrieval.calibration import calibration_of
+from sakuin.retrieval.index_version import ANALYZER, RECIPE, Fingerprint
 from sakuin_local.embeddings.model import NAME
 from supabase import Client
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from sakuin.adapters.turbopuffer import TurbopufferChunkStore
-from sakuin.adapters.turbopuffer_client import connected
-from sakuin.domain.language.question import Slot, WeightedTerm
 from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
-from sakuin.ports.chunk_store import ChunkStore, StoredChunkRow
+from sakuin.language.questions.question import Slot, WeightedTerm
+from sakuin.tables.chunk_store import ChunkStore, StoredChunkRow
+from sakuin.tables.turbopuffer.client import connected
+from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin_local.addresses import free_port
 from sakuin_local.processes import Programs
 from sakuin_local.serving import served

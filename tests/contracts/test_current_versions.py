@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from sakuin.domain.material_version import MaterialState, Source
-from sakuin.ports.materials import PageChange
+from sakuin.knowledge.model import MaterialState, PageChange, Source
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge

@@ -8,14 +8,12 @@ from typing import Any
 import psycopg
 import pytest
 from openai import OpenAI
-from sakuin.adapters.openai_embeddings import OpenAIEmbedder
-from sakuin.adapters.openai_questions import OpenAIQuestions, connected
-from sakuin.adapters.supabase_ledger import SupabaseLedger
-from sakuin.domain.recipe import EmbeddingModel
 from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import Retries, background
-from sakuin.ports.embedding import Embedder
-from sakuin.services.embedding_budget import TokensOwed
+from sakuin.platform.embedding import Embedder, EmbeddingModel
+from sakuin.platform.openai.embeddings import OpenAIEmbedder
+from sakuin.platform.openai.questions import OpenAIQuestions, connected
+from sakuin.retrieval.embedding_budget import SupabaseLedger, TokensOwed
 from supabase import Client
 
 from tests.contracts.openai_server import OpenAIServer, openai_server

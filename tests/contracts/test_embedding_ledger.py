@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 
 import psycopg
 import pytest
-from sakuin.adapters.supabase_ledger import SupabaseLedger
+from sakuin.retrieval.embedding_budget import SupabaseLedger
 from supabase import Client
 
 

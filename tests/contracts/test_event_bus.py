@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
-from sakuin.adapters.eventbridge import EventBridgeBus
-from sakuin.adapters.s3_table_bodies import S3TableBodies
-from sakuin.domain.project_records import OutboxEvent
 from sakuin.errors import Unavailable
+from sakuin.tables.admin.documents import S3TableBodies
+from sakuin.tables.admin.eventbridge import EventBridgeBus
+from sakuin.tables.model import OutboxEvent
 
 EVENTS = [OutboxEvent(number, "ToolCreated", "p", "t", "o") for number in range(1, 24)]
 
@@ -48,7 +48,7 @@ def test_what_the_bus_refuses_is_not_sent() -> None:
 
 
 def test_a_presigned_address_is_for_one_body_of_one_key_one_size_and_one_type() -> None:
-    from sakuin.adapters.aws import client
+    from sakuin.platform.aws import client
 
     keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "ap-northeast-1"}
     bodies = S3TableBodies(client("s3", **keys), "tables")

@@ -7,9 +7,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sakuin.domain.knowledge import KnowledgeChunk
-from sakuin.domain.material_version import Applied, Source
-from sakuin.ports.materials import PageChange
+from sakuin.knowledge.model import Applied, KnowledgeChunk, PageChange, Source
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge

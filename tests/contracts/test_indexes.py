@@ -3,16 +3,11 @@
 from dataclasses import dataclass, replace
 
 import pytest
-from sakuin.adapters.supabase_indexes import SupabaseIndexes
-from sakuin.domain.chunking import CHUNKER
-from sakuin.domain.index_settings import IndexSettings, named_index
-from sakuin.domain.knowledge import EVERYTHING, KnowledgeChunk
-from sakuin.domain.recipe import ANALYZER, RECIPE
-from sakuin.domain.table_cut import TableCut
 from sakuin.errors import Conflict, Invalid, NotFound
-from sakuin.ports.indexes import Indexes
-from sakuin.ports.knowledge import Question
-from sakuin.ports.materials import PageChange
+from sakuin.knowledge.model import EVERYTHING, KnowledgeChunk, PageChange
+from sakuin.knowledge.postgres_search import Question
+from sakuin.retrieval.index_version import ANALYZER, CHUNKER, RECIPE, IndexSettings, TableCut, named_index
+from sakuin.upkeep.index_versions import Indexes, SupabaseIndexes
 from supabase import Client
 
 from tests.builders import a_chunk, a_source, text_of

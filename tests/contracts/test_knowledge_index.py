@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import psycopg
 import pytest
-from sakuin.adapters.supabase_client import connected
-from sakuin.adapters.supabase_index import SupabaseIndex
-from sakuin.domain.material_version import Receipt
-from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
 from sakuin.errors import Invalid, SakuinError, Unavailable
-from sakuin.ports.materials import PageChange
+from sakuin.knowledge.model import PageChange, Receipt
+from sakuin.knowledge.postgres import SupabaseIndex
+from sakuin.platform.embedding import EmbeddingModel
+from sakuin.platform.supabase.client import connected
+from sakuin.retrieval.index_version import ANALYZER, RECIPE, Fingerprint
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge

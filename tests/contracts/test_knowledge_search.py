@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import psycopg
 import pytest
-from sakuin.domain.knowledge import EVERYTHING, Filters, KnowledgeChunk, Match
-from sakuin.domain.language.understanding import sought, understood
-from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
 from sakuin.errors import NotFound
-from sakuin.ports.knowledge import Question
-from sakuin.ports.materials import PageChange
+from sakuin.knowledge.model import EVERYTHING, Filters, KnowledgeChunk, Match, PageChange
+from sakuin.knowledge.postgres_search import Question
+from sakuin.language.questions.understanding import sought, understood
+from sakuin.platform.embedding import EmbeddingModel
+from sakuin.retrieval.index_version import ANALYZER, RECIPE, Fingerprint
 
 from tests.builders import LEARNS, a_chunk, a_source, text_of
 from tests.contracts.conftest import Knowledge

@@ -10,14 +10,12 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sakuin.adapters.supabase_index import SupabaseIndex
-from sakuin.adapters.supabase_search import SupabaseSearch
-from sakuin.domain.knowledge import EVERYTHING, KnowledgeChunk
-from sakuin.domain.language.indexed_words import IndexedWords
-from sakuin.domain.language.question import Slot, WeightedTerm
-from sakuin.domain.recipe import Fingerprint
-from sakuin.ports.knowledge import Question
-from sakuin.ports.materials import PageChange
+from sakuin.knowledge.model import EVERYTHING, KnowledgeChunk, PageChange
+from sakuin.knowledge.postgres import SupabaseIndex
+from sakuin.knowledge.postgres_search import Question, SupabaseSearch
+from sakuin.language.indexed_words import IndexedWords
+from sakuin.language.questions.question import Slot, WeightedTerm
+from sakuin.retrieval.index_version import Fingerprint
 from supabase import Client
 
 from tests.builders import a_chunk, a_source

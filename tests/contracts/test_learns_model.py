@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 from openai import OpenAI
-from sakuin.adapters.openai_learns import OpenAILearnsModel
-from sakuin.domain.page import Explanation, Page
 from sakuin.errors import Refused, Unavailable
-from sakuin.ports.materials import LearnsModel
+from sakuin.knowledge.learns.openai import OpenAILearnsModel
+from sakuin.knowledge.learns.sources import LearnsModel
+from sakuin.knowledge.page import Explanation, Page
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
 from tests.doubles.learns_model import MemoryLearnsModel

@@ -1,10 +1,9 @@
 """What every `Lexicon` promises."""
 
 import pytest
-from sakuin.domain.knowledge import KnowledgeChunk
-from sakuin.domain.language.indexed_words import IndexedWords
-from sakuin.domain.language.question import KnownWords, Sought
-from sakuin.ports.materials import PageChange
+from sakuin.knowledge.model import KnowledgeChunk, PageChange
+from sakuin.language.indexed_words import IndexedWords
+from sakuin.language.questions.question import KnownWords, Sought
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge
@@ -24,7 +23,7 @@ def store(knowledge: Knowledge, *chunks: KnowledgeChunk, version: int = 1) -> No
         knowledge.apply(a_source(material, version), page, material=material)
 
 
-def written(knowledge: Knowledge, *readings: str) -> dict[str, tuple[str, ...]]:
+def vector_text(knowledge: Knowledge, *readings: str) -> dict[str, tuple[str, ...]]:
     return dict(knowledge.lexicon.look_up("", Sought(frozenset(readings), {})).written)
 
 
@@ -39,15 +38,15 @@ def test_an_empty_index_knows_nothing(knowledge: Knowledge) -> None:
 def test_a_reading_has_its_written_forms_the_most_frequent_first(knowledge: Knowledge) -> None:
     both = [("カイ", "解"), ("カイ", "階")]
     store(knowledge, a_text("m", 1, *both), a_text("m", 2, ("カイ", "解")), a_text("n", 1, ("シキ", "式")))
-    assert written(knowledge, "カイ", "シキ", "ナイ") == {"カイ": ("解", "階"), "シキ": ("式",)}
+    assert vector_text(knowledge, "カイ", "シキ", "ナイ") == {"カイ": ("解", "階"), "シキ": ("式",)}
 
 
 def test_what_no_page_has_any_more_is_forgotten(knowledge: Knowledge) -> None:
     store(knowledge, a_text("m", 1, ("カイ", "解"), ("シキ", "式")), a_text("n", 1, ("シキ", "式")))
     store(knowledge, a_text("m", 1, ("カイ", "階")), version=2)
-    assert written(knowledge, "カイ", "シキ") == {"カイ": ("階",), "シキ": ("式",)}
+    assert vector_text(knowledge, "カイ", "シキ") == {"カイ": ("階",), "シキ": ("式",)}
     knowledge.index.apply(PageChange("n", a_source("n", 2), deleted=True))
-    assert written(knowledge, "カイ", "シキ") == {"カイ": ("階",)}
+    assert vector_text(knowledge, "カイ", "シキ") == {"カイ": ("階",)}
 
 
 @pytest.mark.parametrize(
@@ -103,4 +102,4 @@ def test_a_long_question_of_many_words_is_looked_up_whole(knowledge: Knowledge) 
     ]
     store(knowledge, a_text("m", 1, *readings))
     asked = {reading for reading, _ in readings}
-    assert written(knowledge, *asked).keys() == asked
+    assert vector_text(knowledge, *asked).keys() == asked

@@ -4,14 +4,12 @@ from dataclasses import dataclass
 
 import psycopg
 import pytest
-from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords, SupabaseWalks
-from sakuin.domain.knowledge import Learns
-from sakuin.domain.language.indexing import index_words
-from sakuin.domain.reconciliation import RecordedObject
+from sakuin.knowledge.model import Learns, PageChange, RecordedObject
+from sakuin.knowledge.postgres_records import SupabaseLibraryRecords
+from sakuin.language.indexing import index_words
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
-from sakuin.ports.materials import PageChange
-from sakuin.ports.reconciliation import Turn
+from sakuin.upkeep.reconcile import SupabaseWalks, Turn
 from supabase import Client
 
 from tests.builders import a_chunk, a_source

@@ -2,9 +2,8 @@
 
 import psycopg
 import pytest
-from sakuin.domain.knowledge import Learns
-from sakuin.domain.validation import IndexedChunk, IndexedMaterial
-from sakuin.ports.materials import PageChange
+from sakuin.knowledge.model import Learns, PageChange
+from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial
 
 from tests.builders import LEARNS, a_chunk, a_source
 from tests.contracts.conftest import Knowledge

@@ -6,11 +6,11 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from sakuin.adapters.supabase_members import acting_with
-from sakuin.adapters.supabase_outbox import SupabaseOutbox
-from sakuin.adapters.supabase_projects import SupabaseProjects
-from sakuin.domain.project_records import Tool, User
 from sakuin.errors import Conflict, NotFound
+from sakuin.platform.supabase.members import acting_with
+from sakuin.tables.admin.outbox import SupabaseOutbox
+from sakuin.tables.admin.postgres import SupabaseProjects
+from sakuin.tables.model import Tool, User
 from sakuin_local.database import Database
 from sakuin_local.tokens import Keys
 from supabase import Client

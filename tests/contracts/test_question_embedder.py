@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from sakuin.adapters.openai_embeddings import OpenAIEmbedder
-from sakuin.adapters.openai_questions import OpenAIQuestions, connected
-from sakuin.domain.recipe import EmbeddingModel
 from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
-from sakuin.ports.embedding import QuestionEmbedder
+from sakuin.platform.embedding import EmbeddingModel, QuestionEmbedder
+from sakuin.platform.openai.embeddings import OpenAIEmbedder
+from sakuin.platform.openai.questions import OpenAIQuestions, connected
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
 from tests.doubles.embedder import DIMENSIONS, MODEL, MemoryEmbedder, vector_of

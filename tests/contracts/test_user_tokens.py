@@ -12,8 +12,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from jwt.algorithms import ECAlgorithm
-from sakuin.adapters.supabase_tokens import PublishedKeys, SupabaseTokens, tokens_of
 from sakuin.errors import Unauthorized, Unavailable
+from sakuin.platform.supabase.tokens import PublishedKeys, SupabaseTokens, tokens_of
 
 from tests.contracts.scripted_server import Said, scripted_server
 

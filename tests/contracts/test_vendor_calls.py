@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from botocore.config import Config
 from openai import DefaultHttpxClient, OpenAI
-from sakuin.adapters.openai_embeddings import OpenAIEmbedder
-from sakuin.adapters.supabase_client import call, connected
-from sakuin.adapters.turbopuffer_client import connected as store_connected
-from sakuin.adapters.vendor_calls import OPENAI_HEADER, REQUEST_HEADER, messages_with_work, sendable, watched
 from sakuin.errors import Unavailable
+from sakuin.platform.openai.embeddings import OpenAIEmbedder
+from sakuin.platform.supabase.client import call, connected
+from sakuin.platform.telemetry import OPENAI_HEADER, REQUEST_HEADER, messages_with_work, sendable, watched
+from sakuin.tables.turbopuffer.client import connected as store_connected
 from turbopuffer import APIStatusError
 from turbopuffer import DefaultHttpxClient as StoreSession
 

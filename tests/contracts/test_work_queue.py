@@ -7,15 +7,14 @@ from dataclasses import dataclass
 import boto3
 import pytest
 from moto import mock_aws
-from sakuin.adapters.sqs import MaterialQueue
-from sakuin.adapters.sqs_tables import TableQueues
-from sakuin.entrypoints.tool_messages import DocumentUploaded, EmbedAsked, IndexAsked, embed_message, tool_message
 from sakuin.errors import Unavailable
 from sakuin.knowledge.bucket_events import subject_of_event
 from sakuin.knowledge.messages import BucketEvent, RecheckKey, ReindexMaterial, read_event
+from sakuin.knowledge.queue import MaterialQueue
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import WorkSubject
-from sakuin.ports.materials import WorkQueue
+from sakuin.tables.messages import DocumentUploaded, EmbedAsked, IndexAsked, embed_message, tool_message
+from sakuin.tables.queues import TableQueues
 
 from tests.doubles.queue import MemoryQueue
 from tests.doubles.sqs import ModelledSqs
@@ -27,7 +26,7 @@ PROJECT, TABLE = "0b1f6a52-3c9e-4d57-8a41-6f0e2d9c7b10", "7c2d4e86-19ab-4f03-b5d
 class Both:
     """The queue, and the other end of it."""
 
-    queue: WorkQueue
+    queue: MaterialQueue
     bodies: Callable[[], list[str]]
 
     def received(self) -> list[BucketEvent | None]:

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sakuin.adapters.supabase_client import answer, call
-from sakuin.adapters.supabase_client import connected as supabase
-from sakuin.adapters.supabase_retries import READING_FUNCTIONS
-from sakuin.adapters.turbopuffer import TurbopufferChunkStore
-from sakuin.adapters.turbopuffer_client import connected as turbopuffer
 from sakuin.errors import Invalid, Refused, Unavailable
 from sakuin.platform.calls import Retries
+from sakuin.platform.supabase.client import answer, call
+from sakuin.platform.supabase.client import connected as supabase
+from sakuin.platform.supabase.retries import READING_FUNCTIONS
+from sakuin.tables.turbopuffer.client import connected as turbopuffer
+from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 
 from tests.contracts.scripted_server import Said, ScriptedServer, scripted_server
 from tests.contracts.test_chunk_store import row

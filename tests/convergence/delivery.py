@@ -9,10 +9,10 @@ from typing import Any, ParamSpec, TypeVar
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
-from sakuin.entrypoints.observing import CurrentWork
 from sakuin.errors import Conflict, OverBudget, Unavailable
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
 from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 
 from tests.doubles.sqs import Message

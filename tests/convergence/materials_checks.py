@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from sakuin.domain.knowledge import Filters
-from sakuin.ports.knowledge import Question
+from sakuin.knowledge.model import Filters
+from sakuin.knowledge.postgres_search import Question
 
 from tests.convergence.materials_oracle import SYNONYMS, Boxes, MaterialsOracle, name_of
 from tests.convergence.materials_world import MaterialsWorld

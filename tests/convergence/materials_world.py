@@ -9,19 +9,19 @@ from datetime import timedelta
 from typing import Any
 
 import psycopg
-from sakuin.adapters.sqs import MaterialQueue
-from sakuin.adapters.supabase_client import connected
-from sakuin.adapters.supabase_index import SupabaseIndex
-from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords
-from sakuin.adapters.supabase_search import SupabaseSearch
 from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.messages import BucketEvent
+from sakuin.knowledge.postgres import SupabaseIndex
+from sakuin.knowledge.postgres_records import SupabaseLibraryRecords
+from sakuin.knowledge.postgres_search import SupabaseSearch
+from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.supabase.client import connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.services.learns_sources import LearnsSources
-from sakuin.services.reconcile_materials import ReconcileMaterials
-from sakuin.services.resume_work import ResumeWork
+from sakuin.upkeep.resume_work import ResumeWork
 from sakuin_local.database import Database
 from supabase import Client
 

@@ -3,9 +3,9 @@
 from collections import Counter
 from typing import Any
 
-from sakuin.domain.language.indexing import index_words
-from sakuin.domain.search_index_names import namespace
-from sakuin.domain.table_walk import content_hash
+from sakuin.language.indexing import index_words
+from sakuin.tables.index_names import namespace
+from sakuin.tables.scan import content_hash
 from sakuin_local.turbopuffer.refusals import Refused
 
 from tests.convergence.tables_oracle import Piece, TablesOracle, below, pieces

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psycopg
-from sakuin.adapters.supabase_client import connected
-from sakuin.adapters.turbopuffer import TurbopufferChunkStore
-from sakuin.adapters.turbopuffer_client import connected as store_connected
 from sakuin.platform.calls import Ask, background
+from sakuin.platform.supabase.client import connected
+from sakuin.tables.turbopuffer.client import connected as store_connected
+from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin_local.database import Database
 from sakuin_local.serving import served
 from sakuin_local.turbopuffer.endpoint import application

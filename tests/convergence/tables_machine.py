@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from sakuin.domain.search_index_names import namespace
-from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
-from sakuin.domain.table_document import written_table
+from sakuin.tables.document import written_table
+from sakuin.tables.index_names import namespace
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 
 from tests.convergence.crew import Crew
 from tests.convergence.passing import A_MINUTE, AN_HOUR

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sakuin.domain.chunking import chunks
-from sakuin.domain.search_index_names import doc_id
-from sakuin.domain.table_walk import content_hash
+from sakuin.tables.chunking import chunks
+from sakuin.tables.index_names import doc_id
+from sakuin.tables.scan import content_hash
 
 from tests.convergence.tables_world import CUT
 

@@ -5,29 +5,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sakuin.adapters.eventbridge import EventBridgeBus
-from sakuin.adapters.sqs_tables import TableQueues
-from sakuin.adapters.supabase_client import call
-from sakuin.adapters.supabase_outbox import SupabaseOutbox
-from sakuin.adapters.supabase_projects import SupabaseProjects
-from sakuin.adapters.supabase_reconciliation import SupabaseTableClaims
-from sakuin.adapters.supabase_tables import SupabaseTableIndex, SupabaseToolSearch
-from sakuin.domain.table_cut import TableCut
-from sakuin.domain.table_index import TableFingerprint
-from sakuin.entrypoints.sqs_tables import EmbedWork, ToolWork
 from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.supabase.client import call
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.services.embed_chunks import EmbedChunks
-from sakuin.services.every_index import EmbedEverywhere, IndexEverywhere
-from sakuin.services.give_up_table import GiveUpTable
-from sakuin.services.hear_of_changes import HearOfChanges
-from sakuin.services.index_table import IndexTable
-from sakuin.services.maintain import Maintain
-from sakuin.services.reconcile_tables import ReconcileTables
-from sakuin.services.restart_tables import RestartTables
-from sakuin.services.resume_work import ResumeWork
-from sakuin.services.search_table import SearchTable
-from sakuin.services.send_events import SendEvents
+from sakuin.retrieval.index_version import TableCut, TableFingerprint
+from sakuin.tables.admin.database_changes import HearOfChanges
+from sakuin.tables.admin.eventbridge import EventBridgeBus
+from sakuin.tables.admin.outbox import SendEvents, SupabaseOutbox
+from sakuin.tables.admin.postgres import SupabaseProjects
+from sakuin.tables.embed_chunks import EmbedChunks
+from sakuin.tables.index_table import IndexTable
+from sakuin.tables.postgres import SupabaseTableIndex, SupabaseToolSearch
+from sakuin.tables.queues import TableQueues
+from sakuin.tables.reconcile import ReconcileTables, SupabaseTableClaims
+from sakuin.tables.restart import RestartTables
+from sakuin.tables.search import SearchTable
+from sakuin.tables.work import EmbedEverywhere, EmbedWork, GiveUpTable, IndexEverywhere, ToolWork
+from sakuin.upkeep.maintain import Maintain
+from sakuin.upkeep.resume_work import ResumeWork
 
 from tests.convergence.bus import ModelledBus
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from sakuin.ports.chunk_store import StoredChunkRow
+from sakuin.tables.chunk_store import StoredChunkRow
 
 from tests.convergence.interleaving import Fate
 from tests.convergence.materials_machine import MaterialsMachine

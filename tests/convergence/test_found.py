@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sakuin.domain.search_index_names import namespace
+from sakuin.tables.index_names import namespace
 
 from tests.convergence.interleaving import Fate
 from tests.convergence.tables_actions import END, Change, Forget, GoOn, Work
@@ -30,7 +30,7 @@ def story(tables: TablesHouse) -> Iterator[TablesMachine]:
     machine.teardown()
 
 
-def written(story: TablesMachine, document: object) -> None:
+def vector_text(story: TablesMachine, document: object) -> None:
     """The Table is replaced, and walked."""
     story.step(Change("replace", 0, document, "", sent=True))
     story.step(Work(0, False, END, Fate.GO))
@@ -43,12 +43,12 @@ def states(story: TablesMachine) -> set[str]:
 
 
 def test_who_dies_between_the_flip_and_the_sweep_leaves_no_old_rows(story: TablesMachine) -> None:
-    written(story, {"a": B})
+    vector_text(story, {"a": B})
     story.step(Work(0, False, "rpc/chunks_stored", Fate.DIE_AFTER))
 
 
 def test_who_comes_next_sweeps_what_another_has_not_swept_yet(story: TablesMachine) -> None:
-    written(story, {"a": B})
+    vector_text(story, {"a": B})
     story.step(Work(0, True, "rpc/chunks_stored", Fate.GO))
     story.step(Work(0, False, END, Fate.GO))
     assert states(story) == {"ready"}
@@ -66,24 +66,24 @@ def test_a_table_is_not_ready_while_removed_rows_are_in_the_store(story: TablesM
 
 
 def test_rows_of_a_text_that_was_overtaken_go_though_their_worker_died(story: TablesMachine) -> None:
-    written(story, {"a": B})
+    vector_text(story, {"a": B})
     story.step(Work(0, False, "turbopuffer POST", Fate.GO))
-    written(story, {"a": C})
+    vector_text(story, {"a": C})
     story.step(Work(0, False, END, Fate.GO))
     story.step(GoOn(0, "", Fate.DIE_BEFORE))
 
 
 def test_a_late_sweep_spares_the_text_that_came_back(story: TablesMachine) -> None:
-    written(story, {"a": B})
+    vector_text(story, {"a": B})
     # Flipped, and not swept yet.
     story.step(Work(0, False, "rpc/chunks_stored", Fate.GO))
-    written(story, {"a": A})
+    vector_text(story, {"a": A})
     story.step(Work(0, False, END, Fate.GO))
     story.step(GoOn(0, END, Fate.GO))
 
 
 def test_a_late_write_of_a_deleted_table_brings_no_namespace_back(story: TablesMachine) -> None:
-    written(story, {"a": B})
+    vector_text(story, {"a": B})
     story.step(Work(0, False, "openai", Fate.GO))
     story.step(Change("delete table", 0, {}, "", sent=True))
     story.step(Work(0, False, END, Fate.GO))
@@ -95,14 +95,14 @@ def test_rows_that_the_store_has_lost_are_stored_again(story: TablesMachine) -> 
 
 
 def test_rows_that_the_store_loses_while_they_are_replaced_are_stored_again(story: TablesMachine) -> None:
-    written(story, {"a": B, "list": [C]})
+    vector_text(story, {"a": B, "list": [C]})
     story.step(Work(0, False, "rpc/chunks_stored", Fate.GO))
     story.step(Change("lose rows", 0, {}, "", sent=False))
     story.step(GoOn(0, END, Fate.GO))
 
 
 def test_a_project_that_is_deleted_while_its_table_is_indexed_leaves_nothing(story: TablesMachine) -> None:
-    written(story, {"a": B})
+    vector_text(story, {"a": B})
     story.step(Work(0, False, "openai", Fate.GO))
     story.step(Change("delete project", 0, {}, "", sent=True))
     story.step(Work(0, False, END, Fate.GO))

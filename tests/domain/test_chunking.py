@@ -10,8 +10,8 @@ import pytest
 import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sakuin.domain.chunking import ChunkText, Window, chunks, windows
 from sakuin.errors import Invalid
+from sakuin.tables.chunking import ChunkText, Window, chunks, windows
 
 from tests.effort import times
 

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from sakuin.domain.excerpt import excerpt
+from sakuin.retrieval.excerpt import excerpt
 
 FILLER = "前置きの文が続いていく。" * 12
 

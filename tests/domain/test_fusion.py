@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.domain.fusion import Scored, fused
+from sakuin.retrieval.fusion import Scored, fused
 
 SCORES = st.floats(min_value=0, max_value=50, allow_subnormal=False)
 RANKINGS = st.dictionaries(st.sampled_from("abcdefghij"), SCORES).map(

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.domain.json_pointer import ancestors, is_within, pointer_hash, pointer_of, relative, resolve, tokens
 from sakuin.errors import Invalid, NotFound
+from sakuin.tables.json_pointer import ancestors, is_within, pointer_hash, pointer_of, relative, resolve, tokens
 
 STEPS = st.lists(st.text(alphabet='a0/~*" あ\ud800\0-', max_size=4), max_size=5).map(tuple)
 

@@ -1,8 +1,8 @@
 """Questions that ask for an example."""
 
 import pytest
-from sakuin.domain.language.question import KnownWords, Step
-from sakuin.domain.language.understanding import understood
+from sakuin.language.questions.question import KnownWords, Step
+from sakuin.language.questions.understanding import understood
 
 
 @pytest.mark.parametrize(

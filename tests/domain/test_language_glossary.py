@@ -4,11 +4,11 @@ import re
 from collections import Counter
 
 import pytest
-from sakuin.domain.language.analysis import terms
-from sakuin.domain.language.concepts import glossary, longest, named_concepts
-from sakuin.domain.language.glossary import FIELDS
-from sakuin.domain.language.notation import canonical
-from sakuin.domain.language.translation import translated
+from sakuin.language.analysis import terms
+from sakuin.language.concepts import glossary, longest, named_concepts
+from sakuin.language.glossary import FIELDS
+from sakuin.language.notation import canonical
+from sakuin.language.questions.translation import translated
 
 TWINS = [
     ("cross-multiplication", "たすきがけ", "たすき掛け", "襷掛け", "タスキガケ"),

@@ -2,8 +2,8 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.domain.language.indexing import index_words
-from sakuin.domain.language.readings import MOST_READINGS
+from sakuin.language.indexing import index_words
+from sakuin.language.readings import MOST_READINGS
 
 BODY = "二次方程式の解は、平方完成をしなくても公式に代入すれば求められます。グラフとx軸の交点も調べます。"
 

@@ -5,8 +5,8 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.domain.language.analysis import terms
-from sakuin.domain.language.notation import canonical
+from sakuin.language.analysis import terms
+from sakuin.language.notation import canonical
 
 EQUAL = [
     ("x^2", "x²", "x^{2}", "X²", "ｘ＾２", "xの二乗", "xの2乗", "xの２乗", "エックスの二乗", "x squared", "x**2"),

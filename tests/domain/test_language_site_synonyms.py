@@ -1,14 +1,9 @@
 """`synonyms.yml`, the list of a site's author."""
 
 import pytest
-from sakuin.domain.language.site_synonyms import (
-    LARGEST_FILE,
-    MOST_GROUPS,
-    MOST_PHRASES,
-    parse_synonyms,
-)
-from sakuin.domain.language.synonyms_in_question import synonyms_in
 from sakuin.errors import Invalid
+from sakuin.language.questions.synonyms_in_question import synonyms_in
+from sakuin.language.site_synonyms import LARGEST_FILE, MOST_GROUPS, MOST_PHRASES, parse_synonyms
 
 
 def test_a_group_is_a_list_of_phrases_that_mean_the_same() -> None:

@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.domain.language.indexing import index_words
-from sakuin.domain.language.question import KnownWords, Step, Understood
-from sakuin.domain.language.understanding import LONGEST_QUESTION, MOST_READINGS, MOST_WORDS, sought, understood
+from sakuin.language.indexing import index_words
+from sakuin.language.questions.question import KnownWords, Step, Understood
+from sakuin.language.questions.understanding import LONGEST_QUESTION, MOST_READINGS, MOST_WORDS, sought, understood
 
 NOTHING = KnownWords()
 

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.domain.learns import completed_learns, names_action, written_learns
-from sakuin.domain.page import CHUNK_TYPES, ChunkType, Explanation, Page
+from sakuin.knowledge.learns.writer import completed_learns, names_action, written_learns
+from sakuin.knowledge.page import CHUNK_TYPES, ChunkType, Explanation, Page
 
 EMPTY = Page(title="式と計算", explanations=())
 

@@ -1,7 +1,7 @@
 """The words of a question as they stand in a text."""
 
-from sakuin.domain.language.analysis import terms
-from sakuin.domain.matched_words import MOST_SHOWN, matched_words
+from sakuin.language.analysis import terms
+from sakuin.retrieval.matched_words import MOST_SHOWN, matched_words
 
 TEXT = "たすき掛けの手順\n二次方程式 x²+5x+6=0 をたすき掛けで因数分解して解く。"
 

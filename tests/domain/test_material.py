@@ -6,8 +6,8 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.domain.material import chunk_id, link, material_of_key, split_chunk_id
 from sakuin.errors import Invalid
+from sakuin.knowledge.names import chunk_id, link, material_of_key, split_chunk_id
 
 
 def test_a_key_becomes_its_material() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.domain.names import concept_name
+from sakuin.knowledge.reading.names import concept_name
 
 
 @pytest.mark.parametrize(

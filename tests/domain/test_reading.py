@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sakuin.domain.page import Explanation, Page
-from sakuin.domain.reading import read_page
-from sakuin.domain.reading.page_reader import MOST_EXPLANATIONS
 from sakuin.errors import UnreadablePage
+from sakuin.knowledge.page import Explanation, Page
+from sakuin.knowledge.reading import read_page
+from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS
 
 from tests.effort import times
 

@@ -4,14 +4,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sakuin.domain.reconciliation import (
-    HeldObject,
-    RecordedObject,
-    RecordedTable,
-    is_file_beside,
-    lost_and_left_over,
-    of_bucket,
-)
+from sakuin.knowledge.model import RecordedObject
+from sakuin.knowledge.reconcile import is_file_beside, of_bucket
+from sakuin.platform.s3 import BucketObject
+from sakuin.tables.reconcile import RecordedTable, lost_and_left_over
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 EARLIER = NOW - timedelta(days=1)
@@ -47,7 +43,7 @@ def waiting(version: str | None = "v1", *, gone: bool = False, free: bool = Fals
 def test_a_page_s_key_by_what_bucket_and_index_say(
     held: str | None, recorded: RecordedObject | None, rule: str | None
 ) -> None:
-    there = [HeldObject("a.html", held, EARLIER)]
+    there = [BucketObject("a.html", held, EARLIER)]
     known = [recorded] if recorded else []
     assert [one.rule for one in of_bucket(there, known, prefix="", until=NOW)] == ([rule] if rule else [])
     if held is None:
@@ -72,22 +68,22 @@ def test_a_file_beside_the_pages_is_read_as_it_is_now(
     known = [RecordedObject(key, "file", recorded[0], recorded[0] is None, recorded[1])] if recorded else []
     if recorded == (None, True):
         known = [RecordedObject(key, "file", None, gone=True)]
-    found = of_bucket([HeldObject(key, held, EARLIER)], known, prefix="site/", until=NOW)
+    found = of_bucket([BucketObject(key, held, EARLIER)], known, prefix="site/", until=NOW)
     assert [one.rule for one in found] == (["unread"] if differs else [])
 
 
 def test_what_changed_just_now_and_what_is_our_own_is_left_alone() -> None:
     young, own, other = "young.html", "_sakuin/canary.html", "style.css"
-    held = [HeldObject(own, "v", EARLIER), HeldObject(other, "v", EARLIER), HeldObject(young, "v", NOW)]
+    held = [BucketObject(own, "v", EARLIER), BucketObject(other, "v", EARLIER), BucketObject(young, "v", NOW)]
     assert of_bucket(held, [], prefix="", until=EARLIER, own=("_sakuin/",)) == []
     recorded = [replace(owner(), young=True)]
     assert of_bucket([], recorded, prefix="", until=EARLIER) == []
-    removed = [HeldObject("a.html", None, NOW)]
+    removed = [BucketObject("a.html", None, NOW)]
     assert of_bucket(removed, [owner()], prefix="", until=EARLIER) == []
 
 
 def test_what_differs_comes_by_key_and_says_what_is_done() -> None:
-    held = [HeldObject(key, "v", EARLIER) for key in ("あ.html", "b.html", "Z.html")]
+    held = [BucketObject(key, "v", EARLIER) for key in ("あ.html", "b.html", "Z.html")]
     found = of_bucket(held, [], prefix="", until=NOW)
     assert [one.where for one in found] == ["Z.html", "b.html", "あ.html"]
     assert {one.repair for one in found} == {"its key is looked at again"}

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from sakuin.domain.redaction import HIDDEN, redacted
+from sakuin.platform.redaction import HIDDEN, redacted
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl-_x"
 KEYS = ("sk_sakuin_" + "k" * 43, "sb_secret_" + "x" * 20, "sk-proj-" + "y" * 40, "tpuf_" + "z" * 20, TOKEN)

@@ -4,7 +4,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA, tool_name_problem
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA, tool_name_problem
 
 
 @pytest.mark.parametrize("name", ["a", "search_articles-2", "A" * 64])

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from sakuin.domain.json_pointer import resolve
-from sakuin.domain.table_document import MAX_DEPTH, parsed_table, patched, written_body, written_table
 from sakuin.errors import Invalid, NotFound
+from sakuin.tables.document import MAX_DEPTH, parsed_table, patched, written_body, written_table
+from sakuin.tables.json_pointer import resolve
 
 TEXTS = st.text(alphabet=st.characters(codec=None), max_size=6)
 DOCUMENTS = st.recursive(

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.domain.json_pointer import is_within, resolve
-from sakuin.domain.table_document import parsed_table
-from sakuin.domain.table_walk import LargeString, content_hash, large_strings, problem_of, storable
 from sakuin.errors import NotFound
+from sakuin.tables.document import parsed_table
+from sakuin.tables.json_pointer import is_within, resolve
+from sakuin.tables.scan import LargeString, content_hash, large_strings, problem_of, storable
 
 KEYS = st.text(alphabet='a0/~*" あ', max_size=3)
 DOCUMENTS = st.recursive(

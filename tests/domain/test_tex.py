@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.domain.tex import plain_tex, readable_tex
+from sakuin.language.tex import plain_tex, readable_tex
 
 PIECES = ["\\", "{", "}", "$", "$$", " ", "\n", "quad", r"\quad", r"\,", r"\text", r"\left", ".", "(", "x", "解", r"\["]
 

@@ -2,12 +2,8 @@
 
 from dataclasses import replace
 
-from sakuin.domain.page import Explanation, Page, UnnamedBox
-from sakuin.domain.validation import (
-    IndexedChunk,
-    IndexedMaterial,
-    findings_of_page,
-)
+from sakuin.knowledge.page import Explanation, Page, UnnamedBox
+from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial, findings_of_page
 
 GOOD = ("和を求める", "差を求める", "積を求める")
 

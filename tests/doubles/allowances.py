@@ -4,9 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import psycopg
-from sakuin.adapters.supabase_allowances import SupabaseAllowances
 from sakuin.errors import Unavailable
-from sakuin.ports.allowances import Granted
+from sakuin.mcp.rate_limiter import Granted, SupabaseAllowances
 from supabase import Client
 
 

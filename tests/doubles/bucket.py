@@ -5,9 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote_plus
 
-from sakuin.domain.reconciliation import HeldObject
 from sakuin.errors import NotFound, UnreadablePage
-from sakuin.ports.materials import HeldPage, StoredObject
+from sakuin.platform.s3 import BucketObject, ObjectPage, StoredObject
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -52,11 +51,11 @@ class MemoryBucket:
     def keys(self, prefix: str) -> list[str]:
         return sorted(key for key in self._versions if key.startswith(prefix) and self.current_version(key))
 
-    def held(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> HeldPage:
+    def held(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> ObjectPage:
         keys = sorted(key for key, versions in self._versions.items() if key.startswith(prefix) and versions)
         keys = [key for key in keys if after is None or key > after]
-        items = [HeldObject(key, self.current_version(key), self._versions[key][-1].modified) for key in keys[:limit]]
-        return HeldPage(items, keys[limit - 1] if len(keys) > limit else None)
+        items = [BucketObject(key, self.current_version(key), self._versions[key][-1].modified) for key in keys[:limit]]
+        return ObjectPage(items, keys[limit - 1] if len(keys) > limit else None)
 
     def grow_older(self, seconds: float) -> None:
         """Everything that it holds was written so many seconds earlier."""

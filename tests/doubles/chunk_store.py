@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 
-from sakuin.domain.language.question import Slot
 from sakuin.errors import Invalid
-from sakuin.ports.chunk_store import FoundChunk, StoredChunkRow
-from sakuin.ports.embedding import Vector
+from sakuin.language.questions.question import Slot
+from sakuin.platform.embedding import Vector
+from sakuin.tables.chunk_store import FoundChunk, StoredChunkRow
 
 _MAX_ID_BYTES = 64
 

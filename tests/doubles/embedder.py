@@ -6,10 +6,10 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint
-from sakuin.domain.similarity import Calibration
 from sakuin.errors import Invalid, Unavailable
-from sakuin.ports.embedding import Vector
+from sakuin.platform.embedding import EmbeddingModel, Vector
+from sakuin.retrieval.calibration import Calibration
+from sakuin.retrieval.index_version import ANALYZER, RECIPE, Fingerprint
 
 DIMENSIONS = 1536
 MODEL = EmbeddingModel("characters", DIMENSIONS)

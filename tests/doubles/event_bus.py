@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sakuin.domain.project_records import OutboxEvent
 from sakuin.errors import Unavailable
+from sakuin.tables.model import OutboxEvent
 
 
 @dataclass

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sakuin.domain.page import Page
 from sakuin.errors import Unavailable
+from sakuin.knowledge.page import Page
 
 
 @dataclass

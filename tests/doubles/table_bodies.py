@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from sakuin.domain.project_records import UploadTarget
 from sakuin.errors import Invalid, NotFound
+from sakuin.tables.model import UploadTarget
 
 
 @dataclass

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics, Tracer
-from sakuin.bootstrap.watching import Watch
-from sakuin.domain.keys import KEY_PREFIX, hash_of_key
-from sakuin.entrypoints.observing import CurrentWork, EmfMeter
-from sakuin.entrypoints.redacting import Redaction
+from sakuin.platform.keys import KEY_PREFIX, hash_of_key
+from sakuin.platform.redaction import Redaction
+from sakuin.platform.telemetry import CurrentWork, EmfMeter
+from sakuin.wiring.clients import Watch
 
 EVENTS = Path(__file__).resolve().parents[2] / "events"
 KEY = "sk_sakuin_the-key-in-this-file-opens-nothing"

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
-from sakuin.entrypoints.observing import CurrentWork
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
 from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 
 from tests.doubles.sqs import Message, ModelledSqs

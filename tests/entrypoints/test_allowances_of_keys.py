@@ -7,12 +7,12 @@ from typing import Any
 
 import httpx
 from mcp.server import Server
-from sakuin.domain.bound_tools import Endpoint
-from sakuin.domain.keys import KEY_PREFIX, hash_of_key
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.rate_limiter import AllowSearches
 from sakuin.mcp.server import knowledge_server
-from sakuin.services.allow_searches import AllowSearches
+from sakuin.platform.keys import KEY_PREFIX, hash_of_key
+from sakuin.tables.model import Endpoint
 
 from tests.doubles.allowances import ClockedAllowances
 from tests.entrypoints.events import AUTHORIZATION, ENDPOINT, ENDPOINT_KEY, ring

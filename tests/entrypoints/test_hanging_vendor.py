@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-from sakuin.adapters.openai_learns import LONGEST_LEARNS
-from sakuin.domain.page import Page
-from sakuin.entrypoints.observing import CurrentWork
 from sakuin.errors import Unavailable
+from sakuin.knowledge.learns.openai import LONGEST_LEARNS
+from sakuin.knowledge.page import Page
 from sakuin.platform.calls import LONGEST_CALL, Ask, Circuit, VendorCalls, background
+from sakuin.platform.embedding import Vector
+from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
-from sakuin.ports.embedding import Vector
 
 from tests.builders import a_page
 from tests.doubles.embedder import MODEL, MemoryEmbedder

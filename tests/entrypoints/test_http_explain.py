@@ -6,14 +6,14 @@ from typing import Any
 
 import httpx
 import pytest
-from sakuin.domain.evaluation.explanation import hit_of
-from sakuin.domain.similarity import GOOD_MATCH
-from sakuin.entrypoints.http_explain import ExplainApp
-from sakuin.entrypoints.key_use import Note
+from sakuin.explain.app import ExplainApp
+from sakuin.explain.explain import ExplainKnowledge, ExplainTool
+from sakuin.explain.explanation import hit_of
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
-from sakuin.services.explain import ExplainKnowledge, ExplainTool
+from sakuin.platform.keys import Note
+from sakuin.retrieval.calibration import GOOD_MATCH
 
 from tests.builders import a_page
 from tests.entrypoints.events import AUTHORIZATION, ring

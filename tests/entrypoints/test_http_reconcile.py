@@ -1,8 +1,8 @@
 """`POST /v1/reconcile`, over a library."""
 
 import pytest
-from sakuin.entrypoints.http import rest_api
-from sakuin.entrypoints.http_reconcile import reconcile_router
+from sakuin.http.app import rest_api
+from sakuin.http.reconciliation import reconcile_router
 from starlette.testclient import TestClient
 
 from tests.builders import a_page

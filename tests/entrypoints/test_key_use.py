@@ -3,11 +3,10 @@
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from sakuin.adapters.supabase_client import connected
-from sakuin.adapters.supabase_key_use import SupabaseKeyUse
-from sakuin.adapters.supabase_projects import SupabaseProjects
-from sakuin.entrypoints.key_use import noted_once_a_day
 from sakuin.errors import Unavailable
+from sakuin.platform.keys import SupabaseKeyUse, noted_once_a_day
+from sakuin.platform.supabase.client import connected
+from sakuin.tables.admin.postgres import SupabaseProjects
 from sakuin_local.database import Database
 
 MONDAY, TUESDAY = date(2026, 11, 23), date(2026, 11, 24)

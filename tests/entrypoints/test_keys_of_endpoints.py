@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 import pytest
-from sakuin.domain.bound_tools import Endpoint
-from sakuin.domain.keys import KEY_PREFIX, hash_of_key
 from sakuin.errors import OverLimit
 from sakuin.mcp.endpoint_keys import EndpointKeys
 from sakuin.mcp.wrong_keys import WrongKeys
+from sakuin.platform.keys import KEY_PREFIX, hash_of_key
+from sakuin.tables.model import Endpoint
 
 from tests.entrypoints.events import ENDPOINT, ENDPOINT_KEY
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from mangum import Mangum
-from sakuin.bootstrap.http_handling import http_handler
-from sakuin.entrypoints.http import rest_api
-from sakuin.entrypoints.lambda_http import held_open
-from sakuin.entrypoints.redacting import Handler
+from sakuin.http.app import rest_api
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
+from sakuin.platform.asgi import held_open
+from sakuin.platform.redaction import Handler
+from sakuin.wiring.handlers import http_handler
 
 from tests.entrypoints.events import Context, a_watch, event, ring
 from tests.world import World

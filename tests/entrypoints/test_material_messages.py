@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from sakuin.domain.material_version import Source, padded
 from sakuin.errors import Invalid
 from sakuin.knowledge.messages import BucketEvent, ObjectRemoved, ObjectWritten, RecheckKey, ReindexMaterial, read_event
+from sakuin.knowledge.model import Source, padded
 
 from tests.entrypoints.events import event
 

@@ -12,14 +12,14 @@ import uvicorn
 from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from sakuin.domain.keys import KEY_PREFIX, hash_of_key
-from sakuin.domain.plain import INVISIBLE
-from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
 from sakuin.errors import Unavailable
+from sakuin.language.visible_text import INVISIBLE
 from sakuin.mcp.answers import ANSWER_BYTES
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server, search_tools_server
+from sakuin.platform.keys import KEY_PREFIX, hash_of_key
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 
 from tests.entrypoints.events import AUTHORIZATION, ENDPOINT_KEY, ring
 from tests.tables.conftest import TableWorld, WatchedStore, long

@@ -6,11 +6,11 @@ from typing import Any
 import jsonschema
 import pytest
 from mcp_types import CallToolResult, TextContent
-from sakuin.domain.knowledge import Match
-from sakuin.domain.plain import INVISIBLE
 from sakuin.errors import Unavailable
+from sakuin.knowledge.model import Match
+from sakuin.knowledge.postgres_search import Question
+from sakuin.language.visible_text import INVISIBLE
 from sakuin.mcp.knowledge_tools import KnowledgeTools
-from sakuin.ports.knowledge import Question
 
 from tests.builders import a_page
 from tests.world import World, Worlds

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from sakuin.entrypoints.lambda_http import held_open
 from sakuin.mcp.app import LONGEST_BODY, McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.messages import LONGEST_BATCH
 from sakuin.mcp.server import knowledge_server
+from sakuin.platform.asgi import held_open
 
 from tests.entrypoints.events import Context, event, ring
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 from aws_lambda_powertools import Metrics
-from sakuin.bootstrap.http_handling import http_handler
-from sakuin.entrypoints.observing import EmfMeter, count_search, work_id_of
+from sakuin.platform.telemetry import EmfMeter, count_search, work_id_of
+from sakuin.wiring.handlers import http_handler
 
 from tests.entrypoints.events import Context, a_watch, event
 

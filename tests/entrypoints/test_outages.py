@@ -7,14 +7,14 @@ from typing import Any
 
 import psycopg
 import pytest
-from sakuin.adapters.sqs import MaterialQueue
 from sakuin.errors import Refused, Unavailable
 from sakuin.knowledge.bucket_events import subject_of_event
 from sakuin.knowledge.messages import BucketEvent, RecheckKey, read_event
+from sakuin.knowledge.queue import MaterialQueue
 from sakuin.platform.calls import Circuit, Retries, VendorCalls
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject, short_client
-from sakuin.services.resume_work import ResumeWork
+from sakuin.upkeep.resume_work import ResumeWork
 from sakuin_local.database import Database
 
 from tests.convergence.passing import work_ages

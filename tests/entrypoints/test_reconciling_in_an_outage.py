@@ -11,22 +11,22 @@ from typing import Any
 import psycopg
 import pytest
 from postgrest import SyncPostgrestClient as Client
-from sakuin.adapters.sqs import MaterialQueue
-from sakuin.adapters.supabase_client import connected
-from sakuin.adapters.supabase_index import SupabaseIndex
-from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords, SupabaseTableClaims, SupabaseWalks
 from sakuin.errors import CircuitOpen, OverBudget
 from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.learns.sources import LearnsSources
+from sakuin.knowledge.postgres import SupabaseIndex
+from sakuin.knowledge.postgres_records import SupabaseLibraryRecords
+from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.reconcile import ReconcileMaterials
+from sakuin.platform.embedding import Vector
+from sakuin.platform.s3 import StoredObject
 from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.supabase.client import connected
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
-from sakuin.ports.embedding import Vector
-from sakuin.ports.materials import StoredObject
-from sakuin.services.learns_sources import LearnsSources
-from sakuin.services.reconcile import Reconcile
-from sakuin.services.reconcile_materials import ReconcileMaterials
-from sakuin.services.reconcile_tables import ReconcileTables
-from sakuin.services.resume_work import ResumeWork
+from sakuin.tables.reconcile import ReconcileTables, SupabaseTableClaims
+from sakuin.upkeep.reconcile import Reconcile, SupabaseWalks
+from sakuin.upkeep.resume_work import ResumeWork
 from sakuin_local.database import Database
 
 from tests.builders import a_page

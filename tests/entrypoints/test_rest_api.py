@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 from fastapi import APIRouter
-from sakuin.domain.validation import IndexedMaterial
-from sakuin.entrypoints.http import rest_api
 from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, Unavailable
+from sakuin.http.app import rest_api
+from sakuin.knowledge.validation import IndexedMaterial
 from starlette.testclient import TestClient
 
 from tests.builders import a_page

@@ -5,11 +5,11 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sakuin.adapters.supabase_outbox import SupabaseOutbox
-from sakuin.domain.keys import hash_of_key
-from sakuin.domain.table_document import parsed_table, written_table
-from sakuin.entrypoints.http import rest_api
-from sakuin.entrypoints.http_projects import project_routers
+from sakuin.http.app import rest_api
+from sakuin.http.projects import project_routers
+from sakuin.platform.keys import hash_of_key
+from sakuin.tables.admin.outbox import SupabaseOutbox
+from sakuin.tables.document import parsed_table, written_table
 from starlette.testclient import TestClient
 
 from tests.entrypoints.events import AUTHORIZATION, ring

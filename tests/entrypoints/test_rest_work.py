@@ -1,8 +1,8 @@
 """`GET /v1/work`, and what a material says of its unfinished work."""
 
 import pytest
-from sakuin.entrypoints.http import rest_api
-from sakuin.entrypoints.http_work import MOST_SUBJECTS, WorkOfMaterials, work_router
+from sakuin.http.app import rest_api
+from sakuin.http.unfinished_work import MOST_SUBJECTS, WorkOfMaterials, work_router
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 from starlette.testclient import TestClient

@@ -9,14 +9,14 @@ from typing import Any
 import psycopg
 import pytest
 from aws_lambda_powertools import Logger, Metrics
-from sakuin.domain.reconciliation import Difference
-from sakuin.entrypoints.observing import CurrentWork
 from sakuin.errors import Unavailable
+from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
+from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject, short_client
-from sakuin.services.build_indexes import IndexesBuilt
-from sakuin.services.maintain import Maintained
-from sakuin.services.reconcile import Reconciled
+from sakuin.upkeep.build_indexes import IndexesBuilt
+from sakuin.upkeep.maintain import Maintained
+from sakuin.upkeep.reconcile import Reconciled
 from sakuin.upkeep.schedule import Schedule
 from sakuin_local.database import Database
 

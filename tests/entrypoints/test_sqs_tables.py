@@ -6,14 +6,11 @@ from typing import Any
 
 import pytest
 from aws_lambda_powertools import Logger, Metrics
-from sakuin.adapters.supabase_projects import SupabaseProjects
-from sakuin.entrypoints.sqs_tables import EmbedWork, ToolWork
 from sakuin.errors import CircuitOpen, Unavailable
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.services.every_index import EmbedEverywhere, IndexEverywhere
-from sakuin.services.give_up_table import GiveUpTable
-from sakuin.services.import_body import ImportBody
-from sakuin.services.resume_work import ResumeWork
+from sakuin.tables.admin.postgres import SupabaseProjects
+from sakuin.tables.work import EmbedEverywhere, EmbedWork, GiveUpTable, ImportBody, IndexEverywhere, ToolWork
+from sakuin.upkeep.resume_work import ResumeWork
 
 from tests.doubles.sqs import ModelledSqs
 from tests.entrypoints.events import event

@@ -4,15 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from sakuin.entrypoints.tool_messages import (
-    EVENTS,
-    DocumentUploaded,
-    IndexAsked,
-    ScanForEvent,
-    embed_message,
-    tool_message,
-)
 from sakuin.errors import Invalid
+from sakuin.tables.messages import EVENTS, DocumentUploaded, IndexAsked, ScanForEvent, embed_message, tool_message
 
 from tests.entrypoints.events import event
 

@@ -16,8 +16,8 @@ from types import FrameType
 
 import psycopg
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from sakuin.adapters.supabase_client import connected
 from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.platform.supabase.client import connected
 from sakuin_local.database import running_database
 
 from tests.builders import a_page

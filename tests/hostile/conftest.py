@@ -3,7 +3,7 @@
 from collections.abc import Generator
 
 import pytest
-from sakuin.domain.language.analysis import analyzed
+from sakuin.language.analysis import analyzed
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 
 from tests.builders import a_page

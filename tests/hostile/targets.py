@@ -9,29 +9,29 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from hypothesis import strategies as st
-from sakuin.domain.chunking import chunks
-from sakuin.domain.json_pointer import resolve
-from sakuin.domain.language.analysis import terms
-from sakuin.domain.language.morphemes import LONGEST_TERM
-from sakuin.domain.language.notation import canonical
-from sakuin.domain.language.question import KnownWords
-from sakuin.domain.language.site_synonyms import parse_synonyms
-from sakuin.domain.language.understanding import sought, understood
-from sakuin.domain.learns import written_learns
-from sakuin.domain.learns_file import parse_learns
-from sakuin.domain.material import chunk_id, link, material_of_key, split_chunk_id
-from sakuin.domain.normal_form import nfc, nfkc
-from sakuin.domain.plain import INVISIBLE
-from sakuin.domain.reading import read_page
-from sakuin.domain.record_change import record_change
-from sakuin.domain.table_document import parsed_table, patched, written_table
-from sakuin.domain.table_walk import LargeString, large_strings
-from sakuin.domain.validation import findings_of_page
-from sakuin.entrypoints.tool_messages import embed_message, tool_message
 from sakuin.errors import Invalid, NotFound, SakuinError, UnreadablePage
+from sakuin.knowledge.learns.learns_yml import parse_learns
+from sakuin.knowledge.learns.writer import written_learns
 from sakuin.knowledge.messages import read_event
+from sakuin.knowledge.names import chunk_id, link, material_of_key, split_chunk_id
+from sakuin.knowledge.reading import read_page
+from sakuin.knowledge.validation import findings_of_page
+from sakuin.language.analysis import terms
+from sakuin.language.morphemes import LONGEST_TERM
+from sakuin.language.normal_form import nfc, nfkc
+from sakuin.language.notation import canonical
+from sakuin.language.questions.question import KnownWords
+from sakuin.language.questions.understanding import sought, understood
+from sakuin.language.site_synonyms import parse_synonyms
+from sakuin.language.visible_text import INVISIBLE
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.platform.queue_handler import parsed_message
+from sakuin.tables.admin.database_changes import record_change
+from sakuin.tables.chunking import chunks
+from sakuin.tables.document import parsed_table, patched, written_table
+from sakuin.tables.json_pointer import resolve
+from sakuin.tables.messages import embed_message, tool_message
+from sakuin.tables.scan import LargeString, large_strings
 
 from tests.hostile import strategies as made
 from tests.hostile.wire import ERAS, PATHS, asked, handler_of, is_told, routed

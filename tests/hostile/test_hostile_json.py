@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from sakuin.domain.json_pointer import pointer_of, resolve
-from sakuin.domain.table_document import MAX_DEPTH, MOST_OPERATIONS, parsed_table, patched, written_table
-from sakuin.domain.table_walk import LONGEST_POINTER, LargeString, OutOfReach, large_strings, problem_of
 from sakuin.errors import Invalid, NotFound
+from sakuin.tables.document import MAX_DEPTH, MOST_OPERATIONS, parsed_table, patched, written_table
+from sakuin.tables.json_pointer import pointer_of, resolve
+from sakuin.tables.scan import LONGEST_POINTER, LargeString, OutOfReach, large_strings, problem_of
 
 from tests.hostile.growth import grows_with_its_input, peak_bytes
 

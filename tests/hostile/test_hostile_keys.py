@@ -5,8 +5,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.domain.learns_file import learns_keys
-from sakuin.domain.material import chunk_id, link, material_of_key, split_chunk_id
+from sakuin.knowledge.learns.learns_yml import learns_keys
+from sakuin.knowledge.names import chunk_id, link, material_of_key, split_chunk_id
 
 from tests.builders import a_page
 from tests.world import Worlds

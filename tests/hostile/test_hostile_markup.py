@@ -1,8 +1,8 @@
 """What markup hides, breaks off or repeats: readers and agents see the same."""
 
 import pytest
-from sakuin.domain.learns import written_learns
-from sakuin.domain.reading import read_page
+from sakuin.knowledge.learns.writer import written_learns
+from sakuin.knowledge.reading import read_page
 
 from tests.hostile.pages import ANCHOR, page, texts, titles
 

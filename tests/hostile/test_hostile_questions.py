@@ -1,16 +1,16 @@
 """Questions that nobody asks: each is understood as something, in bounded time, or refused."""
 
 import pytest
-from sakuin.domain.excerpt import excerpt
-from sakuin.domain.language.analysis import terms
-from sakuin.domain.language.indexing import LONGEST_BODY, index_words
-from sakuin.domain.language.morphemes import LONGEST_TERM
-from sakuin.domain.language.notation import canonical
-from sakuin.domain.language.question import KnownWords
-from sakuin.domain.language.slots import MOST_SLOTS
-from sakuin.domain.language.synonyms_in_question import synonyms_in
-from sakuin.domain.language.understanding import MOST_READINGS, MOST_WORDS, sought, understood
-from sakuin.domain.matched_words import matched_words
+from sakuin.language.analysis import terms
+from sakuin.language.indexing import LONGEST_BODY, index_words
+from sakuin.language.morphemes import LONGEST_TERM
+from sakuin.language.notation import canonical
+from sakuin.language.questions.question import KnownWords
+from sakuin.language.questions.slots import MOST_SLOTS
+from sakuin.language.questions.synonyms_in_question import synonyms_in
+from sakuin.language.questions.understanding import MOST_READINGS, MOST_WORDS, sought, understood
+from sakuin.retrieval.excerpt import excerpt
+from sakuin.retrieval.matched_words import matched_words
 
 from tests.hostile.growth import grows_with_its_input
 

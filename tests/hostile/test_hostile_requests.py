@@ -5,10 +5,10 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sakuin.domain.table_document import parsed_table
-from sakuin.entrypoints.http import rest_api
-from sakuin.entrypoints.http_explain import ExplainApp
-from sakuin.entrypoints.http_projects import project_routers
+from sakuin.explain.app import ExplainApp
+from sakuin.http.app import rest_api
+from sakuin.http.projects import project_routers
+from sakuin.tables.document import parsed_table
 from starlette.testclient import TestClient
 
 from tests.entrypoints.events import AUTHORIZATION, ring

@@ -2,11 +2,11 @@
 
 import pytest
 from botocore.response import StreamingBody
-from sakuin.adapters.s3 import S3Bucket
-from sakuin.domain.reading import read_page
-from sakuin.domain.reading.page_reader import MOST_CHARACTERS
-from sakuin.domain.reading.parsing import MOST_ELEMENTS
 from sakuin.errors import UnreadablePage
+from sakuin.knowledge.reading import read_page
+from sakuin.knowledge.reading.page_reader import MOST_CHARACTERS
+from sakuin.knowledge.reading.parsing import MOST_ELEMENTS
+from sakuin.platform.s3 import S3Bucket
 
 from tests.effort import times
 from tests.hostile.pages import ANCHOR, page, texts

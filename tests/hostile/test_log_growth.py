@@ -1,7 +1,7 @@
 """What is logged may be a stranger's text: looking through it for secrets costs what its size costs."""
 
 import pytest
-from sakuin.domain.redaction import redacted
+from sakuin.platform.redaction import redacted
 
 from tests.hostile.growth import grows_with_its_input
 

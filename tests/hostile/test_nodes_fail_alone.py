@@ -1,7 +1,7 @@
 """On the real database and the store's stand-in: one string that no index can hold never costs another its place."""
 
 import pytest
-from sakuin.domain.table_walk import LONGEST_POINTER
+from sakuin.tables.scan import LONGEST_POINTER
 from sakuin_local.database import Database
 
 from tests.tables.conftest import TableWorld, long, stand_in, world_of

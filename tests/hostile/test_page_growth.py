@@ -1,8 +1,8 @@
 """A page of any shape costs what its size costs."""
 
 import pytest
-from sakuin.domain.learns import written_learns
-from sakuin.domain.reading import read_page
+from sakuin.knowledge.learns.writer import written_learns
+from sakuin.knowledge.reading import read_page
 
 from tests.hostile.growth import grows_with_its_input, peak_bytes
 from tests.hostile.pages import GROWING, page

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 from mcp_types import CallToolResult, TextContent
-from sakuin.domain.bound_tools import BoundTool, Endpoint
-from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
 from sakuin.mcp import knowledge_tools, search_tools
 from sakuin.mcp.answers import answered, in_the_open
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import SearchTools
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
 
 from tests.hostile.pages import page
 from tests.hostile.wire import NothingFound

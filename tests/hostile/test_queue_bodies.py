@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from sakuin.entrypoints.observing import work_id_of
-from sakuin.entrypoints.tool_messages import IndexAsked, embed_message, tool_message
 from sakuin.errors import Invalid
 from sakuin.knowledge.messages import ObjectRemoved, ObjectWritten, read_event
 from sakuin.platform.queue_handler import parsed_message
+from sakuin.platform.telemetry import work_id_of
+from sakuin.tables.messages import IndexAsked, embed_message, tool_message
 
 ID = "11111111-2222-3333-4444-555555555555"
 READERS: tuple[Callable[[Mapping[str, Any]], Any], ...] = (read_event, tool_message, embed_message)

@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
-from sakuin.domain import learns_file, table_document, table_walk
-from sakuin.domain.language import indexing
-from sakuin.domain.reading import page_reader, parsing, places
+from sakuin.knowledge.learns import learns_yml as learns_file
+from sakuin.knowledge.reading import page_reader, parsing, places
+from sakuin.language import indexing
 from sakuin.mcp import arguments, messages
+from sakuin.tables import document as table_document
+from sakuin.tables import scan as table_walk
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "hostile-input.md").read_text(encoding="utf-8")
 

@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sakuin.domain.bound_tools import BoundTool, Endpoint
-from sakuin.domain.keys import hash_of_key
-from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
-from sakuin.entrypoints.lambda_http import Handler, held_open
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.mcp.server import knowledge_server, search_tools_server
-from sakuin.services.search_table import TableAnswer
+from sakuin.platform.asgi import Handler, held_open
+from sakuin.platform.keys import hash_of_key
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
+from sakuin.tables.search import TableAnswer
 
 from tests.entrypoints.events import ENDPOINT, ENDPOINT_KEY, Context, event, ring
 

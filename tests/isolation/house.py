@@ -14,9 +14,9 @@ import psycopg
 import pytest
 from aws_lambda_powertools.utilities import parameters
 from moto import mock_aws
-from sakuin.bootstrap.answering import mcp_endpoint
-from sakuin.bootstrap.rest import rest_endpoint
-from sakuin.domain.keys import hash_of_key, new_key
+from sakuin.platform.keys import hash_of_key, new_key
+from sakuin.wiring.api import rest_endpoint
+from sakuin.wiring.mcp import mcp_endpoint
 from sakuin_local.database import Database
 from sakuin_local.tokens import Keys
 

@@ -4,11 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
-from sakuin.adapters.supabase_client import call, connected, credentials
-from sakuin.adapters.supabase_members import acting_with, call_as_member
-from sakuin.adapters.supabase_projects import SupabaseProjects
-from sakuin.domain.project_records import User
 from sakuin.errors import Misconfigured, Unauthorized, Unavailable
+from sakuin.platform.supabase.client import call, connected, credentials
+from sakuin.platform.supabase.members import acting_with, call_as_member
+from sakuin.tables.admin.postgres import SupabaseProjects
+from sakuin.tables.model import User
 
 from tests.isolation.gateway import PUBLISHABLE, SECRET
 from tests.isolation.house import House

@@ -5,8 +5,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sakuin.adapters.supabase_client import call
-from sakuin.services.search_table import SearchTable
+from sakuin.platform.supabase.client import call
+from sakuin.tables.search import SearchTable
 
 from tests.doubles.embedder import MemoryEmbedder
 from tests.isolation.conftest import Tenant, moved_in

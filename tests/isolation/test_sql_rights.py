@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from sakuin.adapters.supabase_client import call, connected
 from sakuin.errors import Refused
+from sakuin.platform.supabase.client import call, connected
 
 from tests.isolation.catalog import SCHEMA
 from tests.isolation.house import House

@@ -5,7 +5,7 @@ from collections import Counter
 import psycopg
 import pytest
 from sakuin.errors import Invalid
-from sakuin.services.embed_chunks import EmbedChunks
+from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin_local.database import Database
 
 from tests.doubles.embedder import MemoryEmbedder

@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
-from sakuin.adapters.retry_after import retry_after
 from sakuin.errors import CircuitOpen, Invalid, OutOfTime, Refused, SakuinError, Unavailable
-from sakuin.platform.calls import Change, Circuit, Retries, RetryBudget, VendorCalls
+from sakuin.platform.calls import Change, Circuit, Retries, RetryBudget, VendorCalls, retry_after
 
 
 @dataclass

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from aws_lambda_powertools import Logger, Metrics
 from botocore.exceptions import EndpointConnectionError
-from sakuin.entrypoints.observing import CurrentWork
 from sakuin.errors import CircuitOpen, Invalid, OutOfTime, OverBudget, SakuinError, Unavailable
 from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.retry import MAX_RECEIVES
 from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkKind, WorkSubject, short_client
 from sakuin_local.database import Database
 

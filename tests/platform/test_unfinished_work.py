@@ -8,11 +8,11 @@ from datetime import datetime
 import psycopg
 import pytest
 from psycopg.types.json import Jsonb
-from sakuin.adapters.supabase_client import call, connected
-from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
 from sakuin.errors import Unavailable
 from sakuin.platform.retry import Defer
+from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.unfinished_work import DueWork, UnfinishedWork, UnfinishedWorkStore, WorkSubject, short_client
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 from sakuin_local.database import Database
 
 from tests.convergence.passing import time_passes

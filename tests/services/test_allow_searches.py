@@ -7,7 +7,7 @@ from functools import partial
 import psycopg
 import pytest
 from sakuin.errors import OverLimit
-from sakuin.services.allow_searches import AllowSearches
+from sakuin.mcp.rate_limiter import AllowSearches
 from supabase import Client
 
 from tests.doubles.allowances import ClockedAllowances

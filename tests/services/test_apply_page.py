@@ -4,10 +4,10 @@ from collections.abc import Collection
 from typing import Any
 
 import pytest
-from sakuin.domain.learns import names_action
-from sakuin.domain.material_version import Applied
-from sakuin.domain.recipe import Fingerprint
 from sakuin.errors import Conflict, NotFound, Unavailable
+from sakuin.knowledge.learns.writer import names_action
+from sakuin.knowledge.model import Applied
+from sakuin.retrieval.index_version import Fingerprint
 
 from tests.builders import a_page, a_source
 from tests.world import World, Worlds

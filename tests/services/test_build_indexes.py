@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field, replace
 
 import pytest
-from sakuin.domain.index_settings import named_index
 from sakuin.errors import Conflict, NotFound
-from sakuin.services.build_indexes import BuildIndexes, IndexesBuilt
-from sakuin.services.keep_indexes import KeepIndexes
+from sakuin.retrieval.index_version import named_index
+from sakuin.upkeep.build_indexes import BuildIndexes, IndexesBuilt
+from sakuin.upkeep.index_versions import KeepIndexes
 
 from tests.builders import a_page
 from tests.world import SETTINGS, World, Worlds

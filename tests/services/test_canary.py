@@ -4,10 +4,10 @@ from dataclasses import dataclass, field, replace
 from itertools import cycle
 
 import pytest
-from sakuin.domain.knowledge import EVERYTHING
 from sakuin.errors import Unavailable
 from sakuin.knowledge.canary import CANARY_KEY, CANARY_MATERIAL, CanaryAnswer, ask_for_canary, canary_page
-from sakuin.services.search_knowledge import KnowledgeAnswer
+from sakuin.knowledge.model import EVERYTHING
+from sakuin.knowledge.search import KnowledgeAnswer
 from sakuin.upkeep.canary import Canary
 
 from tests.builders import a_page

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from sakuin.domain.embedding_requests import fitting
 from sakuin.errors import Refused, Unavailable
-from sakuin.ports.embedding import Vector
-from sakuin.services.embed_texts import texts_embedded
+from sakuin.platform.embedding import Vector, fitting
+from sakuin.retrieval.embed_texts import texts_embedded
 
 from tests.doubles.embedder import MemoryEmbedder, vector_of
 

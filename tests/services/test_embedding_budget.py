@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import psycopg
 import pytest
-from sakuin.adapters.supabase_ledger import SupabaseLedger
-from sakuin.domain.reading import read_page
 from sakuin.errors import OverBudget
-from sakuin.ports.embedding import Vector
-from sakuin.services.embedding_budget import BudgetedEmbedder, BudgetedLearnsModel
+from sakuin.knowledge.learns.openai import BudgetedLearnsModel
+from sakuin.knowledge.reading import read_page
+from sakuin.platform.embedding import Vector
+from sakuin.retrieval.embedding_budget import BudgetedEmbedder, SupabaseLedger
 from supabase import Client
 
 from tests.builders import a_page

@@ -1,8 +1,8 @@
 """What failed for the last time is recorded where people look, and takes nothing away."""
 
 import pytest
-from sakuin.domain.material_version import Source, padded
 from sakuin.knowledge.messages import BucketEvent, ObjectRemoved, ObjectWritten, RecheckKey, ReindexMaterial
+from sakuin.knowledge.model import Source, padded
 
 from tests.builders import a_page
 from tests.world import World, Worlds

@@ -1,7 +1,7 @@
 """Where `learns` come from, and that a changed file reaches the pages it speaks of."""
 
 import pytest
-from sakuin.domain.knowledge import Learns
+from sakuin.knowledge.model import Learns
 
 from tests.builders import a_page
 from tests.doubles.learns_model import MemoryLearnsModel

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
-from sakuin.domain.limits import Limits
-from sakuin.domain.project_records import User
 from sakuin.errors import Invalid
-from sakuin.services.keep_endpoints import KeepEndpoints
-from sakuin.services.keep_projects import KeepProjects
-from sakuin.services.keep_tables import KeepTables
-from sakuin.services.keep_tools import KeepTools
+from sakuin.limits import Limits
+from sakuin.tables.admin.endpoints import KeepEndpoints
+from sakuin.tables.admin.projects import KeepProjects
+from sakuin.tables.admin.tables import KeepTables
+from sakuin.tables.admin.tools import KeepTools
+from sakuin.tables.model import User
 
 from tests.world import World, Worlds
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from sakuin.domain.search_index_names import namespace
 from sakuin.errors import Unavailable
-from sakuin.ports.tables import Leftover
-from sakuin.services.maintain import Maintain
+from sakuin.tables.index_names import namespace
+from sakuin.tables.nodes import Leftover
+from sakuin.upkeep.maintain import Maintain
 
 A, B, C = (f"project_p_table_{name}" for name in "abc")
 OLD = [Leftover("p", name, "f", "_old") for name in "abc"]

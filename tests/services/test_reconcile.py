@@ -5,13 +5,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sakuin.domain.reconciliation import HELD_BACK, Difference
 from sakuin.errors import Invalid, Unavailable
+from sakuin.knowledge.reconcile import FAILED, HELD_BACK, UNDER_WAY
+from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import WorkSubject
-from sakuin.services.reconcile import Reconciled
-from sakuin.services.reconcile_materials import FAILED, UNDER_WAY
-from sakuin.services.whole_walk import MOST_TRIES
+from sakuin.upkeep.reconcile import MOST_TRIES, Reconciled
 
 from tests.builders import a_page
 from tests.doubles.learns_model import MemoryLearnsModel

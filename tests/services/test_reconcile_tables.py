@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import CircuitOpen, Unavailable
-from sakuin.ports.reconciliation import ClaimedTable
-from sakuin.services.reconcile_tables import ReconcileTables
+from sakuin.tables.reconcile import ClaimedTable, ReconcileTables
 
 TIMED_OUT = Unavailable("Supabase is not available (57014)", vendor="supabase")
 ALL = [f"t{number:02}" for number in range(40)]

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
-from sakuin.services.restart_tables import RestartTables
+from sakuin.tables.restart import RestartTables
 from sakuin_local.database import Database
 
 from tests.convergence.passing import time_passes_in

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from sakuin.adapters.supabase_search import SupabaseSearch
-from sakuin.domain.knowledge import Filters, Match
 from sakuin.errors import CircuitOpen, Invalid, Misconfigured, NotFound, Refused, SakuinError, Unavailable
-from sakuin.ports.embedding import Vector
-from sakuin.ports.knowledge import Question
+from sakuin.knowledge.model import Filters, Match
+from sakuin.knowledge.postgres_search import Question, SupabaseSearch
+from sakuin.platform.embedding import Vector
 
 from tests.builders import a_page
 from tests.doubles.embedder import CALIBRATION

@@ -1,9 +1,9 @@
 """The site's own list of synonyms: `synonyms.yml` at the top of the library, and nowhere else."""
 
 import pytest
-from sakuin.domain.language import site_synonyms
-from sakuin.domain.language.understanding import sought
-from sakuin.domain.material import SYNONYMS_FILE, synonyms_key
+from sakuin.knowledge.names import SYNONYMS_FILE, synonyms_key
+from sakuin.language import site_synonyms
+from sakuin.language.questions.understanding import sought
 from sakuin_cli.uploads import uploads_of
 
 from tests.world import World, Worlds

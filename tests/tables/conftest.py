@@ -7,30 +7,27 @@ from typing import Any
 import psycopg
 import pytest
 from mcp_types import CallToolResult
-from sakuin.adapters.supabase_client import call, connected
-from sakuin.adapters.supabase_outbox import SupabaseOutbox
-from sakuin.adapters.supabase_tables import SupabaseTableIndex, SupabaseToolSearch
-from sakuin.adapters.turbopuffer import TurbopufferChunkStore
-from sakuin.adapters.turbopuffer_client import connected as store_connected
-from sakuin.domain.search_index_names import namespace
-from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
-from sakuin.domain.table_cut import TableCut
-from sakuin.domain.table_document import written_table
-from sakuin.domain.table_index import TableFingerprint
 from sakuin.errors import NotFound
 from sakuin.mcp.search_tools import SearchTools
+from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.ports.chunk_store import FoundChunk
-from sakuin.ports.projects import EventBus
-from sakuin.ports.tables import TableQueues
-from sakuin.services.embed_chunks import EmbedChunks
-from sakuin.services.give_up_table import GiveUpTable
-from sakuin.services.index_table import NODES_A_PAGE, IndexTable
-from sakuin.services.maintain import Maintain, Maintained
-from sakuin.services.restart_tables import RestartTables
-from sakuin.services.resume_work import ResumeWork
-from sakuin.services.search_table import SearchTable, TableAnswer
-from sakuin.services.send_events import SendEvents
+from sakuin.retrieval.index_version import TableCut, TableFingerprint
+from sakuin.tables.admin.outbox import EventBus, SendEvents, SupabaseOutbox
+from sakuin.tables.chunk_store import FoundChunk
+from sakuin.tables.document import written_table
+from sakuin.tables.embed_chunks import EmbedChunks
+from sakuin.tables.index_names import namespace
+from sakuin.tables.index_table import NODES_A_PAGE, IndexTable
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA
+from sakuin.tables.postgres import SupabaseTableIndex, SupabaseToolSearch
+from sakuin.tables.queues import TableQueues
+from sakuin.tables.restart import RestartTables
+from sakuin.tables.search import SearchTable, TableAnswer
+from sakuin.tables.turbopuffer.client import connected as store_connected
+from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+from sakuin.tables.work import GiveUpTable
+from sakuin.upkeep.maintain import Maintain, Maintained
+from sakuin.upkeep.resume_work import ResumeWork
 from sakuin_local.database import Database
 from sakuin_local.serving import served
 from sakuin_local.turbopuffer.endpoint import application

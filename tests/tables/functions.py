@@ -6,19 +6,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import psycopg
-from sakuin.adapters.sqs_tables import TableQueues
-from sakuin.adapters.supabase_tables import SupabaseTableIndex
-from sakuin.entrypoints.sqs_tables import EmbedWork, ToolWork
-from sakuin.entrypoints.tool_messages import embed_message, tool_message
+from sakuin.platform.embedding import Embedder
 from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
-from sakuin.ports.embedding import Embedder
-from sakuin.services.embed_chunks import EmbedChunks
-from sakuin.services.every_index import EmbedEverywhere, IndexEverywhere
-from sakuin.services.give_up_table import GiveUpTable
-from sakuin.services.index_table import IndexTable
-from sakuin.services.maintain import Maintained
+from sakuin.tables.embed_chunks import EmbedChunks
+from sakuin.tables.index_table import IndexTable
+from sakuin.tables.messages import embed_message, tool_message
+from sakuin.tables.postgres import SupabaseTableIndex
+from sakuin.tables.queues import TableQueues
+from sakuin.tables.work import EmbedEverywhere, EmbedWork, GiveUpTable, IndexEverywhere, ToolWork
+from sakuin.upkeep.maintain import Maintained
 from supabase import Client
 
 from tests.convergence.delivery import handler_of, silent

@@ -1,8 +1,8 @@
 """An explanation of a Search Tool's answer is that answer, with what each leg said."""
 
 import pytest
-from sakuin.domain.bound_tools import BoundTool
-from sakuin.services.search_table import SearchTable, TableExplanation
+from sakuin.tables.model import BoundTool
+from sakuin.tables.search import SearchTable, TableExplanation
 
 from tests.tables.conftest import TableWorld, long
 

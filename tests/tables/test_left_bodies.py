@@ -4,10 +4,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sakuin.adapters.supabase_left_bodies import SupabaseLeftBodies
 from sakuin.errors import Unavailable
-from sakuin.ports.materials import HeldPage
-from sakuin.services.remove_bodies import LEFT, OF_THE_GONE, RemoveBodies
+from sakuin.platform.s3 import ObjectPage
+from sakuin.tables.admin.orphaned_uploads import LEFT, OF_THE_GONE, RemoveBodies, SupabaseLeftBodies
 
 from tests.doubles.bucket import MemoryBucket
 from tests.tables.conftest import TableWorld
@@ -65,7 +64,7 @@ class Failing(MemoryBucket):
     real: MemoryBucket = field(default_factory=MemoryBucket)
     folder: str = ""
 
-    def held(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> HeldPage:
+    def held(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> ObjectPage:
         if prefix == self.folder:
             raise Unavailable("S3 did not answer", vendor="s3")
         return self.real.held(prefix, after=after, limit=limit)

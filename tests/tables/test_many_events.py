@@ -4,14 +4,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from sakuin.adapters.supabase_tables import SupabaseTableIndex
-from sakuin.domain.limits import Limits
-from sakuin.domain.search_index_names import namespace
-from sakuin.domain.table_cut import TableCut
-from sakuin.domain.table_document import written_table
-from sakuin.domain.table_index import TableFingerprint
 from sakuin.errors import Unavailable
-from sakuin.services.index_table import IndexTable
+from sakuin.limits import Limits
+from sakuin.retrieval.index_version import TableCut, TableFingerprint
+from sakuin.tables.document import written_table
+from sakuin.tables.index_names import namespace
+from sakuin.tables.index_table import IndexTable
+from sakuin.tables.postgres import SupabaseTableIndex
 
 from tests.doubles.embedder import MODEL
 from tests.tables.conftest import MemoryQueues, TableWorld, long

@@ -2,7 +2,7 @@
 
 import pytest
 from psycopg.types.json import Jsonb
-from sakuin.adapters.supabase_reconciliation import SupabaseTableClaims
+from sakuin.tables.reconcile import SupabaseTableClaims
 
 from tests.tables.conftest import FINGERPRINT, TableWorld, long
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
-from sakuin.domain.search_index_names import namespace
 from sakuin.errors import Unavailable
+from sakuin.tables.index_names import namespace
 from sakuin_local.database import Database
 
 from tests.database_server import DatabaseServer

@@ -6,22 +6,21 @@ from typing import Any
 
 import psycopg
 import pytest
-from sakuin.adapters.sqs import MaterialQueue
-from sakuin.adapters.supabase_index import SupabaseIndex
-from sakuin.adapters.supabase_lexicon import SupabaseLexicon
-from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords, SupabaseTableClaims, SupabaseWalks
-from sakuin.adapters.supabase_search import SupabaseSearch
-from sakuin.domain.material_version import Source
 from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.learns.sources import LearnsSources
+from sakuin.knowledge.model import Source
+from sakuin.knowledge.postgres import SupabaseIndex
+from sakuin.knowledge.postgres_records import SupabaseLibraryRecords
+from sakuin.knowledge.postgres_search import SupabaseLexicon, SupabaseSearch
+from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.reconcile import ReconcileMaterials
+from sakuin.knowledge.search import SearchKnowledge
 from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.services.learns_sources import LearnsSources
-from sakuin.services.reconcile import KINDS, Reconcile
-from sakuin.services.reconcile_materials import ReconcileMaterials
-from sakuin.services.reconcile_tables import ReconcileTables
-from sakuin.services.search_knowledge import SearchKnowledge
+from sakuin.tables.reconcile import ReconcileTables, SupabaseTableClaims
+from sakuin.upkeep.reconcile import KINDS, Reconcile, SupabaseWalks
 from sakuin_local.database import Database
 
 from tests.builders import a_page

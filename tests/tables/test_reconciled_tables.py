@@ -6,12 +6,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from sakuin.adapters.supabase_reconciliation import SupabaseTableClaims
-from sakuin.adapters.supabase_recorded_rows import recorded_rows
-from sakuin.domain.reconciliation import Difference
-from sakuin.domain.search_index_names import namespace
-from sakuin.ports.tables import RecordedRows
-from sakuin.services.reconcile_tables import ReconcileTables
+from sakuin.platform.reconciliation import Difference
+from sakuin.tables.index_names import namespace
+from sakuin.tables.nodes import RecordedRows
+from sakuin.tables.postgres import recorded_rows
+from sakuin.tables.reconcile import ReconcileTables, SupabaseTableClaims
 
 from tests.tables.conftest import FINGERPRINT, TableWorld, WatchedStore, long
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from sakuin.domain.search_index_names import namespace
 from sakuin.errors import Unavailable
+from sakuin.tables.index_names import namespace
 
 from tests.tables.conftest import TableWorld, WatchedStore, long
 

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from sakuin.domain.json_pointer import pointer_hash
-from sakuin.domain.language.question import Slot, WeightedTerm
-from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
-from sakuin.domain.table_walk import content_hash
+from sakuin.language.questions.question import Slot, WeightedTerm
+from sakuin.tables.json_pointer import pointer_hash
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA
+from sakuin.tables.scan import content_hash
 
 from tests.tables.conftest import RankedStore, TableWorld, long
 

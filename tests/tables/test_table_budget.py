@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import pytest
-from sakuin.adapters.supabase_ledger import SupabaseLedger
-from sakuin.services.embedding_budget import BudgetedEmbedder
+from sakuin.retrieval.embedding_budget import BudgetedEmbedder, SupabaseLedger
 
 from tests.tables.conftest import TableWorld, long
 from tests.tables.functions import RunningTables, running

@@ -3,17 +3,13 @@
 from dataclasses import dataclass, field, replace
 
 import pytest
-from sakuin.adapters.supabase_indexes import SupabaseIndexes
-from sakuin.adapters.supabase_tables import SupabaseTableIndex
-from sakuin.domain.chunking import CHUNKER
-from sakuin.domain.index_settings import IndexSettings
-from sakuin.domain.recipe import ANALYZER, RECIPE
-from sakuin.domain.search_index_names import namespace
-from sakuin.domain.table_cut import TableCut
-from sakuin.domain.table_index import TableFingerprint
 from sakuin.errors import Unavailable
-from sakuin.services.embed_chunks import EmbedChunks
-from sakuin.services.index_table import IndexTable
+from sakuin.retrieval.index_version import ANALYZER, CHUNKER, RECIPE, IndexSettings, TableCut, TableFingerprint
+from sakuin.tables.embed_chunks import EmbedChunks
+from sakuin.tables.index_names import namespace
+from sakuin.tables.index_table import IndexTable
+from sakuin.tables.postgres import SupabaseTableIndex
+from sakuin.upkeep.index_versions import SupabaseIndexes
 
 from tests.doubles.embedder import MODEL
 from tests.tables.conftest import FINGERPRINT, TableWorld, WatchedStore, long

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from sakuin.domain.limits import Limits
-from sakuin.services.index_table import IndexTable
+from sakuin.limits import Limits
+from sakuin.tables.index_table import IndexTable
 
 from tests.tables.conftest import TableWorld, long
 

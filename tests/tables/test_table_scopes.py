@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sakuin.domain.project_records import PendingUpload
-from sakuin.domain.table_cut import TableCut
 from sakuin.errors import NotFound
+from sakuin.retrieval.index_version import TableCut
+from sakuin.tables.model import PendingUpload
 
 from tests.tables.conftest import MemoryQueues, TableWorld, long
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
-from sakuin.domain.search_index_names import namespace
 from sakuin.errors import CircuitOpen
+from sakuin.platform.embedding import Vector
 from sakuin.platform.retry import MAX_RECEIVES
-from sakuin.ports.embedding import Vector
+from sakuin.tables.index_names import namespace
 
 from tests.doubles.embedder import MemoryEmbedder
 from tests.tables.conftest import FINGERPRINT, TableWorld, WatchedStore, long

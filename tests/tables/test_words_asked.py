@@ -5,12 +5,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from sakuin.adapters.turbopuffer_words import words_leg
-from sakuin.domain.chunking import chunks
-from sakuin.domain.language.analysis import analyzed, counted
-from sakuin.domain.language.indexing import index_words
-from sakuin.domain.language.question import Slot, SlotKind, WeightedTerm
-from sakuin.domain.table_index import READING_SHARE, asked_slots, repeated_terms
+from sakuin.language.analysis import analyzed, counted
+from sakuin.language.indexing import index_words
+from sakuin.language.questions.question import Slot, SlotKind, WeightedTerm
+from sakuin.tables.chunking import chunks
+from sakuin.tables.turbopuffer.words import words_leg
+from sakuin.tables.words import READING_SHARE, asked_slots, repeated_terms
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "tables" / "学習コラム.json"
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from sakuin.adapters.supabase_tables import SupabaseTableIndex
-from sakuin.domain.language.question import KnownWords, Sought
-from sakuin.services.embed_chunks import EmbedChunks
+from sakuin.language.questions.question import KnownWords, Sought
+from sakuin.tables.embed_chunks import EmbedChunks
+from sakuin.tables.postgres import SupabaseTableIndex
 
 from tests.tables.conftest import FINGERPRINT, TableWorld, long
 

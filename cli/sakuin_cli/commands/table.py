@@ -93,7 +93,7 @@ def _imported(client: "DeploymentClient", announced: "AnnouncedUpload", document
 
 def _document(file: Path) -> bytes:
     """The file's JSON text; one that is no JSON is `Invalid` before anything is sent."""
-    from sakuin.domain.table_document import parsed_table
+    from sakuin.tables.document import parsed_table
 
     document = read_bytes(file.as_posix())
     parsed_table(document)

@@ -15,7 +15,7 @@ from sakuin_cli.options import DataOption, JsonOption, PrefixOption, StrictOptio
 from sakuin_cli.terminal import OnProgress, Terminal, counted
 
 if TYPE_CHECKING:
-    from sakuin.domain.validation import Finding, IndexedMaterial
+    from sakuin.knowledge.validation import Finding, IndexedMaterial
 
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.uploads import Upload, Uploads
@@ -95,8 +95,8 @@ def _local_findings(
 def _page_findings(
     upload: "Upload", indexed: "IndexedMaterial | None", box_selectors: Sequence[str], strict: bool
 ) -> "Sequence[Finding]":
-    from sakuin.domain.reading import read_page
-    from sakuin.domain.validation import findings_of_page, unreadable_page
+    from sakuin.knowledge.reading import read_page
+    from sakuin.knowledge.validation import findings_of_page, unreadable_page
 
     material = upload.material or upload.key
     try:
@@ -107,7 +107,7 @@ def _page_findings(
 
 
 def _clash(upload: "Upload", uploads: "Uploads") -> "Finding":
-    from sakuin.domain.validation import Finding
+    from sakuin.knowledge.validation import Finding
 
     return Finding(
         "error", "same-key", upload.material or upload.key, None, f"{upload.path!r}: {uploads.clash_reason(upload)}."

@@ -8,8 +8,8 @@ from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 
-from sakuin.domain.evaluation.explanation import ExplainedHit, hit_of
 from sakuin.errors import Invalid, Unavailable
+from sakuin.explain.explanation import ExplainedHit, hit_of
 
 from sakuin_cli.client import DeploymentClient
 from sakuin_cli.evaluation.figures import Asked

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from sakuin.domain.evaluation.explanation import ExplainedHit
+from sakuin.explain.explanation import ExplainedHit
 
 from sakuin_cli.evaluation.figures import Group, measures
 from sakuin_cli.evaluation.intervals import Estimate

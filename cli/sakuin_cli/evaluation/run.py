@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from sakuin.domain.evaluation.explanation import ExplainedHit, hit_of
 from sakuin.errors import Invalid
+from sakuin.explain.explanation import ExplainedHit, hit_of
 
 from sakuin_cli.evaluation.figures import Asked, Group, View, groups, values
 from sakuin_cli.evaluation.intervals import Resamples

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from sakuin.domain.evaluation.explanation import Legs, Rule
+from sakuin.retrieval.legs import Legs, Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,27 +6,31 @@ from typing import Any
 
 import psycopg
 import pytest
-from sakuin.adapters.sqs import MaterialQueue
-from sakuin.adapters.sqs_tables import TableQueues
-from sakuin.adapters.supabase_indexes import SupabaseIndexes
-from sakuin.adapters.supabase_tables import SupabaseTableIndex, SupabaseToolSearch
-from sakuin.bootstrap.indexes import live_last, table_indexes
-from sakuin.domain.chunking import CHUNKER
-from sakuin.domain.index_settings import IndexSettings, KeptIndex, named_index
-from sakuin.domain.index_state import IndexState
-from sakuin.domain.recipe import ANALYZER, RECIPE
-from sakuin.domain.table_cut import TableCut
-from sakuin.domain.table_index import tables_of
+from sakuin.knowledge.queue import MaterialQueue
 from sakuin.platform.sqs import SqsQueue
-from sakuin.services.build_indexes import BuildIndexes
-from sakuin.services.embed_chunks import EmbedChunks
-from sakuin.services.every_index import RestartEverywhere
-from sakuin.services.give_up_table import GiveUpTable
-from sakuin.services.index_table import IndexTable
-from sakuin.services.maintain import Maintain, Maintained
-from sakuin.services.restart_tables import RestartTables
-from sakuin.services.resume_work import ResumeWork
-from sakuin.services.search_table import SearchTable, TableAnswer
+from sakuin.retrieval.index_version import (
+    ANALYZER,
+    CHUNKER,
+    RECIPE,
+    IndexSettings,
+    IndexState,
+    KeptIndex,
+    TableCut,
+    named_index,
+    tables_of,
+)
+from sakuin.tables.embed_chunks import EmbedChunks
+from sakuin.tables.index_table import IndexTable
+from sakuin.tables.postgres import SupabaseTableIndex, SupabaseToolSearch
+from sakuin.tables.queues import TableQueues
+from sakuin.tables.restart import RestartTables
+from sakuin.tables.search import SearchTable, TableAnswer
+from sakuin.tables.work import GiveUpTable, RestartEverywhere
+from sakuin.upkeep.build_indexes import BuildIndexes
+from sakuin.upkeep.index_versions import SupabaseIndexes
+from sakuin.upkeep.maintain import Maintain, Maintained
+from sakuin.upkeep.resume_work import ResumeWork
+from sakuin.wiring.index_versions import live_last, table_indexes
 
 from tests.convergence.passing import time_passes
 from tests.doubles.embedder import MODEL, MemoryEmbedder

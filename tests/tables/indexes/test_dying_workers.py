@@ -7,10 +7,9 @@ from itertools import cycle
 from typing import Any
 
 import pytest
-from sakuin.domain.chunking import chunks
-from sakuin.domain.index_settings import IndexSettings
-from sakuin.domain.search_index_names import namespace
-from sakuin.domain.table_index import tables_of
+from sakuin.retrieval.index_version import IndexSettings, tables_of
+from sakuin.tables.chunking import chunks
+from sakuin.tables.index_names import namespace
 
 from tests.convergence.interleaving import Died
 from tests.doubles.sqs import Message

@@ -1,11 +1,11 @@
 """Tables of a deployment whose settings change: built beside, edited in both, flipped all at once, and back."""
 
 import pytest
-from sakuin.domain.search_index_names import namespace
-from sakuin.domain.table_index import tables_of
 from sakuin.errors import Conflict, Unavailable
 from sakuin.platform.retry import MAX_RECEIVES
-from sakuin.services.every_index import IndexEverywhere
+from sakuin.retrieval.index_version import tables_of
+from sakuin.tables.index_names import namespace
+from sakuin.tables.work import IndexEverywhere
 
 from tests.tables.conftest import WatchedStore, long
 from tests.tables.functions import fingerprint_of

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import pytest
-from sakuin.domain.index_settings import IndexSettings
-from sakuin.domain.table_index import tables_of
 from sakuin.errors import CircuitOpen, Unavailable
+from sakuin.platform.embedding import Vector
 from sakuin.platform.retry import MAX_RECEIVES
-from sakuin.ports.embedding import Vector
+from sakuin.retrieval.index_version import IndexSettings, tables_of
 
 from tests.convergence.interleaving import Died
 from tests.doubles.embedder import MemoryEmbedder

@@ -4,22 +4,23 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sakuin.domain.language.site_synonyms import SiteSynonyms, parse_synonyms
-from sakuin.domain.learns_file import LARGEST_FILE, LEARNS_FILE, LearnsFile, parse_learns
-from sakuin.domain.material_version import Outcome, Source
 from sakuin.errors import Conflict, Invalid, NotFound
+from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LEARNS_FILE, LearnsFile, parse_learns
 from sakuin.knowledge.messages import ObjectRemoved, ObjectWritten
-from sakuin.knowledge.results import EventResult
-from sakuin.ports.materials import KnowledgeIndex, MaterialBucket, WorkQueue
+from sakuin.knowledge.model import EventResult, Outcome, Source
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.queue import MaterialQueue
+from sakuin.language.site_synonyms import SiteSynonyms, parse_synonyms
+from sakuin.platform.s3 import Bucket
 
 
 @dataclass(frozen=True, slots=True)
 class AuthoredFiles:
     """Brings the index in line with a file that was written or removed."""
 
-    bucket: MaterialBucket
+    bucket: Bucket
     index: KnowledgeIndex
-    queue: WorkQueue
+    queue: MaterialQueue
     prefix: str
 
     def index_learns(self, source: Source) -> EventResult:

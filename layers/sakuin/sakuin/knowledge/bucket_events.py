@@ -8,12 +8,10 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
-from sakuin.domain.learns_file import LEARNS_FILE
-from sakuin.domain.material import material_of_key, synonyms_key
-from sakuin.domain.material_version import Source
 from sakuin.errors import NotFound, UnreadablePage
 from sakuin.knowledge.authored_files import AuthoredFiles
 from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
 from sakuin.knowledge.messages import (
     BucketEvent,
     ObjectRemoved,
@@ -23,10 +21,13 @@ from sakuin.knowledge.messages import (
     read_event,
     subject_of_event,
 )
+from sakuin.knowledge.model import EventResult, PageChange, PageResult, Source
+from sakuin.knowledge.names import material_of_key, synonyms_key
 from sakuin.knowledge.page_change import apply_if_current
-from sakuin.knowledge.results import EventResult, PageResult
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.queue import MaterialQueue
+from sakuin.platform.s3 import Bucket
 from sakuin.platform.unfinished_work import WorkSubject
-from sakuin.ports.materials import KnowledgeIndex, MaterialBucket, PageChange, WorkQueue
 
 # A language model that was late is asked again after five minutes, then after ten, then no more.
 _MODEL_ATTEMPTS = 3
@@ -40,9 +41,9 @@ class BucketEvents:
     `prefix` is the part of S3 keys that is not in a material's name.
     """
 
-    bucket: MaterialBucket
+    bucket: Bucket
     index: KnowledgeIndex
-    queue: WorkQueue
+    queue: MaterialQueue
     pages: IndexPage
     prefix: str
     logger: Logger

@@ -6,11 +6,11 @@ Agents do not see what is below `OWN_FOLDER` (search_knowledge and list_concepts
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sakuin.domain.knowledge import Filters
+from sakuin.knowledge.model import Filters
 
 if TYPE_CHECKING:
     # The function that uploads the page has no Japanese layer.
-    from sakuin.services.search_knowledge import KnowledgeSearches
+    from sakuin.knowledge.search import KnowledgeSearches
 
 # Below the prefix of the library's keys; nobody else's pages belong there.
 OWN_FOLDER = "_sakuin/"

@@ -3,20 +3,20 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sakuin.domain.knowledge import KnowledgeChunk, Learns
-from sakuin.domain.language.indexing import index_words
-from sakuin.domain.material import chunk_id
-from sakuin.domain.material_version import Source
-from sakuin.domain.page import Explanation, Page
-from sakuin.domain.reading import MOST_EXPLANATIONS, read_page
-from sakuin.domain.recipe import Fingerprint, body_text, embedded_text, text_hash, whole_text
 from sakuin.errors import Conflict, SakuinError, UnreadablePage
+from sakuin.knowledge.embedded_text import body_text, embedded_text, whole_text
+from sakuin.knowledge.learns.sources import LearnsOfPage, LearnsSources
+from sakuin.knowledge.model import KnowledgeChunk, Learns, PageChange, PageResult, Source
+from sakuin.knowledge.names import chunk_id
+from sakuin.knowledge.page import Explanation, Page
 from sakuin.knowledge.page_change import apply_if_current
-from sakuin.knowledge.results import PageResult
-from sakuin.ports.embedding import Embedder
-from sakuin.ports.materials import KnowledgeIndex, MaterialBucket, PageChange
-from sakuin.services.embed_texts import texts_embedded
-from sakuin.services.learns_sources import LearnsOfPage, LearnsSources
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.reading import MOST_EXPLANATIONS, read_page
+from sakuin.language.indexing import index_words
+from sakuin.platform.embedding import Embedder
+from sakuin.platform.s3 import Bucket
+from sakuin.retrieval.embed_texts import text_hash, texts_embedded
+from sakuin.retrieval.index_version import Fingerprint
 
 # Two workers on one material: the second sees what the first did and tries again.
 _ATTEMPTS = 5
@@ -38,7 +38,7 @@ class IndexPage:
     `fingerprint` is what this code and its settings make. `kept` are the indexes to embed for; none: its own alone.
     """
 
-    bucket: MaterialBucket
+    bucket: Bucket
     index: KnowledgeIndex
     embedder: Embedder
     learns: LearnsSources

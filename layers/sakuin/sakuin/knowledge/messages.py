@@ -7,9 +7,8 @@ from urllib.parse import unquote_plus
 
 from pydantic import Field, ValidationError
 
-from sakuin.domain.material_version import Source, padded
-from sakuin.entrypoints.s3_notification import QueueMessage, S3Record, only_record
-from sakuin.errors import Invalid
+from sakuin.knowledge.model import Source, padded
+from sakuin.platform.s3_events import QueueMessage, S3Record, only_record, unknown_message
 from sakuin.platform.unfinished_work import WorkSubject
 
 
@@ -129,13 +128,6 @@ def subject_of_event(event: BucketEvent) -> WorkSubject:
     source = event.source
     removed = isinstance(event, ObjectRemoved) and event.marker
     return WorkSubject("file", source.key, version_id=source.version_id, sequencer=source.sequencer, removed=removed)
-
-
-def unknown_message(error: ValidationError) -> Invalid:
-    """The error about a message that its queue does not take."""
-    problem = error.errors(include_url=False)[0]
-    place = ".".join(map(str, problem["loc"]))
-    return Invalid(f"The message is not one that this queue takes: {place}: {problem['msg']}")
 
 
 def _of_record(record: S3Record) -> BucketEvent:

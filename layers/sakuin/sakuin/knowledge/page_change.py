@@ -2,16 +2,15 @@
 
 from dataclasses import replace
 
-from sakuin.domain.material_version import Applied, MaterialState, Source
 from sakuin.errors import Conflict
-from sakuin.ports.materials import KnowledgeIndex, MaterialBucket, PageChange
+from sakuin.knowledge.model import Applied, MaterialState, PageChange, Source
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.platform.s3 import Bucket
 
 _ATTEMPTS = 5
 
 
-def apply_if_current(
-    index: KnowledgeIndex, bucket: MaterialBucket, change: PageChange, *, since: int | None = None
-) -> Applied:
+def apply_if_current(index: KnowledgeIndex, bucket: Bucket, change: PageChange, *, since: int | None = None) -> Applied:
     """Makes a change. One that its sequencer rejects is made if its version is the bucket's current one.
 
     Sequencers begin again with another bucket, and a version that was found by listing has none. `since` is the row's

@@ -14,17 +14,15 @@ from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from sakuin.domain.bound_tools import Endpoint
-from sakuin.entrypoints.asgi import Application, Message, Receive, Scope, Send, replayed
-from sakuin.entrypoints.authorization import KeyRing, challenge, key_of, opening_hash
-from sakuin.entrypoints.http_errors import try_again
-from sakuin.entrypoints.key_use import Note
 from sakuin.errors import OverLimit, Unauthorized, Unavailable
 from sakuin.mcp.endpoint_keys import EndpointKeys, EndpointOf
 from sakuin.mcp.messages import Messages, error_body, problem_of, read_messages, too_many_body
 from sakuin.mcp.origins import is_foreign, is_preflight, preflight_headers, readable
 from sakuin.mcp.server import ENDPOINT
 from sakuin.mcp.wrong_keys import WrongKeys
+from sakuin.platform.asgi import Application, Message, Receive, Scope, Send, replayed, try_again
+from sakuin.platform.keys import KeyRing, Note, challenge, key_of, opening_hash
+from sakuin.tables.model import Endpoint
 
 PATH = "/mcp"
 # It needs the dictionary and the embedder, which this function has.

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
-from sakuin.domain.page import ChunkType
-from sakuin.domain.plain import INVISIBLE, one_line
 from sakuin.errors import Invalid
+from sakuin.knowledge.page import ChunkType
+from sakuin.language.visible_text import INVISIBLE, one_line
 
 MAX_TOP_K = 50
 MAX_QUERY = 1000

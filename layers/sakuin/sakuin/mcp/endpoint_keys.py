@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sakuin.domain.bound_tools import Endpoint
-from sakuin.domain.keys import is_key, known_hash
 from sakuin.errors import OverLimit
 from sakuin.mcp.wrong_keys import WrongKeys
+from sakuin.platform.keys import is_key, known_hash
+from sakuin.tables.model import Endpoint
 
 # Gives the enabled endpoint of an id, if there is one.
 EndpointOf = Callable[[str], Endpoint | None]

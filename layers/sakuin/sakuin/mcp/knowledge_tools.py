@@ -8,11 +8,10 @@ from mcp_types import CallToolResult, Tool, ToolAnnotations
 from pydantic import BaseModel, TypeAdapter
 from typing_extensions import TypedDict
 
-from sakuin.domain.excerpt import excerpt
-from sakuin.domain.knowledge import Filters, Hit, KnowledgeAnswer
-from sakuin.domain.page import ChunkType
-from sakuin.entrypoints.observing import NO_METER, count_search
 from sakuin.errors import Invalid
+from sakuin.knowledge.model import Filters, Hit, KnowledgeAnswer
+from sakuin.knowledge.page import ChunkType
+from sakuin.knowledge.search import KnowledgeSearches, ReadKnowledge
 from sakuin.mcp.answers import (
     ANSWER_BYTES,
     CARRIED_BYTES,
@@ -23,9 +22,8 @@ from sakuin.mcp.answers import (
     in_the_open,
 )
 from sakuin.mcp.arguments import ChunkArguments, ListArguments, SearchArguments, schema_of
-from sakuin.ports.costs import Meter
-from sakuin.services.read_knowledge import ReadKnowledge
-from sakuin.services.search_knowledge import KnowledgeSearches
+from sakuin.platform.telemetry import NO_METER, Meter, count_search
+from sakuin.retrieval.excerpt import excerpt
 
 INSTRUCTIONS = """\
 Sakuin is an index of teaching material. Search it when somebody wants to learn, understand or look up a concept,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from sakuin.entrypoints.asgi import Message, Send
+from sakuin.platform.asgi import Message, Send
 
 # What clients of either era send. API Gateway is given no CORS of its own, so that this is the only place.
 _HEADERS = (

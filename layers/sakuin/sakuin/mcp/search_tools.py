@@ -7,13 +7,12 @@ from mcp_types import CallToolResult, Tool, ToolAnnotations
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from sakuin.domain.bound_tools import BoundTool, Endpoint
-from sakuin.domain.plain import visible
-from sakuin.entrypoints.observing import NO_METER, count_search
+from sakuin.language.visible_text import visible
 from sakuin.mcp.answers import ANSWER_BYTES, answered, bytes_of, failed
 from sakuin.mcp.arguments import ToolSearchArguments
-from sakuin.ports.costs import Meter
-from sakuin.services.search_table import TableAnswer, TableSearches
+from sakuin.platform.telemetry import NO_METER, Meter, count_search
+from sakuin.tables.model import BoundTool, Endpoint
+from sakuin.tables.search import TableAnswer, TableSearches
 
 INSTRUCTIONS = """\
 The tools of this endpoint search large documents, each its own part, by meaning and by words. A result is a whole

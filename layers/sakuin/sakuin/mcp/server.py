@@ -8,11 +8,10 @@ from mcp import MCPError
 from mcp.server import CacheHint, Server
 from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult, Tool
 
-from sakuin.domain.bound_tools import Endpoint
-from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
 from sakuin.mcp.knowledge_tools import INSTRUCTIONS
 from sakuin.mcp.search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
 from sakuin.mcp.search_tools import SearchTools
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA, Endpoint
 
 # Where a request's scope says which endpoint it came to.
 ENDPOINT = "sakuin.endpoint"

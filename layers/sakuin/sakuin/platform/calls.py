@@ -1,25 +1,51 @@
-"""How a vendor is called: again where that may help, and not at all while it keeps failing."""
+"""When a vendor wants to be asked again."""
 
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from itertools import count
 from typing import Literal, Protocol, TypeVar
 
 from sakuin.errors import CircuitOpen, OutOfTime, Refused, SakuinError, Unavailable
 from sakuin.platform.retry import LONGEST_PAUSE
 
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that an answer asks for, as a number or as a date (RFC 9110, 10.2.3); None if it does not.
+
+    What is past is 0. Header names are looked up as the vendors' clients do, without regard to case.
+    """
+    for name, divisor in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            seconds = float(headers.get(name, "")) / divisor
+        except ValueError:
+            continue
+        if math.isfinite(seconds):
+            return max(seconds, 0.0)
+    try:
+        moment = parsedate_to_datetime(headers.get("retry-after", "")).timestamp()
+    except (ValueError, OverflowError):
+        return None
+    return max(moment - time.time(), 0.0)
+
+
 T = TypeVar("T")
+
 Change = Literal["opened", "closed", "not called", "refused"]
+
 
 # Connecting and the answer of one background call, in seconds.
 LONGEST_CALL = 35.0
+
 # What a worker still writes once a vendor has answered, or failed to.
 _TO_FINISH = 10.0
+
 # Each of them is what is left after retries.
 _FAILURES_TO_OPEN = 3
+
 _OPEN_SECONDS = 30.0
 
 

@@ -9,11 +9,11 @@ from typing import Any, Protocol, TypeVar
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
-from sakuin.entrypoints.observing import CurrentWork, work_id_of
 from sakuin.errors import Invalid, OverBudget, SakuinError, Unavailable
 from sakuin.platform.message_lease import MessageLease
 from sakuin.platform.retry import MAX_RECEIVES, DeadLetter, Defer, Retry, decide_retry, retry_or_dead_letter
 from sakuin.platform.sqs import LONGEST_DELAY_SECONDS, SqsQueue
+from sakuin.platform.telemetry import CurrentWork, work_id_of
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 
 M = TypeVar("M")

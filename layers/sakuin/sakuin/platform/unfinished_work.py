@@ -7,8 +7,8 @@ from typing import Any, Literal
 import httpx
 from postgrest import SyncPostgrestClient as Client
 
-from sakuin.adapters.supabase_client import call, credentials
 from sakuin.platform.retry import Defer
+from sakuin.platform.supabase.client import call, credentials
 
 WorkKind = Literal["file", "material", "table", "upload"]
 WorkState = Literal["retrying", "waiting", "failed"]

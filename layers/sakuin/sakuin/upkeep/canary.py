@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from sakuin.errors import SakuinError
 from sakuin.knowledge.canary import CANARY_KEY, CanaryAnswer, canary_page
-from sakuin.ports.materials import MaterialBucket, MaterialRecords
+from sakuin.knowledge.postgres_records import MaterialRecords
+from sakuin.platform.s3 import Bucket
 
 _LONGEST_WAIT = 75.0
 _FIRST_PAUSE = 0.2
@@ -34,7 +35,7 @@ class Canary:
     the function that answers agents. `clock` gives seconds, `sleep` waits so many, `new_token` makes a new word.
     """
 
-    bucket: MaterialBucket
+    bucket: Bucket
     records: MaterialRecords
     ask: Callable[[str], CanaryAnswer]
     prefix: str

@@ -7,13 +7,13 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
-from sakuin.entrypoints.observing import CurrentWork
 from sakuin.errors import Unavailable
+from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.services.build_indexes import BuildIndexes
-from sakuin.services.maintain import Maintain
-from sakuin.services.reconcile import Reconcile
+from sakuin.upkeep.build_indexes import BuildIndexes
 from sakuin.upkeep.canary import Canary
+from sakuin.upkeep.maintain import Maintain
+from sakuin.upkeep.reconcile import Reconcile
 
 # The rest is in the count.
 _MOST_LOGGED = 50

@@ -1,0 +1,1 @@
+"""How a question was understood and ranked."""

@@ -1,0 +1,127 @@
+"""`POST /v1/explain`: how a question was understood, and what each leg made of it.
+
+It belongs to the function that has the dictionary and the embedder, and does without FastAPI, which that function does
+not load.
+"""
+
+import json
+import unicodedata
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import anyio.to_thread
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from sakuin.errors import Invalid, SakuinError
+from sakuin.explain.explain import ExplainKnowledge, ExplainTool
+from sakuin.explain.explanation import SearchExplanation
+from sakuin.knowledge.model import Filters
+from sakuin.mcp.arguments import Name, Query, TopK, Type
+from sakuin.platform.asgi import Receive, Scope, Send, answer_to
+from sakuin.platform.keys import KeyRing, Note, challenge, opening_hash
+from sakuin.retrieval.legs import Legs, Rule
+
+PATH = "/v1/explain"
+
+_MAX_BODY = 100_000
+
+
+class FiltersAsked(BaseModel):
+    """Which chunks an agent would have asked for."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    type: Type = None
+    category: Name | None = None
+    level: Name | None = None
+    material: Name | None = None
+
+
+class ExplanationAsked(BaseModel):
+    """A question, and how to ask it. With `tool` it goes to a Search Tool of the endpoint `mcp_id`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    query: Query
+    expected: (
+        Annotated[str, Field(max_length=2000), AfterValidator(lambda id: unicodedata.normalize("NFC", id))] | None
+    ) = None
+    top_k: TopK = 5
+    depth: TopK = 10
+    filters: FiltersAsked = FiltersAsked()
+    legs: Legs = "both"
+    without: Annotated[frozenset[Rule], Field(max_length=20)] = frozenset()
+    tool: Name | None = None
+    mcp_id: Name | None = None
+    # A fingerprint, how it begins, or "next"; left out: the index that answers.
+    index: Name | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainApp:
+    """The ASGI application of one route.
+
+    `keys` are the admins', `used` records those that opened it.
+    """
+
+    knowledge: ExplainKnowledge
+    tool: ExplainTool
+    keys: KeyRing
+    used: Note = lambda _key_hash: None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = await self._answer(Request(scope, receive))
+        await answer(scope, receive, send)
+
+    async def _answer(self, request: Request) -> JSONResponse:
+        if request.method != "POST":
+            return _refused(405, "Only POST", {"Allow": "POST"})
+        try:
+            key_hash = await anyio.to_thread.run_sync(opening_hash, dict(request.headers), self.keys)
+            if key_hash is None:
+                return _refused(401, "Send the header Authorization: Bearer <admin key>", challenge(request.headers))
+            await anyio.to_thread.run_sync(self.used, key_hash)
+            body = await request.body()
+            if len(body) > _MAX_BODY:
+                return _refused(413, "That is more than a question needs")
+            asked = ExplanationAsked.model_validate(_json(body))
+            explanation = await anyio.to_thread.run_sync(self._explained, asked)
+        except ValidationError as error:
+            return _refused(
+                422, [{"type": one["type"], "loc": ["body", *one["loc"]], "msg": one["msg"]} for one in error.errors()]
+            )
+        except SakuinError as error:
+            status, headers = answer_to(error, request.headers)
+            return _refused(status, str(error), headers)
+        return JSONResponse(explanation.as_json())
+
+    def _explained(self, asked: ExplanationAsked) -> SearchExplanation:
+        how: dict[str, Any] = {
+            "expected": asked.expected,
+            "top_k": asked.top_k,
+            "depth": max(asked.top_k, asked.depth),
+            "legs": asked.legs,
+            "without": asked.without,
+            "index": asked.index,
+        }
+        if asked.tool is None:
+            filters = Filters(**asked.filters.model_dump())
+            return self.knowledge(asked.query, filters=filters, **how)
+        if asked.mcp_id is None:
+            raise Invalid("Say in mcp_id which endpoint the tool belongs to")
+        if asked.filters != FiltersAsked():
+            raise Invalid("A Search Tool has no filters: leave them out")
+        return self.tool(asked.mcp_id, asked.tool, asked.query, **how)
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Invalid("The body is no JSON") from error
+
+
+def _refused(status: int, detail: object, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"detail": detail}, status, headers)

@@ -1,0 +1,99 @@
+"""What kept an expected chunk out of an answer, in a sentence or two."""
+
+from collections.abc import Mapping
+
+from sakuin.explain.explanation import ExplainedHit, SearchExplanation
+from sakuin.knowledge.model import Filters, StoredChunk
+from sakuin.language.questions.question import Understood
+
+NOT_INDEXED = (
+    "Nothing is indexed under this id. `sakuin status` says what became of its page, `sakuin validate` whether the id "
+    "stands in it."
+)
+
+NO_NODE = (
+    "No chunk of this node is in the tool's index: it is outside the tool's scope, too short, or not indexed yet. "
+    "`sakuin status --tool` says how far the index is."
+)
+
+# Less than this is no difference worth a word.
+_SLIGHT = 0.05
+
+
+def outside(chunk: StoredChunk, filters: Filters) -> str | None:
+    """That a filter leaves the chunk out; None if all let it through."""
+    wanted: Mapping[str, str | None] = {
+        "type": filters.type,
+        "category": filters.category,
+        "level": filters.level,
+        "material": filters.material,
+    }
+    for name, value in wanted.items():
+        if value is not None and (has := getattr(chunk, name)) != value:
+            return f"The filter {name}={value} leaves it out: its {name} is {has or 'not given'}."
+    return None
+
+
+def found_or_not(explanation: SearchExplanation, hit: ExplainedHit, *, top_k: int) -> str:
+    """Whether an agent that asks for `top_k` would see a chunk that was judged, and if not, what stands in its way."""
+    shown = explanation.results
+    if explanation.refused and shown:
+        best = f"the best similarity, {shown[0].similarity:.2f}, is below {explanation.threshold:.2f}"
+        said = [f"{_place(hit)}, but the whole answer is refused: {best}."]
+        return " ".join(said if hit.rank == 1 else (*said, *_weaknesses(hit, explanation.understood)))
+    if hit.rank is not None and hit.rank <= top_k:
+        return f"{_place(hit)}: it is found."
+    said = [f"{_place(hit)}, behind the first {top_k}.", *_weaknesses(hit, explanation.understood)]
+    if len(shown) >= top_k:
+        # The one to beat.
+        said += _against(hit, shown[top_k - 1])
+    return " ".join(said)
+
+
+def _place(hit: ExplainedHit) -> str:
+    legs = [
+        f"{place} {leg}"
+        for place, leg in ((hit.nearest_rank, "by meaning"), (hit.matching_rank, "by words"))
+        if place is not None
+    ]
+    place = f"It is in place {hit.rank}" if hit.rank is not None else "It is far behind"
+    return f"{place} ({', '.join(legs)})" if legs else place
+
+
+def _weaknesses(hit: ExplainedHit, understood: Understood) -> list[str]:
+    said = []
+    words = {term.term for slot in understood.slots if slot.kind == "word" for term in slot.terms}
+    if words and hit.words == 0 and not hit.matched:
+        said.append("It has no word in common with the question.")
+    if any(slot.kind == "reading" for slot in understood.slots) and hit.readings == 0:
+        said.append("Nothing in it is read as the question is.")
+    if hit.evidence is not None and hit.cosine is None and hit.z is not None:
+        said.append("It has no vector of the present model, so words alone speak for it.")
+    if hit.type == "example":
+        said.append("An example stands below the concept that it shows, unless type=example is asked for.")
+    return said
+
+
+def _against(hit: ExplainedHit, last: ExplainedHit) -> list[str]:
+    """In which parts the last chunk that is shown is ahead."""
+    ahead = [
+        f"{mine:.2f} against {its:.2f} {what}"
+        for what, mine, its in (
+            ("by meaning (z)", hit.z, last.z),
+            ("by words", hit.words, last.words),
+            ("by reading", hit.readings, last.readings),
+        )
+        if mine is not None and its is not None and its > mine + _SLIGHT
+    ]
+    behind = f"「{last.title or last.id}」 in place {last.rank} is ahead"
+    if ahead:
+        return [f"{behind}: {'; '.join(ahead)}."]
+    legs = [
+        f"{mine or 'nowhere'} against {its} {what}"
+        for what, mine, its in (
+            ("by meaning", hit.nearest_rank, last.nearest_rank),
+            ("by words", hit.matching_rank, last.matching_rank),
+        )
+        if its is not None and (mine is None or its < mine)
+    ]
+    return [f"{behind}{': ' + '; '.join(legs) if legs else ''}."]

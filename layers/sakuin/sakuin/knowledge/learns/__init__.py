@@ -1,0 +1,1 @@
+"""What a reader learns from an explanation."""

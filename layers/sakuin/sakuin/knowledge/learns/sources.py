@@ -1,0 +1,118 @@
+"""Where a page's `learns` come from: its author's file, a language model, the deterministic writer."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sakuin.errors import Invalid, NotFound, Unavailable
+from sakuin.knowledge.canary import OWN_FOLDER
+from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LearnsFile, learns_keys, parse_learns
+from sakuin.knowledge.learns.writer import completed_learns, written_learns
+from sakuin.knowledge.model import Learns
+from sakuin.knowledge.page import Explanation, Page
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.platform.s3 import Bucket
+
+
+class LearnsModel(Protocol):
+    """A language model that says what a reader learns."""
+
+    @property
+    def name(self) -> str:
+        """Which model and instruction: part of the cache's key."""
+
+    def learns(self, page: Page) -> Mapping[str, tuple[str, ...]]:
+        """Anchor to items, for all of a page's explanations, in one time-boxed call; late is `Unavailable`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearnsOfPage:
+    """The `learns` of each anchor, and which versions of which files were read for them."""
+
+    learns: Mapping[str, Learns]
+    files: Mapping[str, str | None]
+
+    @property
+    def provisional(self) -> bool:
+        """Whether a better list is to be asked for later."""
+        return any(learns.source == "provisional" for learns in self.learns.values())
+
+
+@dataclass(frozen=True, slots=True)
+class LearnsSources:
+    """The `learns` of a page; `model` None means that no language model is asked."""
+
+    bucket: Bucket
+    index: KnowledgeIndex
+    model: LearnsModel | None
+    prefix: str
+    # The last version read of each file: a folder's pages share it.
+    _read: dict[str, tuple[str, LearnsFile]] = field(default_factory=dict)
+
+    def __call__(self, key: str, material: str, page: Page) -> LearnsOfPage:
+        """The `learns` of every explanation of the page stored under `key`."""
+        files = self.versions(key)
+        authored: dict[str, tuple[str, ...]] = {}
+        for file_key, version in files.items():
+            if version is not None:
+                # The nearest file wins, anchor by anchor.
+                authored = {**self._file(file_key, version).for_material(material), **authored}
+        missing = [item for item in page.explanations if item.anchor not in authored]
+        # The canary's page is a new one each time.
+        is_modelled = missing and self.model and not material.startswith(OWN_FOLDER)
+        modelled = self._modelled(page) if is_modelled else {}
+        return LearnsOfPage(
+            learns={item.anchor: self._learns(item, page, authored, modelled) for item in page.explanations},
+            files=files,
+        )
+
+    def versions(self, key: str) -> dict[str, str | None]:
+        """The `learns.yml` files that may speak of a page, nearest first, with their current versions."""
+        return {file_key: self.bucket.current_version(file_key) for file_key in learns_keys(key, self.prefix)}
+
+    def _file(self, key: str, version: str) -> LearnsFile:
+        known = self._read.get(key)
+        if known is not None and known[0] == version:
+            return known[1]
+        try:
+            file = parse_learns(self.bucket.read(key, max_bytes=LARGEST_FILE).body)
+        except (NotFound, Invalid):
+            # Its own event reports what is wrong with it; the pages do not wait for its author.
+            file = LearnsFile({})
+        self._read[key] = (version, file)
+        return file
+
+    def _modelled(self, page: Page) -> Mapping[str, tuple[str, ...]] | None:
+        if self.model is None:
+            return {}
+        cache_key = _cache_key(self.model.name, page)
+        known = self.index.cached_learns(cache_key)
+        if known is not None:
+            return known
+        try:
+            learns = self.model.learns(page)
+        except Unavailable:
+            return None
+        self.index.keep_learns(cache_key, learns)
+        return learns
+
+    def _learns(
+        self,
+        explanation: Explanation,
+        page: Page,
+        authored: Mapping[str, tuple[str, ...]],
+        modelled: Mapping[str, tuple[str, ...]] | None,
+    ) -> Learns:
+        anchor = explanation.anchor
+        if given := authored.get(anchor):
+            return Learns(completed_learns(given, explanation, page)[0], "author", given)
+        if modelled and (items := modelled.get(anchor)):
+            return Learns(completed_learns(items, explanation, page)[0], "model")
+        return Learns(written_learns(explanation, page), "provisional" if modelled is None else "written")
+
+
+def _cache_key(model: str, page: Page) -> str:
+    said = [(item.anchor, item.title, item.content) for item in page.explanations]
+    return hashlib.sha256(json.dumps([model, said], ensure_ascii=False).encode()).hexdigest()

@@ -1,0 +1,127 @@
+"""The chunks of pages in Postgres, as they are searched."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
+
+from postgrest import SyncPostgrestClient as Client
+
+from sakuin.errors import NotFound
+from sakuin.knowledge.model import Concept, Filters, Match, StoredChunk
+from sakuin.language.notation import canonical
+from sakuin.language.questions.question import KnownWords, Slot, Sought
+from sakuin.language.questions.synonyms_in_question import synonyms_in
+from sakuin.platform.embedding import Vector
+from sakuin.platform.supabase.client import answer, call, vector_text
+from sakuin.retrieval.calibration import Calibration
+from sakuin.retrieval.index_version import Fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a search asks of the index. `vector` None asks by words alone, no `slots` by meaning alone.
+
+    `expected` is the id of a chunk that is judged like the others, wherever it ranks. `wants_example`: examples are
+    judged by what they say alone, yet below the concepts they show.
+    """
+
+    vector: Vector | None
+    slots: Sequence[Slot]
+    fingerprint: Fingerprint
+    filters: Filters
+    limit: int
+    expected: str | None = None
+    wants_example: bool = False
+
+
+class KnowledgeSearch(Protocol):
+    """The knowledge chunks, as agents read them."""
+
+    def matches(self, question: Question) -> Sequence[Match]:
+        """The best `limit` chunks by falling similarity, ties by id; fewer only if the filters leave fewer.
+
+        After them the expected one, if it is not among them and the filters let it through. Vectors of another
+        model or recipe are never compared: such chunks, and all where `vector` is None, are found by words alone.
+        """
+
+    def chunk(self, id: str) -> StoredChunk:
+        """One chunk in full; an id that is not there raises `NotFound`."""
+
+    def concepts(self, filters: Filters, *, after: str | None, limit: int) -> tuple[Sequence[Concept], str | None]:
+        """Chunks by material and anchor after the id `after`, and the cursor of the next page (None at the end)."""
+
+
+class Lexicon(Protocol):
+    """What the indexed texts themselves, and the site's author, say of words."""
+
+    def look_up(self, query: str, sought: Sought) -> KnownWords:
+        """What is known of the words that `query` may be made of; nothing known is not an error."""
+
+
+_CHUNK = "id,material,anchor,title,content,learns,type,category,level,prerequisites,position,content_hash,generation"
+
+
+@dataclass(frozen=True, slots=True)
+class SupabaseSearch:
+    """A `KnowledgeSearch`. `calibration` makes the model's cosines comparable."""
+
+    client: Client
+    calibration: Calibration
+
+    def matches(self, question: Question) -> Sequence[Match]:
+        rows = call(
+            self.client,
+            "search_knowledge",
+            {
+                "p_embedding": vector_text(question.vector) if question.vector is not None else None,
+                "p_slots": [asdict(slot) for slot in question.slots],
+                "p_space": question.fingerprint.space,
+                "p_limit": question.limit,
+                "p_calibration": self._weights(question),
+                "p_expected": question.expected,
+                **_filters(question.filters),
+            },
+        )
+        return [Match(**{**row, "learns": tuple(row["learns"]), "matched": tuple(row["matched"])}) for row in rows]
+
+    def _weights(self, question: Question) -> dict[str, float]:
+        weighed = replace(self.calibration, example_handicap=0.0) if question.wants_example else self.calibration
+        return weighed.as_json()
+
+    def chunk(self, id: str) -> StoredChunk:
+        rows = answer(self.client.table("knowledge_chunks").select(_CHUNK).eq("id", id))
+        if not rows:
+            raise NotFound(f"There is no chunk {id!r}: take an id from search_knowledge or list_concepts")
+        row = rows[0]
+        return StoredChunk(**{**row, "learns": tuple(row["learns"]), "prerequisites": tuple(row["prerequisites"])})
+
+    def concepts(self, filters: Filters, *, after: str | None, limit: int) -> tuple[Sequence[Concept], str | None]:
+        arguments = {"p_limit": limit + 1, "p_after": after, **_filters(filters)}
+        concepts = [Concept(**row) for row in call(self.client, "list_concepts", arguments)]
+        return concepts[:limit], (concepts[limit - 1].id if len(concepts) > limit else None)
+
+
+def _filters(filters: Filters) -> dict[str, Any]:
+    return {
+        "p_type": filters.type,
+        "p_category": filters.category,
+        "p_level": filters.level,
+        "p_material": filters.material,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class SupabaseLexicon:
+    """A `Lexicon`."""
+
+    client: Client
+
+    def look_up(self, query: str, sought: Sought) -> KnownWords:
+        asked = {"p_readings": sorted(sought.readings), "p_words": dict(sought.words), "p_query": canonical(query)}
+        found = call(self.client, "look_up_words", asked)
+        groups = [tuple(group) for group in found["synonyms"]]
+        return KnownWords(_tuples(found["written"]), _tuples(found["near"]), synonyms_in(query, groups))
+
+
+def _tuples(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    return {word: tuple(forms) for word, forms in lists.items()}

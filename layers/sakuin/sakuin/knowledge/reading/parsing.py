@@ -1,0 +1,96 @@
+"""One parse of a page: its tree without what nobody reads, and every id in it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bs4 import BeautifulSoup, Tag
+from bs4.builder._lxml import LXMLTreeBuilder
+
+from sakuin.errors import UnreadablePage
+from sakuin.language.normal_form import nfc
+
+# Their insides are never text of the page.
+OPAQUE = frozenset(
+    {"svg", "style", "script", "template", "noscript", "iframe", "object", "canvas", "video", "audio"}
+    | {"textarea", "select", "datalist", "noframes", "noembed"}
+)
+
+# Real pages have some thousands; each costs about a kilobyte and a tenth of a millisecond.
+MOST_ELEMENTS = 200_000
+
+# Browsers do not take the insides of these for elements of the page.
+INERT = frozenset({"template", "noscript", "iframe", "noframes", "noembed"})
+
+
+class LeanTreeBuilder(LXMLTreeBuilder):
+    """bs4's lxml builder, leaving out comments and the insides of opaque elements while it parses.
+
+    Half of a teaching page is SVG: not building it halves the time. `ids` still sees it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(multi_valued_attributes=None)
+        self.ids: list[str] = []
+        self._elements = 0
+        self._opaque: list[str] = []
+
+    def start(self, tag: str | bytes, attrs: Mapping[Any, Any], nsmap: Mapping[Any, Any] | None = None) -> None:
+        """lxml opens an element."""
+        name = str(tag)
+        self._elements += 1
+        if self._elements > MOST_ELEMENTS:
+            raise UnreadablePage(f"It has more than {MOST_ELEMENTS:,} elements. Split the page.")
+        if attrs.get("id") and not any(outer in INERT for outer in self._opaque[:1]):
+            self.ids.append(nfc(str(attrs["id"])))
+        if self._opaque:
+            self._opaque.append(name)
+            return
+        super().start(tag, dict(attrs), dict(nsmap or {}))
+        if name in OPAQUE and not _is_math_script(name, attrs):
+            self._opaque.append(name)
+
+    def end(self, tag: str | bytes) -> None:
+        """lxml closes an element."""
+        if self._opaque:
+            self._opaque.pop()
+            if self._opaque:
+                return
+        super().end(tag)
+
+    def data(self, data: str | bytes) -> None:
+        """lxml read text."""
+        if not self._opaque:
+            super().data(data)
+
+    def comment(self, text: str | bytes) -> None:
+        """lxml read a comment."""
+
+    def pi(self, target: str, data: str) -> None:
+        """lxml read a processing instruction."""
+
+
+def parsed(text: str) -> tuple[Tag, tuple[str, ...]]:
+    """The tree and all ids (NFC, in page order, duplicates included) of a page."""
+    builder = LeanTreeBuilder()
+    try:
+        soup = BeautifulSoup(text, builder=builder)
+    except (RecursionError, AssertionError, ValueError) as error:
+        raise UnreadablePage("The HTML parser cannot read the page. Check that it is well-formed.") from error
+    if soup.find(True) is None:
+        raise UnreadablePage("The file holds no HTML element.")
+    return soup, tuple(builder.ids)
+
+
+def attribute(tag: Tag, name: str) -> str:
+    """The value of an attribute, empty if it is not there."""
+    value = tag.attrs.get(name)
+    return value if isinstance(value, str) else " ".join(value or ())
+
+
+def classes(tag: Tag) -> frozenset[str]:
+    """The class names of an element."""
+    return frozenset(attribute(tag, "class").split())
+
+
+def _is_math_script(name: str, attrs: Mapping[Any, Any]) -> bool:
+    return name == "script" and str(attrs.get("type", "")).startswith("math/tex")

@@ -1,0 +1,28 @@
+"""Runs many actions; one that fails does not stop the others."""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from sakuin.errors import SakuinError
+
+Item = TypeVar("Item")
+
+Result = TypeVar("Result")
+
+
+def each_in_turn(
+    items: Iterable[Item], act: Callable[[Item], Result], *, is_over: Callable[[], bool] = lambda: False
+) -> list[Result]:
+    """What each gave, until it `is_over`; the first that failed is raised after the others had their turn."""
+    done: list[Result] = []
+    failures: list[SakuinError] = []
+    for item in items:
+        if is_over():
+            break
+        try:
+            done.append(act(item))
+        except SakuinError as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
+    return done

@@ -1,0 +1,54 @@
+"""Fuses the legs of a search."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+# Measured: docs/decisions/0017-fusion-of-tables.md.
+WORDS_SHARE = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """An id with its score in a ranking; more is better."""
+
+    name: str
+    score: float
+
+
+def fused(nearest: Sequence[Scored], matching: Sequence[Scored], *, words: float = WORDS_SHARE) -> list[Scored]:
+    """Every id of both rankings with a score from 0 to 1, best first: a convex combination of both legs' scores.
+
+    The best of a leg counts 1. Of the nearest the last counts 0, since a cosine means nothing by itself; of the
+    matching none counts 0, since having no word in common does. `words` is the share of the matching. Of an id that
+    stands twice in one ranking the first counts. Ties go to the better best rank, then to the smaller id.
+
+    Bruch, Gai, Ingber: An Analysis of Fusion Functions for Hybrid Retrieval, TOIS 2023.
+    """
+    by_meaning, by_words = _first_scores(nearest), _first_scores(matching)
+    near = _spread(by_meaning, lowest=min(by_meaning.values(), default=0.0))
+    match = _spread(by_words, lowest=0.0)
+    ranks = _best_ranks(by_meaning, by_words)
+    scores = {name: (1 - words) * near.get(name, 0.0) + words * match.get(name, 0.0) for name in ranks}
+    order = sorted(scores, key=lambda name: (-scores[name], ranks[name], name))
+    return [Scored(name, scores[name]) for name in order]
+
+
+def _first_scores(ranking: Sequence[Scored]) -> dict[str, float]:
+    scores: dict[str, float] = {}
+    for each in ranking:
+        scores.setdefault(each.name, each.score)
+    return scores
+
+
+def _spread(scores: Mapping[str, float], *, lowest: float) -> dict[str, float]:
+    """The scores on a scale from 0 for `lowest` to 1 for the best; all 1 where they are the same."""
+    width = max(scores.values(), default=0.0) - lowest
+    return {name: (score - lowest) / width if width > 0 else 1.0 for name, score in scores.items()}
+
+
+def _best_ranks(*rankings: Mapping[str, float]) -> dict[str, int]:
+    best: dict[str, int] = {}
+    for ranking in rankings:
+        for rank, name in enumerate(ranking, start=1):
+            best[name] = min(rank, best.get(name, rank))
+    return best

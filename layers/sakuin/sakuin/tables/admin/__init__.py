@@ -1,0 +1,1 @@
+"""Projects, Tables, Tools and endpoints, as people change them."""

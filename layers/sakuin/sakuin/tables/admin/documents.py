@@ -1,0 +1,63 @@
+"""The documents of Tables in S3."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from botocore.exceptions import BotoCoreError
+
+from sakuin.errors import Invalid, Unavailable
+from sakuin.platform.s3 import translated
+from sakuin.tables.model import UploadTarget
+
+
+class TableBodies(Protocol):
+    """The bodies of Tables that are too large for a request, by key."""
+
+    def presigned_put(self, key: str, *, seconds: int, size: int) -> UploadTarget:
+        """Where and how anybody may put exactly `size` bytes within `seconds`."""
+
+    def read(self, key: str, *, max_bytes: int) -> bytes:
+        """A body. One that is not there is `NotFound`, one over `max_bytes` `Invalid` before it travels."""
+
+    def write(self, key: str, body: bytes) -> None:
+        """Stores a body."""
+
+
+_TYPE = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class S3TableBodies:
+    """A `TableBodies`. `client` is boto3's S3 client."""
+
+    client: Any
+    bucket: str
+
+    def presigned_put(self, key: str, *, seconds: int, size: int) -> UploadTarget:
+        # All three headers are signed: S3 itself refuses another length or type, and a second body in place of the
+        # first, which may be the Table's by then.
+        wanted = {
+            "Bucket": self.bucket,
+            "Key": key,
+            "ContentType": _TYPE,
+            "ContentLength": size,
+            "IfNoneMatch": "*",
+        }
+        try:
+            url = self.client.generate_presigned_url("put_object", Params=wanted, ExpiresIn=seconds)
+        except BotoCoreError as error:
+            raise Unavailable("An upload address could not be signed", vendor="s3") from error
+        return UploadTarget(str(url), {"Content-Type": _TYPE, "Content-Length": str(size), "If-None-Match": "*"})
+
+    def read(self, key: str, *, max_bytes: int) -> bytes:
+        with translated(key):
+            answer = self.client.get_object(Bucket=self.bucket, Key=key)
+            size = int(answer["ContentLength"])
+            if size > max_bytes:
+                answer["Body"].close()
+                raise Invalid(f"The document has {size:,} bytes; the limit is {max_bytes:,} (table_bytes)")
+            return bytes(answer["Body"].read())
+
+    def write(self, key: str, body: bytes) -> None:
+        with translated(key):
+            self.client.put_object(Bucket=self.bucket, Key=key, Body=body, ContentType=_TYPE)

@@ -1,0 +1,91 @@
+"""Deletes uploaded documents that no Table needs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from postgrest import SyncPostgrestClient as Client
+
+from sakuin.platform.run_all import each_in_turn
+from sakuin.platform.s3 import Bucket, BucketObject
+from sakuin.platform.supabase.client import call
+from sakuin.tables.model import LeftFolder
+
+
+class LeftBodies(Protocol):
+    """Which folders hold bodies that nobody may need any more."""
+
+    def due(self, *, of_the_gone: timedelta, left: timedelta, limit: int) -> Sequence[LeftFolder]:
+        """Those known for so long, the longest first: of Tables that are gone, and of Tables that have another body."""
+
+    def removed(self, folder: LeftFolder, *, again: bool) -> None:
+        """It was looked through. `again`: something in it is not old enough, so it is due again after the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class SupabaseLeftBodies:
+    """`LeftBodies`."""
+
+    client: Client
+
+    def due(self, *, of_the_gone: timedelta, left: timedelta, limit: int) -> Sequence[LeftFolder]:
+        seconds = {"p_gone": int(of_the_gone.total_seconds()), "p_left": int(left.total_seconds())}
+        rows = call(self.client, "left_bodies", {**seconds, "p_limit": limit})
+        return [LeftFolder(**row) for row in rows]
+
+    def removed(self, folder: LeftFolder, *, again: bool) -> None:
+        said = {"p_folder": folder.folder, "p_keep": folder.keep, "p_again": again}
+        call(self.client, "bodies_removed", said)
+
+
+# An address that was given out works for minutes, and a worker for as long.
+OF_THE_GONE = timedelta(days=1)
+
+# As long as a message may wait that imports a body, among the dead letters too.
+LEFT = timedelta(days=15)
+
+_FOLDERS_A_MINUTE = 10
+
+_BODIES_OF_A_FOLDER = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveBodies:
+    """Any number of times, beside anything. The bucket's versions keep what is removed for a while."""
+
+    bodies: LeftBodies
+    bucket: Bucket
+    now: Callable[[], datetime]
+
+    def __call__(self) -> int:
+        """How many are removed."""
+        folders = self.bodies.due(of_the_gone=OF_THE_GONE, left=LEFT, limit=_FOLDERS_A_MINUTE)
+        return sum(each_in_turn(folders, self._looked_through))
+
+    def _looked_through(self, folder: LeftFolder) -> int:
+        removed, others = 0, 0
+        for one in self._held(folder.folder):
+            if one.version_id is None or one.key == folder.keep:
+                continue
+            others += 1
+            if self._is_old(one, folder):
+                self.bucket.remove(one.key)
+                removed += 1
+            if removed == _BODIES_OF_A_FOLDER:
+                # The next minute goes on.
+                return removed
+        self.bodies.removed(folder, again=removed < others)
+        return removed
+
+    def _held(self, folder: str) -> Iterator[BucketObject]:
+        after: str | None = None
+        while True:
+            page = self.bucket.held(folder, after=after, limit=1_000)
+            yield from page.items
+            if page.upto is None:
+                return
+            after = page.upto
+
+    def _is_old(self, one: BucketObject, folder: LeftFolder) -> bool:
+        return one.modified < self.now() - (OF_THE_GONE if folder.gone else LEFT)

@@ -1,0 +1,69 @@
+"""Publishes the events of changes from the outbox."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from postgrest import SyncPostgrestClient as Client
+
+from sakuin.platform.supabase.client import call
+from sakuin.tables.model import OutboxEvent
+
+
+class EventBus(Protocol):
+    """The bus that the platform's events travel on."""
+
+    def put(self, events: Sequence[OutboxEvent]) -> set[int]:
+        """Sends events; the ids of those that the bus took. None is not an error."""
+
+
+class Outbox(Protocol):
+    """Events that are committed, and wait for the bus."""
+
+    def unsent(self, *, limit: int) -> Sequence[OutboxEvent]:
+        """The oldest that wait."""
+
+    def sent(self, ids: Collection[int]) -> None:
+        """Remembers that the bus took them. Twice is once; none is not an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class SupabaseOutbox:
+    """An `Outbox`."""
+
+    client: Client
+
+    def unsent(self, *, limit: int) -> Sequence[OutboxEvent]:
+        rows = call(self.client, "unsent_events", {"p_limit": limit})
+        return [
+            OutboxEvent(
+                row["id"], row["event"], row["project_id"], row["table_id"], row["tool_id"], row.get("request_id")
+            )
+            for row in rows
+        ]
+
+    def sent(self, ids: Collection[int]) -> None:
+        if ids:
+            call(self.client, "events_sent", {"p_ids": sorted(ids)})
+
+
+_AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SendEvents:
+    """At least once: two senders at a time may send an event twice, and receivers read present state."""
+
+    outbox: Outbox
+    bus: EventBus
+
+    def __call__(self) -> int:
+        """Sends what waits, oldest first; how many the bus took. It stops where the bus takes none of a batch."""
+        sent = 0
+        while waiting := self.outbox.unsent(limit=_AT_ONCE):
+            taken = self.bus.put(waiting)
+            self.outbox.sent(taken)
+            sent += len(taken)
+            if len(taken) < len(waiting) or len(waiting) < _AT_ONCE:
+                break
+        return sent

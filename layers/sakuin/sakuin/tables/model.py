@@ -1,0 +1,221 @@
+"""Projects, Tables, Tools and endpoints."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+EventName = Literal["ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted"]
+
+Switch = Literal["enabled", "disabled"]
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person who signed in to Supabase Auth: the UUID, and the token that says so."""
+
+    id: str
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One project."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of a project, `since` when (ISO 8601)."""
+
+    user_id: str
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A Table without its body. Version 0: no body has arrived yet.
+
+    `pending_upload`: a body is announced and has not come; `import_error`: why the last one that came was refused.
+    """
+
+    id: str
+    project_id: str
+    name: str
+    version: int
+    import_error: str | None
+    pending_upload: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """A Table and its body: JSON text, or the key of an upload; both None before the first has arrived."""
+
+    table: Table
+    data: str | None
+    data_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PendingUpload:
+    """An announced body; `upload` grows with each announcement of a Table."""
+
+    project_id: str
+    table_id: str
+    upload: int
+
+    @property
+    def key(self) -> str:
+        """Where it has to be put."""
+        return f"tables/{self.project_id}/{self.table_id}/{self.upload}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class UploadTarget:
+    """Where a body may be put by HTTP PUT, and the headers that have to be sent with it."""
+
+    url: str
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A Search Tool; its status is in `metadata["search_index"]`."""
+
+    id: str
+    project_id: str
+    table_id: str
+    json_path: str
+    type: str
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    enabled: bool
+    metadata: Mapping[str, Any]
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A Tool at an endpoint."""
+
+    tool_id: str
+    name: str
+    status: Switch
+
+
+@dataclass(frozen=True, slots=True)
+class McpEndpoint:
+    """An MCP endpoint: never with its key. The days, in UTC, on which its key and the one before were last used."""
+
+    id: str
+    project_id: str
+    name: str
+    status: Switch
+    tools: tuple[Binding, ...]
+    key_last_used_on: str | None = None
+    previous_key_last_used_on: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxEvent:
+    """A committed change, named by ids alone. `request_id` is the request that made it, for the logs."""
+
+    id: int
+    event: EventName
+    project_id: str
+    table_id: str
+    tool_id: str | None
+    request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundTool:
+    """A Search Tool as an endpoint shows it. `index` is its `search_index`."""
+
+    id: str
+    project_id: str
+    table_id: str
+    json_path: str
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    index: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An enabled MCP endpoint with its enabled tools, and the hashes of the keys that open it."""
+
+    id: str
+    project_id: str
+    key_hashes: tuple[str, ...]
+    tools: tuple[BoundTool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FullChunk:
+    """A chunk as a search answers it: all of its fields."""
+
+    id: str
+    table_id: str
+    json_pointer: str
+    chunk_index: int
+    total_chunks: int
+    chunk_text: str
+    char_start: int
+    char_end: int
+    content_hash: str
+    turbopuffer_namespace: str
+    turbopuffer_doc_id: str
+
+
+TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
+
+TOP_K_MAX = 50
+
+TOP_K_DEFAULT = 5
+
+
+SEARCH_INPUT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string", "description": "What to look for: a question, a phrase or words."},
+        "top_k": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": TOP_K_MAX,
+            "default": TOP_K_DEFAULT,
+            "description": "How many results to return.",
+        },
+    },
+    "required": ["query"],
+    "additionalProperties": False,
+}
+
+
+def tool_name_problem(name: str) -> str | None:
+    """Why a Tool cannot have this name, as a sentence; None if it can."""
+    # fullmatch: "$" alone lets a final line feed through.
+    if TOOL_NAME.fullmatch(name):
+        return None
+    return f"{name[:80]!r} cannot name a tool. Use 1 to 64 letters (a-z, A-Z), digits, '_' and '-'."
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedNode:
+    """A large string that could not be indexed, and why."""
+
+    json_pointer: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftFolder:
+    """A Table's folder of bodies; `keep` is the one that it has now, `gone` says that there is no Table any more."""
+
+    folder: str
+    keep: str | None
+    gone: bool

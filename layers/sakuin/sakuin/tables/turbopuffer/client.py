@@ -1,0 +1,103 @@
+"""The connection to turbopuffer: its SDK, its failures translated."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from turbopuffer import (
+    APIConnectionError,
+    APIError,
+    APIStatusError,
+    DefaultHttpxClient,
+    Timeout,
+    Turbopuffer,
+)
+
+from sakuin.errors import Invalid, NotFound, Refused, SakuinError, Unavailable
+from sakuin.platform.calls import retry_after
+from sakuin.platform.redaction import redacted
+
+# A large write takes seconds, and a queue waits for it.
+_TIMEOUT = Timeout(30.0, connect=5.0)
+
+# An agent waits for a search, API Gateway 30 s at most; a cold namespace of a million rows answers within 2 s.
+_SEARCH_TIMEOUT = Timeout(6.0, connect=2.0)
+
+_TOO_MANY = 429
+
+_RETRIED = {408, 409, _TOO_MANY}
+
+_REFUSED = {401, 402, 403}
+
+VENDOR = "turbopuffer"
+
+T = TypeVar("T")
+
+
+def connected(base_url: str, key: str, session: DefaultHttpxClient | None = None) -> Turbopuffer:
+    """A client of one region (`https://aws-us-east-1.turbopuffer.com`); it connects with the first request.
+
+    Its own retries are left out: they know no budget, and sleep for up to half an hour inside a function.
+    """
+    return Turbopuffer(
+        base_url=base_url,
+        api_key=key,
+        timeout=_TIMEOUT,
+        max_retries=0,
+        telemetry=False,
+        http_client=session,
+    )
+
+
+def quick(client: Turbopuffer) -> Turbopuffer:
+    """The same client for somebody who waits."""
+    return client.with_options(timeout=_SEARCH_TIMEOUT)
+
+
+@contextmanager
+def translated(namespace: str) -> Iterator[None]:
+    """Turns a failure of turbopuffer into one of ours."""
+    try:
+        yield
+    except APIConnectionError as error:
+        raise Unavailable("turbopuffer did not answer", vendor=VENDOR) from error
+    except APIStatusError as error:
+        raise _ours(error, namespace) from error
+    except (APIError, ValueError, LookupError, TypeError, AttributeError) as error:
+        # A proxy's page, or half an answer.
+        raise Unavailable("turbopuffer's answer was not understood", vendor=VENDOR) from error
+
+
+def understood(answer: T, *members: str) -> T:
+    """The answer, if it has these members; a proxy's page with a status of 200 must not pass for a success."""
+    if missing := [name for name in members if getattr(answer, name, None) is None]:
+        raise ValueError(f"the answer has no {missing[0]}")
+    return answer
+
+
+def _ours(error: APIStatusError, namespace: str) -> SakuinError:
+    status = error.status_code
+    if status == 404 and _said(error) is not None:
+        return NotFound(f"turbopuffer has no namespace {namespace}")
+    if status == 404:
+        # Somebody else's page: taken for an empty namespace it would be an answer that nothing was found.
+        return Refused("turbopuffer is not at this address: check TURBOPUFFER_BASE_URL", vendor=VENDOR)
+    if status in _REFUSED:
+        said = f"turbopuffer refused with {status}: check turbopuffer_api_key in the secret, and the account's bills"
+        return Refused(said, vendor=VENDOR)
+    if status in _RETRIED or status >= 500:
+        wanted = retry_after(error.response.headers)
+        # Limits are of one namespace: https://turbopuffer.com/docs/limits
+        busy = namespace if status == _TOO_MANY and namespace else None
+        return Unavailable(f"turbopuffer answered {status}", vendor=VENDOR, retry_after=wanted, namespace=busy)
+    return Invalid(f"turbopuffer refused the request with {status}: {_reason(error)}")
+
+
+def _reason(error: APIStatusError) -> str:
+    # What it says may repeat what it was sent, and becomes our own sentence.
+    sent = error.request.headers.get("authorization", "").removeprefix("Bearer ")
+    return redacted(str(_said(error) or error.message), [sent])[:300]
+
+
+def _said(error: APIStatusError) -> object:
+    return error.body.get("error") if isinstance(error.body, dict) else None

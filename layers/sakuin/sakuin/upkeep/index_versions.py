@@ -1,0 +1,149 @@
+"""The index versions that a deployment keeps, and which of them answers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from postgrest import SyncPostgrestClient as Client
+
+from sakuin.errors import Conflict
+from sakuin.knowledge.postgres import fingerprint_row
+from sakuin.platform.supabase.client import call
+from sakuin.retrieval.index_version import BuiltPart, IndexSettings, IndexState, KeptIndex, named_index
+
+
+class Indexes(Protocol):
+    """The indexes that a deployment keeps. Each call is one transaction."""
+
+    def kept(self) -> Sequence[KeptIndex]:
+        """All of them, the oldest first; none before the first is recorded."""
+
+    def keep(self, settings: IndexSettings) -> None:
+        """Records an index: from now on every change is written to it too. The first answers at once; twice is once."""
+
+    def states(self) -> Sequence[IndexState]:
+        """How far each is built, the oldest first."""
+
+    def flip(self, fingerprint: str, *, force: bool = False) -> IndexState:
+        """Lets this one answer, and keeps the one that did; of the one that answers it changes nothing.
+
+        One that is not whole is `Conflict` unless forced, one that is not kept `NotFound`.
+        """
+
+    def drop(self, fingerprint: str, *, seconds: int) -> None:
+        """Writes to it no more. The live one, and one that answered so lately, is `Conflict`."""
+
+    def pages_to_build(self, recipe: str, *, seconds: int, limit: int) -> Sequence[str]:
+        """Materials that an index with this recipe is not whole for, and that were not given out for so long."""
+
+    def tables_to_build(self, tables: str, *, seconds: int, limit: int) -> Sequence[tuple[str, str]]:
+        """`(project, table)` that this part over Tables was never asked for, or that were given up so long ago.
+
+        With those that are under way at most `limit`; none of the live one.
+        """
+
+    def refresh(self, *, seconds: int) -> int:
+        """Makes what tools say true of the live index, for so long at most; says of how many Tables."""
+
+    def sweep(self, *, limit: int) -> int:
+        """Removes vectors that no kept index compares, so many of a kind at most; says how many went."""
+
+
+@dataclass(frozen=True, slots=True)
+class SupabaseIndexes:
+    """`Indexes`."""
+
+    client: Client
+
+    def kept(self) -> Sequence[KeptIndex]:
+        return [
+            KeptIndex(
+                settings=IndexSettings.of(row["parts"]),
+                live=row["live"],
+                answered=row["answered"],
+                tables=row["tables"],
+                suffix=row["suffix"],
+            )
+            for row in call(self.client, "kept_indexes", {})
+        ]
+
+    def keep(self, settings: IndexSettings) -> None:
+        # Not every function that reads what is kept has the chunker's layer.
+        from sakuin.retrieval.index_version import tables_of
+
+        tables = tables_of(settings)
+        row = {
+            "fingerprint": settings.id,
+            "parts": settings.as_json(),
+            "knowledge": fingerprint_row(settings.knowledge),
+            "tables": tables.id,
+            "table_space": tables.space,
+        }
+        call(self.client, "keep_index", {"p_index": row})
+
+    def states(self) -> Sequence[IndexState]:
+        return [_state(row) for row in call(self.client, "index_states", {})]
+
+    def flip(self, fingerprint: str, *, force: bool = False) -> IndexState:
+        return _state(call(self.client, "flip_index", {"p_fingerprint": fingerprint, "p_force": force}))
+
+    def drop(self, fingerprint: str, *, seconds: int) -> None:
+        call(self.client, "drop_index", {"p_fingerprint": fingerprint, "p_seconds": seconds})
+
+    def pages_to_build(self, recipe: str, *, seconds: int, limit: int) -> Sequence[str]:
+        asked = {"p_recipe": recipe, "p_seconds": seconds, "p_limit": limit}
+        return list(call(self.client, "pages_to_build", asked))
+
+    def tables_to_build(self, tables: str, *, seconds: int, limit: int) -> Sequence[tuple[str, str]]:
+        asked = {"p_fingerprint": tables, "p_seconds": seconds, "p_limit": limit}
+        return [(row["project_id"], row["table_id"]) for row in call(self.client, "tables_to_build", asked)]
+
+    def refresh(self, *, seconds: int) -> int:
+        return int(call(self.client, "refresh_tools", {"p_seconds": seconds}))
+
+    def sweep(self, *, limit: int) -> int:
+        return int(call(self.client, "sweep_vectors", {"p_limit": limit}))
+
+
+def _state(row: Mapping[str, Any]) -> IndexState:
+    pages, tables = row["pages"], row["tables"]
+    return IndexState(
+        settings=IndexSettings.of(row["parts"]),
+        live=row["live"],
+        created_at=row["created_at"],
+        live_since=row["live_since"],
+        retired_at=row["retired_at"],
+        pages=BuiltPart(pages["total"], pages["missing"], tuple((name, "is not built yet") for name in pages["named"])),
+        tables=BuiltPart(
+            tables["total"], tables["missing"], tuple((each["table_id"], each["reason"]) for each in tables["named"])
+        ),
+    )
+
+
+# A worker may still ask the index that it knew, for seconds.
+_SECONDS_AFTER_A_FLIP = 60
+
+
+@dataclass(frozen=True, slots=True)
+class KeepIndexes:
+    """`is_deployed` says whether an index is what the present settings make: it would be built again."""
+
+    indexes: Indexes
+    is_deployed: Callable[[IndexSettings], bool]
+
+    def states(self) -> Sequence[IndexState]:
+        """How far each is built, the oldest first."""
+        return self.indexes.states()
+
+    def flip(self, name: str, *, force: bool = False) -> IndexState:
+        """Lets the named index answer."""
+        return self.indexes.flip(named_index(self.indexes.kept(), name).settings.id, force=force)
+
+    def drop(self, name: str) -> str:
+        """Gives the named index up; gives its fingerprint."""
+        found = named_index(self.indexes.kept(), name)
+        fingerprint = found.settings.id
+        if self.is_deployed(found.settings) and not found.live:
+            raise Conflict(f"{fingerprint} is what the deployed settings make. Deploy other settings first")
+        self.indexes.drop(fingerprint, seconds=_SECONDS_AFTER_A_FLIP)
+        return fingerprint

@@ -1,0 +1,1 @@
+"""Settings, clients and handlers of each function; the only place that imports everything."""

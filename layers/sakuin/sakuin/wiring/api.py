@@ -1,0 +1,112 @@
+"""The function that keepers of the library and of projects call."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from sakuin import __version__
+from sakuin.platform.redaction import Handler
+from sakuin.platform.secrets_manager import NamedSecret
+from sakuin.settings import Settings
+from sakuin.wiring.clients import SecretKeys, aws, bucket_of_pages, material_queue, secret_of, supabase, watch
+from sakuin.wiring.handlers import http_handler
+from sakuin.wiring.index_versions import is_deployed, page_fingerprint
+from sakuin.wiring.starting import unswept
+
+if TYPE_CHECKING:
+    from postgrest import SyncPostgrestClient as Client
+
+    from sakuin.http.projects import ProjectServices
+
+
+@unswept
+def rest_endpoint(environ: Mapping[str, str]) -> Handler:
+    """The handler of the function that keepers of the library and of projects call."""
+    from mangum import Mangum
+
+    from sakuin.http.app import rest_api
+    from sakuin.http.index_versions import index_router
+    from sakuin.http.projects import project_routers
+    from sakuin.http.reconciliation import reconcile_router
+    from sakuin.http.unfinished_work import WorkOfMaterials, work_router
+    from sakuin.knowledge.library import Library
+    from sakuin.knowledge.postgres import SupabaseIndex
+    from sakuin.knowledge.postgres_records import SupabaseRecords
+    from sakuin.platform.keys import SupabaseKeyUse, noted_once_a_day
+    from sakuin.platform.unfinished_work import UnfinishedWorkStore
+    from sakuin.upkeep.index_versions import KeepIndexes, SupabaseIndexes
+    from sakuin.wiring.reconciliation import reconciling
+
+    settings, watched = Settings.read(environ), watch("Api")
+    secret = secret_of(settings, watched)
+    client = supabase(settings, secret.now(), watched)
+    library = Library(
+        records=SupabaseRecords(client),
+        index=SupabaseIndex(client),
+        bucket=bucket_of_pages(settings),
+        queue=material_queue(settings, watched),
+        prefix=settings.material_prefix,
+        fingerprint=page_fingerprint(settings).id,
+        max_page_bytes=settings.limits.page_bytes,
+        box_selectors=settings.box_selectors,
+        most_explanations=settings.limits.page_explanations,
+    )
+    ring = SecretKeys(secret, lambda now: now.admin_key_hashes)
+    unfinished = UnfinishedWorkStore(client)
+    work_of = WorkOfMaterials(unfinished, settings.material_prefix)
+    reconcile = reconciling(settings, secret.now(), watched, client)
+    admin_routers = (
+        work_router(unfinished, work_of),
+        reconcile_router(reconcile),
+        index_router(KeepIndexes(SupabaseIndexes(client), is_deployed(settings))),
+    )
+    key_use = SupabaseKeyUse(client)
+
+    def days() -> Mapping[str, str]:
+        now = secret.now()
+        return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes])
+
+    used = noted_once_a_day(key_use.note, lambda: datetime.now(UTC).date())
+    longest = settings.limits.api_request_bytes
+    rest = rest_api(
+        library,
+        ring,
+        __version__,
+        *project_routers(project_services(settings, secret, client), ring),
+        admin_routers=admin_routers,
+        used=used,
+        days=days,
+        work_of=work_of,
+        longest_body=longest,
+    )
+    return http_handler(Mangum(rest, lifespan="off"), watched)
+
+
+def project_services(settings: Settings, secret: NamedSecret, client: "Client") -> "ProjectServices":
+    """What the routes of projects ask."""
+    from sakuin.http.projects import ProjectServices
+    from sakuin.platform.supabase.members import acting_with
+    from sakuin.platform.supabase.tokens import tokens_of
+    from sakuin.tables.admin.database_changes import HearOfChanges
+    from sakuin.tables.admin.documents import S3TableBodies
+    from sakuin.tables.admin.endpoints import KeepEndpoints
+    from sakuin.tables.admin.eventbridge import EventBridgeBus
+    from sakuin.tables.admin.outbox import SendEvents, SupabaseOutbox
+    from sakuin.tables.admin.postgres import SupabaseProjects
+    from sakuin.tables.admin.projects import KeepProjects
+    from sakuin.tables.admin.tables import KeepTables
+    from sakuin.tables.admin.tools import KeepTools
+
+    now = secret.now
+    acting = acting_with(client, lambda: now().supabase_publishable_key)
+    records = SupabaseProjects(client, acting)
+    return ProjectServices(
+        projects=KeepProjects(records, settings.limits),
+        tables=KeepTables(records, S3TableBodies(aws("s3"), settings.tables_bucket), settings.limits),
+        tools=KeepTools(records, settings.limits.tools),
+        endpoints=KeepEndpoints(records, settings.limits),
+        hear=HearOfChanges(records),
+        send=SendEvents(SupabaseOutbox(client), EventBridgeBus(aws("events"), settings.event_bus_name)),
+        user_of=tokens_of(settings.supabase_url, lambda: now().jwt_secrets).user_of,
+        hook_secrets=lambda: now().hook_secrets,
+    )

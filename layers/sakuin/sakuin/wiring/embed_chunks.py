@@ -1,0 +1,41 @@
+"""The function that embeds the chunks of Tables."""
+
+from collections.abc import Mapping
+
+from sakuin.platform.redaction import Handler
+from sakuin.settings import Settings
+from sakuin.wiring.clients import chunk_store, secret_of, supabase, watch
+from sakuin.wiring.handlers import handler_of
+from sakuin.wiring.index_versions import embedder_of_each_model, kept_or_own, live_last, table_indexes
+
+
+def chunk_embedder(environ: Mapping[str, str]) -> Handler:
+    """The handler of the function that embeds the chunks of Tables."""
+    from sakuin.retrieval.index_version import tables_of
+    from sakuin.tables.embed_chunks import EmbedChunks
+    from sakuin.tables.postgres import SupabaseTableIndex
+    from sakuin.tables.work import EmbedEverywhere, EmbedWork, GiveUpTable
+
+    settings, observed = Settings.read(environ), watch("Index")
+    secrets = secret_of(settings, observed).now()
+    client = supabase(settings, secrets, observed)
+    store = chunk_store(settings, secrets, observed)
+    embeds = embedder_of_each_model(settings, secrets, observed, client)
+    kept = kept_or_own(client, settings)
+
+    def embedding() -> dict[str, EmbedChunks]:
+        return {
+            each.tables: EmbedChunks(
+                SupabaseTableIndex(client, tables_of(each.settings)),
+                store,
+                embeds(each.settings.model),
+                each.suffix,
+            )
+            for each in live_last(kept)
+        }
+
+    work = EmbedWork(
+        EmbedEverywhere(embedding), GiveUpTable(table_indexes(client, kept)), observed.logger, observed.metrics
+    )
+    url = settings.embed_queue_url
+    return handler_of(url, work, settings, secrets, observed)

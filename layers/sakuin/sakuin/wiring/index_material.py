@@ -1,0 +1,45 @@
+"""The function that follows the bucket."""
+
+from collections.abc import Mapping
+
+from sakuin.platform.redaction import Handler
+from sakuin.settings import Settings
+from sakuin.wiring.clients import (
+    bucket_of_pages,
+    indexing_embedder,
+    learns_model,
+    material_queue,
+    secret_of,
+    supabase,
+    watch,
+)
+from sakuin.wiring.handlers import handler_of
+from sakuin.wiring.index_versions import embedder_of_each_model, page_fingerprint, pages_of, recorded
+
+
+def material_indexer(environ: Mapping[str, str]) -> Handler:
+    """The handler of the function that follows the bucket."""
+    from sakuin.knowledge.bucket_events import BucketEvents
+    from sakuin.knowledge.index_page import IndexPage
+    from sakuin.knowledge.learns.sources import LearnsSources
+    from sakuin.knowledge.postgres import SupabaseIndex
+
+    settings, observed = Settings.read(environ), watch("Index")
+    secrets = secret_of(settings, observed).now()
+    bucket, queue = bucket_of_pages(settings), material_queue(settings, observed)
+    client = supabase(settings, secrets, observed)
+    index = SupabaseIndex(client)
+    model = learns_model(settings, secrets, observed, client)
+    pages = IndexPage(
+        bucket=bucket,
+        index=index,
+        embedder=indexing_embedder(settings, secrets, observed, client),
+        learns=LearnsSources(bucket, index, model, settings.material_prefix),
+        fingerprint=page_fingerprint(settings),
+        max_page_bytes=settings.limits.page_bytes,
+        kept=pages_of(recorded(client), embedder_of_each_model(settings, secrets, observed, client)),
+        most_explanations=settings.limits.page_explanations,
+    )
+    prefix = settings.material_prefix
+    work = BucketEvents(bucket, index, queue, pages, prefix, observed.logger, observed.metrics)
+    return handler_of(settings.queue_url, work, settings, secrets, observed)

@@ -1,0 +1,147 @@
+"""The function that agents call."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from sakuin import __version__
+from sakuin.platform.embedding import EmbeddingModel
+from sakuin.platform.redaction import Handler
+from sakuin.platform.secrets import Secrets
+from sakuin.retrieval.index_version import KeptIndex, named_index
+from sakuin.settings import Settings
+from sakuin.wiring.clients import SecretKeys, Watch, chunk_store, question_embedder, secret_of, supabase, watch
+from sakuin.wiring.handlers import http_handler
+from sakuin.wiring.index_versions import Kept, kept_or_own, table_fingerprint
+from sakuin.wiring.starting import starts_ahead, unswept
+
+if TYPE_CHECKING:
+    from postgrest import SyncPostgrestClient as Client
+
+    from sakuin.knowledge.search import SearchKnowledge
+    from sakuin.platform.embedding import QuestionEmbedder
+    from sakuin.tables.search import SearchTable
+    from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+
+
+class Searches:
+    """The searches of the index versions that are kept, each built once for a worker."""
+
+    def __init__(self, client: "Client", kept: Kept, settings: Settings, secrets: Secrets, watch: Watch) -> None:
+        from sakuin.knowledge.postgres_search import SupabaseLexicon
+
+        self._client = client
+        self._kept = kept
+        self._settings = settings
+        self._secrets = secrets
+        self._watch = watch
+        self._lexicon = SupabaseLexicon(client)
+        self._knowledge: dict[KeptIndex, SearchKnowledge] = {}
+        self._tables: dict[KeptIndex, SearchTable] = {}
+        self._embedders: dict[EmbeddingModel, QuestionEmbedder] = {}
+        self._store: TurbopufferChunkStore | None = None
+
+    def knowledge_search(self, version: str | None = None) -> "SearchKnowledge":
+        """Returns the search of pages in the index version that answers, or in the one that is named."""
+        from sakuin.knowledge.postgres_search import SupabaseSearch
+        from sakuin.knowledge.search import SearchKnowledge
+        from sakuin.retrieval.calibration import calibration_of
+
+        index = named_index(self._kept(), version)
+        if index not in self._knowledge:
+            model = index.settings.model
+            searched = SupabaseSearch(self._client, calibration_of(model.name))
+            embedder, base_url = self.embedder(model), self._settings.base_url
+            made = SearchKnowledge(searched, self._lexicon, embedder, index.settings.knowledge, base_url)
+            self._knowledge[index] = made
+        return self._knowledge[index]
+
+    def table_search(self, version: str | None = None) -> "SearchTable":
+        """Returns the search of Tables in the index version that answers, or in the one that is named."""
+        from sakuin.tables.postgres import SupabaseToolSearch
+        from sakuin.tables.search import SearchTable
+
+        index = named_index(self._kept(), version)
+        if index not in self._tables:
+            records = SupabaseToolSearch(self._client, index.tables)
+            embedder = self.embedder(index.settings.model)
+            self._tables[index] = SearchTable(records, self.store(), embedder, index.suffix)
+        return self._tables[index]
+
+    def embedder(self, model: EmbeddingModel) -> "QuestionEmbedder":
+        """Returns the embedder of questions for a model."""
+        if model not in self._embedders:
+            settings = replace(self._settings, embedding_model=model)
+            self._embedders[model] = question_embedder(settings, self._secrets, self._watch)
+        return self._embedders[model]
+
+    def store(self) -> "TurbopufferChunkStore":
+        """Returns the store of Tables. Its SDK is for Search Tools alone: an endpoint of pages never loads it."""
+        if self._store is None:
+            self._store = chunk_store(self._settings, self._secrets, self._watch)
+        return self._store
+
+
+@unswept
+def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
+    """The handler of the function that agents call."""
+    from sakuin.explain.app import ExplainApp
+    from sakuin.explain.explain import ExplainKnowledge, ExplainTool
+    from sakuin.knowledge.canary import ask_for_canary
+    from sakuin.knowledge.postgres_search import SupabaseSearch
+    from sakuin.knowledge.search import ReadKnowledge
+    from sakuin.language.questions.question import KnownWords
+    from sakuin.language.questions.understanding import understood
+    from sakuin.mcp.app import McpApp
+    from sakuin.mcp.knowledge_tools import KnowledgeTools
+    from sakuin.mcp.rate_limiter import AllowSearches, SupabaseAllowances
+    from sakuin.mcp.search_tools import SearchTools
+    from sakuin.mcp.server import knowledge_server, search_tools_server
+    from sakuin.platform.asgi import held_open
+    from sakuin.platform.keys import SupabaseKeyUse, noted_once_a_day
+    from sakuin.retrieval.calibration import calibration_of
+    from sakuin.tables.postgres import SupabaseToolSearch
+
+    settings, watched = Settings.read(environ), watch("Search")
+    secret = secret_of(settings, watched)
+    secrets = secret.now()
+    client = supabase(settings, secrets, watched)
+    searches = Searches(client, kept_or_own(client, settings), settings, secrets, watched)
+    searches.embedder(settings.embedding_model)
+    # The first question would wait for the dictionary and the glossary.
+    understood("索引", KnownWords())
+    if starts_ahead(environ):
+        searches.store()
+    index = SupabaseSearch(client, calibration_of(settings.embedding_model.name))
+    tools = KnowledgeTools(searches, ReadKnowledge(index, settings.base_url), watched.meter)
+    records = SupabaseToolSearch(client, table_fingerprint(settings).id)
+    used = noted_once_a_day(SupabaseKeyUse(client).note, lambda: datetime.now(UTC).date())
+    explain = ExplainApp(
+        ExplainKnowledge(searches),
+        ExplainTool(records, searches),
+        SecretKeys(secret_of(settings, watched), lambda now: now.admin_key_hashes),
+        used,
+    )
+    app = McpApp(
+        knowledge_server(tools, __version__),
+        SecretKeys(secret, lambda now: now.knowledge_key_hashes),
+        settings.allowed_origins,
+        tools_server=search_tools_server(SearchTools(searches, watched.meter), __version__),
+        endpoint=records.endpoint,
+        used=used,
+        allow=AllowSearches(SupabaseAllowances(client), settings.limits.queries_per_minute, time.monotonic),
+        longest_body=settings.limits.mcp_request_bytes,
+        explain=explain,
+    )
+    answer_http = held_open(app, app.run)
+
+    def answer(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        # Called by `maintain`: events of the gateway have no such member.
+        if "canary" in event:
+            return {"statusCode": 200, "body": json.dumps(asdict(ask_for_canary(searches, str(event["canary"]))))}
+        return answer_http(event, context)
+
+    return http_handler(answer, watched)

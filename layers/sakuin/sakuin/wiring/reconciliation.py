@@ -1,0 +1,56 @@
+"""How the index is held against its sources: by `maintain` on its schedule, by `api` when a keeper asks."""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING
+
+from sakuin.platform.secrets import Secrets
+from sakuin.retrieval.index_version import KeptIndex, named_index
+from sakuin.settings import Settings
+from sakuin.wiring.clients import Watch, chunk_store, material_queue, table_queues
+from sakuin.wiring.index_versions import kept_or_own
+
+if TYPE_CHECKING:
+    from postgrest import SyncPostgrestClient as Client
+
+    from sakuin.upkeep.reconcile import Reconcile
+
+
+def reconciling(settings: Settings, secrets: Secrets, watch: Watch, client: "Client") -> Callable[[], "Reconcile"]:
+    """Gives what reconciles the index that answers, built by the first call: most starts never need it."""
+    kept = kept_or_own(client, settings)
+
+    @cache
+    def made(live: KeptIndex) -> "Reconcile":
+        from sakuin.knowledge.postgres_records import SupabaseLibraryRecords
+        from sakuin.knowledge.reconcile import ReconcileMaterials
+        from sakuin.platform.aws import client as aws
+        from sakuin.platform.s3 import S3Bucket
+        from sakuin.platform.unfinished_work import UnfinishedWorkStore
+        from sakuin.retrieval.index_version import tables_of
+        from sakuin.tables.postgres import SupabaseTableIndex
+        from sakuin.tables.reconcile import ReconcileTables, SupabaseTableClaims
+        from sakuin.upkeep.reconcile import Reconcile, SupabaseWalks
+
+        index = SupabaseTableIndex(client, tables_of(live.settings))
+        queue = material_queue(settings, watch)
+        materials = ReconcileMaterials(
+            S3Bucket(aws("s3"), settings.bucket),
+            SupabaseLibraryRecords(client),
+            UnfinishedWorkStore(client),
+            queue,
+            settings.material_prefix,
+            lambda: datetime.now(UTC),
+        )
+        tables = ReconcileTables(
+            SupabaseTableClaims(client, live.tables),
+            index,
+            chunk_store(settings, secrets, watch),
+            table_queues(settings, watch),
+            lambda: live.suffix,
+        )
+        return Reconcile(materials, tables, SupabaseWalks(client), time.monotonic, queue.queue.is_empty)
+
+    return lambda: made(named_index(kept(), None))
