@@ -12,8 +12,8 @@ from sakuin.knowledge.embedded_text import embedded_text, whole_text
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.model import Source, padded
-from sakuin.knowledge.postgres import SupabaseIndex
-from sakuin.knowledge.postgres_search import SupabaseLexicon, SupabaseSearch
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
 from sakuin.knowledge.reading import read_page
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.platform.embedding import EmbeddingModel
@@ -71,7 +71,7 @@ def indexed(folder: Path, model: CachedModel) -> Iterator[Library]:
     with TemporaryDirectory() as data, running_database(Path(data)) as database:
         bucket = Folder(folder)
         client = connected(database.rest_url, database.service_key)
-        index = SupabaseIndex(client)
+        index = KnowledgeIndex(client)
         learns = LearnsSources(bucket, index, None, "")  # type: ignore[arg-type]
         fingerprint = Fingerprint(EmbeddingModel(model.name, WIDTH), RECIPE, ANALYZER)
         pages = IndexPage(bucket, index, model, learns, fingerprint, _MAX_PAGE_BYTES)  # type: ignore[arg-type]
@@ -80,8 +80,8 @@ def indexed(folder: Path, model: CachedModel) -> Iterator[Library]:
             material = key.removesuffix(".html")
             pages.index_version(material, key, "1", Source("materials", key, "1", padded(f"{number:06X}")))
             texts |= _texts(bucket, learns, key, material)
-        search = SupabaseSearch(client, calibration_of(model.name))
-        searches = OneSearch(SearchKnowledge(search, SupabaseLexicon(client), model, fingerprint, ""))
+        search = KnowledgeSearch(client, calibration_of(model.name))
+        searches = OneSearch(SearchKnowledge(search, Lexicon(client), model, fingerprint, ""))
         yield Library(texts, ExplainKnowledge(searches))
 
 

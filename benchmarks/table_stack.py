@@ -19,7 +19,7 @@ from sakuin.platform.openai.embeddings import OpenAIEmbedder
 from sakuin.platform.supabase.client import call, connected
 from sakuin.retrieval.index_version import TableCut, TableFingerprint
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
-from sakuin.tables.postgres import SupabaseTableIndex, SupabaseToolSearch
+from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin_local.addresses import free_port, is_free
@@ -83,12 +83,12 @@ class Stack:
         return connected(self.rest_url, self.service_key)
 
     @cached_property
-    def index(self) -> SupabaseTableIndex:
-        return SupabaseTableIndex(self.client, FINGERPRINT)
+    def index(self) -> TableIndex:
+        return TableIndex(self.client, FINGERPRINT)
 
     @cached_property
-    def records(self) -> SupabaseToolSearch:
-        return SupabaseToolSearch(self.client, FINGERPRINT.id)
+    def records(self) -> ToolSearch:
+        return ToolSearch(self.client, FINGERPRINT.id)
 
     @cached_property
     def store(self) -> TurbopufferChunkStore:

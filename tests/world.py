@@ -16,9 +16,9 @@ from sakuin.knowledge.library import Library
 from sakuin.knowledge.messages import BucketEvent, read_event
 from sakuin.knowledge.model import EventResult, Learns, MaterialState, Receipt
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
-from sakuin.knowledge.postgres import SupabaseIndex
-from sakuin.knowledge.postgres_records import SupabaseLibraryRecords, SupabaseRecords
-from sakuin.knowledge.postgres_search import KnowledgeSearch, SupabaseLexicon, SupabaseSearch
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.postgres_records import LibraryRecords, MaterialRecords
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.knowledge.search import ReadKnowledge, SearchKnowledge
 from sakuin.platform.embedding import EmbeddingModel
@@ -28,14 +28,14 @@ from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.retrieval.index_version import ANALYZER, CHUNKER, RECIPE, IndexSettings, TableCut, named_index, tables_of
 from sakuin.tables.admin.database_changes import HearOfChanges
 from sakuin.tables.admin.endpoints import KeepEndpoints
-from sakuin.tables.admin.outbox import SendEvents, SupabaseOutbox
-from sakuin.tables.admin.postgres import SupabaseProjects
+from sakuin.tables.admin.outbox import Outbox, SendEvents
+from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.projects import KeepProjects
 from sakuin.tables.admin.tables import KeepTables
 from sakuin.tables.admin.tools import KeepTools
-from sakuin.tables.reconcile import ReconcileTables, SupabaseTableClaims
-from sakuin.upkeep.index_versions import SupabaseIndexes
-from sakuin.upkeep.reconcile import Reconcile, SupabaseWalks
+from sakuin.tables.reconcile import ReconcileTables, TableClaims
+from sakuin.upkeep.index_versions import Indexes
+from sakuin.upkeep.reconcile import Reconcile, Walks
 from sakuin_local.database import Database
 from sakuin_local.tokens import Keys
 from supabase import Client
@@ -95,15 +95,15 @@ class World:
     embedders: dict[EmbeddingModel, MemoryEmbedder] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.index = SupabaseIndex(self.client)
-        self.indexes = SupabaseIndexes(self.client)
-        self.records = SupabaseRecords(self.client)
-        self.library_records = SupabaseLibraryRecords(self.client)
-        self.lexicon = SupabaseLexicon(self.client)
-        self.searched: KnowledgeSearch = SupabaseSearch(self.client, CALIBRATION)
+        self.index = KnowledgeIndex(self.client)
+        self.indexes = Indexes(self.client)
+        self.records = MaterialRecords(self.client)
+        self.library_records = LibraryRecords(self.client)
+        self.lexicon = Lexicon(self.client)
+        self.searched: KnowledgeSearch = KnowledgeSearch(self.client, CALIBRATION)
         self.unfinished = UnfinishedWorkStore(self.client)
-        self.walks = SupabaseWalks(self.client)
-        self.projects = SupabaseProjects(self.client, acting_with(self.client, lambda: self.database.anon_key))
+        self.walks = Walks(self.client)
+        self.projects = ProjectRecords(self.client, acting_with(self.client, lambda: self.database.anon_key))
 
     # ---------------------------------------------------------------- indexing
 
@@ -212,7 +212,7 @@ class World:
             bucket or self.bucket, self.library_records, self.unfinished, self.queue, self.prefix, lambda: now
         )
         nothing: Any = None
-        claims = SupabaseTableClaims(self.client, tables_of(self.settings).id)
+        claims = TableClaims(self.client, tables_of(self.settings).id)
         tables = ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
         return Reconcile(materials, tables, self.walks, (tick * ticks for tick in count()).__next__, line_is_empty)
 
@@ -226,7 +226,7 @@ class World:
             tools=KeepTools(self.projects),
             endpoints=KeepEndpoints(self.projects),
             hear=HearOfChanges(self.projects),
-            send=SendEvents(SupabaseOutbox(self.client), self.bus),
+            send=SendEvents(Outbox(self.client), self.bus),
             user_of=tokens_of(self.database.rest_url, lambda: (self.database.jwt_secret,)).user_of,
             hook_secrets=lambda: (HOOK_SECRET,),
         )

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
-from sakuin.knowledge.postgres import SupabaseIndex
+from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.index_version import ANALYZER, RECIPE, Fingerprint
 from sakuin.settings import Settings
@@ -47,7 +47,7 @@ def page(database: Database, sql: psycopg.Connection, environ: Mapping[str, str]
     sql.execute("truncate material cascade")
     bucket = MemoryBucket()
     version = bucket.write("a.html", a_page({"rule-formula": "解の公式: 二次方程式を公式で解きたいときに使う。"}))
-    index = SupabaseIndex(connected(database.rest_url, database.service_key))
+    index = KnowledgeIndex(connected(database.rest_url, database.service_key))
     fingerprint = Fingerprint(Settings.read(environ).embedding_model, RECIPE, ANALYZER)
     learns = LearnsSources(bucket, index, None, "")
     IndexPage(bucket, index, MemoryEmbedder(), learns, fingerprint, 1_000_000).index_version(

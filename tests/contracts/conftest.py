@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 from sakuin.knowledge.model import Applied, KnowledgeChunk, PageChange, Source
-from sakuin.knowledge.postgres import KnowledgeIndex, SupabaseIndex
-from sakuin.knowledge.postgres_records import MaterialRecords, SupabaseRecords
-from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, SupabaseLexicon, SupabaseSearch
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.postgres_records import MaterialRecords
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
 from sakuin.retrieval.index_version import Fingerprint
 from supabase import Client
 
@@ -64,5 +64,5 @@ def knowledge(service: Client, sql: psycopg.Connection) -> Knowledge:
     """The ports over an empty database."""
     emptied(sql)
     return Knowledge(
-        SupabaseIndex(service), SupabaseRecords(service), SupabaseSearch(service, CALIBRATION), SupabaseLexicon(service)
+        KnowledgeIndex(service), MaterialRecords(service), KnowledgeSearch(service, CALIBRATION), Lexicon(service)
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import psycopg
 import pytest
-from sakuin.mcp.rate_limiter import SupabaseAllowances
+from sakuin.mcp.rate_limiter import Allowances
 from supabase import Client
 
 
@@ -13,7 +13,7 @@ from supabase import Client
 class Counted:
     """The port, and its database."""
 
-    port: SupabaseAllowances
+    port: Allowances
     sql: psycopg.Connection
 
     def pass_a_minute(self) -> None:
@@ -33,7 +33,7 @@ def counted(service: Client, sql: psycopg.Connection) -> Counted:
     sql.execute("delete from allowance")
     # A minute that lies ahead goes on until it is there: a test may run over the end of one.
     sql.execute("insert into allowance select k, now() + interval '1 hour', 0 from unnest(array['k', 'one', 'two']) k")
-    return Counted(SupabaseAllowances(service), sql)
+    return Counted(Allowances(service), sql)
 
 
 def test_a_key_gets_its_minute_in_blocks_and_no_more(counted: Counted) -> None:

@@ -12,8 +12,8 @@ from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.learns.writer import names_action
 from sakuin.knowledge.messages import read_event
-from sakuin.knowledge.postgres import SupabaseIndex
-from sakuin.knowledge.postgres_search import SupabaseLexicon, SupabaseSearch
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.platform.embedding import EmbeddingModel, Vector
 from sakuin.retrieval.calibration import calibration_of
@@ -60,7 +60,7 @@ def embedder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[E5]:
 def search(service: Client, sql: psycopg.Connection, embedder: E5) -> SearchKnowledge:
     """Two sample pages in the index, through the events of their upload."""
     emptied(sql)
-    bucket, index = MemoryBucket(), SupabaseIndex(service)
+    bucket, index = MemoryBucket(), KnowledgeIndex(service)
     apply_page = IndexPage(bucket, index, embedder, LearnsSources(bucket, index, None, ""), FINGERPRINT, 10**7)
     events = BucketEvents(bucket, index, MemoryQueue(), apply_page, "", *silent())
     for name in ("learns.yml", f"{PAGE}.html", "junior/三平方の定理の使い方_教材.html"):
@@ -69,7 +69,7 @@ def search(service: Client, sql: psycopg.Connection, embedder: E5) -> SearchKnow
         event = read_event(json.loads(body))
         assert event is not None
         events.process_event(event)
-    index, lexicon = SupabaseSearch(service, calibration_of(NAME)), SupabaseLexicon(service)
+    index, lexicon = KnowledgeSearch(service, calibration_of(NAME)), Lexicon(service)
     return SearchKnowledge(index, lexicon, embedder, FINGERPRINT, "/school_asset")
 
 

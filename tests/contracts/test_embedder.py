@@ -13,7 +13,7 @@ from sakuin.platform.calls import Retries, background
 from sakuin.platform.embedding import Embedder, EmbeddingModel
 from sakuin.platform.openai.embeddings import OpenAIEmbedder
 from sakuin.platform.openai.questions import OpenAIQuestions, connected
-from sakuin.retrieval.embedding_budget import SupabaseLedger, TokensOwed
+from sakuin.retrieval.embedding_budget import EmbeddingLedger, TokensOwed
 from supabase import Client
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
@@ -220,7 +220,7 @@ def test_half_a_character_is_the_text_s_own_fault(server: OpenAIServer) -> None:
 class Away:
     """A ledger that cannot be reached as long as it is `down`."""
 
-    real: SupabaseLedger
+    real: EmbeddingLedger
     down: bool = True
 
     def spent(self) -> int:
@@ -236,7 +236,7 @@ def test_vectors_that_are_paid_for_come_back_though_nobody_can_count_them(
     server: OpenAIServer, service: Client, sql: psycopg.Connection
 ) -> None:
     sql.execute("delete from embedding_day")
-    ledger, server.tokens = Away(SupabaseLedger(service)), 7
+    ledger, server.tokens = Away(EmbeddingLedger(service)), 7
     embedder = OpenAIEmbedder(server.client, MODEL, TokensOwed(ledger))
     assert len(embedder.passages(TEXTS)) == 3
     ledger.down = False

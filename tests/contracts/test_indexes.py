@@ -7,7 +7,7 @@ from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.knowledge.model import EVERYTHING, KnowledgeChunk, PageChange
 from sakuin.knowledge.postgres_search import Question
 from sakuin.retrieval.index_version import ANALYZER, CHUNKER, RECIPE, IndexSettings, TableCut, named_index
-from sakuin.upkeep.index_versions import Indexes, SupabaseIndexes
+from sakuin.upkeep.index_versions import Indexes
 from supabase import Client
 
 from tests.builders import a_chunk, a_source, text_of
@@ -70,7 +70,7 @@ class House:
 
 @pytest.fixture
 def house(service: Client, knowledge: Knowledge) -> House:
-    return House(SupabaseIndexes(service), knowledge)
+    return House(Indexes(service), knowledge)
 
 
 def test_the_first_index_answers_by_itself_and_the_next_one_does_not(house: House) -> None:

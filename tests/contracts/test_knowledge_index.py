@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from sakuin.errors import Invalid, SakuinError, Unavailable
 from sakuin.knowledge.model import PageChange, Receipt
-from sakuin.knowledge.postgres import SupabaseIndex
+from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.index_version import ANALYZER, RECIPE, Fingerprint
@@ -302,4 +302,4 @@ def test_a_bucket_without_versions_leaves_no_receipt_and_is_fenced_all_the_same(
 def test_a_database_that_is_away_is_unavailable() -> None:
     # Nobody listens on the discard port.
     with pytest.raises(Unavailable):
-        SupabaseIndex(connected("http://127.0.0.1:9", "header.payload.signature")).missing_vectors(["a"], FINGERPRINT)
+        KnowledgeIndex(connected("http://127.0.0.1:9", "header.payload.signature")).missing_vectors(["a"], FINGERPRINT)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sakuin.knowledge.model import EVERYTHING, KnowledgeChunk, PageChange
-from sakuin.knowledge.postgres import SupabaseIndex
-from sakuin.knowledge.postgres_search import Question, SupabaseSearch
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Question
 from sakuin.language.indexed_words import IndexedWords
 from sakuin.language.questions.question import Slot, WeightedTerm
 from sakuin.retrieval.index_version import Fingerprint
@@ -130,7 +130,7 @@ def test_pages_written_at_once_are_all_there(service: Client, knowledge: Knowled
         words = IndexedWords({"式": 0.5, f"語{number % 3}": 0.5}, frozenset({("シキ", "式"), ("ゴ", "語")}))
         name = f"p{number}"
         chunk = a_chunk(name, "rule-a", "同じ", words=words)
-        index = SupabaseIndex(service)
+        index = KnowledgeIndex(service)
         done = [
             index.apply(
                 PageChange(name, a_source(name, version), chunks=page, fingerprint=FINGERPRINT.id),
@@ -154,7 +154,7 @@ def test_beyond_the_budget_the_rarest_slot_still_finds_all_its_chunks(service: C
     texts = [{"式": 0.5} for _ in range(30)] + [{"式": 0.9}, {"式": 0.1, "公式": 0.1}]
     knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
     question = Question(None, ASKED, FINGERPRINT, EVERYTHING, 50)
-    narrow = SupabaseSearch(service, replace(CALIBRATION, posting_budget=1))
+    narrow = KnowledgeSearch(service, replace(CALIBRATION, posting_budget=1))
     assert len(knowledge.search.matches(question)) == 32
     (found,) = narrow.matches(question)
     # What it finds is judged by all slots, whoever found it.

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 from sakuin.knowledge.model import Learns, PageChange, RecordedObject
-from sakuin.knowledge.postgres_records import SupabaseLibraryRecords
+from sakuin.knowledge.postgres_records import LibraryRecords
 from sakuin.language.indexing import index_words
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
-from sakuin.upkeep.reconcile import SupabaseWalks, Turn
+from sakuin.upkeep.reconcile import Turn, Walks
 from supabase import Client
 
 from tests.builders import a_chunk, a_source
@@ -21,7 +21,7 @@ from tests.emptied import emptied
 class Timed:
     """Walks, and how time passes for them."""
 
-    walks: SupabaseWalks
+    walks: Walks
     sql: psycopg.Connection
 
     def passes(self, seconds: float) -> None:
@@ -32,7 +32,7 @@ class Timed:
 @pytest.fixture
 def timed(service: Client, sql: psycopg.Connection) -> Timed:
     emptied(sql)
-    return Timed(SupabaseWalks(service), sql)
+    return Timed(Walks(service), sql)
 
 
 def test_a_walk_begins_when_it_is_asked_to_and_goes_on_until_its_end(timed: Timed) -> None:
@@ -67,13 +67,13 @@ def test_one_at_a_time_walks_and_who_dies_loses_his_turn(timed: Timed) -> None:
 
 
 @pytest.fixture
-def records(service: Client) -> SupabaseLibraryRecords:
+def records(service: Client) -> LibraryRecords:
     """Over the same database as `knowledge`."""
-    return SupabaseLibraryRecords(service)
+    return LibraryRecords(service)
 
 
 def test_the_keys_that_are_known_come_in_the_order_of_their_bytes(
-    knowledge: Knowledge, records: SupabaseLibraryRecords
+    knowledge: Knowledge, records: LibraryRecords
 ) -> None:
     for key, material in (("b-1.html", "b-1"), ("b.html", "b"), ("あ.html", "あ"), ("B/x.html", "B/x")):
         knowledge.apply(a_source(key, 16), [a_chunk(material, "rule-a", "一")], material=material)
@@ -97,12 +97,12 @@ def test_the_keys_that_are_known_come_in_the_order_of_their_bytes(
 
 def test_what_changed_just_now_is_young(knowledge: Knowledge, service: Client) -> None:
     knowledge.apply(a_source("a.html", 16), [a_chunk("m", "rule-a", "一")])
-    records = SupabaseLibraryRecords(service)
+    records = LibraryRecords(service)
     assert [one.young for one in records.objects("", limit=9, settling=60)] == [True]
     assert [one.young for one in records.objects("", limit=9)] == [False]
 
 
-def test_a_key_waits_freely_when_its_owner_is_gone(knowledge: Knowledge, records: SupabaseLibraryRecords) -> None:
+def test_a_key_waits_freely_when_its_owner_is_gone(knowledge: Knowledge, records: LibraryRecords) -> None:
     knowledge.apply(a_source("a.html", 16), [a_chunk("m", "rule-a", "一")])
     knowledge.apply(a_source("b.html", 16), [a_chunk("m", "rule-a", "二")])
     knowledge.index.apply(PageChange("m", a_source("a.html", 32), deleted=True))
@@ -112,9 +112,7 @@ def test_a_key_waits_freely_when_its_owner_is_gone(knowledge: Knowledge, records
     ]
 
 
-def test_pages_are_counted_by_key_without_the_deleted_ones(
-    knowledge: Knowledge, records: SupabaseLibraryRecords
-) -> None:
+def test_pages_are_counted_by_key_without_the_deleted_ones(knowledge: Knowledge, records: LibraryRecords) -> None:
     for key in ("a", "b", "c"):
         knowledge.apply(a_source(key, 16), [a_chunk(key, "rule-a", "一")], material=key)
     knowledge.apply(a_source("a2", 16), [a_chunk("a", "rule-a", "二")], material="a")
@@ -123,7 +121,7 @@ def test_pages_are_counted_by_key_without_the_deleted_ones(
     assert records.pages() == 3
 
 
-def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge, records: SupabaseLibraryRecords) -> None:
+def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge, records: LibraryRecords) -> None:
     for material in ("a", "b", "c"):
         knowledge.apply(a_source(material, 16), [a_chunk(material, "rule-a", "公式")], material=material)
     knowledge.index.apply(PageChange("b", a_source("b", 32), deleted=True))
@@ -133,7 +131,7 @@ def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge, reco
 
 @pytest.mark.parametrize("subject", [WorkSubject("file", "c.html"), WorkSubject("material", "c")])
 def test_pages_whose_learns_wait_for_a_model_are_named_unless_their_work_is_unfinished(
-    knowledge: Knowledge, records: SupabaseLibraryRecords, service: Client, subject: WorkSubject
+    knowledge: Knowledge, records: LibraryRecords, service: Client, subject: WorkSubject
 ) -> None:
     for material in ("a", "b", "c"):
         learns = Learns(("甲の方法", "乙の方法", "丙の方法"), "written" if material == "b" else "provisional")
@@ -146,7 +144,7 @@ def test_pages_whose_learns_wait_for_a_model_are_named_unless_their_work_is_unfi
     assert records.provisional("", limit=9) == (["a"], None)
 
 
-def test_readings_go_when_no_page_has_them_any_more(knowledge: Knowledge, records: SupabaseLibraryRecords) -> None:
+def test_readings_go_when_no_page_has_them_any_more(knowledge: Knowledge, records: LibraryRecords) -> None:
     read = a_chunk("m", "rule-a", "公式", words=index_words(title="公式", learns=(), body="二次方程式を解く"))
     knowledge.apply(a_source("m.html", 16), [read])
     assert records.sweep_words("", limit=500, dry_run=False) == (0, None)
@@ -179,7 +177,7 @@ def test_what_is_broken_is_found_and_whole_again_once_mended_and_applied(
     knowledge.apply(a_source("m.html", 16), chunks)
     words = sorted(sql.execute("select term, n from public.posting where n > 0").fetchall())
     sql.execute(damage.encode())
-    records = SupabaseLibraryRecords(service)
+    records = LibraryRecords(service)
     assert records.broken("", limit=9) == ([("m", why)], None)
     records.mend("m")
     state = knowledge.index.state("m")

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from sakuin.errors import Conflict, NotFound
 from sakuin.platform.supabase.members import acting_with
-from sakuin.tables.admin.outbox import SupabaseOutbox
-from sakuin.tables.admin.postgres import SupabaseProjects
+from sakuin.tables.admin.outbox import Outbox
+from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import Tool, User
 from sakuin_local.database import Database
 from sakuin_local.tokens import Keys
@@ -25,8 +25,8 @@ MEMBER, STRANGER = (User(user, token=user) for user in (str(uuid4()), str(uuid4(
 class Kept:
     """The two ports over one database."""
 
-    records: SupabaseProjects
-    outbox: SupabaseOutbox
+    records: ProjectRecords
+    outbox: Outbox
 
     def events(self) -> list[str]:
         return [event.event for event in self.outbox.unsent(limit=100)]
@@ -47,8 +47,8 @@ class Kept:
 def kept(service: Client, sql: psycopg.Connection, database: Database) -> Kept:
     emptied(sql)
     signed, acting = Keys(database.jwt_secret).of_role, acting_with(service, lambda: database.anon_key)
-    records = SupabaseProjects(service, lambda token: acting(signed("authenticated", sub=token)))
-    return Kept(records, SupabaseOutbox(service))
+    records = ProjectRecords(service, lambda token: acting(signed("authenticated", sub=token)))
+    return Kept(records, Outbox(service))
 
 
 ACTS: dict[str, Callable[[Kept, str, str, str, str], object]] = {

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from jwt.algorithms import ECAlgorithm
 from sakuin.errors import Unauthorized, Unavailable
-from sakuin.platform.supabase.tokens import PublishedKeys, SupabaseTokens, tokens_of
+from sakuin.platform.supabase.tokens import PublishedKeys, UserTokens, tokens_of
 
 from tests.contracts.scripted_server import Said, scripted_server
 
@@ -35,7 +35,7 @@ class Published(jwt.PyJWKClient):
         return {"keys": [{**json.loads(ECAlgorithm.to_jwk(OWN.public_key())), "kid": "one", "alg": "ES256"}]}
 
 
-TOKENS = SupabaseTokens(Published(), lambda: (SECRET,))
+TOKENS = UserTokens(Published(), lambda: (SECRET,))
 
 
 def claims(**other: object) -> dict[str, object]:
@@ -76,7 +76,7 @@ def test_every_other_token_is_refused(token: str) -> None:
 
 def test_without_a_secret_none_that_is_signed_with_one_is_taken() -> None:
     with pytest.raises(Unauthorized):
-        SupabaseTokens(Published()).user_of(by_secret())
+        UserTokens(Published()).user_of(by_secret())
 
 
 def published(*keys: object) -> Said:
@@ -109,7 +109,7 @@ NO_KEYS = {
 }
 
 
-def keys_at(url: str) -> SupabaseTokens:
+def keys_at(url: str) -> UserTokens:
     return tokens_of(url, lambda: (SECRET,))
 
 
@@ -135,7 +135,7 @@ def test_keys_that_drip_are_given_up() -> None:
         _now = staticmethod(lambda: float(next(ticks)))
 
     with scripted_server(published(JWK)) as supabase, pytest.raises(Unavailable):
-        SupabaseTokens(Ticking(f"{supabase.url}/keys", timeout=0.5)).user_of(by_key())
+        UserTokens(Ticking(f"{supabase.url}/keys", timeout=0.5)).user_of(by_key())
 
 
 def test_a_name_that_is_not_among_the_keys_is_a_wrong_token() -> None:
@@ -160,10 +160,10 @@ def test_where_only_the_secret_signs_no_key_is_published_and_every_token_of_one_
 def test_keys_that_are_known_are_good_while_their_source_is_away() -> None:
     with scripted_server(published(JWK), Said(503)) as supabase:
         keys = PublishedKeys(f"{supabase.url}/keys", cache_keys=True, timeout=5, lifespan=0.001)
-        tokens = SupabaseTokens(keys)
+        tokens = UserTokens(keys)
         assert [tokens.user_of(by_key()) for _ in range(3)] == [USER] * 3
 
 
 def test_keys_that_cannot_be_read_are_not_the_callers_fault() -> None:
     with pytest.raises(Unavailable):
-        SupabaseTokens(Published(down=True)).user_of(by_key())
+        UserTokens(Published(down=True)).user_of(by_key())

@@ -13,9 +13,9 @@ from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.messages import BucketEvent
-from sakuin.knowledge.postgres import SupabaseIndex
-from sakuin.knowledge.postgres_records import SupabaseLibraryRecords
-from sakuin.knowledge.postgres_search import SupabaseSearch
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.postgres_records import LibraryRecords
+from sakuin.knowledge.postgres_search import KnowledgeSearch
 from sakuin.knowledge.queue import MaterialQueue
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.platform.sqs import SqsQueue
@@ -82,12 +82,12 @@ class MaterialsWorld:
 
     def __post_init__(self) -> None:
         bucket, sqs = Gate(self.bucket, "s3", away("s3")), Gate(self.sqs, "sqs", aws_failure)
-        self.index = SupabaseIndex(self.house.client)
+        self.index = KnowledgeIndex(self.house.client)
         queue = MaterialQueue(SqsQueue(sqs, _QUEUE))
         embedder = Gate(MemoryEmbedder(), "openai", away("openai"), shunned("openai"))
         learns = LearnsSources(bucket, self.index, None, "")
         apply_page = IndexPage(bucket, self.index, embedder, learns, FINGERPRINT, 1_000_000)
-        records = SupabaseLibraryRecords(self.house.client)
+        records = LibraryRecords(self.house.client)
         self.unfinished = UnfinishedWorkStore(self.house.client)
         self.reconcile = ReconcileMaterials(bucket, records, self.unfinished, queue, "", lambda: self.bucket.now)
         tables: Any = None
@@ -95,7 +95,7 @@ class MaterialsWorld:
         surprises = Surprises()
         work: Any = _Surprised(BucketEvents(bucket, self.index, queue, apply_page, "", *silent()), surprises)
         self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, self.unfinished)}, surprises, self.counts)
-        self.search = SupabaseSearch(self.house.client, CALIBRATION)
+        self.search = KnowledgeSearch(self.house.client, CALIBRATION)
 
     def notify(self) -> None:
         """S3 tells the queue what happened in the bucket."""

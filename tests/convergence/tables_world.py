@@ -11,13 +11,13 @@ from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.retrieval.index_version import TableCut, TableFingerprint
 from sakuin.tables.admin.database_changes import HearOfChanges
 from sakuin.tables.admin.eventbridge import EventBridgeBus
-from sakuin.tables.admin.outbox import SendEvents, SupabaseOutbox
-from sakuin.tables.admin.postgres import SupabaseProjects
+from sakuin.tables.admin.outbox import Outbox, SendEvents
+from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import IndexTable
-from sakuin.tables.postgres import SupabaseTableIndex, SupabaseToolSearch
+from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.queues import TableQueues
-from sakuin.tables.reconcile import ReconcileTables, SupabaseTableClaims
+from sakuin.tables.reconcile import ReconcileTables, TableClaims
 from sakuin.tables.restart import RestartTables
 from sakuin.tables.search import SearchTable
 from sakuin.tables.work import EmbedEverywhere, EmbedWork, GiveUpTable, IndexEverywhere, ToolWork
@@ -67,24 +67,24 @@ class TablesWorld:
     def __post_init__(self) -> None:
         self.store = self.store or self.house.store
         self.bus = ModelledBus(self.sqs, _TOOLS)
-        self.index = SupabaseTableIndex(self.house.client, FINGERPRINT)
+        self.index = TableIndex(self.house.client, FINGERPRINT)
         sqs = Gate(self.sqs, "sqs", aws_failure)
         self.tool_queue, self.embed_queue = SqsQueue(sqs, _TOOLS), SqsQueue(sqs, _EMBEDS)
         self.queues = FewAMessage(TableQueues(self.tool_queue, self.embed_queue, FINGERPRINT.id))
         embedder = Gate(MemoryEmbedder(), "openai", away("openai"), shunned("openai"))
-        claims = SupabaseTableClaims(self.house.client, FINGERPRINT.id)
+        claims = TableClaims(self.house.client, FINGERPRINT.id)
         bodies = Gate({}, "s3", away("s3"))
         self.walk = IndexTable(self.index, bodies, self.store, self.queues, CUT, nodes_a_page=2)
         self.embed = EmbedChunks(self.index, self.store, embedder)
         self.reconcile = ReconcileTables(claims, self.index, self.store, self.queues, lambda: "")
         bus = EventBridgeBus(Gate(self.bus, "bus", aws_failure), "bus")
-        self.send_events = SendEvents(SupabaseOutbox(self.house.client), bus)
+        self.send_events = SendEvents(Outbox(self.house.client), bus)
         self.unfinished = UnfinishedWorkStore(self.house.client)
         self.give_up = GiveUpTable(lambda: {FINGERPRINT.id: self.index})
         self.maintain = self._maintenance()
         self.handle = self._delivery(sqs)
-        self.hear = HearOfChanges(SupabaseProjects(self.house.client))
-        self.records = SupabaseToolSearch(self.house.client, FINGERPRINT.id)
+        self.hear = HearOfChanges(ProjectRecords(self.house.client))
+        self.records = ToolSearch(self.house.client, FINGERPRINT.id)
         self.search = SearchTable(self.records, self.house.store, MemoryEmbedder())
 
     def _maintenance(self) -> Maintain:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import psycopg
 from sakuin.errors import Unavailable
-from sakuin.mcp.rate_limiter import Granted, SupabaseAllowances
+from sakuin.mcp.rate_limiter import Allowances, Granted
 from supabase import Client
 
 
@@ -28,7 +28,7 @@ class ClockedAllowances:
         if self._minutes.get(holder) != minute:
             self._minutes[holder] = int(minute)
             self._begin_minute(holder)
-        granted = SupabaseAllowances(self.client).take(holder, wanted=wanted, per_minute=per_minute)
+        granted = Allowances(self.client).take(holder, wanted=wanted, per_minute=per_minute)
         return Granted(granted.searches, 60 - passed)
 
     def _begin_minute(self, holder: str) -> None:

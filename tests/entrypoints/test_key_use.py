@@ -6,7 +6,7 @@ import pytest
 from sakuin.errors import Unavailable
 from sakuin.platform.keys import SupabaseKeyUse, noted_once_a_day
 from sakuin.platform.supabase.client import connected
-from sakuin.tables.admin.postgres import SupabaseProjects
+from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin_local.database import Database
 
 MONDAY, TUESDAY = date(2026, 11, 23), date(2026, 11, 24)
@@ -65,7 +65,7 @@ def test_a_day_is_forgotten_after_a_year(empty_database: Database) -> None:
 
 def test_an_endpoint_shows_on_which_day_its_keys_were_used(empty_database: Database) -> None:
     client = connected(empty_database.rest_url, empty_database.service_key)
-    records, use, before = SupabaseProjects(client), SupabaseKeyUse(client), day()
+    records, use, before = ProjectRecords(client), SupabaseKeyUse(client), day()
     project = records.create_project(None, "p")
     made = records.create_endpoint(None, project.id, name="e", key_hash=FIRST, tools=())
     assert made.key_last_used_on is None

@@ -15,8 +15,8 @@ from sakuin.errors import CircuitOpen, OverBudget
 from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
-from sakuin.knowledge.postgres import SupabaseIndex
-from sakuin.knowledge.postgres_records import SupabaseLibraryRecords
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.postgres_records import LibraryRecords
 from sakuin.knowledge.queue import MaterialQueue
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.platform.embedding import Vector
@@ -24,8 +24,8 @@ from sakuin.platform.s3 import StoredObject
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import connected
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
-from sakuin.tables.reconcile import ReconcileTables, SupabaseTableClaims
-from sakuin.upkeep.reconcile import Reconcile, SupabaseWalks
+from sakuin.tables.reconcile import ReconcileTables, TableClaims
+from sakuin.upkeep.reconcile import Reconcile, Walks
 from sakuin.upkeep.resume_work import ResumeWork
 from sakuin_local.database import Database
 
@@ -86,7 +86,7 @@ class Library:
     queue: WorkedQueue = field(init=False)
 
     def __post_init__(self) -> None:
-        index = SupabaseIndex(self.client)
+        index = KnowledgeIndex(self.client)
         learns = LearnsSources(self.bucket, index, None, "")
         apply_page = IndexPage(self.bucket, index, self.embedder, learns, FINGERPRINT, 1_000_000)
         watch = a_watch()
@@ -118,13 +118,13 @@ class Library:
     def night(self) -> list[str]:
         """A nightly run; gives the keys that it found."""
         nothing: Any = None
-        records = SupabaseLibraryRecords(self.client)
+        records = LibraryRecords(self.client)
         now = partial(datetime.now, UTC)
         materials = ReconcileMaterials(self.bucket, records, self.unfinished, self.messages, "", now)
-        claims = SupabaseTableClaims(self.client, "no index")
+        claims = TableClaims(self.client, "no index")
         tables = ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
         is_empty = SqsQueue(self.sqs, "queue").is_empty
-        reconcile = Reconcile(materials, tables, SupabaseWalks(self.client), time.monotonic, is_empty)
+        reconcile = Reconcile(materials, tables, Walks(self.client), time.monotonic, is_empty)
         found = [one.where for one in reconcile(whole=True).differences]
         self._deliver()
         return found
@@ -143,7 +143,7 @@ class Library:
         return {row.subject: row for row in self.unfinished.rows()}
 
     def status(self, material: str) -> str:
-        state = SupabaseIndex(self.client).state(material)
+        state = KnowledgeIndex(self.client).state(material)
         assert state is not None
         return state.status
 
@@ -237,6 +237,6 @@ def test_a_version_that_is_newer_than_a_dead_letter_is_found(library: Library) -
     library.minutes(10)
     assert library.night() == ["00.html"]
     assert (library.ready, library.rows) == (PAGES, {})
-    state = SupabaseIndex(library.client).state("00")
+    state = KnowledgeIndex(library.client).state("00")
     assert state is not None
     assert state.indexed_version_id == library.bucket.current_version("00.html")

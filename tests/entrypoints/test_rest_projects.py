@@ -8,7 +8,7 @@ import pytest
 from sakuin.http.app import rest_api
 from sakuin.http.projects import project_routers
 from sakuin.platform.keys import hash_of_key
-from sakuin.tables.admin.outbox import SupabaseOutbox
+from sakuin.tables.admin.outbox import Outbox
 from sakuin.tables.document import parsed_table, written_table
 from starlette.testclient import TestClient
 
@@ -56,7 +56,7 @@ class Api:
 
     def __init__(self, world: World) -> None:
         self.world, self.records, self.bodies, self.bus = world, world.projects, world.bodies, world.bus
-        self.outbox = SupabaseOutbox(world.client)
+        self.outbox = Outbox(world.client)
         routers = project_routers(world.project_services, ring)
         self.http = TestClient(rest_api(world.library, ring, "1", *routers))
         self.project = self.made("/v1/projects", {"name": "p"})["id"]

@@ -8,7 +8,7 @@ import pytest
 from aws_lambda_powertools import Logger, Metrics
 from sakuin.errors import CircuitOpen, Unavailable
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.tables.admin.postgres import SupabaseProjects
+from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.work import EmbedEverywhere, EmbedWork, GiveUpTable, ImportBody, IndexEverywhere, ToolWork
 from sakuin.upkeep.resume_work import ResumeWork
 
@@ -33,7 +33,7 @@ class Workers:
 
     def tool(self, *bodies: str, receives: int = 1) -> list[bool]:
         """Delivers messages of the tool queue; which of them are done."""
-        import_document = ImportBody(SupabaseProjects(self.world.client), self.world.bodies)
+        import_document = ImportBody(ProjectRecords(self.world.client), self.world.bodies)
         scan = IndexEverywhere(lambda: {FINGERPRINT.id: self.world.scan})
         work = ToolWork(scan, import_document, self._give_up, *self._logs())
         return self._deliver("tools", work, bodies, receives)

@@ -8,7 +8,7 @@ from sakuin.errors import OverBudget
 from sakuin.knowledge.learns.openai import BudgetedLearnsModel
 from sakuin.knowledge.reading import read_page
 from sakuin.platform.embedding import Vector
-from sakuin.retrieval.embedding_budget import BudgetedEmbedder, SupabaseLedger
+from sakuin.retrieval.embedding_budget import BudgetedEmbedder, EmbeddingLedger
 from supabase import Client
 
 from tests.builders import a_page
@@ -20,7 +20,7 @@ from tests.doubles.learns_model import MemoryLearnsModel
 class CostlyEmbedder(MemoryEmbedder):
     """Spends a token a character."""
 
-    ledger: SupabaseLedger | None = None
+    ledger: EmbeddingLedger | None = None
 
     def passages(self, texts: list[str]) -> list[Vector]:  # type: ignore[override]  # lists are what the test gives
         assert self.ledger is not None
@@ -29,14 +29,14 @@ class CostlyEmbedder(MemoryEmbedder):
 
 
 @pytest.fixture
-def ledger(service: Client, sql: psycopg.Connection) -> SupabaseLedger:
+def ledger(service: Client, sql: psycopg.Connection) -> EmbeddingLedger:
     """A day on which nothing was spent."""
     sql.execute("delete from embedding_day")
-    return SupabaseLedger(service)
+    return EmbeddingLedger(service)
 
 
 @pytest.fixture
-def budgeted(ledger: SupabaseLedger) -> BudgetedEmbedder:
+def budgeted(ledger: EmbeddingLedger) -> BudgetedEmbedder:
     """Ten tokens a day."""
     return BudgetedEmbedder(CostlyEmbedder(ledger=ledger), ledger, 10)
 
@@ -59,7 +59,7 @@ def test_nothing_to_embed_needs_no_budget(budgeted: BudgetedEmbedder) -> None:
     assert budgeted.passages([]) == []
 
 
-def test_a_language_model_is_not_asked_about_pages_that_cannot_be_embedded_today(ledger: SupabaseLedger) -> None:
+def test_a_language_model_is_not_asked_about_pages_that_cannot_be_embedded_today(ledger: EmbeddingLedger) -> None:
     model = MemoryLearnsModel({"rule-a": ("解く方法",)})
     budgeted = BudgetedLearnsModel(model, ledger, 10)
     page = read_page(a_page({"rule-a": "名: 文。"}))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from sakuin.errors import CircuitOpen, Invalid, Misconfigured, NotFound, Refused, SakuinError, Unavailable
 from sakuin.knowledge.model import Filters, Match
-from sakuin.knowledge.postgres_search import Question, SupabaseSearch
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Question
 from sakuin.platform.embedding import Vector
 
 from tests.builders import a_page
@@ -86,7 +86,7 @@ def test_a_question_off_the_topic_has_no_results(world: World) -> None:
     assert (answer.no_good_match, answer.results) == (True, ())
 
 
-class _Near(SupabaseSearch):
+class _Near(KnowledgeSearch):
     """Finds four chunks, two of them nearly."""
 
     def matches(self, question: Question) -> Sequence[Match]:

@@ -12,14 +12,14 @@ from sakuin.mcp.search_tools import SearchTools
 from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.retrieval.index_version import TableCut, TableFingerprint
-from sakuin.tables.admin.outbox import EventBus, SendEvents, SupabaseOutbox
+from sakuin.tables.admin.outbox import EventBus, Outbox, SendEvents
 from sakuin.tables.chunk_store import FoundChunk
 from sakuin.tables.document import written_table
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_names import namespace
 from sakuin.tables.index_table import NODES_A_PAGE, IndexTable
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
-from sakuin.tables.postgres import SupabaseTableIndex, SupabaseToolSearch
+from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.queues import TableQueues
 from sakuin.tables.restart import RestartTables
 from sakuin.tables.search import SearchTable, TableAnswer
@@ -140,8 +140,8 @@ class TableWorld:
     nodes_a_page: int = NODES_A_PAGE
 
     @property
-    def index(self) -> SupabaseTableIndex:
-        return SupabaseTableIndex(self.client, FINGERPRINT)
+    def index(self) -> TableIndex:
+        return TableIndex(self.client, FINGERPRINT)
 
     @property
     def scan(self) -> IndexTable:
@@ -206,8 +206,8 @@ class TableWorld:
         return SearchTable(self.records, self.store, self.embedder)
 
     @property
-    def records(self) -> SupabaseToolSearch:
-        return SupabaseToolSearch(self.client, FINGERPRINT.id)
+    def records(self) -> ToolSearch:
+        return ToolSearch(self.client, FINGERPRINT.id)
 
     def ask(self, endpoint: str, arguments: dict[str, Any], *, tool: str = "search") -> CallToolResult | None:
         """What `tools/call` answers; None for a name that is no tool's."""
@@ -220,7 +220,7 @@ class TableWorld:
         return {hit.chunk.json_pointer for hit in self.search(endpoint, query, tool=tool, top_k=50).results}
 
     def maintain(self, bus: EventBus | None = None) -> Maintained:
-        send = SendEvents(SupabaseOutbox(self.client), bus or MemoryBus())
+        send = SendEvents(Outbox(self.client), bus or MemoryBus())
         return maintenance(self, send=send, has_backlog=bool(self.queues.asked))()
 
     def sql(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
@@ -254,7 +254,7 @@ class TableWorld:
 class OfProject:
     """The part of an index that `RestartTables` asks, as one project alone: Tables of other tests stall too."""
 
-    real: SupabaseTableIndex
+    real: TableIndex
     project: str
 
     def stuck(self, seconds: int) -> list[tuple[str, str]]:
@@ -267,7 +267,7 @@ class OfProject:
 def maintenance(
     world: TableWorld,
     *,
-    index: SupabaseTableIndex | None = None,
+    index: TableIndex | None = None,
     queues: TableQueues | None = None,
     send: Callable[[], int] = lambda: 0,
     has_backlog: bool = False,

@@ -13,7 +13,7 @@ from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.messages import embed_message, tool_message
-from sakuin.tables.postgres import SupabaseTableIndex
+from sakuin.tables.postgres import TableIndex
 from sakuin.tables.queues import TableQueues
 from sakuin.tables.work import EmbedEverywhere, EmbedWork, GiveUpTable, IndexEverywhere, ToolWork
 from sakuin.upkeep.maintain import Maintained
@@ -38,7 +38,7 @@ class TableFunctions:
     client: Client
     scans: Callable[[], Mapping[str, IndexTable]]
     embeds: Callable[[], Mapping[str, EmbedChunks]]
-    indexes: Callable[[], Mapping[str, SupabaseTableIndex]]
+    indexes: Callable[[], Mapping[str, TableIndex]]
     sqs: Any = field(default_factory=ModelledSqs)
 
     @property

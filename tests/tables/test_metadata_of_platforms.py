@@ -2,7 +2,7 @@
 
 import pytest
 from psycopg.types.json import Jsonb
-from sakuin.tables.reconcile import SupabaseTableClaims
+from sakuin.tables.reconcile import TableClaims
 
 from tests.tables.conftest import FINGERPRINT, TableWorld, long
 
@@ -46,7 +46,7 @@ def test_every_table_is_checked_whatever_a_tool_says(
 ) -> None:
     table, tool = wrong
     world.sql("update tool set metadata = %s where id = %s", Jsonb(metadata), tool)
-    claimed = SupabaseTableClaims(world.client, FINGERPRINT.id).claimed([table])
+    claimed = TableClaims(world.client, FINGERPRINT.id).claimed([table])
     assert [each.table_id for each in claimed] == [table]
 
 

@@ -10,17 +10,17 @@ from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.model import Source
-from sakuin.knowledge.postgres import SupabaseIndex
-from sakuin.knowledge.postgres_records import SupabaseLibraryRecords
-from sakuin.knowledge.postgres_search import SupabaseLexicon, SupabaseSearch
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.postgres_records import LibraryRecords
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
 from sakuin.knowledge.queue import MaterialQueue
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.tables.reconcile import ReconcileTables, SupabaseTableClaims
-from sakuin.upkeep.reconcile import KINDS, Reconcile, SupabaseWalks
+from sakuin.tables.reconcile import ReconcileTables, TableClaims
+from sakuin.upkeep.reconcile import KINDS, Reconcile, Walks
 from sakuin_local.database import Database
 
 from tests.builders import a_page
@@ -58,7 +58,7 @@ class Deployment:
     @property
     def handler(self) -> QueueHandler:
         """The function that indexes materials."""
-        index = SupabaseIndex(self.tables.client)
+        index = KnowledgeIndex(self.tables.client)
         pages = IndexPage(
             self.bucket, index, self.embedder, LearnsSources(self.bucket, index, None, ""), FINGERPRINT, 1_000_000
         )
@@ -70,17 +70,15 @@ class Deployment:
         tables, client = self.tables, self.tables.client
         now = datetime.now(UTC) + timedelta(hours=1)
         return Reconcile(
-            ReconcileMaterials(
-                self.bucket, SupabaseLibraryRecords(client), self.unfinished, self.queue, "", lambda: now
-            ),
+            ReconcileMaterials(self.bucket, LibraryRecords(client), self.unfinished, self.queue, "", lambda: now),
             ReconcileTables(
-                SupabaseTableClaims(client, OF_TABLES.id),
+                TableClaims(client, OF_TABLES.id),
                 tables.index,
                 tables.store,
                 tables.queues,
                 tables.index.suffix,
             ),
-            SupabaseWalks(client),
+            Walks(client),
             lambda: 0.0,
             lambda: True,
         )
@@ -112,8 +110,8 @@ class Deployment:
     def answers(self, endpoint: str) -> object:
         """What agents get of both."""
         search = SearchKnowledge(
-            SupabaseSearch(self.tables.client, CALIBRATION),
-            SupabaseLexicon(self.tables.client),
+            KnowledgeSearch(self.tables.client, CALIBRATION),
+            Lexicon(self.tables.client),
             self.embedder,
             FINGERPRINT,
             "",
@@ -178,7 +176,7 @@ def test_a_deployment_whose_emulator_and_store_forgot_everything_follows_again(d
     deployment.settle()
     assert deployment.reconciled() == [("gone", "b.html"), ("lost", table)]
     assert deployment.reconciled() == []
-    state = SupabaseIndex(tables.client).state("a")
+    state = KnowledgeIndex(tables.client).state("a")
     assert state is not None
     assert state.source == Source("materials", "a.html", bucket.current_version("a.html"), state.source.sequencer)
     assert tables.found(endpoint, "解の公式") == {"/a"}

@@ -10,7 +10,7 @@ from sakuin.platform.reconciliation import Difference
 from sakuin.tables.index_names import namespace
 from sakuin.tables.nodes import RecordedRows
 from sakuin.tables.postgres import recorded_rows
-from sakuin.tables.reconcile import ReconcileTables, SupabaseTableClaims
+from sakuin.tables.reconcile import ReconcileTables, TableClaims
 
 from tests.tables.conftest import FINGERPRINT, TableWorld, WatchedStore, long
 
@@ -18,8 +18,8 @@ A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"),
 ALL_TIME: Callable[[], bool] = lambda: False  # noqa: E731 - named for what it says
 
 
-def claims(world: TableWorld) -> SupabaseTableClaims:
-    return SupabaseTableClaims(world.client, FINGERPRINT.id)
+def claims(world: TableWorld) -> TableClaims:
+    return TableClaims(world.client, FINGERPRINT.id)
 
 
 def reconcile(world: TableWorld) -> ReconcileTables:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import pytest
-from sakuin.retrieval.embedding_budget import BudgetedEmbedder, SupabaseLedger
+from sakuin.retrieval.embedding_budget import BudgetedEmbedder, EmbeddingLedger
 
 from tests.tables.conftest import TableWorld, long
 from tests.tables.functions import RunningTables, running
@@ -26,7 +26,7 @@ class Days:
 
     def spend(self) -> None:
         """All that may be spent today."""
-        SupabaseLedger(self.world.client).add(BUDGET)
+        EmbeddingLedger(self.world.client).add(BUDGET)
 
     def settle(self) -> None:
         self.tables.functions.settle()
@@ -45,7 +45,7 @@ class Days:
 
 @pytest.fixture
 def days(world: TableWorld) -> Days:
-    budgeted = BudgetedEmbedder(world.embedder, SupabaseLedger(world.client), BUDGET)
+    budgeted = BudgetedEmbedder(world.embedder, EmbeddingLedger(world.client), BUDGET)
     return Days(running(world, embedder=budgeted))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sakuin.language.questions.question import KnownWords, Sought
 from sakuin.tables.embed_chunks import EmbedChunks
-from sakuin.tables.postgres import SupabaseTableIndex
+from sakuin.tables.postgres import TableIndex
 
 from tests.tables.conftest import FINGERPRINT, TableWorld, long
 
@@ -31,7 +31,7 @@ STANDING = """
 class ReadingIndex:
     """An index whose chunks have the readings above, whatever the analyzer makes of them."""
 
-    real: SupabaseTableIndex
+    real: TableIndex
     texts: dict[str, str] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:

@@ -21,13 +21,13 @@ from sakuin.retrieval.index_version import (
 )
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import IndexTable
-from sakuin.tables.postgres import SupabaseTableIndex, SupabaseToolSearch
+from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.queues import TableQueues
 from sakuin.tables.restart import RestartTables
 from sakuin.tables.search import SearchTable, TableAnswer
 from sakuin.tables.work import GiveUpTable, RestartEverywhere
 from sakuin.upkeep.build_indexes import BuildIndexes
-from sakuin.upkeep.index_versions import SupabaseIndexes
+from sakuin.upkeep.index_versions import Indexes
 from sakuin.upkeep.maintain import Maintain, Maintained
 from sakuin.upkeep.resume_work import ResumeWork
 from sakuin.wiring.index_versions import live_last, table_indexes
@@ -67,8 +67,8 @@ class Deployment:
         return self.functions.waiting
 
     @property
-    def indexes(self) -> SupabaseIndexes:
-        return SupabaseIndexes(self.world.client)
+    def indexes(self) -> Indexes:
+        return Indexes(self.world.client)
 
     def queues(self, fingerprint: str = "") -> TableQueues:
         return self.functions.queues(fingerprint)
@@ -76,8 +76,8 @@ class Deployment:
     def embedder(self, settings: IndexSettings) -> MemoryEmbedder:
         return self.embedders.setdefault(settings.id, MemoryEmbedder(settings.model))
 
-    def index(self, settings: IndexSettings) -> SupabaseTableIndex:
-        return SupabaseTableIndex(self.world.client, tables_of(settings))
+    def index(self, settings: IndexSettings) -> TableIndex:
+        return TableIndex(self.world.client, tables_of(settings))
 
     def build(self) -> Maintained:
         """The schedule's turn."""
@@ -159,7 +159,7 @@ class Deployment:
     def search(self, endpoint: str, query: str = "説明", name: str | None = None) -> TableAnswer:
         """What an agent gets, or would get of the index `name`."""
         asked = named_index(self.indexes.kept(), name)
-        records = SupabaseToolSearch(self.world.client, asked.tables)
+        records = ToolSearch(self.world.client, asked.tables)
         found = records.endpoint(endpoint)
         assert found is not None
         search = SearchTable(records, self.world.store, self.embedder(asked.settings), asked.suffix)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from postgrest import SyncPostgrestClient as Client
 
@@ -13,21 +13,45 @@ from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import answer, call, vector_text
 from sakuin.retrieval.index_version import ANALYZER, Fingerprint
 
+_VECTORS_A_REQUEST = 100
 
-class KnowledgeIndex(Protocol):
+_WHOLE = 32767
+
+_AS_THEY_ARE = (
+    *("id", "anchor", "title", "content", "type", "category", "level", "prerequisites", "position"),
+    *("content_hash", "text_hash", "illustrates"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeIndex:
     """The materials, as the indexer changes them. Each change is one transaction."""
+
+    client: Client
 
     def remember(self, fingerprint: Fingerprint) -> None:
         """Records what an index of this fingerprint is built with. Twice is once."""
+        call(self.client, "remember_fingerprint", {"p_fingerprint": fingerprint_row(fingerprint)})
 
     def state(self, material: str) -> MaterialState | None:
         """What is held of a material; None when it was never heard of."""
+        rows = answer(self.client.table("material").select("*").eq("material", material))
+        return material_state(rows[0]) if rows else None
 
     def missing_vectors(self, text_hashes: Collection[str], fingerprint: Fingerprint) -> set[str]:
         """Those of `text_hashes` that have no vector of this model and recipe; the analyzer changes no vector."""
+        wanted = sorted(set(text_hashes))
+        return set(call(self.client, "missing_vectors", {"p_space": fingerprint.space, "p_text_hashes": wanted}))
 
     def keep_vectors(self, vectors: Mapping[str, Vector], fingerprint: Fingerprint) -> None:
         """Stores vectors by the hash of their text. Twice is once."""
+        rows = [
+            {"space": fingerprint.space, "text_hash": text_hash, "embedding": vector_text(vector)}
+            for text_hash, vector in vectors.items()
+        ]
+        for start in range(0, len(rows), _VECTORS_A_REQUEST):
+            batch = rows[start : start + _VECTORS_A_REQUEST]
+            answer(self.client.table("embedding_cache").upsert(batch, ignore_duplicates=True))
 
     def apply(self, change: PageChange, *, expected_generation: int | None = None, current: bool = False) -> Applied:
         """Makes one change of a material in one transaction: new chunks in, gone ones out, unchanged ones untouched.
@@ -41,82 +65,6 @@ class KnowledgeIndex(Protocol):
         no row), else it is a `conflict`. From then on every event of the key is `superseded` and needs the same; no
         receipt is left for those.
         """
-
-    def leave_receipt(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
-        """Says what became of a version that changed no material by itself."""
-
-    def keep_synonyms(
-        self,
-        source: Source,
-        groups: Sequence[Sequence[str]],
-        *,
-        expected_generation: int | None = None,
-        current: bool = False,
-    ) -> Outcome:
-        """Makes the site's list of synonyms say what this version of its file says; a removed file says nothing.
-
-        A version older than the one that was kept is `superseded`, else it is `applied`; `current` as in `apply`.
-        """
-
-    def synonyms_generation(self, key: str) -> int | None:
-        """How often the list of this file was kept; None for a file never heard of."""
-
-    def followed(self, key: str, version_id: str | None) -> None:
-        """Remembers that the pages were asked again for this version of a `learns.yml`; None: for its removal."""
-
-    def cached_learns(self, cache_key: str) -> Mapping[str, tuple[str, ...]] | None:
-        """What a model answered before to the same question; None if it was never asked."""
-
-    def keep_learns(self, cache_key: str, learns: Mapping[str, tuple[str, ...]]) -> None:
-        """Stores a model's answer. Twice is once."""
-
-    def materials_spoken_of(self, folder: str, names: Collection[str]) -> Sequence[str]:
-        """The searchable materials below `folder` whose `learns` an author's file there has to do with.
-
-        Those that go by one of `names` (in full, or by their last segment), and those with an author's `learns`.
-        """
-
-    def materials_built_otherwise(self, fingerprint: str) -> Sequence[str]:
-        """The searchable materials that were built with another fingerprint."""
-
-
-_VECTORS_A_REQUEST = 100
-
-_WHOLE = 32767
-
-_AS_THEY_ARE = (
-    *("id", "anchor", "title", "content", "type", "category", "level", "prerequisites", "position"),
-    *("content_hash", "text_hash", "illustrates"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class SupabaseIndex:
-    """A `KnowledgeIndex`."""
-
-    client: Client
-
-    def remember(self, fingerprint: Fingerprint) -> None:
-        call(self.client, "remember_fingerprint", {"p_fingerprint": fingerprint_row(fingerprint)})
-
-    def state(self, material: str) -> MaterialState | None:
-        rows = answer(self.client.table("material").select("*").eq("material", material))
-        return material_state(rows[0]) if rows else None
-
-    def missing_vectors(self, text_hashes: Collection[str], fingerprint: Fingerprint) -> set[str]:
-        wanted = sorted(set(text_hashes))
-        return set(call(self.client, "missing_vectors", {"p_space": fingerprint.space, "p_text_hashes": wanted}))
-
-    def keep_vectors(self, vectors: Mapping[str, Vector], fingerprint: Fingerprint) -> None:
-        rows = [
-            {"space": fingerprint.space, "text_hash": text_hash, "embedding": vector_text(vector)}
-            for text_hash, vector in vectors.items()
-        ]
-        for start in range(0, len(rows), _VECTORS_A_REQUEST):
-            batch = rows[start : start + _VECTORS_A_REQUEST]
-            answer(self.client.table("embedding_cache").upsert(batch, ignore_duplicates=True))
-
-    def apply(self, change: PageChange, *, expected_generation: int | None = None, current: bool = False) -> Applied:
         arguments: dict[str, Any] = {
             "p_material": change.material,
             "p_source": asdict(change.source) if change.source else None,
@@ -135,6 +83,7 @@ class SupabaseIndex:
         )
 
     def leave_receipt(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
+        """Says what became of a version that changed no material by itself."""
         call(self.client, "write_receipt", {"p_source": asdict(source), "p_outcome": outcome, "p_reason": reason})
 
     def keep_synonyms(
@@ -145,6 +94,10 @@ class SupabaseIndex:
         expected_generation: int | None = None,
         current: bool = False,
     ) -> Outcome:
+        """Makes the site's list of synonyms say what this version of its file says; a removed file says nothing.
+
+        A version older than the one that was kept is `superseded`, else it is `applied`; `current` as in `apply`.
+        """
         rows = [{"phrases": list(group), "plain": [canonical(phrase) for phrase in group]} for group in groups]
         arguments = {
             "p_source": asdict(source),
@@ -157,24 +110,33 @@ class SupabaseIndex:
         return outcome
 
     def synonyms_generation(self, key: str) -> int | None:
+        """How often the list of this file was kept; None for a file never heard of."""
         rows = answer(self.client.table("site_synonyms").select("generation").eq("key", key))
         return int(rows[0]["generation"]) if rows else None
 
     def followed(self, key: str, version_id: str | None) -> None:
+        """Remembers that the pages were asked again for this version of a `learns.yml`; None: for its removal."""
         answer(self.client.table("followed_file").upsert({"key": key, "version_id": version_id, "at": "now"}))
 
     def cached_learns(self, cache_key: str) -> Mapping[str, tuple[str, ...]] | None:
+        """What a model answered before to the same question; None if it was never asked."""
         rows = answer(self.client.table("learns_cache").select("learns").eq("cache_key", cache_key))
         return {anchor: tuple(items) for anchor, items in rows[0]["learns"].items()} if rows else None
 
     def keep_learns(self, cache_key: str, learns: Mapping[str, tuple[str, ...]]) -> None:
+        """Stores a model's answer. Twice is once."""
         row = {"cache_key": cache_key, "learns": {anchor: list(items) for anchor, items in learns.items()}}
         answer(self.client.table("learns_cache").upsert(row, ignore_duplicates=True))
 
     def materials_spoken_of(self, folder: str, names: Collection[str]) -> Sequence[str]:
+        """The searchable materials below `folder` whose `learns` an author's file there has to do with.
+
+        Those that go by one of `names` (in full, or by their last segment), and those with an author's `learns`.
+        """
         return list(call(self.client, "materials_spoken_of", {"p_folder": folder, "p_names": sorted(names)}))
 
     def materials_built_otherwise(self, fingerprint: str) -> Sequence[str]:
+        """The searchable materials that were built with another fingerprint."""
         return list(call(self.client, "materials_built_otherwise", {"p_fingerprint": fingerprint}))
 
 

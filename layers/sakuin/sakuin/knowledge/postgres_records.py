@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from postgrest import SyncPostgrestClient as Client
 
@@ -17,58 +16,14 @@ from sakuin.platform.supabase.client import answer, call
 from sakuin.retrieval.index_version import ANALYZER
 
 
-class MaterialRecords(Protocol):
-    """What is indexed and what became of uploads, for people."""
-
-    def materials(self, *, prefix: str = "", after: str | None = None, limit: int = 200) -> MaterialPage:
-        """Materials by name, deleted ones left out."""
-
-    def counts(self) -> Mapping[str, int]:
-        """How many materials of each status, and `chunks`."""
-
-    def receipts(self, versions: Collection[tuple[str, str]]) -> Sequence[Receipt]:
-        """What became of `(key, version id)` pairs; those not worked on yet are left out."""
-
-    def waiting(self) -> Sequence[tuple[str, str, str]]:
-        """`(material, key, owner's key)` of the keys that wait for a material which another key owns."""
-
-    def indexed(self, materials: Collection[str]) -> Mapping[str, IndexedMaterial]:
-        """What the index says of these materials' anchors; those without a row are left out."""
-
-
-class LibraryRecords(Protocol):
-    """What is known of keys and pages."""
-
-    def objects(self, after: str, *, limit: int, settling: float = 0) -> Sequence[RecordedObject]:
-        """What is known of the keys after `after`, in the order of their bytes, deleted ones among them.
-
-        Young is what changed in the last `settling` seconds.
-        """
-
-    def pages(self) -> int:
-        """How many keys of pages are known that were not deleted."""
-
-    def broken(self, after: str, *, limit: int) -> tuple[Sequence[tuple[str, str]], str | None]:
-        """`(material, why)` of those, among `limit` after `after`, whose chunks and words do not fit; and the next."""
-
-    def provisional(self, after: str, *, limit: int) -> tuple[Sequence[str], str | None]:
-        """Those, among `limit` after `after`, whose `learns` wait for a language model and that nobody works on; and
-        the next."""
-
-    def mend(self, material: str) -> None:
-        """Finds a page by all its words again, as far as they are recorded; the rest is done by applying it again."""
-
-    def sweep_words(self, after: str, *, limit: int, dry_run: bool) -> tuple[int, str | None]:
-        """Forgets those of `limit` readings after `after` that no page has any more; how many, and the next."""
-
-
 @dataclass(frozen=True, slots=True)
-class SupabaseRecords:
-    """A `MaterialRecords`."""
+class MaterialRecords:
+    """What is indexed and what became of uploads, for people."""
 
     client: Client
 
     def materials(self, *, prefix: str = "", after: str | None = None, limit: int = 200) -> MaterialPage:
+        """Materials by name, deleted ones left out."""
         request = self.client.table("material").select("*").neq("status", "deleted").order("material")
         if after is not None:
             request = request.gt("material", after)
@@ -80,17 +35,21 @@ class SupabaseRecords:
         return MaterialPage(states[:limit], states[limit - 1].material if more else None)
 
     def counts(self) -> Mapping[str, int]:
+        """How many materials of each status, and `chunks`."""
         counts: Mapping[str, int] = call(self.client, "material_counts", {})
         return counts
 
     def receipts(self, versions: Collection[tuple[str, str]]) -> Sequence[Receipt]:
+        """What became of `(key, version id)` pairs; those not worked on yet are left out."""
         wanted = [{"key": key, "version_id": version_id} for key, version_id in versions]
         return [Receipt(**row) for row in call(self.client, "receipts_of", {"p_versions": wanted})]
 
     def waiting(self) -> Sequence[tuple[str, str, str]]:
+        """`(material, key, owner's key)` of the keys that wait for a material which another key owns."""
         return [(row["material"], row["key"], row["owner"]) for row in call(self.client, "waiting_sources", {})]
 
     def indexed(self, materials: Collection[str]) -> Mapping[str, IndexedMaterial]:
+        """What the index says of these materials' anchors; those without a row are left out."""
         found = call(self.client, "indexed_anchors", {"p_materials": sorted(materials)})
         return {material: IndexedMaterial(tuple(map(_indexed, chunks))) for material, chunks in found.items()}
 
@@ -105,30 +64,40 @@ def _indexed(row: Mapping[str, list[str] | str | None]) -> IndexedChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class SupabaseLibraryRecords:
-    """`LibraryRecords`."""
+class LibraryRecords:
+    """What is known of keys and pages."""
 
     client: Client
 
     def objects(self, after: str, *, limit: int, settling: float = 0) -> Sequence[RecordedObject]:
+        """What is known of the keys after `after`, in the order of their bytes, deleted ones among them.
+
+        Young is what changed in the last `settling` seconds.
+        """
         arguments = {"p_after": after, "p_limit": limit, "p_analyzer": ANALYZER, "p_settling": settling}
         rows = call(self.client, "recorded_objects", arguments)
         return [RecordedObject(**row) for row in rows]
 
     def pages(self) -> int:
+        """How many keys of pages are known that were not deleted."""
         return int(call(self.client, "recorded_pages", {}))
 
     def broken(self, after: str, *, limit: int) -> tuple[Sequence[tuple[str, str]], str | None]:
+        """`(material, why)` of those, among `limit` after `after`, whose chunks and words do not fit; and the next."""
         said = call(self.client, "broken_materials", {"p_after": after, "p_limit": limit})
         return [(row["material"], row["why"]) for row in said["broken"]], said["next"]
 
     def provisional(self, after: str, *, limit: int) -> tuple[Sequence[str], str | None]:
+        """Those, among `limit` after `after`, whose `learns` wait for a language model and that nobody works on; and
+        the next."""
         said = call(self.client, "provisional_materials", {"p_after": after, "p_limit": limit})
         return said["materials"], said["next"]
 
     def mend(self, material: str) -> None:
+        """Finds a page by all its words again, as far as they are recorded; the rest is done by applying it again."""
         call(self.client, "mend_material", {"p_material": material})
 
     def sweep_words(self, after: str, *, limit: int, dry_run: bool) -> tuple[int, str | None]:
+        """Forgets those of `limit` readings after `after` that no page has any more; how many, and the next."""
         said = call(self.client, "sweep_readings", {"p_after": after, "p_limit": limit, "p_dry_run": dry_run})
         return said["unused"], said["next"]

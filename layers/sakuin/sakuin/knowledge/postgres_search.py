@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from postgrest import SyncPostgrestClient as Client
 
@@ -34,8 +34,18 @@ class Question:
     wants_example: bool = False
 
 
-class KnowledgeSearch(Protocol):
-    """The knowledge chunks, as agents read them."""
+_CHUNK = "id,material,anchor,title,content,learns,type,category,level,prerequisites,position,content_hash,generation"
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeSearch:
+    """The knowledge chunks, as agents read them.
+
+    `calibration` makes the model's cosines comparable.
+    """
+
+    client: Client
+    calibration: Calibration
 
     def matches(self, question: Question) -> Sequence[Match]:
         """The best `limit` chunks by falling similarity, ties by id; fewer only if the filters leave fewer.
@@ -43,32 +53,6 @@ class KnowledgeSearch(Protocol):
         After them the expected one, if it is not among them and the filters let it through. Vectors of another
         model or recipe are never compared: such chunks, and all where `vector` is None, are found by words alone.
         """
-
-    def chunk(self, id: str) -> StoredChunk:
-        """One chunk in full; an id that is not there raises `NotFound`."""
-
-    def concepts(self, filters: Filters, *, after: str | None, limit: int) -> tuple[Sequence[Concept], str | None]:
-        """Chunks by material and anchor after the id `after`, and the cursor of the next page (None at the end)."""
-
-
-class Lexicon(Protocol):
-    """What the indexed texts themselves, and the site's author, say of words."""
-
-    def look_up(self, query: str, sought: Sought) -> KnownWords:
-        """What is known of the words that `query` may be made of; nothing known is not an error."""
-
-
-_CHUNK = "id,material,anchor,title,content,learns,type,category,level,prerequisites,position,content_hash,generation"
-
-
-@dataclass(frozen=True, slots=True)
-class SupabaseSearch:
-    """A `KnowledgeSearch`. `calibration` makes the model's cosines comparable."""
-
-    client: Client
-    calibration: Calibration
-
-    def matches(self, question: Question) -> Sequence[Match]:
         rows = call(
             self.client,
             "search_knowledge",
@@ -89,6 +73,7 @@ class SupabaseSearch:
         return weighed.as_json()
 
     def chunk(self, id: str) -> StoredChunk:
+        """One chunk in full; an id that is not there raises `NotFound`."""
         rows = answer(self.client.table("knowledge_chunks").select(_CHUNK).eq("id", id))
         if not rows:
             raise NotFound(f"There is no chunk {id!r}: take an id from search_knowledge or list_concepts")
@@ -96,6 +81,7 @@ class SupabaseSearch:
         return StoredChunk(**{**row, "learns": tuple(row["learns"]), "prerequisites": tuple(row["prerequisites"])})
 
     def concepts(self, filters: Filters, *, after: str | None, limit: int) -> tuple[Sequence[Concept], str | None]:
+        """Chunks by material and anchor after the id `after`, and the cursor of the next page (None at the end)."""
         arguments = {"p_limit": limit + 1, "p_after": after, **_filters(filters)}
         concepts = [Concept(**row) for row in call(self.client, "list_concepts", arguments)]
         return concepts[:limit], (concepts[limit - 1].id if len(concepts) > limit else None)
@@ -111,12 +97,13 @@ def _filters(filters: Filters) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class SupabaseLexicon:
-    """A `Lexicon`."""
+class Lexicon:
+    """What the indexed texts themselves, and the site's author, say of words."""
 
     client: Client
 
     def look_up(self, query: str, sought: Sought) -> KnownWords:
+        """What is known of the words that `query` may be made of; nothing known is not an error."""
         asked = {"p_readings": sorted(sought.readings), "p_words": dict(sought.words), "p_query": canonical(query)}
         found = call(self.client, "look_up_words", asked)
         groups = [tuple(group) for group in found["synonyms"]]

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from postgrest import SyncPostgrestClient as Client
 
@@ -19,23 +18,17 @@ class Granted:
     seconds: float
 
 
-class Allowances(Protocol):
+@dataclass(frozen=True, slots=True)
+class Allowances:
     """The searches that each holder has left in this minute; a minute is the same one for everybody."""
+
+    client: Client
 
     def take(self, holder: str, *, wanted: int, per_minute: int) -> Granted:
         """Grants some of the holder's `per_minute` searches: `wanted` or less, and never more than are left.
 
         Of what is left a quarter is given at a time, so that little is stranded with workers that do not use it.
         """
-
-
-@dataclass(frozen=True, slots=True)
-class SupabaseAllowances:
-    """An `Allowances`."""
-
-    client: Client
-
-    def take(self, holder: str, *, wanted: int, per_minute: int) -> Granted:
         asked = {"p_holder": holder, "p_wanted": wanted, "p_per_minute": per_minute}
         row = call(self.client, "take_allowance", asked)
         return Granted(int(row["searches"]), float(row["seconds"]))

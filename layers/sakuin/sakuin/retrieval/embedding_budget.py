@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from postgrest import SyncPostgrestClient as Client
 
@@ -12,26 +11,18 @@ from sakuin.platform.embedding import Embedder, Vector
 from sakuin.platform.supabase.client import call
 
 
-class EmbeddingLedger(Protocol):
-    """The tokens that indexing has had embedded today; a day begins at 00:00 UTC, for everybody at once."""
-
-    def spent(self) -> int:
-        """How many so far."""
-
-    def add(self, tokens: int) -> None:
-        """Adds to the day's sum; nothing of it is lost when others add at the same time."""
-
-
 @dataclass(frozen=True, slots=True)
-class SupabaseLedger:
-    """An `EmbeddingLedger`."""
+class EmbeddingLedger:
+    """The tokens that indexing has had embedded today; a day begins at 00:00 UTC, for everybody at once."""
 
     client: Client
 
     def spent(self) -> int:
+        """How many so far."""
         return int(call(self.client, "embedding_tokens_today", {}))
 
     def add(self, tokens: int) -> None:
+        """Adds to the day's sum; nothing of it is lost when others add at the same time."""
         call(self.client, "add_embedding_tokens", {"p_tokens": tokens})
 
 

@@ -4,7 +4,7 @@ import json
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from postgrest import SyncPostgrestClient as Client
 
@@ -25,144 +25,6 @@ from sakuin.tables.nodes import (
     WantedChunk,
 )
 from sakuin.tables.scan import storable
-
-
-class TableIndex(Protocol):
-    """One index over Tables, as its workers change it. Each call is one transaction.
-
-    Before the deployment has recorded an index, each is taken for the one that answers.
-    """
-
-    def begin_scan(self, table_id: str, generation: int | None, *, skip: int, for_event: bool) -> Scan:
-        """Begins a scan of this generation (None: the present one), or continues it after `skip` strings.
-
-        A page that was scanned before is not scanned again because of an event (`for_event`), unless the store is to be
-        compared, or the scan long ago has not made the Table whole. Whoever asks by name, with `skip` 0, gets a scan.
-        """
-
-    def changed_nodes(self, table_id: str, nodes: Sequence[tuple[str, str]], *, limit: int) -> Sequence[int]:
-        """The places (from 0) of the first `limit` of these `(pointer hash, content hash)` that do not answer whole.
-
-        A node answers whole with a text if all its chunks are stored and its older rows are swept.
-        """
-
-    def plan_nodes(self, table_id: str, generation: int, nodes: Sequence[NodeVersion]) -> Plan | None:
-        """Records the versions that shall answer, with their chunks; twice is once. None: a newer generation came."""
-
-    def record_scan(self, table_id: str, generation: int, *, nodes: int) -> None:
-        """Records that all that the first so many strings of this generation ask for is sent, or done."""
-
-    def finish_scan(
-        self, table_id: str, generation: int, *, kept: Collection[str], skipped: Sequence[SkippedNode], nodes: int
-    ) -> Mapping[int, Sequence[str]] | None:
-        """Ends the scan: nodes that are not among the `kept` pointer hashes go.
-
-        Gives the doc ids that have to leave the store, by the generation up to which they are, until `record_removed`;
-        None if a newer generation has come. Where none has to leave, the scan is recorded, and each Tool is `ready` if
-        nothing else is missing.
-        """
-
-    def record_removed(self, table_id: str, removed: Collection[int], generation: int, *, nodes: int) -> None:
-        """Records that what `finish_scan` gave for these generations has left the store, and the scan."""
-
-    def to_store(self, table_id: str, ids: Collection[str], *, namespace: str) -> Sequence[WantedChunk]:
-        """Those of the chunks that are wanted and not stored; none of a Table that is gone.
-
-        Unless there are none, the namespace that they are going to be written to is remembered for `abandoned`.
-        """
-
-    def known_vectors(self, project_id: str, text_hashes: Collection[str]) -> Mapping[str, Vector]:
-        """Vectors of texts that this project embedded before, by the hash of the text."""
-
-    def keep_vectors(self, project_id: str, vectors: Mapping[str, Vector]) -> None:
-        """Stores vectors by the hash of their text. Twice is once."""
-
-    def stored(self, table_id: str, chunks: Sequence[StoredChunkRef]) -> StoredResult:
-        """Records what the store has acknowledged; nodes that are whole answer with their new version from now on.
-
-        The Table knows the words of what is stored, and no longer those of what is forgotten.
-        """
-
-    def refused(self, table_id: str, reasons: Mapping[str, str]) -> None:
-        """Records, by the ids of chunks, why they cannot be embedded.
-
-        Their nodes are finished with nothing to show until their text changes, and their tools say so (`SkippedNode`).
-        """
-
-    def recorded(self, table_id: str) -> RecordedRows | None:
-        """What is recorded of a Table's rows in the store; None when it is gone."""
-
-    def lost(self, table_id: str, ids: Collection[str]) -> None:
-        """Records that the store does not have these: they are missing to the next `want`, and answer as before."""
-
-    def compared(self, table_id: str, generation: int) -> None:
-        """Records that the store was compared for this generation. If a newer one has come, nothing happens."""
-
-    def swept(self, table_id: str, nodes: Sequence[FlippedNode]) -> None:
-        """Records that the older rows of these nodes are gone from the store."""
-
-    def unswept(self, table_id: str) -> Sequence[FlippedNode]:
-        """The nodes that answer with what is wanted, while rows of older versions may still be in the store."""
-
-    def settle(self, table_id: str) -> bool:
-        """Says whether all of the present generation is stored.
-
-        Of the index that answers it sets each tool's counts, and `ready` once it is.
-        """
-
-    def failed(self, table_id: str, generation: int | None, message: str) -> None:
-        """Notes why this generation (None: the present one) is not indexed.
-
-        If this index answers, the tools are set to `error` with it.
-
-        The message is a sentence for people, never a secret.
-        """
-
-    def stuck(self, seconds: int) -> Sequence[tuple[str, str]]:
-        """`(project, table)` whose work in this index gave no sign of life for so long, and that no message speaks for.
-
-        Of an index that does not answer: none that was never asked for, and none that was given up.
-        Those, too, whose tools went so long ago and whose rows are still there.
-        """
-
-    def restarted(self, table_id: str, *, seconds: int) -> int | None:
-        """Counts a restart of a Table's indexing and returns how many there were, this one among them.
-
-        None if somebody restarted it within `seconds`, or the Table is gone. A new generation, or a day, begins at one.
-        """
-
-    def suffix(self) -> str:
-        """What this fingerprint's namespaces end in: nothing for the first of a deployment."""
-
-    def leftovers(self) -> Sequence[Leftover]:
-        """What Tables still hold for indexes that are no longer kept."""
-
-    def forget(self, leftover: Leftover) -> None:
-        """Deletes the records of it."""
-
-    def abandoned(self, table_id: str | None = None) -> Sequence[str]:
-        """The namespaces, of one Table or of all, that `to_store` remembered and nobody needs any more, in order.
-
-        Their Table is gone; or their index is no longer kept, and its records are forgotten.
-        They may be in the store or not.
-        """
-
-    def forget_namespaces(self, namespaces: Collection[str], *, seconds: int) -> None:
-        """Forgets those of them that have been abandoned for so long."""
-
-
-class ToolSearch(Protocol):
-    """The records of Search Tools, as agents reach them."""
-
-    def endpoint(self, mcp_id: str) -> Endpoint | None:
-        """The endpoint; None when it is not there, disabled, or its id is no UUID."""
-
-    def known_words(self, mcp_id: str, tool_id: str, sought: Sought) -> KnownWords:
-        """What the words of the tool's Table say of a question; nothing if it is not reachable now."""
-
-    def current(self, mcp_id: str, tool_id: str, doc_ids: Collection[str]) -> Mapping[str, FullChunk]:
-        """By doc id, those that are current, in the tool's scope, and reachable through this endpoint now."""
-
 
 ROWS_A_REQUEST = 20_000
 
@@ -191,8 +53,13 @@ _VECTORS_A_REQUEST = 100
 
 
 @dataclass(frozen=True, slots=True)
-class SupabaseTableIndex:
-    """A `TableIndex` of one fingerprint."""
+class TableIndex:
+    """One index over Tables, as its workers change it. Each call is one transaction.
+
+    Before the deployment has recorded an index, each is taken for the one that answers.
+
+    Of one fingerprint.
+    """
 
     client: Client
     built_with: TableFingerprint
@@ -203,10 +70,19 @@ class SupabaseTableIndex:
         return self.built_with.id
 
     def begin_scan(self, table_id: str, generation: int | None, *, skip: int, for_event: bool) -> Scan:
+        """Begins a scan of this generation (None: the present one), or continues it after `skip` strings.
+
+        A page that was scanned before is not scanned again because of an event (`for_event`), unless the store is to be
+        compared, or the scan long ago has not made the Table whole. Whoever asks by name, with `skip` 0, gets a scan.
+        """
         row = self._of(table_id, "begin_scan", p_generation=generation, p_skip=skip, p_for_event=for_event)
         return Scan(**{**row, "scopes": tuple(row.get("scopes", ()))})
 
     def changed_nodes(self, table_id: str, nodes: Sequence[tuple[str, str]], *, limit: int) -> Sequence[int]:
+        """The places (from 0) of the first `limit` of these `(pointer hash, content hash)` that do not answer whole.
+
+        A node answers whole with a text if all its chunks are stored and its older rows are swept.
+        """
         if not nodes:
             return []
         pointers, contents = zip(*nodes, strict=True)
@@ -215,16 +91,24 @@ class SupabaseTableIndex:
         return [place - 1 for place in places]
 
     def plan_nodes(self, table_id: str, generation: int, nodes: Sequence[NodeVersion]) -> Plan | None:
+        """Records the versions that shall answer, with their chunks; twice is once. None: a newer generation came."""
         rows = [_node(node) for node in nodes]
         plan = self._of(table_id, "plan_nodes", p_generation=generation, p_nodes=rows)
         return plan and Plan(plan["missing"], [FlippedNode(**row) for row in plan["published"]])
 
     def record_scan(self, table_id: str, generation: int, *, nodes: int) -> None:
+        """Records that all that the first so many strings of this generation ask for is sent, or done."""
         self._of(table_id, "record_scan", p_generation=generation, p_nodes=nodes)
 
     def finish_scan(
         self, table_id: str, generation: int, *, kept: Collection[str], skipped: Sequence[SkippedNode], nodes: int
     ) -> Mapping[int, Sequence[str]] | None:
+        """Ends the scan: nodes that are not among the `kept` pointer hashes go.
+
+        Gives the doc ids that have to leave the store, by the generation up to which they are, until `record_removed`;
+        None if a newer generation has come. Where none has to leave, the scan is recorded, and each Tool is `ready` if
+        nothing else is missing.
+        """
         reasons = [{"json_pointer": storable(node.json_pointer), "reason": storable(node.reason)} for node in skipped]
         removed: dict[str, list[str]] | None = self._of(
             table_id,
@@ -237,9 +121,14 @@ class SupabaseTableIndex:
         return None if removed is None else {int(name): ids for name, ids in removed.items()}
 
     def record_removed(self, table_id: str, removed: Collection[int], generation: int, *, nodes: int) -> None:
+        """Records that what `finish_scan` gave for these generations has left the store, and the scan."""
         self._of(table_id, "record_removed", p_removed=sorted(removed), p_generation=generation, p_nodes=nodes)
 
     def to_store(self, table_id: str, ids: Collection[str], *, namespace: str) -> Sequence[WantedChunk]:
+        """Those of the chunks that are wanted and not stored; none of a Table that is gone.
+
+        Unless there are none, the namespace that they are going to be written to is remembered for `abandoned`.
+        """
         rows = self._call(
             "chunks_to_store",
             p_table=table_id,
@@ -250,6 +139,7 @@ class SupabaseTableIndex:
         return [WantedChunk(**row) for row in rows]
 
     def known_vectors(self, project_id: str, text_hashes: Collection[str]) -> Mapping[str, Vector]:
+        """Vectors of texts that this project embedded before, by the hash of the text."""
         found = self._call(
             "known_vectors",
             p_project=project_id,
@@ -259,6 +149,7 @@ class SupabaseTableIndex:
         return {text_hash: json.loads(vector) for text_hash, vector in found.items()}
 
     def keep_vectors(self, project_id: str, vectors: Mapping[str, Vector]) -> None:
+        """Stores vectors by the hash of their text. Twice is once."""
         rows = [
             {
                 "project_id": project_id,
@@ -274,6 +165,10 @@ class SupabaseTableIndex:
 
     def stored(self, table_id: str, chunks: Sequence[StoredChunkRef]) -> StoredResult:
         # Each word travels once, chunks say which they have.
+        """Records what the store has acknowledged; nodes that are whole answer with their new version from now on.
+
+        The Table knows the words of what is stored, and no longer those of what is forgotten.
+        """
         words = sorted({word for chunk in chunks for word in chunk.readings})
         places = {word: place for place, word in enumerate(words)}
         row = self._call(
@@ -288,32 +183,51 @@ class SupabaseTableIndex:
         return StoredResult(row["alive"], tuple(row["unwanted"]), tuple(FlippedNode(**node) for node in row["flipped"]))
 
     def refused(self, table_id: str, reasons: Mapping[str, str]) -> None:
+        """Records, by the ids of chunks, why they cannot be embedded.
+
+        Their nodes are finished with nothing to show until their text changes, and their tools say so (`SkippedNode`).
+        """
         said = [{"id": id, "reason": storable(reason)} for id, reason in reasons.items()]
         self._call("refuse_nodes", p_table=table_id, p_fingerprint=self.fingerprint, p_refused=said)
 
     def recorded(self, table_id: str) -> RecordedRows | None:
+        """What is recorded of a Table's rows in the store; None when it is gone."""
         asked = {"p_table": table_id, "p_fingerprint": self.fingerprint, "p_limit": self.rows_a_request}
         return recorded_rows(lambda after: self._call("recorded_rows", p_after=after, **asked))
 
     def lost(self, table_id: str, ids: Collection[str]) -> None:
+        """Records that the store does not have these: they are missing to the next `want`, and answer as before."""
         self._call("chunks_lost", p_table=table_id, p_fingerprint=self.fingerprint, p_ids=sorted(ids))
 
     def compared(self, table_id: str, generation: int) -> None:
+        """Records that the store was compared for this generation. If a newer one has come, nothing happens."""
         self._call("index_compared", p_table=table_id, p_fingerprint=self.fingerprint, p_generation=generation)
 
     def swept(self, table_id: str, nodes: Sequence[FlippedNode]) -> None:
+        """Records that the older rows of these nodes are gone from the store."""
         swept = [asdict(node) for node in nodes]
         self._call("nodes_swept", p_table=table_id, p_fingerprint=self.fingerprint, p_swept=swept)
 
     def unswept(self, table_id: str) -> Sequence[FlippedNode]:
+        """The nodes that answer with what is wanted, while rows of older versions may still be in the store."""
         return [
             FlippedNode(**row) for row in self._call("unswept_nodes", p_table=table_id, p_fingerprint=self.fingerprint)
         ]
 
     def settle(self, table_id: str) -> bool:
+        """Says whether all of the present generation is stored.
+
+        Of the index that answers it sets each tool's counts, and `ready` once it is.
+        """
         return bool(self._call("settle_index", p_table=table_id, p_fingerprint=self.fingerprint))
 
     def failed(self, table_id: str, generation: int | None, message: str) -> None:
+        """Notes why this generation (None: the present one) is not indexed.
+
+        If this index answers, the tools are set to `error` with it.
+
+        The message is a sentence for people, never a secret.
+        """
         self._call(
             "walk_failed",
             p_table=table_id,
@@ -323,19 +237,30 @@ class SupabaseTableIndex:
         )
 
     def stuck(self, seconds: int) -> Sequence[tuple[str, str]]:
+        """`(project, table)` whose work in this index gave no sign of life for so long, and that no message speaks for.
+
+        Of an index that does not answer: none that was never asked for, and none that was given up.
+        Those, too, whose tools went so long ago and whose rows are still there.
+        """
         rows = self._call("stuck_tables", p_fingerprint=self.fingerprint, p_seconds=seconds)
         return [(row["project_id"], row["table_id"]) for row in rows]
 
     def restarted(self, table_id: str, *, seconds: int) -> int | None:
+        """Counts a restart of a Table's indexing and returns how many there were, this one among them.
+
+        None if somebody restarted it within `seconds`, or the Table is gone. A new generation, or a day, begins at one.
+        """
         count: int | None = self._call(
             "table_restarted", p_table=table_id, p_fingerprint=self.fingerprint, p_seconds=seconds
         )
         return count
 
     def suffix(self) -> str:
+        """What this fingerprint's namespaces end in: nothing for the first of a deployment."""
         return str(self._call("namespace_suffix", p_fingerprint=self.fingerprint))
 
     def leftovers(self) -> Sequence[Leftover]:
+        """What Tables still hold for indexes that are no longer kept."""
         return [
             Leftover(row["project_id"], row["table_id"], other["fingerprint"], other["suffix"])
             for row in self._call("leftover_fingerprints", p_fingerprint=self.fingerprint)
@@ -343,13 +268,20 @@ class SupabaseTableIndex:
         ]
 
     def forget(self, leftover: Leftover) -> None:
+        """Deletes the records of it."""
         self._call("forget_fingerprint", p_table=leftover.table_id, p_fingerprint=leftover.fingerprint)
 
     def abandoned(self, table_id: str | None = None) -> Sequence[str]:
+        """The namespaces, of one Table or of all, that `to_store` remembered and nobody needs any more, in order.
+
+        Their Table is gone; or their index is no longer kept, and its records are forgotten.
+        They may be in the store or not.
+        """
         names: list[str] = self._call("abandoned_namespaces", p_fingerprint=self.fingerprint, p_table=table_id)
         return names
 
     def forget_namespaces(self, namespaces: Collection[str], *, seconds: int) -> None:
+        """Forgets those of them that have been abandoned for so long."""
         self._call("forget_namespaces", p_namespaces=sorted(namespaces), p_seconds=seconds)
 
     def _of(self, table_id: str, function: str, **arguments: Any) -> Any:
@@ -360,13 +292,17 @@ class SupabaseTableIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class SupabaseToolSearch:
-    """A `ToolSearch` over the chunks of one fingerprint."""
+class ToolSearch:
+    """The records of Search Tools, as agents reach them.
+
+    Over the chunks of one fingerprint.
+    """
 
     client: Client
     fingerprint: str
 
     def endpoint(self, mcp_id: str) -> Endpoint | None:
+        """The endpoint; None when it is not there, disabled, or its id is no UUID."""
         if not _is_uuid(mcp_id):
             return None
         row = call(self.client, "endpoint_of", {"p_mcp": mcp_id})
@@ -376,6 +312,7 @@ class SupabaseToolSearch:
         return Endpoint(row["id"], row["project_id"], tuple(row["key_hashes"]), tools)
 
     def known_words(self, mcp_id: str, tool_id: str, sought: Sought) -> KnownWords:
+        """What the words of the tool's Table say of a question; nothing if it is not reachable now."""
         if not sought.readings and not sought.words:
             return KnownWords()
         row = call(
@@ -393,6 +330,7 @@ class SupabaseToolSearch:
         return KnownWords(written=written, near=near)
 
     def current(self, mcp_id: str, tool_id: str, doc_ids: Collection[str]) -> Mapping[str, FullChunk]:
+        """By doc id, those that are current, in the tool's scope, and reachable through this endpoint now."""
         if not doc_ids:
             return {}
         arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_doc_ids": list(doc_ids)}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from postgrest import SyncPostgrestClient as Client
 
@@ -56,36 +56,26 @@ class ClaimedTable:
     unbuilt: bool
 
 
-class TableClaims(Protocol):
-    """What the records say that the store holds."""
-
-    def after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
-        """The ids of Tables after this one, in order."""
-
-    def claimed(self, table_ids: Collection[str]) -> Sequence[ClaimedTable]:
-        """What is claimed of these Tables, by id; one that is gone is left out. Many large ones are `Unavailable`."""
-
-    def catch_up(self, table_id: str, generation: int) -> None:
-        """Wants a Table anew after this generation; if it is there already, nothing happens."""
-
-
 @dataclass(frozen=True, slots=True)
-class SupabaseTableClaims:
-    """`TableClaims` of one fingerprint."""
+class TableClaims:
+    """What the records say that the store holds."""
 
     client: Client
     fingerprint: str
 
     def after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
+        """The ids of Tables after this one, in order."""
         query = self.client.table("context_table").select("id").order("id").limit(limit)
         rows = answer(query if table_id is None else query.gt("id", table_id))
         return [row["id"] for row in rows]
 
     def claimed(self, table_ids: Collection[str]) -> Sequence[ClaimedTable]:
+        """What is claimed of these Tables, by id; one that is gone is left out. Many large ones are `Unavailable`."""
         rows = self._call("tables_claimed", p_fingerprint=self.fingerprint, p_tables=sorted(table_ids))
         return [ClaimedTable(**row) for row in rows]
 
     def catch_up(self, table_id: str, generation: int) -> None:
+        """Wants a Table anew after this generation; if it is there already, nothing happens."""
         self._call("catch_up_table", p_table=table_id, p_generation=generation)
 
     def _call(self, function: str, **arguments: Any) -> Any:

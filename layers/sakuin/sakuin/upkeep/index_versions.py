@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from postgrest import SyncPostgrestClient as Client
 
@@ -12,50 +12,14 @@ from sakuin.platform.supabase.client import call
 from sakuin.retrieval.index_version import BuiltPart, IndexSettings, IndexState, KeptIndex, named_index
 
 
-class Indexes(Protocol):
-    """The indexes that a deployment keeps. Each call is one transaction."""
-
-    def kept(self) -> Sequence[KeptIndex]:
-        """All of them, the oldest first; none before the first is recorded."""
-
-    def keep(self, settings: IndexSettings) -> None:
-        """Records an index: from now on every change is written to it too. The first answers at once; twice is once."""
-
-    def states(self) -> Sequence[IndexState]:
-        """How far each is built, the oldest first."""
-
-    def flip(self, fingerprint: str, *, force: bool = False) -> IndexState:
-        """Lets this one answer, and keeps the one that did; of the one that answers it changes nothing.
-
-        One that is not whole is `Conflict` unless forced, one that is not kept `NotFound`.
-        """
-
-    def drop(self, fingerprint: str, *, seconds: int) -> None:
-        """Writes to it no more. The live one, and one that answered so lately, is `Conflict`."""
-
-    def pages_to_build(self, recipe: str, *, seconds: int, limit: int) -> Sequence[str]:
-        """Materials that an index with this recipe is not whole for, and that were not given out for so long."""
-
-    def tables_to_build(self, tables: str, *, seconds: int, limit: int) -> Sequence[tuple[str, str]]:
-        """`(project, table)` that this part over Tables was never asked for, or that were given up so long ago.
-
-        With those that are under way at most `limit`; none of the live one.
-        """
-
-    def refresh(self, *, seconds: int) -> int:
-        """Makes what tools say true of the live index, for so long at most; says of how many Tables."""
-
-    def sweep(self, *, limit: int) -> int:
-        """Removes vectors that no kept index compares, so many of a kind at most; says how many went."""
-
-
 @dataclass(frozen=True, slots=True)
-class SupabaseIndexes:
-    """`Indexes`."""
+class Indexes:
+    """The indexes that a deployment keeps. Each call is one transaction."""
 
     client: Client
 
     def kept(self) -> Sequence[KeptIndex]:
+        """All of them, the oldest first; none before the first is recorded."""
         return [
             KeptIndex(
                 settings=IndexSettings.of(row["parts"]),
@@ -69,6 +33,7 @@ class SupabaseIndexes:
 
     def keep(self, settings: IndexSettings) -> None:
         # Not every function that reads what is kept has the chunker's layer.
+        """Records an index: from now on every change is written to it too. The first answers at once; twice is once."""
         from sakuin.retrieval.index_version import tables_of
 
         tables = tables_of(settings)
@@ -82,26 +47,39 @@ class SupabaseIndexes:
         call(self.client, "keep_index", {"p_index": row})
 
     def states(self) -> Sequence[IndexState]:
+        """How far each is built, the oldest first."""
         return [_state(row) for row in call(self.client, "index_states", {})]
 
     def flip(self, fingerprint: str, *, force: bool = False) -> IndexState:
+        """Lets this one answer, and keeps the one that did; of the one that answers it changes nothing.
+
+        One that is not whole is `Conflict` unless forced, one that is not kept `NotFound`.
+        """
         return _state(call(self.client, "flip_index", {"p_fingerprint": fingerprint, "p_force": force}))
 
     def drop(self, fingerprint: str, *, seconds: int) -> None:
+        """Writes to it no more. The live one, and one that answered so lately, is `Conflict`."""
         call(self.client, "drop_index", {"p_fingerprint": fingerprint, "p_seconds": seconds})
 
     def pages_to_build(self, recipe: str, *, seconds: int, limit: int) -> Sequence[str]:
+        """Materials that an index with this recipe is not whole for, and that were not given out for so long."""
         asked = {"p_recipe": recipe, "p_seconds": seconds, "p_limit": limit}
         return list(call(self.client, "pages_to_build", asked))
 
     def tables_to_build(self, tables: str, *, seconds: int, limit: int) -> Sequence[tuple[str, str]]:
+        """`(project, table)` that this part over Tables was never asked for, or that were given up so long ago.
+
+        With those that are under way at most `limit`; none of the live one.
+        """
         asked = {"p_fingerprint": tables, "p_seconds": seconds, "p_limit": limit}
         return [(row["project_id"], row["table_id"]) for row in call(self.client, "tables_to_build", asked)]
 
     def refresh(self, *, seconds: int) -> int:
+        """Makes what tools say true of the live index, for so long at most; says of how many Tables."""
         return int(call(self.client, "refresh_tools", {"p_seconds": seconds}))
 
     def sweep(self, *, limit: int) -> int:
+        """Removes vectors that no kept index compares, so many of a kind at most; says how many went."""
         return int(call(self.client, "sweep_vectors", {"p_limit": limit}))
 
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Protocol
 
 from postgrest import SyncPostgrestClient as Client
 
@@ -22,36 +21,26 @@ class Turn:
     after: str | None
 
 
-class Walks(Protocol):
+@dataclass(frozen=True, slots=True)
+class Walks:
     """Who walks, and how far he came. Walks have names."""
+
+    client: Client
 
     def take(self, name: str, *, seconds: int, begin: bool = False) -> Turn | None:
         """Takes a walk for so long; None while somebody else has it, or when none is under way.
 
         `begin`: where none is under way, one begins.
         """
-
-    def keep(self, name: str, after: str | None) -> None:
-        """Notes how far it came, and keeps it: whoever takes it after a death goes on from here."""
-
-    def leave(self, name: str, after: str | None) -> None:
-        """Gives it back where it stands; None: it came to its end."""
-
-
-@dataclass(frozen=True, slots=True)
-class SupabaseWalks:
-    """`Walks`."""
-
-    client: Client
-
-    def take(self, name: str, *, seconds: int, begin: bool = False) -> Turn | None:
         row = call(self.client, "take_walk", {"p_walk": name, "p_seconds": seconds, "p_begin": begin})
         return Turn(row["after"]) if row else None
 
     def keep(self, name: str, after: str | None) -> None:
+        """Notes how far it came, and keeps it: whoever takes it after a death goes on from here."""
         call(self.client, "keep_walk", {"p_walk": name, "p_after": after})
 
     def leave(self, name: str, after: str | None) -> None:
+        """Gives it back where it stands; None: it came to its end."""
         call(self.client, "leave_walk", {"p_walk": name, "p_after": after})
 
 

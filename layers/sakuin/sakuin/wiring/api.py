@@ -30,19 +30,19 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.http.reconciliation import reconcile_router
     from sakuin.http.unfinished_work import WorkOfMaterials, work_router
     from sakuin.knowledge.library import Library
-    from sakuin.knowledge.postgres import SupabaseIndex
-    from sakuin.knowledge.postgres_records import SupabaseRecords
+    from sakuin.knowledge.postgres import KnowledgeIndex
+    from sakuin.knowledge.postgres_records import MaterialRecords
     from sakuin.platform.keys import SupabaseKeyUse, noted_once_a_day
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
-    from sakuin.upkeep.index_versions import KeepIndexes, SupabaseIndexes
+    from sakuin.upkeep.index_versions import Indexes, KeepIndexes
     from sakuin.wiring.reconciliation import reconciling
 
     settings, watched = Settings.read(environ), watch("Api")
     secret = secret_of(settings, watched)
     client = supabase(settings, secret.now(), watched)
     library = Library(
-        records=SupabaseRecords(client),
-        index=SupabaseIndex(client),
+        records=MaterialRecords(client),
+        index=KnowledgeIndex(client),
         bucket=bucket_of_pages(settings),
         queue=material_queue(settings, watched),
         prefix=settings.material_prefix,
@@ -58,7 +58,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     admin_routers = (
         work_router(unfinished, work_of),
         reconcile_router(reconcile),
-        index_router(KeepIndexes(SupabaseIndexes(client), is_deployed(settings))),
+        index_router(KeepIndexes(Indexes(client), is_deployed(settings))),
     )
     key_use = SupabaseKeyUse(client)
 
@@ -91,22 +91,22 @@ def project_services(settings: Settings, secret: NamedSecret, client: "Client") 
     from sakuin.tables.admin.documents import S3TableBodies
     from sakuin.tables.admin.endpoints import KeepEndpoints
     from sakuin.tables.admin.eventbridge import EventBridgeBus
-    from sakuin.tables.admin.outbox import SendEvents, SupabaseOutbox
-    from sakuin.tables.admin.postgres import SupabaseProjects
+    from sakuin.tables.admin.outbox import Outbox, SendEvents
+    from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.tables.admin.projects import KeepProjects
     from sakuin.tables.admin.tables import KeepTables
     from sakuin.tables.admin.tools import KeepTools
 
     now = secret.now
     acting = acting_with(client, lambda: now().supabase_publishable_key)
-    records = SupabaseProjects(client, acting)
+    records = ProjectRecords(client, acting)
     return ProjectServices(
         projects=KeepProjects(records, settings.limits),
         tables=KeepTables(records, S3TableBodies(aws("s3"), settings.tables_bucket), settings.limits),
         tools=KeepTools(records, settings.limits.tools),
         endpoints=KeepEndpoints(records, settings.limits),
         hear=HearOfChanges(records),
-        send=SendEvents(SupabaseOutbox(client), EventBridgeBus(aws("events"), settings.event_bus_name)),
+        send=SendEvents(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name)),
         user_of=tokens_of(settings.supabase_url, lambda: now().jwt_secrets).user_of,
         hook_secrets=lambda: now().hook_secrets,
     )

@@ -126,9 +126,9 @@ def indexing_embedder(settings: Settings, secrets: Secrets, watch: Watch, client
     """The embedder of indexing, which keeps to the day's budget where one is set."""
     if not settings.limits.embedding_daily_tokens:
         return _embedder(settings, secrets, watch, lambda _tokens: None)
-    from sakuin.retrieval.embedding_budget import BudgetedEmbedder, SupabaseLedger, TokensOwed
+    from sakuin.retrieval.embedding_budget import BudgetedEmbedder, EmbeddingLedger, TokensOwed
 
-    ledger = SupabaseLedger(client)
+    ledger = EmbeddingLedger(client)
     counting = _embedder(settings, secrets, watch, TokensOwed(ledger))
     return BudgetedEmbedder(counting, ledger, settings.limits.embedding_daily_tokens)
 
@@ -145,9 +145,9 @@ def learns_model(settings: Settings, secrets: Secrets, watch: Watch, client: "Cl
     if not settings.limits.embedding_daily_tokens:
         return model
     from sakuin.knowledge.learns.openai import BudgetedLearnsModel
-    from sakuin.retrieval.embedding_budget import SupabaseLedger
+    from sakuin.retrieval.embedding_budget import EmbeddingLedger
 
-    return BudgetedLearnsModel(model, SupabaseLedger(client), settings.limits.embedding_daily_tokens)
+    return BudgetedLearnsModel(model, EmbeddingLedger(client), settings.limits.embedding_daily_tokens)
 
 
 def _embedder(settings: Settings, secrets: Secrets, watch: Watch, spend: Callable[[int], None]) -> "Embedder":

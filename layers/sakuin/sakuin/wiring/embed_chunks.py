@@ -13,7 +13,7 @@ def chunk_embedder(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that embeds the chunks of Tables."""
     from sakuin.retrieval.index_version import tables_of
     from sakuin.tables.embed_chunks import EmbedChunks
-    from sakuin.tables.postgres import SupabaseTableIndex
+    from sakuin.tables.postgres import TableIndex
     from sakuin.tables.work import EmbedEverywhere, EmbedWork, GiveUpTable
 
     settings, observed = Settings.read(environ), watch("Index")
@@ -26,7 +26,7 @@ def chunk_embedder(environ: Mapping[str, str]) -> Handler:
     def embedding() -> dict[str, EmbedChunks]:
         return {
             each.tables: EmbedChunks(
-                SupabaseTableIndex(client, tables_of(each.settings)),
+                TableIndex(client, tables_of(each.settings)),
                 store,
                 embeds(each.settings.model),
                 each.suffix,

@@ -22,13 +22,13 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
     from sakuin.knowledge.bucket_events import BucketEvents
     from sakuin.knowledge.index_page import IndexPage
     from sakuin.knowledge.learns.sources import LearnsSources
-    from sakuin.knowledge.postgres import SupabaseIndex
+    from sakuin.knowledge.postgres import KnowledgeIndex
 
     settings, observed = Settings.read(environ), watch("Index")
     secrets = secret_of(settings, observed).now()
     bucket, queue = bucket_of_pages(settings), material_queue(settings, observed)
     client = supabase(settings, secrets, observed)
-    index = SupabaseIndex(client)
+    index = KnowledgeIndex(client)
     model = learns_model(settings, secrets, observed, client)
     pages = IndexPage(
         bucket=bucket,

@@ -14,9 +14,9 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that walks Tables."""
     from sakuin.retrieval.index_version import tables_of
     from sakuin.tables.admin.documents import S3TableBodies
-    from sakuin.tables.admin.postgres import SupabaseProjects
+    from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.tables.index_table import IndexTable
-    from sakuin.tables.postgres import SupabaseTableIndex
+    from sakuin.tables.postgres import TableIndex
     from sakuin.tables.work import GiveUpTable, ImportBody, IndexEverywhere, ToolWork
 
     settings, observed = Settings.read(environ), watch("Index")
@@ -29,7 +29,7 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
     def walks() -> dict[str, IndexTable]:
         return {
             each.tables: IndexTable(
-                index=SupabaseTableIndex(client, tables_of(each.settings)),
+                index=TableIndex(client, tables_of(each.settings)),
                 bodies=bodies,
                 store=store,
                 queues=replace(queues, fingerprint=each.tables),
@@ -40,7 +40,7 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
             for each in live_last(kept)
         }
 
-    take = ImportBody(SupabaseProjects(client), bodies, settings.limits.table_bytes)
+    take = ImportBody(ProjectRecords(client), bodies, settings.limits.table_bytes)
     work = ToolWork(
         IndexEverywhere(walks), take, GiveUpTable(table_indexes(client, kept)), observed.logger, observed.metrics
     )

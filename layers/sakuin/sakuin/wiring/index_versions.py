@@ -10,7 +10,7 @@ from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.secrets import Secrets
 from sakuin.retrieval.index_version import ANALYZER, RECIPE, Fingerprint, IndexSettings, KeptIndex, live_index
 from sakuin.settings import Settings
-from sakuin.upkeep.index_versions import SupabaseIndexes
+from sakuin.upkeep.index_versions import Indexes
 from sakuin.wiring.clients import Watch, indexing_embedder
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sakuin.knowledge.index_page import IndexOfPages
     from sakuin.platform.embedding import Embedder
     from sakuin.retrieval.index_version import TableFingerprint
-    from sakuin.tables.postgres import SupabaseTableIndex
+    from sakuin.tables.postgres import TableIndex
 
 
 def page_fingerprint(settings: Settings) -> Fingerprint:
@@ -72,7 +72,7 @@ def recent(
 
 def recorded(client: "Client") -> Kept:
     """What the deployment keeps; none before the first is recorded."""
-    return recent(SupabaseIndexes(client).kept)
+    return recent(Indexes(client).kept)
 
 
 def kept_or_own(client: "Client", settings: Settings) -> Kept:
@@ -81,13 +81,13 @@ def kept_or_own(client: "Client", settings: Settings) -> Kept:
 
     def kept() -> Sequence[KeptIndex]:
         from sakuin.retrieval.index_version import tables_of
-        from sakuin.tables.postgres import SupabaseTableIndex
+        from sakuin.tables.postgres import TableIndex
 
-        found = SupabaseIndexes(client).kept()
+        found = Indexes(client).kept()
         if found:
             return found
         tables = tables_of(own)
-        suffix = SupabaseTableIndex(client, tables).suffix()
+        suffix = TableIndex(client, tables).suffix()
         return [KeptIndex(own, live=True, answered=True, tables=tables.id, suffix=suffix)]
 
     return recent(kept)
@@ -131,13 +131,13 @@ def live_last(kept: Kept) -> list[KeptIndex]:
     return [*others.values(), *([live] if live else [])]
 
 
-def table_indexes(client: "Client", kept: Kept) -> "Callable[[], Mapping[str, SupabaseTableIndex]]":
+def table_indexes(client: "Client", kept: Kept) -> "Callable[[], Mapping[str, TableIndex]]":
     """Gives the index over Tables of each kept index, by fingerprint, that of the live one last."""
 
-    def indexes() -> "Mapping[str, SupabaseTableIndex]":
+    def indexes() -> "Mapping[str, TableIndex]":
         from sakuin.retrieval.index_version import tables_of
-        from sakuin.tables.postgres import SupabaseTableIndex
+        from sakuin.tables.postgres import TableIndex
 
-        return {each.tables: SupabaseTableIndex(client, tables_of(each.settings)) for each in live_last(kept)}
+        return {each.tables: TableIndex(client, tables_of(each.settings)) for each in live_last(kept)}
 
     return indexes

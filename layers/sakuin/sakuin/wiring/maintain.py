@@ -33,19 +33,19 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from datetime import UTC, datetime
 
     from sakuin.knowledge.canary import CanaryAnswer
-    from sakuin.knowledge.postgres_records import SupabaseRecords
+    from sakuin.knowledge.postgres_records import MaterialRecords
     from sakuin.platform.aws_lambda import LambdaFunction
     from sakuin.platform.s3 import S3Bucket
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.tables.admin.eventbridge import EventBridgeBus
-    from sakuin.tables.admin.orphaned_uploads import RemoveBodies, SupabaseLeftBodies
-    from sakuin.tables.admin.outbox import SendEvents, SupabaseOutbox
-    from sakuin.tables.postgres import SupabaseTableIndex
+    from sakuin.tables.admin.orphaned_uploads import LeftBodies, RemoveBodies
+    from sakuin.tables.admin.outbox import Outbox, SendEvents
+    from sakuin.tables.postgres import TableIndex
     from sakuin.tables.restart import RestartTables
     from sakuin.tables.work import GiveUpTable, RestartEverywhere
     from sakuin.upkeep.build_indexes import BuildIndexes
     from sakuin.upkeep.canary import Canary
-    from sakuin.upkeep.index_versions import SupabaseIndexes
+    from sakuin.upkeep.index_versions import Indexes
     from sakuin.upkeep.maintain import Maintain
     from sakuin.upkeep.resume_work import ResumeWork
     from sakuin.upkeep.schedule import Schedule
@@ -54,8 +54,8 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     settings, observed = Settings.read(environ), watch("Maintain")
     secrets = secret_of(settings, observed).now()
     client = supabase(settings, secrets, observed)
-    send = SendEvents(SupabaseOutbox(client), EventBridgeBus(aws("events"), settings.event_bus_name))
-    index = SupabaseTableIndex(client, table_fingerprint(settings))
+    send = SendEvents(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name))
+    index = TableIndex(client, table_fingerprint(settings))
     store = chunk_store(settings, secrets, observed)
     tables, materials = table_queues(settings, observed), material_queue(settings, observed)
     indexes = table_indexes(client, kept_or_own(client, settings))
@@ -75,11 +75,11 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
 
     resume = ResumeWork(unfinished, materials, queues_of)
     remove_bodies = RemoveBodies(
-        SupabaseLeftBodies(client), S3Bucket(aws("s3"), settings.tables_bucket), lambda: datetime.now(UTC)
+        LeftBodies(client), S3Bucket(aws("s3"), settings.tables_bucket), lambda: datetime.now(UTC)
     )
     maintain = Maintain(send, index, store, RestartEverywhere(restarts), resume, remove_bodies)
     build = BuildIndexes(
-        indexes=SupabaseIndexes(client),
+        indexes=Indexes(client),
         own=own_index(settings),
         pages=materials,
         queues=queues_of,
@@ -92,7 +92,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
 
     canary = Canary(
         bucket_of_pages(settings),
-        SupabaseRecords(client),
+        MaterialRecords(client),
         ask,
         settings.material_prefix,
         _new_token,

@@ -31,14 +31,14 @@ class Searches:
     """The searches of the index versions that are kept, each built once for a worker."""
 
     def __init__(self, client: "Client", kept: Kept, settings: Settings, secrets: Secrets, watch: Watch) -> None:
-        from sakuin.knowledge.postgres_search import SupabaseLexicon
+        from sakuin.knowledge.postgres_search import Lexicon
 
         self._client = client
         self._kept = kept
         self._settings = settings
         self._secrets = secrets
         self._watch = watch
-        self._lexicon = SupabaseLexicon(client)
+        self._lexicon = Lexicon(client)
         self._knowledge: dict[KeptIndex, SearchKnowledge] = {}
         self._tables: dict[KeptIndex, SearchTable] = {}
         self._embedders: dict[EmbeddingModel, QuestionEmbedder] = {}
@@ -46,14 +46,14 @@ class Searches:
 
     def knowledge_search(self, version: str | None = None) -> "SearchKnowledge":
         """Returns the search of pages in the index version that answers, or in the one that is named."""
-        from sakuin.knowledge.postgres_search import SupabaseSearch
+        from sakuin.knowledge.postgres_search import KnowledgeSearch
         from sakuin.knowledge.search import SearchKnowledge
         from sakuin.retrieval.calibration import calibration_of
 
         index = named_index(self._kept(), version)
         if index not in self._knowledge:
             model = index.settings.model
-            searched = SupabaseSearch(self._client, calibration_of(model.name))
+            searched = KnowledgeSearch(self._client, calibration_of(model.name))
             embedder, base_url = self.embedder(model), self._settings.base_url
             made = SearchKnowledge(searched, self._lexicon, embedder, index.settings.knowledge, base_url)
             self._knowledge[index] = made
@@ -61,12 +61,12 @@ class Searches:
 
     def table_search(self, version: str | None = None) -> "SearchTable":
         """Returns the search of Tables in the index version that answers, or in the one that is named."""
-        from sakuin.tables.postgres import SupabaseToolSearch
+        from sakuin.tables.postgres import ToolSearch
         from sakuin.tables.search import SearchTable
 
         index = named_index(self._kept(), version)
         if index not in self._tables:
-            records = SupabaseToolSearch(self._client, index.tables)
+            records = ToolSearch(self._client, index.tables)
             embedder = self.embedder(index.settings.model)
             self._tables[index] = SearchTable(records, self.store(), embedder, index.suffix)
         return self._tables[index]
@@ -91,19 +91,19 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.explain.app import ExplainApp
     from sakuin.explain.explain import ExplainKnowledge, ExplainTool
     from sakuin.knowledge.canary import ask_for_canary
-    from sakuin.knowledge.postgres_search import SupabaseSearch
+    from sakuin.knowledge.postgres_search import KnowledgeSearch
     from sakuin.knowledge.search import ReadKnowledge
     from sakuin.language.questions.question import KnownWords
     from sakuin.language.questions.understanding import understood
     from sakuin.mcp.app import McpApp
     from sakuin.mcp.knowledge_tools import KnowledgeTools
-    from sakuin.mcp.rate_limiter import AllowSearches, SupabaseAllowances
+    from sakuin.mcp.rate_limiter import Allowances, AllowSearches
     from sakuin.mcp.search_tools import SearchTools
     from sakuin.mcp.server import knowledge_server, search_tools_server
     from sakuin.platform.asgi import held_open
     from sakuin.platform.keys import SupabaseKeyUse, noted_once_a_day
     from sakuin.retrieval.calibration import calibration_of
-    from sakuin.tables.postgres import SupabaseToolSearch
+    from sakuin.tables.postgres import ToolSearch
 
     settings, watched = Settings.read(environ), watch("Search")
     secret = secret_of(settings, watched)
@@ -115,9 +115,9 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     understood("索引", KnownWords())
     if starts_ahead(environ):
         searches.store()
-    index = SupabaseSearch(client, calibration_of(settings.embedding_model.name))
+    index = KnowledgeSearch(client, calibration_of(settings.embedding_model.name))
     tools = KnowledgeTools(searches, ReadKnowledge(index, settings.base_url), watched.meter)
-    records = SupabaseToolSearch(client, table_fingerprint(settings).id)
+    records = ToolSearch(client, table_fingerprint(settings).id)
     used = noted_once_a_day(SupabaseKeyUse(client).note, lambda: datetime.now(UTC).date())
     explain = ExplainApp(
         ExplainKnowledge(searches),
@@ -132,7 +132,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         tools_server=search_tools_server(SearchTools(searches, watched.meter), __version__),
         endpoint=records.endpoint,
         used=used,
-        allow=AllowSearches(SupabaseAllowances(client), settings.limits.queries_per_minute, time.monotonic),
+        allow=AllowSearches(Allowances(client), settings.limits.queries_per_minute, time.monotonic),
         longest_body=settings.limits.mcp_request_bytes,
         explain=explain,
     )

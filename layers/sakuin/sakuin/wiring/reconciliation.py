@@ -24,33 +24,33 @@ def reconciling(settings: Settings, secrets: Secrets, watch: Watch, client: "Cli
 
     @cache
     def made(live: KeptIndex) -> "Reconcile":
-        from sakuin.knowledge.postgres_records import SupabaseLibraryRecords
+        from sakuin.knowledge.postgres_records import LibraryRecords
         from sakuin.knowledge.reconcile import ReconcileMaterials
         from sakuin.platform.aws import client as aws
         from sakuin.platform.s3 import S3Bucket
         from sakuin.platform.unfinished_work import UnfinishedWorkStore
         from sakuin.retrieval.index_version import tables_of
-        from sakuin.tables.postgres import SupabaseTableIndex
-        from sakuin.tables.reconcile import ReconcileTables, SupabaseTableClaims
-        from sakuin.upkeep.reconcile import Reconcile, SupabaseWalks
+        from sakuin.tables.postgres import TableIndex
+        from sakuin.tables.reconcile import ReconcileTables, TableClaims
+        from sakuin.upkeep.reconcile import Reconcile, Walks
 
-        index = SupabaseTableIndex(client, tables_of(live.settings))
+        index = TableIndex(client, tables_of(live.settings))
         queue = material_queue(settings, watch)
         materials = ReconcileMaterials(
             S3Bucket(aws("s3"), settings.bucket),
-            SupabaseLibraryRecords(client),
+            LibraryRecords(client),
             UnfinishedWorkStore(client),
             queue,
             settings.material_prefix,
             lambda: datetime.now(UTC),
         )
         tables = ReconcileTables(
-            SupabaseTableClaims(client, live.tables),
+            TableClaims(client, live.tables),
             index,
             chunk_store(settings, secrets, watch),
             table_queues(settings, watch),
             lambda: live.suffix,
         )
-        return Reconcile(materials, tables, SupabaseWalks(client), time.monotonic, queue.queue.is_empty)
+        return Reconcile(materials, tables, Walks(client), time.monotonic, queue.queue.is_empty)
 
     return lambda: made(named_index(kept(), None))

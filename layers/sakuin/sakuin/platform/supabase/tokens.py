@@ -6,21 +6,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 import httpx
 import jwt
 
 from sakuin.errors import Unauthorized, Unavailable
-
-
-class UserTokens(Protocol):
-    """The tokens of people who signed in."""
-
-    def user_of(self, token: str) -> str:
-        """The UUID of the user; a token that is wrong, too old or made for others is `Unauthorized`."""
-
 
 _AUDIENCE = "authenticated"
 
@@ -47,13 +39,17 @@ _REFUSED = "The token is wrong or too old. Sign in again"
 
 
 @dataclass(frozen=True, slots=True)
-class SupabaseTokens:
-    """A `UserTokens`. Without `secrets`, asked for each time, no token that is signed with one is taken."""
+class UserTokens:
+    """The tokens of people who signed in.
+
+    Without `secrets`, asked for each time, no token that is signed with one is taken.
+    """
 
     keys: jwt.PyJWKClient = field(repr=False)
     secrets: Callable[[], Sequence[str]] = field(repr=False, default=tuple)
 
     def user_of(self, token: str) -> str:
+        """The UUID of the user; a token that is wrong, too old or made for others is `Unauthorized`."""
         try:
             claims = self._claims(token)
             if claims["role"] != _AUDIENCE:
@@ -84,10 +80,10 @@ def _verified(token: str, key: str | jwt.PyJWK, algorithms: list[str]) -> dict[s
     )
 
 
-def tokens_of(supabase_url: str, secrets: Callable[[], Sequence[str]] = tuple) -> SupabaseTokens:
+def tokens_of(supabase_url: str, secrets: Callable[[], Sequence[str]] = tuple) -> UserTokens:
     """The tokens of a Supabase project; its public keys are read when the first token needs them, and kept."""
     url = f"{supabase_url.rstrip('/')}/auth/v1/.well-known/jwks.json"
-    return SupabaseTokens(PublishedKeys(url, cache_keys=True, timeout=_TIMEOUT_SECONDS), secrets)
+    return UserTokens(PublishedKeys(url, cache_keys=True, timeout=_TIMEOUT_SECONDS), secrets)
 
 
 class PublishedKeys(jwt.PyJWKClient):

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
 
 from postgrest import SyncPostgrestClient as Client
 
@@ -13,28 +12,20 @@ from sakuin.platform.supabase.client import call
 from sakuin.tables.model import LeftFolder
 
 
-class LeftBodies(Protocol):
-    """Which folders hold bodies that nobody may need any more."""
-
-    def due(self, *, of_the_gone: timedelta, left: timedelta, limit: int) -> Sequence[LeftFolder]:
-        """Those known for so long, the longest first: of Tables that are gone, and of Tables that have another body."""
-
-    def removed(self, folder: LeftFolder, *, again: bool) -> None:
-        """It was looked through. `again`: something in it is not old enough, so it is due again after the same time."""
-
-
 @dataclass(frozen=True, slots=True)
-class SupabaseLeftBodies:
-    """`LeftBodies`."""
+class LeftBodies:
+    """Which folders hold bodies that nobody may need any more."""
 
     client: Client
 
     def due(self, *, of_the_gone: timedelta, left: timedelta, limit: int) -> Sequence[LeftFolder]:
+        """Those known for so long, the longest first: of Tables that are gone, and of Tables that have another body."""
         seconds = {"p_gone": int(of_the_gone.total_seconds()), "p_left": int(left.total_seconds())}
         rows = call(self.client, "left_bodies", {**seconds, "p_limit": limit})
         return [LeftFolder(**row) for row in rows]
 
     def removed(self, folder: LeftFolder, *, again: bool) -> None:
+        """It was looked through. `again`: something in it is not old enough, so it is due again after the same time."""
         said = {"p_folder": folder.folder, "p_keep": folder.keep, "p_again": again}
         call(self.client, "bodies_removed", said)
 

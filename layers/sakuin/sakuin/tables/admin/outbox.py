@@ -17,23 +17,14 @@ class EventBus(Protocol):
         """Sends events; the ids of those that the bus took. None is not an error."""
 
 
-class Outbox(Protocol):
-    """Events that are committed, and wait for the bus."""
-
-    def unsent(self, *, limit: int) -> Sequence[OutboxEvent]:
-        """The oldest that wait."""
-
-    def sent(self, ids: Collection[int]) -> None:
-        """Remembers that the bus took them. Twice is once; none is not an error."""
-
-
 @dataclass(frozen=True, slots=True)
-class SupabaseOutbox:
-    """An `Outbox`."""
+class Outbox:
+    """Events that are committed, and wait for the bus."""
 
     client: Client
 
     def unsent(self, *, limit: int) -> Sequence[OutboxEvent]:
+        """The oldest that wait."""
         rows = call(self.client, "unsent_events", {"p_limit": limit})
         return [
             OutboxEvent(
@@ -43,6 +34,7 @@ class SupabaseOutbox:
         ]
 
     def sent(self, ids: Collection[int]) -> None:
+        """Remembers that the bus took them. Twice is once; none is not an error."""
         if ids:
             call(self.client, "events_sent", {"p_ids": sorted(ids)})
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from postgrest import SyncPostgrestClient as Client
 
@@ -23,134 +23,14 @@ from sakuin.tables.model import (
 )
 
 
-class ProjectRecords(Protocol):
+@dataclass(frozen=True, slots=True)
+class ProjectRecords:
     """Projects, Tables, Tools and endpoints. Each change is one transaction and writes its own events.
 
     `user` is the member on whose behalf, who proves it by his own token; None is an admin. What is not there, or not
     the user's, raises `NotFound`, and nothing is written.
-    """
 
-    def create_project(self, user: User | None, name: str) -> Project:
-        """A new project, of which `user` is a member."""
-
-    def projects(self, user: User | None) -> Sequence[Project]:
-        """The user's projects, oldest first; an admin's are all."""
-
-    def count_projects(self, user: User) -> int:
-        """How many projects the user created and nobody deleted, whether he is their member or not."""
-
-    def delete_project(self, user: User | None, project_id: str) -> None:
-        """Deletes a project with all that it holds."""
-
-    def add_member(self, user: User | None, project_id: str, member: str) -> None:
-        """Makes a user a member. Twice is once."""
-
-    def members(self, user: User | None, project_id: str) -> Sequence[Member]:
-        """A project's members, the first one first."""
-
-    def remove_member(self, user: User | None, project_id: str, member: str) -> None:
-        """Makes a user, or oneself, no member. The last one stays: `Conflict`; who is none is `NotFound`."""
-
-    def create_table(self, user: User | None, project_id: str, *, name: str, data: str | None) -> Table:
-        """A new Table of version 1, or of version 0 if `data` (JSON text) is None: its body is uploaded later."""
-
-    def table(self, user: User | None, table_id: str) -> StoredTable:
-        """A Table with its body."""
-
-    def tables(self, user: User | None, project_id: str) -> Sequence[Table]:
-        """A project's Tables by name."""
-
-    def replace_table(self, user: User | None, table_id: str, *, data: str, expected_version: int | None) -> Table:
-        """The next version. `Conflict` if the Table no longer has the expected one; None expects nothing."""
-
-    def rename_table(self, user: User | None, table_id: str, name: str) -> Table:
-        """Another name. It re-indexes nothing."""
-
-    def delete_table(self, user: User | None, table_id: str) -> None:
-        """Deletes a Table with its Tools."""
-
-    def begin_upload(self, user: User | None, table_id: str) -> PendingUpload:
-        """Announces a body. A later announcement, or a replaced body, makes this one obsolete."""
-
-    def finish_upload(self, table_id: str, upload: int, key: str | None, error: str | None) -> bool:
-        """An announced body has arrived at `key`, or cannot be read for `error`; False if it was obsolete."""
-
-    def create_tool(
-        self,
-        user: User | None,
-        table_id: str,
-        *,
-        json_path: str,
-        name: str,
-        description: str,
-        input_schema: Mapping[str, Any],
-    ) -> Tool:
-        """A new Search Tool, pending."""
-
-    def tool(self, user: User | None, tool_id: str) -> Tool:
-        """A Tool with its status."""
-
-    def tools(self, user: User | None, project_id: str) -> Sequence[Tool]:
-        """A project's Tools by name."""
-
-    def change_tool(
-        self,
-        user: User | None,
-        tool_id: str,
-        *,
-        name: str | None = None,
-        description: str | None = None,
-        enabled: bool | None = None,
-    ) -> Tool:
-        """Changes what is not None. `Conflict` if an endpoint of the Tool has another one of this name."""
-
-    def reindex_tool(self, user: User | None, tool_id: str) -> Tool:
-        """Makes a Tool pending again; what the store has lost is stored again."""
-
-    def delete_tool(self, user: User | None, tool_id: str) -> None:
-        """Deletes a Tool with its bindings."""
-
-    def create_endpoint(
-        self, user: User | None, project_id: str, *, name: str, key_hash: str, tools: Sequence[str]
-    ) -> McpEndpoint:
-        """A new MCP endpoint with these Tools bound to it: all of them, or no endpoint.
-
-        `Conflict` if two of them have one name.
-        """
-
-    def endpoint(self, user: User | None, mcp_id: str) -> McpEndpoint:
-        """An endpoint with its bindings, by the Tools' names."""
-
-    def endpoints(self, user: User | None, project_id: str) -> Sequence[McpEndpoint]:
-        """A project's endpoints by name."""
-
-    def bind(self, user: User | None, mcp_id: str, tool_id: str, *, status: Switch) -> McpEndpoint:
-        """Binds a Tool of the endpoint's own project, or changes the binding's status. A name taken: `Conflict`."""
-
-    def unbind(self, user: User | None, mcp_id: str, tool_id: str) -> McpEndpoint:
-        """Removes a binding; one that is not there is `NotFound`."""
-
-    def rotate(self, user: User | None, mcp_id: str, *, key_hash: str, overlap_seconds: int) -> McpEndpoint:
-        """Another key; the old one opens for `overlap_seconds` more."""
-
-    def change_endpoint(
-        self, user: User | None, mcp_id: str, *, name: str | None = None, status: Switch | None = None
-    ) -> McpEndpoint:
-        """Changes what is not None."""
-
-    def delete_endpoint(self, user: User | None, mcp_id: str) -> None:
-        """Deletes an endpoint with its bindings."""
-
-    def changed_elsewhere(self, event: EventName, *, project_id: str, table_id: str, tool_id: str | None) -> None:
-        """Writes the event of a change that somebody made in the database himself, and makes its Tools pending.
-
-        A Table that is gone is not an error: then only `TableDeleted` writes an event.
-        """
-
-
-@dataclass(frozen=True, slots=True)
-class SupabaseProjects:
-    """A `ProjectRecords`; the rules are in the SQL functions.
+    The rules are in the SQL functions.
 
     For an admin and for the workers `client` acts, for a user what `acting` gives for his token.
     """
@@ -159,52 +39,67 @@ class SupabaseProjects:
     acting: Acting = nobody
 
     def create_project(self, user: User | None, name: str) -> Project:
+        """A new project, of which `user` is a member."""
         return Project(**self._call(user, "create_project", p_name=name))
 
     def projects(self, user: User | None) -> Sequence[Project]:
+        """The user's projects, oldest first; an admin's are all."""
         return [Project(**row) for row in self._call(user, "list_projects")]
 
     def count_projects(self, user: User) -> int:
+        """How many projects the user created and nobody deleted, whether he is their member or not."""
         return int(self._call(user, "count_projects"))
 
     def delete_project(self, user: User | None, project_id: str) -> None:
+        """Deletes a project with all that it holds."""
         self._call(user, "delete_project", p_project=project_id)
 
     def add_member(self, user: User | None, project_id: str, member: str) -> None:
+        """Makes a user a member. Twice is once."""
         self._call(user, "add_member", p_project=project_id, p_member=member)
 
     def members(self, user: User | None, project_id: str) -> Sequence[Member]:
+        """A project's members, the first one first."""
         return [Member(**row) for row in self._call(user, "list_members", p_project=project_id)]
 
     def remove_member(self, user: User | None, project_id: str, member: str) -> None:
+        """Makes a user, or oneself, no member. The last one stays: `Conflict`; who is none is `NotFound`."""
         self._call(user, "remove_member", p_project=project_id, p_member=member)
 
     def create_table(self, user: User | None, project_id: str, *, name: str, data: str | None) -> Table:
+        """A new Table of version 1, or of version 0 if `data` (JSON text) is None: its body is uploaded later."""
         return Table(**self._call(user, "create_table", p_project=project_id, p_name=name, p_data=data))
 
     def table(self, user: User | None, table_id: str) -> StoredTable:
+        """A Table with its body."""
         row = self._call(user, "read_table", p_table=table_id)
         data, data_key = row.pop("data"), row.pop("data_key")
         return StoredTable(Table(**row), data, data_key)
 
     def tables(self, user: User | None, project_id: str) -> Sequence[Table]:
+        """A project's Tables by name."""
         return [Table(**row) for row in self._call(user, "list_tables", p_project=project_id)]
 
     def replace_table(self, user: User | None, table_id: str, *, data: str, expected_version: int | None) -> Table:
+        """The next version. `Conflict` if the Table no longer has the expected one; None expects nothing."""
         return Table(
             **self._call(user, "replace_table", p_table=table_id, p_data=data, p_expected_version=expected_version)
         )
 
     def rename_table(self, user: User | None, table_id: str, name: str) -> Table:
+        """Another name. It re-indexes nothing."""
         return Table(**self._call(user, "rename_table", p_table=table_id, p_name=name))
 
     def delete_table(self, user: User | None, table_id: str) -> None:
+        """Deletes a Table with its Tools."""
         self._call(user, "delete_table", p_table=table_id)
 
     def begin_upload(self, user: User | None, table_id: str) -> PendingUpload:
+        """Announces a body. A later announcement, or a replaced body, makes this one obsolete."""
         return PendingUpload(**self._call(user, "begin_upload", p_table=table_id))
 
     def finish_upload(self, table_id: str, upload: int, key: str | None, error: str | None) -> bool:
+        """An announced body has arrived at `key`, or cannot be read for `error`; False if it was obsolete."""
         return bool(self._own("finish_upload", p_table=table_id, p_upload=upload, p_key=key, p_error=error))
 
     def create_tool(
@@ -217,6 +112,7 @@ class SupabaseProjects:
         description: str,
         input_schema: Mapping[str, Any],
     ) -> Tool:
+        """A new Search Tool, pending."""
         return Tool(
             **self._call(
                 user,
@@ -230,9 +126,11 @@ class SupabaseProjects:
         )
 
     def tool(self, user: User | None, tool_id: str) -> Tool:
+        """A Tool with its status."""
         return Tool(**self._call(user, "read_tool", p_tool=tool_id))
 
     def tools(self, user: User | None, project_id: str) -> Sequence[Tool]:
+        """A project's Tools by name."""
         return [Tool(**row) for row in self._call(user, "list_tools", p_project=project_id)]
 
     def change_tool(
@@ -244,36 +142,48 @@ class SupabaseProjects:
         description: str | None = None,
         enabled: bool | None = None,
     ) -> Tool:
+        """Changes what is not None. `Conflict` if an endpoint of the Tool has another one of this name."""
         return Tool(
             **self._call(user, "change_tool", p_tool=tool_id, p_name=name, p_description=description, p_enabled=enabled)
         )
 
     def reindex_tool(self, user: User | None, tool_id: str) -> Tool:
+        """Makes a Tool pending again; what the store has lost is stored again."""
         return Tool(**self._call(user, "reindex_tool", p_tool=tool_id))
 
     def delete_tool(self, user: User | None, tool_id: str) -> None:
+        """Deletes a Tool with its bindings."""
         self._call(user, "delete_tool", p_tool=tool_id)
 
     def create_endpoint(
         self, user: User | None, project_id: str, *, name: str, key_hash: str, tools: Sequence[str]
     ) -> McpEndpoint:
+        """A new MCP endpoint with these Tools bound to it: all of them, or no endpoint.
+
+        `Conflict` if two of them have one name.
+        """
         return _endpoint(
             self._call(user, "create_mcp", p_project=project_id, p_name=name, p_key_hash=key_hash, p_tools=list(tools))
         )
 
     def endpoint(self, user: User | None, mcp_id: str) -> McpEndpoint:
+        """An endpoint with its bindings, by the Tools' names."""
         return _endpoint(self._call(user, "read_mcp", p_mcp=mcp_id))
 
     def endpoints(self, user: User | None, project_id: str) -> Sequence[McpEndpoint]:
+        """A project's endpoints by name."""
         return [_endpoint(row) for row in self._call(user, "list_mcps", p_project=project_id)]
 
     def bind(self, user: User | None, mcp_id: str, tool_id: str, *, status: Switch) -> McpEndpoint:
+        """Binds a Tool of the endpoint's own project, or changes the binding's status. A name taken: `Conflict`."""
         return _endpoint(self._call(user, "bind_tool", p_mcp=mcp_id, p_tool=tool_id, p_status=status))
 
     def unbind(self, user: User | None, mcp_id: str, tool_id: str) -> McpEndpoint:
+        """Removes a binding; one that is not there is `NotFound`."""
         return _endpoint(self._call(user, "unbind_tool", p_mcp=mcp_id, p_tool=tool_id))
 
     def rotate(self, user: User | None, mcp_id: str, *, key_hash: str, overlap_seconds: int) -> McpEndpoint:
+        """Another key; the old one opens for `overlap_seconds` more."""
         return _endpoint(
             self._call(user, "rotate_mcp", p_mcp=mcp_id, p_key_hash=key_hash, p_overlap_seconds=overlap_seconds)
         )
@@ -281,12 +191,18 @@ class SupabaseProjects:
     def change_endpoint(
         self, user: User | None, mcp_id: str, *, name: str | None = None, status: Switch | None = None
     ) -> McpEndpoint:
+        """Changes what is not None."""
         return _endpoint(self._call(user, "change_mcp", p_mcp=mcp_id, p_name=name, p_status=status))
 
     def delete_endpoint(self, user: User | None, mcp_id: str) -> None:
+        """Deletes an endpoint with its bindings."""
         self._call(user, "delete_mcp", p_mcp=mcp_id)
 
     def changed_elsewhere(self, event: EventName, *, project_id: str, table_id: str, tool_id: str | None) -> None:
+        """Writes the event of a change that somebody made in the database himself, and makes its Tools pending.
+
+        A Table that is gone is not an error: then only `TableDeleted` writes an event.
+        """
         there = answer(self.client.table("context_table").select("id").eq("id", table_id))
         if there:
             self._own("table_changed", p_table=table_id, p_event=event, p_tool=tool_id)
