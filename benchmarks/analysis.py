@@ -10,8 +10,8 @@ from time import perf_counter
 
 from sakuin.knowledge.reading import read_page
 from sakuin.language.indexing import index_words
-from sakuin.language.questions.question import KnownWords
-from sakuin.language.questions.understanding import sought, understood
+from sakuin.language.questions.question import LexiconEntries
+from sakuin.language.questions.understanding import analyze_query, words_to_look_up
 from sudachipy import Dictionary, SplitMode
 
 ROUNDS = 5
@@ -28,9 +28,9 @@ LOADING = """
 from time import perf_counter
 began = perf_counter()
 from sakuin.language.questions.understanding import sought, understood
-from sakuin.language.questions.question import KnownWords
+from sakuin.language.questions.question import LexiconEntries
 imported = perf_counter()
-understood("へいほうかんせい", KnownWords())
+understood("へいほうかんせい", LexiconEntries())
 print(imported - began, perf_counter() - imported)
 """
 PLAIN_LOADING = """
@@ -56,8 +56,8 @@ def main(folder: Path) -> None:
     def asked(query: str) -> None:
         # Never the same question twice: what was read is remembered for a while.
         query = f"{query} {next(numbers)}"
-        sought(query)
-        understood(query, KnownWords())
+        words_to_look_up(query)
+        analyze_query(query, LexiconEntries())
 
     _print(f"a text of {CHUNK} characters", chunks, lambda text: index_words(title="", learns=(), body=text), plainly)
     _print("a question", QUESTIONS, asked, plainly)

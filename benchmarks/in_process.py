@@ -20,7 +20,7 @@ from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.s3 import StoredObject
 from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.calibration import calibration_of
-from sakuin.retrieval.index_version import ANALYZER, RECIPE, Fingerprint
+from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 from sakuin_local.database import running_database
 
 from benchmarks.cached_model import WIDTH, CachedModel
@@ -73,7 +73,7 @@ def indexed(folder: Path, model: CachedModel) -> Iterator[Library]:
         client = connected(database.rest_url, database.service_key)
         index = KnowledgeIndex(client)
         learns = LearnsSources(bucket, index, None, "")  # type: ignore[arg-type]
-        fingerprint = Fingerprint(EmbeddingModel(model.name, WIDTH), RECIPE, ANALYZER)
+        fingerprint = PageIndexVersion(EmbeddingModel(model.name, WIDTH), TEXT_TEMPLATE, ANALYZER)
         pages = IndexPage(bucket, index, model, learns, fingerprint, _MAX_PAGE_BYTES)  # type: ignore[arg-type]
         texts: dict[str, str] = {}
         for number, key in enumerate(bucket.keys("")):

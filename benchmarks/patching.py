@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sakuin.limits import Limits
-from sakuin.tables.admin.tables import KeepTables
+from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.model import PendingUpload, StoredTable, Table, UploadTarget, User
 
 _MEGABYTE = 1_000_000
@@ -79,7 +79,7 @@ class OneTable:
 def measured(what: str, folder: Path) -> tuple[float, float]:
     """Megabytes and seconds of one change, or one look, at the document that lies in the folder."""
     records: Any = OneTable()
-    keep = KeepTables(records, FileBodies(folder), replace(Limits(), table_bytes=1_000 * _MEGABYTE))
+    keep = TableAdmin(records, FileBodies(folder), replace(Limits(), table_bytes=1_000 * _MEGABYTE))
     before, started = _held("VmRSS"), time.process_time()
     if what == "patch":
         operation = {"op": "set", "path": "/0/note", "value": "changed"}

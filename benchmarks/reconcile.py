@@ -19,7 +19,7 @@ import httpx
 import psycopg
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.supabase.client import connected
-from sakuin.retrieval.index_version import TableCut, TableFingerprint
+from sakuin.retrieval.index_version import TableCut, TableIndexVersion
 from sakuin.tables.index_names import namespace
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import ReconcileTables, TableClaims
@@ -30,7 +30,7 @@ from sakuin_local.serving import served
 from sakuin_local.turbopuffer.endpoint import application
 from sakuin_local.turbopuffer.store import Store
 
-FINGERPRINT = TableFingerprint(EmbeddingModel("hashed", 8), TableCut())
+FINGERPRINT = TableIndexVersion(EmbeddingModel("hashed", 8), TableCut())
 TABLES = """
 with made as (
   insert into context_table (project_id, name, data, version, planned_generation, planned_fingerprint)

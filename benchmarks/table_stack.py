@@ -17,7 +17,7 @@ from postgrest import SyncPostgrestClient as Client
 from sakuin.platform.embedding import EmbeddingModel, Vector
 from sakuin.platform.openai.embeddings import OpenAIEmbedder
 from sakuin.platform.supabase.client import call, connected
-from sakuin.retrieval.index_version import TableCut, TableFingerprint
+from sakuin.retrieval.index_version import TableCut, TableIndexVersion
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.turbopuffer.client import connected as store_connected
@@ -32,7 +32,7 @@ from benchmarks.stack import quantile
 
 MODEL = EmbeddingModel("hashed", 1536)
 CUT = TableCut()
-FINGERPRINT = TableFingerprint(MODEL, CUT)
+FINGERPRINT = TableIndexVersion(MODEL, CUT)
 _SENTENCES = (
     "二次方程式 ax^2 + bx + c = 0 は、解の公式 x = (-b ± √(b^2 - 4ac)) / 2a で解くことができます。",
     "The slope of y = ax + b は、x が 1 増えたときに y がどれだけ増えるかを表す数です。",

@@ -40,7 +40,7 @@ from starlette.routing import Route
 
 from tests.doubles.embedder import MODEL
 from tests.doubles.sqs import ModelledSqs
-from tests.entrypoints.events import KEY, Context, a_watch, event, ring
+from tests.entrypoints.events import KEY, Context, a_telemetry, event, ring
 from tests.world import Worlds
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI1YzQzIn0.c2lnbmF0dXJlLW9mLWEtdXNlcg"
@@ -87,7 +87,7 @@ class Lambda:
         formatter = RedactingFormatter(self.redaction)
         self.logger: Logger = Logger(service="planted", logger_formatter=formatter, stream=self.lines)
         self.logger.registered_handler.setFormatter(formatter)
-        self.watch = a_watch(self.logger, self.redaction)
+        self.watch = a_telemetry(self.logger, self.redaction)
         self.parts = self.logger, self.watch.metrics, self.watch.tracer
 
     def said(self, capsys: pytest.CaptureFixture[str]) -> str:

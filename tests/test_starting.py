@@ -4,7 +4,7 @@ import gc
 import weakref
 
 import pytest
-from sakuin.wiring.starting import starts_ahead, unswept
+from sakuin.wiring.starting import starts_ahead, without_gc
 
 
 class Node:
@@ -13,12 +13,12 @@ class Node:
 
 
 def test_the_collector_rests_during_a_start_and_works_afterwards() -> None:
-    assert unswept(gc.isenabled)() is False
+    assert without_gc(gc.isenabled)() is False
     assert gc.isenabled()
 
 
 def test_a_start_that_fails_leaves_the_collector_on() -> None:
-    @unswept
+    @without_gc
     def fails() -> None:
         raise RuntimeError("no secret")
 
@@ -28,7 +28,7 @@ def test_a_start_that_fails_leaves_the_collector_on() -> None:
 
 
 def test_what_is_made_after_a_start_is_collected() -> None:
-    unswept(Node)()
+    without_gc(Node)()
     later = weakref.ref(Node())
     gc.collect()
     assert later() is None

@@ -14,7 +14,7 @@ from sakuin.knowledge.index_page import IndexOfPages, IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.library import Library
 from sakuin.knowledge.messages import BucketEvent, read_event
-from sakuin.knowledge.model import EventResult, Learns, MaterialState, Receipt
+from sakuin.knowledge.model import EventResult, Learns, MaterialState, UploadResult
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_records import LibraryRecords, MaterialRecords
@@ -25,17 +25,25 @@ from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.supabase.members import acting_with
 from sakuin.platform.supabase.tokens import tokens_of
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.retrieval.index_version import ANALYZER, CHUNKER, RECIPE, IndexSettings, TableCut, named_index, tables_of
-from sakuin.tables.admin.database_changes import HearOfChanges
-from sakuin.tables.admin.endpoints import KeepEndpoints
-from sakuin.tables.admin.outbox import Outbox, SendEvents
+from sakuin.retrieval.index_version import (
+    ANALYZER,
+    CHUNKER,
+    TEXT_TEMPLATE,
+    IndexVersion,
+    TableCut,
+    named_index,
+    tables_of,
+)
+from sakuin.tables.admin.database_changes import HandleDatabaseChange
+from sakuin.tables.admin.endpoints import EndpointAdmin
+from sakuin.tables.admin.outbox import Outbox, PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.admin.projects import KeepProjects
-from sakuin.tables.admin.tables import KeepTables
-from sakuin.tables.admin.tools import KeepTools
+from sakuin.tables.admin.projects import ProjectAdmin
+from sakuin.tables.admin.tables import TableAdmin
+from sakuin.tables.admin.tools import ToolAdmin
 from sakuin.tables.reconcile import ReconcileTables, TableClaims
-from sakuin.upkeep.index_versions import Indexes
-from sakuin.upkeep.reconcile import Reconcile, Walks
+from sakuin.upkeep.index_versions import IndexVersions
+from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 from sakuin_local.database import Database
 from sakuin_local.tokens import Keys
 from supabase import Client
@@ -48,10 +56,10 @@ from tests.doubles.learns_model import MemoryLearnsModel
 from tests.doubles.queue import MemoryQueue
 from tests.doubles.table_bodies import MemoryBodies
 from tests.emptied import emptied
-from tests.entrypoints.events import a_watch
+from tests.entrypoints.events import a_telemetry
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
-SETTINGS = IndexSettings(MODEL, RECIPE, ANALYZER, TableCut(), CHUNKER)
+SETTINGS = IndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER, TableCut(), CHUNKER)
 HOOK_SECRET = "hook-secret"
 
 
@@ -91,18 +99,18 @@ class World:
     embedder: MemoryEmbedder = field(default_factory=MemoryEmbedder)
     bodies: MemoryBodies = field(default_factory=MemoryBodies)
     bus: MemoryBus = field(default_factory=MemoryBus)
-    settings: IndexSettings = SETTINGS
+    settings: IndexVersion = SETTINGS
     embedders: dict[EmbeddingModel, MemoryEmbedder] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.index = KnowledgeIndex(self.client)
-        self.indexes = Indexes(self.client)
+        self.indexes = IndexVersions(self.client)
         self.records = MaterialRecords(self.client)
         self.library_records = LibraryRecords(self.client)
         self.lexicon = Lexicon(self.client)
         self.searched: KnowledgeSearch = KnowledgeSearch(self.client, CALIBRATION)
         self.unfinished = UnfinishedWorkStore(self.client)
-        self.walks = Walks(self.client)
+        self.walks = ReconciliationRuns(self.client)
         self.projects = ProjectRecords(self.client, acting_with(self.client, lambda: self.database.anon_key))
 
     # ---------------------------------------------------------------- indexing
@@ -132,7 +140,7 @@ class World:
 
     @property
     def events(self) -> BucketEvents:
-        watch = a_watch()
+        watch = a_telemetry()
         return BucketEvents(
             self.bucket, self.index, self.queue, self.apply_page, self.prefix, watch.logger, watch.metrics
         )
@@ -221,12 +229,12 @@ class World:
     @property
     def project_services(self) -> ProjectServices:
         return ProjectServices(
-            projects=KeepProjects(self.projects),
-            tables=KeepTables(self.projects, self.bodies),
-            tools=KeepTools(self.projects),
-            endpoints=KeepEndpoints(self.projects),
-            hear=HearOfChanges(self.projects),
-            send=SendEvents(Outbox(self.client), self.bus),
+            projects=ProjectAdmin(self.projects),
+            tables=TableAdmin(self.projects, self.bodies),
+            tools=ToolAdmin(self.projects),
+            endpoints=EndpointAdmin(self.projects),
+            hear=HandleDatabaseChange(self.projects),
+            send=PublishOutbox(Outbox(self.client), self.bus),
             user_of=tokens_of(self.database.rest_url, lambda: (self.database.jwt_secret,)).user_of,
             hook_secrets=lambda: (HOOK_SECRET,),
         )
@@ -257,7 +265,7 @@ class World:
         ).fetchall()
         return [_chunk(*row) for row in rows]
 
-    def receipt(self, key: str, version: str) -> Receipt:
+    def receipt(self, key: str, version: str) -> UploadResult:
         """What was recorded of an uploaded version, which must be there."""
         (found,) = self.records.receipts([(key, version)])
         return found

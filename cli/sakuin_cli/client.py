@@ -172,7 +172,7 @@ class DeploymentClient:
         asked = {"name": name, "size": size}
         return cast(views.AnnouncedUpload, self._call("POST", "projects", project_id, "tables", "uploads", json=asked))
 
-    def announce_body(self, table_id: str, *, size: int) -> views.AnnouncedUpload:
+    def announce_document(self, table_id: str, *, size: int) -> views.AnnouncedUpload:
         """Announces the upload of a Table's next document of `size` bytes."""
         return cast(views.AnnouncedUpload, self._call("POST", "tables", table_id, "uploads", json={"size": size}))
 

@@ -9,7 +9,7 @@ from sakuin.errors import Misconfigured, SakuinError, Unavailable
 from sakuin.knowledge.messages import ObjectRemoved, RecheckKey, ReindexMaterial, read_event, subject_of_event
 from sakuin.platform.queue_handler import parsed_message
 from sakuin.platform.retry import MAX_RECEIVES
-from sakuin.platform.sqs import SqsQueue, translated
+from sakuin.platform.sqs import SqsQueue, translate_errors
 from sakuin.platform.telemetry import MESSAGE_ATTRIBUTE
 from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.tables.messages import (
@@ -112,11 +112,11 @@ class DeadLetterQueues:
         """Sends it to the queue that it came from, and only then deletes it from the dead letters."""
         queue = SqsQueue(self.sqs, self.urls[letter.queue])
         queue.send_copy(letter.body, {MESSAGE_ATTRIBUTE: letter.correlation_id}, delay_seconds=0)
-        with translated():
+        with translate_errors():
             self.sqs.delete_message(QueueUrl=self.dead_urls[letter.queue], ReceiptHandle=letter.handle)
 
     def _some(self, queue: QueueName) -> list[DeadLetter]:
-        with translated():
+        with translate_errors():
             answer = self.sqs.receive_message(
                 QueueUrl=self.dead_urls[queue],
                 MaxNumberOfMessages=_A_REQUEST,

@@ -6,7 +6,7 @@ import pytest
 from sakuin.errors import CircuitOpen, Refused, Unavailable
 from sakuin.platform.secrets import Secrets
 from sakuin.settings import Settings
-from sakuin.wiring.clients import chunk_store, indexing_embedder, question_embedder, supabase, watch
+from sakuin.wiring.clients import chunk_store, indexing_embedder, question_embedder, start_telemetry, supabase
 
 from tests.contracts.openai_server import OpenAIServer
 
@@ -20,7 +20,7 @@ def test_a_failing_vendor_is_left_alone_and_that_is_logged_and_counted(
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    watched = watch("Search")
+    watched = start_telemetry("Search")
     embedder = question_embedder(Settings.read(environ), Secrets.read(members, "sakuin"), watched)
     embedder.query("質問")
     openai.statuses, openai.headers = [500] * 100, {}
@@ -42,7 +42,7 @@ def test_a_failing_vendor_is_left_alone_and_that_is_logged_and_counted(
 def test_a_refused_key_opens_no_circuit_and_is_counted(
     openai: OpenAIServer, environ: dict[str, str], members: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    watched = watch("Search")
+    watched = start_telemetry("Search")
     embedder = question_embedder(Settings.read(environ), Secrets.read(members, "sakuin"), watched)
     openai.statuses = [401] * 4
     for _ in range(4):
@@ -56,7 +56,7 @@ def test_a_refused_key_opens_no_circuit_and_is_counted(
 def test_each_kind_of_work_has_a_circuit_of_its_own_and_its_clients_share_it(
     environ: dict[str, str], members: dict[str, object]
 ) -> None:
-    settings, secrets, watched = Settings.read(environ), Secrets.read(members, "sakuin"), watch("Index")
+    settings, secrets, watched = Settings.read(environ), Secrets.read(members, "sakuin"), start_telemetry("Index")
     client = supabase(settings, secrets, watched)
     for _ in range(2):
         chunk_store(settings, secrets, watched)

@@ -10,7 +10,7 @@ from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.supabase.client import connected
-from sakuin.retrieval.index_version import ANALYZER, RECIPE, Fingerprint
+from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 from sakuin.settings import Settings
 from sakuin.wiring.mcp import mcp_endpoint
 from sakuin_local.database import Database
@@ -48,7 +48,7 @@ def page(database: Database, sql: psycopg.Connection, environ: Mapping[str, str]
     bucket = MemoryBucket()
     version = bucket.write("a.html", a_page({"rule-formula": "解の公式: 二次方程式を公式で解きたいときに使う。"}))
     index = KnowledgeIndex(connected(database.rest_url, database.service_key))
-    fingerprint = Fingerprint(Settings.read(environ).embedding_model, RECIPE, ANALYZER)
+    fingerprint = PageIndexVersion(Settings.read(environ).embedding_model, TEXT_TEMPLATE, ANALYZER)
     learns = LearnsSources(bucket, index, None, "")
     IndexPage(bucket, index, MemoryEmbedder(), learns, fingerprint, 1_000_000).index_version(
         "a", "a.html", version, a_source("a.html", 1, version=version)

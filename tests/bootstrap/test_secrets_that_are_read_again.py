@@ -14,7 +14,7 @@ from moto import mock_aws
 from sakuin.platform.redaction import HIDDEN, Handler
 from sakuin.settings import Settings
 from sakuin.wiring.api import rest_endpoint
-from sakuin.wiring.clients import secret_of, supabase, watch
+from sakuin.wiring.clients import secret_of, start_telemetry, supabase
 from sakuin.wiring.mcp import mcp_endpoint
 
 from tests.entrypoints.events import Context, event
@@ -57,11 +57,11 @@ def test_a_function_of_http_hides_what_it_read_for_a_request(
     handler = build(rotated.environ)
     new = rotated.replace()
     assert handler(event(asked), Context())["statusCode"] == 401
-    assert [watch("Any").redaction(f"said {secret}") for secret in new] == [f"said {HIDDEN}"] * len(new)
+    assert [start_telemetry("Any").redaction(f"said {secret}") for secret in new] == [f"said {HIDDEN}"] * len(new)
 
 
 def test_a_client_of_supabase_hides_the_key_that_it_read_for_a_request(rotated: Rotated) -> None:
-    settings, watched = Settings.read(rotated.environ), watch("Any")
+    settings, watched = Settings.read(rotated.environ), start_telemetry("Any")
     client = supabase(settings, secret_of(settings, watched).now(), watched)
     new = rotated.replace()
     # What the function has read is minutes old.

@@ -26,7 +26,7 @@ from sakuin.wiring.index_material import material_indexer
 from sakuin_local.database import Database
 
 from tests.builders import a_page
-from tests.entrypoints.events import Context, a_watch, event, ring
+from tests.entrypoints.events import Context, a_telemetry, event, ring
 from tests.isolation.house import House, house_of
 from tests.tables.conftest import stand_in
 
@@ -116,7 +116,7 @@ def test_a_question_reaches_its_service_in_eight_steps() -> None:
     asked: Any = Asked()
     nothing: Any = None
     app = McpApp(knowledge_server(KnowledgeTools(asked, nothing), "1"), ring)
-    handler = http_handler(held_open(app, app.run), a_watch())
+    handler = http_handler(held_open(app, app.run), a_telemetry())
     found: dict[str, list[str]] = {}
     with calls_watched(StreamableHTTPSessionManager.handle_request, lambda _: "to the SDK", found):
         handler(event("mcp.search"), Context())

@@ -8,22 +8,22 @@ from sakuin.platform.calls import LONGEST_CALL
 from sakuin.platform.secrets import Secrets
 from sakuin.settings import Settings
 from sakuin.tables.turbopuffer.client import connected
-from sakuin.wiring.clients import Watch, chunk_store, indexing_embedder, learns_model, supabase, watch
+from sakuin.wiring.clients import Telemetry, chunk_store, indexing_embedder, learns_model, start_telemetry, supabase
 from sakuin.wiring.clients import openai as openai_client
 
 from tests.contracts.openai_server import OpenAIServer
 
 
 @pytest.fixture
-def observed() -> Watch:
+def observed() -> Telemetry:
     """Of a worker that has twenty-five seconds left."""
-    observed = watch("Index")
+    observed = start_telemetry("Index")
     observed.work.milliseconds_left = lambda: 25_000
     return observed
 
 
 def test_what_might_outlast_the_invocation_is_not_begun(
-    observed: Watch, openai: OpenAIServer, environ: dict[str, str], members: dict[str, object]
+    observed: Telemetry, openai: OpenAIServer, environ: dict[str, str], members: dict[str, object]
 ) -> None:
     settings, secrets = Settings.read(environ | {"LEARNS_MODEL": "gpt"}), Secrets.read(members, "sakuin")
     client = supabase(settings, secrets, observed)
@@ -45,7 +45,7 @@ def test_no_client_of_a_worker_waits_longer_than_is_reckoned_with(
 ) -> None:
     settings, secrets = Settings.read(environ), Secrets.read(members, "sakuin")
     embeds, stores = (
-        openai_client(settings, secrets, watch("Index"), leg="Embedding"),
+        openai_client(settings, secrets, start_telemetry("Index"), leg="Embedding"),
         connected("https://store", "key"),
     )
     for timeout in (embeds.timeout, stores.timeout):

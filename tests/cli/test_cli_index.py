@@ -8,7 +8,7 @@ import boto3
 import pytest
 from sakuin.knowledge.queue import MaterialQueue
 from sakuin.platform.sqs import SqsQueue
-from sakuin.upkeep.index_versions import Indexes
+from sakuin.upkeep.index_versions import IndexVersions
 from sakuin_local.database import Database
 
 from tests.cli.conftest import Operator
@@ -21,7 +21,7 @@ OTHER = replace(SETTINGS, model=replace(SETTINGS.model, passage_prefix="passage:
 @pytest.fixture
 def indexes(operator: Operator, database: Database) -> Iterator[Operator]:
     """An operator whose deployment has a page, and other settings since then."""
-    kept = Indexes(operator.deployment.client)
+    kept = IndexVersions(operator.deployment.client)
     kept.keep(SETTINGS)
     assert operator.sakuin("push", operator.file("m.html")).code == 0
     kept.keep(OTHER)

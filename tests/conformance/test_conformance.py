@@ -17,7 +17,7 @@ from tests.builders import a_page
 from tests.clients.node import ran
 from tests.conformance.fixture_tools import ANSWERS, ConformanceTools
 from tests.conformance.gateway import behind_gateway
-from tests.entrypoints.events import AUTHORIZATION, a_watch, ring
+from tests.entrypoints.events import AUTHORIZATION, a_telemetry, ring
 from tests.world import Worlds
 
 HERE = Path(__file__).parent
@@ -47,7 +47,7 @@ def url(a_world: Worlds) -> Iterator[str]:
 
     def handler(own_origin: str) -> Handler:
         app = McpApp(knowledge_server(tools, "1.2.3"), ring, (own_origin,))
-        return http_handler(held_open(app, app.run), a_watch())
+        return http_handler(held_open(app, app.run), a_telemetry())
 
     with behind_gateway(handler, **AUTHORIZATION) as front:
         yield front

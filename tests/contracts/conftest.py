@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import psycopg
 import pytest
-from sakuin.knowledge.model import Applied, KnowledgeChunk, PageChange, Source
+from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, PageChange, Source
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
-from sakuin.retrieval.index_version import Fingerprint
+from sakuin.retrieval.index_version import PageIndexVersion
 from supabase import Client
 
 from tests.builders import text_of
@@ -26,11 +26,11 @@ class Knowledge:
     search: KnowledgeSearch
     lexicon: Lexicon
 
-    def embed(self, chunks: Sequence[KnowledgeChunk], fingerprint: Fingerprint = FINGERPRINT) -> None:
+    def embed(self, chunks: Sequence[KnowledgeChunk], fingerprint: PageIndexVersion = FINGERPRINT) -> None:
         """Keeps the vectors of these chunks."""
         self.index.remember(fingerprint)
         vectors = {chunk.text_hash: vector_of(text_of(chunk.title, chunk.content)) for chunk in chunks}
-        self.index.keep_vectors(vectors, fingerprint)
+        self.index.store_vectors(vectors, fingerprint)
 
     def apply(
         self,
@@ -39,8 +39,8 @@ class Knowledge:
         *,
         material: str = "m",
         expected: int | None = None,
-        fingerprint: Fingerprint = FINGERPRINT,
-    ) -> Applied:
+        fingerprint: PageIndexVersion = FINGERPRINT,
+    ) -> ChangeResult:
         """Applies chunks whose vectors are kept first, as IndexPage does."""
         self.embed(chunks, fingerprint)
         return self.index.apply(

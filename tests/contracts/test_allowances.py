@@ -1,11 +1,11 @@
-"""What `Allowances` promises."""
+"""What `Quotas` promises."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import psycopg
 import pytest
-from sakuin.mcp.rate_limiter import Allowances
+from sakuin.mcp.rate_limiter import Quotas
 from supabase import Client
 
 
@@ -13,7 +13,7 @@ from supabase import Client
 class Counted:
     """The port, and its database."""
 
-    port: Allowances
+    port: Quotas
     sql: psycopg.Connection
 
     def pass_a_minute(self) -> None:
@@ -33,7 +33,7 @@ def counted(service: Client, sql: psycopg.Connection) -> Counted:
     sql.execute("delete from allowance")
     # A minute that lies ahead goes on until it is there: a test may run over the end of one.
     sql.execute("insert into allowance select k, now() + interval '1 hour', 0 from unnest(array['k', 'one', 'two']) k")
-    return Counted(Allowances(service), sql)
+    return Counted(Quotas(service), sql)
 
 
 def test_a_key_gets_its_minute_in_blocks_and_no_more(counted: Counted) -> None:

@@ -17,7 +17,7 @@ from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.platform.embedding import EmbeddingModel, Vector
 from sakuin.retrieval.calibration import calibration_of
-from sakuin.retrieval.index_version import ANALYZER, RECIPE, Fingerprint
+from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 from sakuin_local.embeddings.model import NAME
 from supabase import Client
 
@@ -29,7 +29,7 @@ from tests.local_model import running_model
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 PAGE = "junior/二次方程式の解き方_教材"
-FINGERPRINT = Fingerprint(EmbeddingModel(NAME, 1536, "query: ", "passage: "), RECIPE, ANALYZER)
+FINGERPRINT = PageIndexVersion(EmbeddingModel(NAME, 1536, "query: ", "passage: "), TEXT_TEMPLATE, ANALYZER)
 
 
 class E5:

@@ -120,7 +120,7 @@ def test_another_key_waits_below_its_own_fence_and_takes_over_from_one_that_is_g
     deleted = knowledge.index.apply(
         PageChange("m", gone, deleted=True), expected_generation=state(knowledge).generation, current=True
     )
-    assert deleted.successor == anew
+    assert deleted.next_owner == anew
     # The material's events no longer count: who comes next asks the bucket too.
     assert come(knowledge, anew, "三") == "superseded"
     assert held(knowledge, anew, "三", seen=state(knowledge).generation) == "applied"
@@ -134,13 +134,13 @@ def test_a_waiting_key_that_is_gone_waits_no_more(knowledge: Knowledge) -> None:
     done = knowledge.index.apply(
         PageChange("m", gone, deleted=True), expected_generation=state(knowledge).generation, current=True
     )
-    assert (done.outcome, done.successor, knowledge.records.waiting()) == ("applied", None, [])
+    assert (done.outcome, done.next_owner, knowledge.records.waiting()) == ("applied", None, [])
     assert knowledge.contents() == {"rule-a": "一"}
     assert come(knowledge, a_source(KEY, 0x20), "次") == "applied"
 
 
 def test_the_list_of_synonyms_has_the_same_two_ways(knowledge: Knowledge) -> None:
-    keep, key = knowledge.index.keep_synonyms, "synonyms.yml"
+    keep, key = knowledge.index.store_synonyms, "synonyms.yml"
     assert knowledge.index.synonyms_generation(key) is None
     assert keep(a_source(key, 0x900), [("三平方", "ピタゴラス")]) == "applied"
     anew, seen = a_source(key, 0x10), knowledge.index.synonyms_generation(key)

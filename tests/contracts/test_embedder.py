@@ -13,7 +13,7 @@ from sakuin.platform.calls import Retries, background
 from sakuin.platform.embedding import Embedder, EmbeddingModel
 from sakuin.platform.openai.embeddings import OpenAIEmbedder
 from sakuin.platform.openai.questions import OpenAIQuestions, connected
-from sakuin.retrieval.embedding_budget import EmbeddingLedger, TokensOwed
+from sakuin.retrieval.embedding_budget import EmbeddingLedger, TokenCounter
 from supabase import Client
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
@@ -237,7 +237,7 @@ def test_vectors_that_are_paid_for_come_back_though_nobody_can_count_them(
 ) -> None:
     sql.execute("delete from embedding_day")
     ledger, server.tokens = Away(EmbeddingLedger(service)), 7
-    embedder = OpenAIEmbedder(server.client, MODEL, TokensOwed(ledger))
+    embedder = OpenAIEmbedder(server.client, MODEL, TokenCounter(ledger))
     assert len(embedder.passages(TEXTS)) == 3
     ledger.down = False
     embedder.passages(TEXTS)

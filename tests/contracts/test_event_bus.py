@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 from sakuin.errors import Unavailable
-from sakuin.tables.admin.documents import S3TableBodies
+from sakuin.tables.admin.documents import S3TableDocuments
 from sakuin.tables.admin.eventbridge import EventBridgeBus
 from sakuin.tables.model import OutboxEvent
 
@@ -51,7 +51,7 @@ def test_a_presigned_address_is_for_one_body_of_one_key_one_size_and_one_type() 
     from sakuin.platform.aws import client
 
     keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "ap-northeast-1"}
-    bodies = S3TableBodies(client("s3", **keys), "tables")
+    bodies = S3TableDocuments(client("s3", **keys), "tables")
     target = bodies.presigned_put("tables/p/t/1.json", seconds=60, size=7)
     assert target.url.startswith("https://tables.s3.")
     assert "/tables/p/t/1.json?" in target.url

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sakuin.knowledge.model import Applied, KnowledgeChunk, PageChange, Source
+from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, PageChange, Source
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge
@@ -57,7 +57,7 @@ class Page:
     sql: psycopg.Connection
     material: str
 
-    def hear(self, event: Event) -> Applied:
+    def hear(self, event: Event) -> ChangeResult:
         """Tells the index, as IndexPage does: it looks, then applies."""
         index, source = self.knowledge.index, self._source(event)
         if event.kind.startswith("held "):
@@ -71,7 +71,7 @@ class Page:
             expected_generation=self._look(),
         )
 
-    def _hear_of_bucket(self, event: Event) -> Applied:
+    def _hear_of_bucket(self, event: Event) -> ChangeResult:
         """Tells the index what the bucket holds now, in spite of all sequencers."""
         index, generation = self.knowledge.index, self._look()
         source = self._source(event)
@@ -207,7 +207,7 @@ class Fences:
             self.newest[key] = sequencer
 
 
-def assert_is_true(event: Event, applied: Applied, before: Seen, after: Seen, *, is_newest: bool) -> None:
+def assert_is_true(event: Event, applied: ChangeResult, before: Seen, after: Seen, *, is_newest: bool) -> None:
     """What is searchable, the status, and which keys wait, changed as the outcome says."""
     key, is_refused = event.source.key, applied.outcome in ("superseded", "conflict")
     assert set(after.waiting) - {key} == set(before.waiting) - {key}, event

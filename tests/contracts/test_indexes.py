@@ -6,15 +6,15 @@ import pytest
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.knowledge.model import EVERYTHING, KnowledgeChunk, PageChange
 from sakuin.knowledge.postgres_search import Question
-from sakuin.retrieval.index_version import ANALYZER, CHUNKER, RECIPE, IndexSettings, TableCut, named_index
-from sakuin.upkeep.index_versions import Indexes
+from sakuin.retrieval.index_version import ANALYZER, CHUNKER, TEXT_TEMPLATE, IndexVersion, TableCut, named_index
+from sakuin.upkeep.index_versions import IndexVersions
 from supabase import Client
 
 from tests.builders import a_chunk, a_source, text_of
 from tests.contracts.conftest import Knowledge
 from tests.doubles.embedder import MODEL, vector_of
 
-BLUE = IndexSettings(MODEL, RECIPE, ANALYZER, TableCut(), CHUNKER)
+BLUE = IndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER, TableCut(), CHUNKER)
 GREEN = replace(BLUE, model=replace(MODEL, passage_prefix="text: "))
 THIRD = replace(BLUE, model=replace(MODEL, passage_prefix="passage: "))
 SMALLER = replace(BLUE, cut=TableCut(chunk_size=400, overlap=50))
@@ -25,11 +25,11 @@ NEW_RECIPE = replace(BLUE, recipe="another/1")
 class House:
     """The indexes, and the pages that they are built of."""
 
-    indexes: Indexes
+    indexes: IndexVersions
     knowledge: Knowledge
 
     def write(
-        self, name: str, content: str, version: int, *, by: IndexSettings, embedded: tuple[IndexSettings, ...]
+        self, name: str, content: str, version: int, *, by: IndexVersion, embedded: tuple[IndexVersion, ...]
     ) -> None:
         """Applies a page of one chunk, as `IndexPage` does with the settings `by`."""
         chunk = self.chunk(name, content)
@@ -41,7 +41,7 @@ class House:
             expected_generation=None,
         )
 
-    def again(self, name: str, content: str, *, by: IndexSettings, embedded: tuple[IndexSettings, ...]) -> None:
+    def again(self, name: str, content: str, *, by: IndexVersion, embedded: tuple[IndexVersion, ...]) -> None:
         """Applies the same version again."""
         chunk = self.chunk(name, content)
         self.knowledge.index.remember(by.knowledge)
@@ -57,12 +57,12 @@ class House:
     def chunk(self, name: str, content: str) -> KnowledgeChunk:
         return a_chunk(name, "rule-a", content)
 
-    def cosines(self, query: str, asked: IndexSettings) -> dict[str, float | None]:
+    def cosines(self, query: str, asked: IndexVersion) -> dict[str, float | None]:
         """What each page is to a question by meaning, in the index that is asked; None: it has no vector there."""
         question = Question(vector_of(text_of("rule-a", query)), (), asked.knowledge, EVERYTHING, 10)
         return {match.material: match.cosine for match in self.knowledge.search.matches(question)}
 
-    def missing(self, asked: IndexSettings) -> tuple[str, ...]:
+    def missing(self, asked: IndexVersion) -> tuple[str, ...]:
         """The pages that an index lacks."""
         state = next(each for each in self.indexes.states() if each.settings == asked)
         return tuple(name for name, _ in state.pages.named)
@@ -70,7 +70,7 @@ class House:
 
 @pytest.fixture
 def house(service: Client, knowledge: Knowledge) -> House:
-    return House(Indexes(service), knowledge)
+    return House(IndexVersions(service), knowledge)
 
 
 def test_the_first_index_answers_by_itself_and_the_next_one_does_not(house: House) -> None:
@@ -175,30 +175,30 @@ def test_another_chunk_size_of_tables_needs_nothing_of_pages(house: House) -> No
     house.write("m", "たすき掛け", 1, by=BLUE, embedded=(BLUE,))
     house.indexes.keep(SMALLER)
     assert house.missing(SMALLER) == ()
-    assert house.indexes.pages_to_build(RECIPE, seconds=900, limit=10) == []
+    assert house.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=10) == []
 
 
 def test_pages_are_asked_for_once_and_only_for_what_this_code_can_write(house: House) -> None:
     house.indexes.keep(BLUE)
     for name in ("a", "b", "c"):
         house.write(name, f"{name}の定理", 1, by=BLUE, embedded=(BLUE,))
-    assert house.indexes.pages_to_build(RECIPE, seconds=900, limit=10) == []
+    assert house.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=10) == []
     house.indexes.keep(GREEN)
     assert house.indexes.pages_to_build("another/1", seconds=900, limit=10) == []
-    assert house.indexes.pages_to_build(RECIPE, seconds=900, limit=2) == ["a", "b"]
-    assert house.indexes.pages_to_build(RECIPE, seconds=900, limit=2) == ["c"]
-    assert house.indexes.pages_to_build(RECIPE, seconds=900, limit=2) == []
-    assert house.indexes.pages_to_build(RECIPE, seconds=0, limit=5) == ["a", "b", "c"]
+    assert house.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=2) == ["a", "b"]
+    assert house.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=2) == ["c"]
+    assert house.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=2) == []
+    assert house.indexes.pages_to_build(TEXT_TEMPLATE, seconds=0, limit=5) == ["a", "b", "c"]
 
 
 def test_pages_that_were_asked_for_are_asked_for_again_for_an_index_that_came_since(house: House) -> None:
     house.indexes.keep(BLUE)
     house.write("a", "aの定理", 1, by=BLUE, embedded=(BLUE,))
     house.indexes.keep(GREEN)
-    assert house.indexes.pages_to_build(RECIPE, seconds=900, limit=9) == ["a"]
+    assert house.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=9) == ["a"]
     house.indexes.keep(THIRD)
-    assert house.indexes.pages_to_build(RECIPE, seconds=900, limit=9) == ["a"]
-    assert house.indexes.pages_to_build(RECIPE, seconds=900, limit=9) == []
+    assert house.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=9) == ["a"]
+    assert house.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=9) == []
 
 
 def test_what_answers_or_did_until_just_now_is_not_dropped(house: House) -> None:

@@ -6,18 +6,18 @@ from dataclasses import replace
 import psycopg
 import pytest
 from sakuin.errors import Invalid, SakuinError, Unavailable
-from sakuin.knowledge.model import PageChange, Receipt
+from sakuin.knowledge.model import PageChange, UploadResult
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.supabase.client import connected
-from sakuin.retrieval.index_version import ANALYZER, RECIPE, Fingerprint
+from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge
 from tests.doubles.embedder import FINGERPRINT, vector_of
 
 KEY = "m.html"
-OTHER = Fingerprint(EmbeddingModel("another", 1536), RECIPE, ANALYZER)
+OTHER = PageIndexVersion(EmbeddingModel("another", 1536), TEXT_TEMPLATE, ANALYZER)
 
 
 def test_a_material_never_heard_of_has_no_state(knowledge: Knowledge) -> None:
@@ -164,8 +164,8 @@ def test_a_second_spelling_of_the_key_waits_until_the_first_goes(knowledge: Know
     assert knowledge.records.receipts([(nfd, second.version_id or "")])[0].outcome == "waiting"
 
     gone = knowledge.index.apply(PageChange("m", a_source(nfc, 60), deleted=True))
-    assert gone.successor == second
-    assert knowledge.apply(gone.successor, [a_chunk("m", "rule-a", "二")]).outcome == "applied"
+    assert gone.next_owner == second
+    assert knowledge.apply(gone.next_owner, [a_chunk("m", "rule-a", "二")]).outcome == "applied"
     assert knowledge.records.waiting() == []
     assert knowledge.contents() == {"rule-a": "二"}
     # The old owner's fence still stands, although it counts on its own.
@@ -179,8 +179,8 @@ def test_the_key_that_waited_longest_is_the_successor_and_one_deleted_is_none(kn
     knowledge.apply(a_source("b", 1), [a_chunk("m", "rule-a", "三")])
     assert knowledge.index.apply(PageChange("m", a_source("c", 2), deleted=True)).outcome == "applied"
     assert knowledge.apply(a_source("c", 1), [a_chunk("m", "rule-a", "二")]).outcome == "superseded"
-    assert knowledge.index.apply(PageChange("m", a_source("a", 2), deleted=True)).successor == a_source("b", 1)
-    assert knowledge.index.apply(PageChange("m", a_source("a", 2), deleted=True)).successor == a_source("b", 1)
+    assert knowledge.index.apply(PageChange("m", a_source("a", 2), deleted=True)).next_owner == a_source("b", 1)
+    assert knowledge.index.apply(PageChange("m", a_source("a", 2), deleted=True)).next_owner == a_source("b", 1)
 
 
 def test_an_unreadable_second_spelling_waits_as_any_other(knowledge: Knowledge) -> None:
@@ -246,28 +246,28 @@ def test_vectors_belong_to_a_model_and_a_recipe_and_twice_is_once(knowledge: Kno
     assert knowledge.index.missing_vectors(hashes, FINGERPRINT) == {"0" * 64}
     assert knowledge.index.missing_vectors(hashes, OTHER) == hashes
     assert knowledge.index.missing_vectors([], FINGERPRINT) == set()
-    knowledge.index.keep_vectors({}, FINGERPRINT)
+    knowledge.index.store_vectors({}, FINGERPRINT)
 
 
 def test_vectors_without_a_remembered_fingerprint_are_refused(knowledge: Knowledge) -> None:
     with pytest.raises(SakuinError):
-        knowledge.index.keep_vectors({"0" * 64: vector_of("一")}, OTHER)
+        knowledge.index.store_vectors({"0" * 64: vector_of("一")}, OTHER)
 
 
 def test_a_model_s_learns_are_kept_by_what_was_asked(knowledge: Knowledge) -> None:
     assert knowledge.index.cached_learns("asked") is None
-    knowledge.index.keep_learns("asked", {"rule-a": ("解く方法", "求める手順")})
-    knowledge.index.keep_learns("asked", {"rule-a": ("別の答え",)})
-    knowledge.index.keep_learns("nothing", {})
+    knowledge.index.store_learns("asked", {"rule-a": ("解く方法", "求める手順")})
+    knowledge.index.store_learns("asked", {"rule-a": ("別の答え",)})
+    knowledge.index.store_learns("nothing", {})
     assert knowledge.index.cached_learns("asked") == {"rule-a": ("解く方法", "求める手順")}
     assert knowledge.index.cached_learns("nothing") == {}
 
 
 def test_a_receipt_can_be_left_for_a_version_that_changed_no_material(knowledge: Knowledge) -> None:
     file = a_source("learns.yml", 1, version="v1")
-    knowledge.index.leave_receipt(file, "failed", "line 3")
-    knowledge.index.leave_receipt(file, "applied")
-    assert knowledge.records.receipts([("learns.yml", "v1")]) == [Receipt("learns.yml", "v1", "applied", None)]
+    knowledge.index.record_upload_result(file, "failed", "line 3")
+    knowledge.index.record_upload_result(file, "applied")
+    assert knowledge.records.receipts([("learns.yml", "v1")]) == [UploadResult("learns.yml", "v1", "applied", None)]
 
 
 def test_the_pages_that_a_learns_file_has_to_do_with(knowledge: Knowledge) -> None:
@@ -278,7 +278,7 @@ def test_the_pages_that_a_learns_file_has_to_do_with(knowledge: Knowledge) -> No
             chunk = a_chunk(material, "rule-a", material, learns=type(authored)(authored.items, "author", ("一",)))
         knowledge.apply(a_source(material, 1), [chunk], material=material)
     knowledge.index.apply(PageChange("junior/z", a_source("junior/z", 2), deleted=True))
-    speaks = knowledge.index.materials_spoken_of
+    speaks = knowledge.index.materials_named_in
     assert sorted(speaks("junior/", ["c", "junior/a", "z"])) == ["junior/a", "junior/b", "junior/deep/c"]
     assert sorted(speaks("", [])) == ["junior/b", "senior/a"]
     assert list(speaks("juniorx/", ["a"])) == []
@@ -288,8 +288,8 @@ def test_the_materials_built_with_another_fingerprint(knowledge: Knowledge) -> N
     knowledge.apply(a_source("a", 1), [a_chunk("a", "rule-a", "一")], material="a")
     knowledge.apply(a_source("b", 1), [a_chunk("b", "rule-a", "一")], material="b", fingerprint=OTHER)
     knowledge.index.apply(PageChange("c", a_source("c", 1), error="never readable"))
-    assert list(knowledge.index.materials_built_otherwise(FINGERPRINT.id)) == ["b"]
-    assert list(knowledge.index.materials_built_otherwise(OTHER.id)) == ["a"]
+    assert list(knowledge.index.outdated_materials(FINGERPRINT.id)) == ["b"]
+    assert list(knowledge.index.outdated_materials(OTHER.id)) == ["a"]
 
 
 def test_a_bucket_without_versions_leaves_no_receipt_and_is_fenced_all_the_same(knowledge: Knowledge) -> None:

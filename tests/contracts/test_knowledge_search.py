@@ -10,19 +10,21 @@ import pytest
 from sakuin.errors import NotFound
 from sakuin.knowledge.model import EVERYTHING, Filters, KnowledgeChunk, Match, PageChange
 from sakuin.knowledge.postgres_search import Question
-from sakuin.language.questions.understanding import sought, understood
+from sakuin.language.questions.understanding import analyze_query, words_to_look_up
 from sakuin.platform.embedding import EmbeddingModel
-from sakuin.retrieval.index_version import ANALYZER, RECIPE, Fingerprint
+from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 
 from tests.builders import LEARNS, a_chunk, a_source, text_of
 from tests.contracts.conftest import Knowledge
 from tests.doubles.embedder import CALIBRATION, FINGERPRINT, vector_of
 
-OTHER = Fingerprint(EmbeddingModel("another", 1536), RECIPE, ANALYZER)
+OTHER = PageIndexVersion(EmbeddingModel("another", 1536), TEXT_TEMPLATE, ANALYZER)
 SUBJECTS = ("解の公式", "たすき掛け", "平方完成", "三平方の定理", "等差数列", "確率の和", "接線の傾き", "相似な図形")
 
 
-def store(knowledge: Knowledge, chunks: Sequence[KnowledgeChunk], *, fingerprint: Fingerprint = FINGERPRINT) -> None:
+def store(
+    knowledge: Knowledge, chunks: Sequence[KnowledgeChunk], *, fingerprint: PageIndexVersion = FINGERPRINT
+) -> None:
     """Puts chunks in, each material as one page."""
     for material in dict.fromkeys(chunk.material for chunk in chunks):
         page = [chunk for chunk in chunks if chunk.material == material]
@@ -39,7 +41,7 @@ def ask(
     by_words: bool = True,
 ) -> Sequence[Match]:
     vector = vector_of(query) if by_meaning else None
-    slots = understood(query, knowledge.lexicon.look_up(query, sought(query))).slots if by_words else ()
+    slots = analyze_query(query, knowledge.lexicon.look_up(query, words_to_look_up(query))).slots if by_words else ()
     return knowledge.search.matches(Question(vector, slots, FINGERPRINT, filters, limit))
 
 
@@ -120,7 +122,7 @@ def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge, 
             else:
                 assert (match.cosine, match.z) == (None, 0)
             if not asked.get("by_words", True):
-                handicap = prior.example_handicap if match.type == "example" else 0
+                handicap = prior.example_penalty if match.type == "example" else 0
                 assert match.evidence == pytest.approx(match.z - handicap)
             similarity = 1 / (1 + math.exp(-prior.steepness * (match.evidence - prior.threshold)))
             assert match.similarity == pytest.approx(similarity, abs=1e-4), question
@@ -163,7 +165,7 @@ def test_an_example_that_was_asked_for_in_words_has_no_handicap(knowledge: Knowl
     question = Question(vector_of("噴水の高さ"), (), FINGERPRINT, EVERYTHING, 1)
     (plain,), (wanted,) = (knowledge.search.matches(replace(question, wants_example=asked)) for asked in (False, True))
     assert wanted.anchor == plain.anchor == "ex-1"
-    assert wanted.evidence == pytest.approx(plain.evidence + CALIBRATION.example_handicap)
+    assert wanted.evidence == pytest.approx(plain.evidence + CALIBRATION.example_penalty)
 
 
 def test_vectors_of_another_fingerprint_are_never_compared(knowledge: Knowledge) -> None:

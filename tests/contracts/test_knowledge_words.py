@@ -15,7 +15,7 @@ from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Question
 from sakuin.language.indexed_words import IndexedWords
 from sakuin.language.questions.question import Slot, WeightedTerm
-from sakuin.retrieval.index_version import Fingerprint
+from sakuin.retrieval.index_version import PageIndexVersion
 from supabase import Client
 
 from tests.builders import a_chunk, a_source
@@ -88,7 +88,7 @@ def test_words_and_readings_are_what_the_formula_says(knowledge: Knowledge, sql:
         for match in found:
             coverage = max(match.words, CALIBRATION.reading_weight * match.readings)
             known = match.z + CALIBRATION.word_weight * coverage
-            assert match.evidence == pytest.approx(known - CALIBRATION.missing_handicap * missing(texts, asked))
+            assert match.evidence == pytest.approx(known - CALIBRATION.missing_penalty * missing(texts, asked))
 
     agrees()
 
@@ -177,7 +177,7 @@ def test_the_expected_chunk_is_judged_wherever_it_ranks_and_takes_no_one_s_place
 
 
 def test_another_analyzer_costs_no_vector_and_its_vectors_are_compared(knowledge: Knowledge) -> None:
-    other = Fingerprint(FINGERPRINT.model, FINGERPRINT.recipe, "another analyzer")
+    other = PageIndexVersion(FINGERPRINT.model, FINGERPRINT.recipe, "another analyzer")
     chunk = a_text(1, {"式": 0.5})
     first = knowledge.apply(a_source("m", 1), [chunk])
     knowledge.index.remember(other)
@@ -188,4 +188,4 @@ def test_another_analyzer_costs_no_vector_and_its_vectors_are_compared(knowledge
         PageChange("m", None, chunks=[chunk], fingerprint=other.id), expected_generation=first.generation
     )
     assert again.outcome == "applied"
-    assert list(knowledge.index.materials_built_otherwise(other.id)) == []
+    assert list(knowledge.index.outdated_materials(other.id)) == []

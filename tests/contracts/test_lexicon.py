@@ -3,12 +3,12 @@
 import pytest
 from sakuin.knowledge.model import KnowledgeChunk, PageChange
 from sakuin.language.indexed_words import IndexedWords
-from sakuin.language.questions.question import KnownWords, Sought
+from sakuin.language.questions.question import LexiconEntries, LexiconLookup
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.conftest import Knowledge
 
-NOTHING = Sought(frozenset(), {})
+NOTHING = LexiconLookup(frozenset(), {})
 
 
 def a_text(material: str, number: int, *readings: tuple[str, str], terms: tuple[str, ...] = ()) -> KnowledgeChunk:
@@ -24,15 +24,15 @@ def store(knowledge: Knowledge, *chunks: KnowledgeChunk, version: int = 1) -> No
 
 
 def vector_text(knowledge: Knowledge, *readings: str) -> dict[str, tuple[str, ...]]:
-    return dict(knowledge.lexicon.look_up("", Sought(frozenset(readings), {})).written)
+    return dict(knowledge.lexicon.look_up("", LexiconLookup(frozenset(readings), {})).written)
 
 
 def near(knowledge: Knowledge, **words: str) -> dict[str, tuple[str, ...]]:
-    return dict(knowledge.lexicon.look_up("", Sought(frozenset(), words)).near)
+    return dict(knowledge.lexicon.look_up("", LexiconLookup(frozenset(), words)).near)
 
 
 def test_an_empty_index_knows_nothing(knowledge: Knowledge) -> None:
-    assert knowledge.lexicon.look_up("解の公式", Sought(frozenset({"カイ"}), {"解": "カイ"})) == KnownWords()
+    assert knowledge.lexicon.look_up("解の公式", LexiconLookup(frozenset({"カイ"}), {"解": "カイ"})) == LexiconEntries()
 
 
 def test_a_reading_has_its_written_forms_the_most_frequent_first(knowledge: Knowledge) -> None:
@@ -86,12 +86,12 @@ def test_a_word_that_the_index_has_is_no_slip(knowledge: Knowledge) -> None:
 
 def test_the_site_s_synonyms_come_for_the_phrases_that_stand_in_the_question(knowledge: Knowledge) -> None:
     groups = [("速さの公式", "みはじ"), ("傾き", "変化の割合", "スロープ")]
-    assert knowledge.index.keep_synonyms(a_source("synonyms.yml", 2), groups) == "applied"
+    assert knowledge.index.store_synonyms(a_source("synonyms.yml", 2), groups) == "applied"
     found = knowledge.lexicon.look_up("みはじって何？", NOTHING).synonyms
     assert dict(found) == {"みはじ": ("速さの公式",)}
-    assert knowledge.index.keep_synonyms(a_source("synonyms.yml", 1), []) == "superseded"
+    assert knowledge.index.store_synonyms(a_source("synonyms.yml", 1), []) == "superseded"
     assert knowledge.lexicon.look_up("みはじ", NOTHING).synonyms
-    assert knowledge.index.keep_synonyms(a_source("synonyms.yml", 3), []) == "applied"
+    assert knowledge.index.store_synonyms(a_source("synonyms.yml", 3), []) == "applied"
     assert knowledge.lexicon.look_up("みはじ", NOTHING).synonyms == {}
 
 

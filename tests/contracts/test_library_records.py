@@ -1,4 +1,4 @@
-"""What `Walks` and `LibraryRecords` promise."""
+"""What `ReconciliationRuns` and `LibraryRecords` promise."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from sakuin.knowledge.postgres_records import LibraryRecords
 from sakuin.language.indexing import index_words
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
-from sakuin.upkeep.reconcile import Turn, Walks
+from sakuin.upkeep.reconcile import ReconciliationRuns, Run
 from supabase import Client
 
 from tests.builders import a_chunk, a_source
@@ -21,7 +21,7 @@ from tests.emptied import emptied
 class Timed:
     """Walks, and how time passes for them."""
 
-    walks: Walks
+    walks: ReconciliationRuns
     sql: psycopg.Connection
 
     def passes(self, seconds: float) -> None:
@@ -32,20 +32,20 @@ class Timed:
 @pytest.fixture
 def timed(service: Client, sql: psycopg.Connection) -> Timed:
     emptied(sql)
-    return Timed(Walks(service), sql)
+    return Timed(ReconciliationRuns(service), sql)
 
 
 def test_a_walk_begins_when_it_is_asked_to_and_goes_on_until_its_end(timed: Timed) -> None:
     walks = timed.walks
     assert walks.take("whole", seconds=60) is None
-    assert walks.take("whole", seconds=60, begin=True) == Turn(None)
+    assert walks.take("whole", seconds=60, begin=True) == Run(None)
     walks.leave("whole", "b")
-    assert walks.take("whole", seconds=60) == Turn("b")
+    assert walks.take("whole", seconds=60) == Run("b")
     walks.leave("whole", "c")
-    assert walks.take("whole", seconds=60, begin=True) == Turn("c")
+    assert walks.take("whole", seconds=60, begin=True) == Run("c")
     walks.leave("whole", None)
     assert walks.take("whole", seconds=60) is None
-    assert walks.take("whole", seconds=60, begin=True) == Turn(None)
+    assert walks.take("whole", seconds=60, begin=True) == Run(None)
 
 
 def test_who_dies_is_followed_from_where_he_noted_that_he_was(timed: Timed) -> None:
@@ -54,16 +54,16 @@ def test_who_dies_is_followed_from_where_he_noted_that_he_was(timed: Timed) -> N
     walks.keep("whole", "b")
     assert walks.take("whole", seconds=60) is None
     timed.passes(61)
-    assert walks.take("whole", seconds=60) == Turn("b")
+    assert walks.take("whole", seconds=60) == Run("b")
 
 
 def test_one_at_a_time_walks_and_who_dies_loses_his_turn(timed: Timed) -> None:
     walks = timed.walks
     walks.take("round", seconds=60, begin=True)
     assert walks.take("round", seconds=60, begin=True) is None
-    assert walks.take("another", seconds=60, begin=True) == Turn(None)
+    assert walks.take("another", seconds=60, begin=True) == Run(None)
     timed.passes(61)
-    assert walks.take("round", seconds=60) == Turn(None)
+    assert walks.take("round", seconds=60) == Run(None)
 
 
 @pytest.fixture
@@ -147,13 +147,13 @@ def test_pages_whose_learns_wait_for_a_model_are_named_unless_their_work_is_unfi
 def test_readings_go_when_no_page_has_them_any_more(knowledge: Knowledge, records: LibraryRecords) -> None:
     read = a_chunk("m", "rule-a", "公式", words=index_words(title="公式", learns=(), body="二次方程式を解く"))
     knowledge.apply(a_source("m.html", 16), [read])
-    assert records.sweep_words("", limit=500, dry_run=False) == (0, None)
+    assert records.delete_unused_readings("", limit=500, dry_run=False) == (0, None)
     knowledge.apply(a_source("m.html", 32), [a_chunk("m", "rule-a", "x")])
-    unused, _ = records.sweep_words("", limit=500, dry_run=True)
+    unused, _ = records.delete_unused_readings("", limit=500, dry_run=True)
     assert unused > 0
-    assert records.sweep_words("", limit=500, dry_run=False) == (unused, None)
-    assert records.sweep_words("", limit=500, dry_run=False) == (0, None)
-    _, following = records.sweep_words("", limit=1, dry_run=False)
+    assert records.delete_unused_readings("", limit=500, dry_run=False) == (unused, None)
+    assert records.delete_unused_readings("", limit=500, dry_run=False) == (0, None)
+    _, following = records.delete_unused_readings("", limit=1, dry_run=False)
     assert following is None or following > ""
 
 

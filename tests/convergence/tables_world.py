@@ -8,10 +8,10 @@ from typing import Any
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import call
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.retrieval.index_version import TableCut, TableFingerprint
-from sakuin.tables.admin.database_changes import HearOfChanges
+from sakuin.retrieval.index_version import TableCut, TableIndexVersion
+from sakuin.tables.admin.database_changes import HandleDatabaseChange
 from sakuin.tables.admin.eventbridge import EventBridgeBus
-from sakuin.tables.admin.outbox import Outbox, SendEvents
+from sakuin.tables.admin.outbox import Outbox, PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import IndexTable
@@ -20,7 +20,7 @@ from sakuin.tables.queues import TableQueues
 from sakuin.tables.reconcile import ReconcileTables, TableClaims
 from sakuin.tables.restart import RestartTables
 from sakuin.tables.search import SearchTable
-from sakuin.tables.work import EmbedEverywhere, EmbedWork, GiveUpTable, IndexEverywhere, ToolWork
+from sakuin.tables.work import EmbedInEachVersion, EmbedWork, IndexInEachVersion, RecordTableFailure, ToolWork
 from sakuin.upkeep.maintain import Maintain
 from sakuin.upkeep.resume_work import ResumeWork
 
@@ -34,7 +34,7 @@ from tests.doubles.sqs import ModelledSqs
 
 # Small, so that short texts have several chunks.
 CUT = TableCut(threshold=12, chunk_size=16, overlap=4)
-FINGERPRINT = TableFingerprint(MODEL, CUT)
+FINGERPRINT = TableIndexVersion(MODEL, CUT)
 _TOOLS, _EMBEDS = "tools", "embeds"
 
 
@@ -78,12 +78,12 @@ class TablesWorld:
         self.embed = EmbedChunks(self.index, self.store, embedder)
         self.reconcile = ReconcileTables(claims, self.index, self.store, self.queues, lambda: "")
         bus = EventBridgeBus(Gate(self.bus, "bus", aws_failure), "bus")
-        self.send_events = SendEvents(Outbox(self.house.client), bus)
+        self.send_events = PublishOutbox(Outbox(self.house.client), bus)
         self.unfinished = UnfinishedWorkStore(self.house.client)
-        self.give_up = GiveUpTable(lambda: {FINGERPRINT.id: self.index})
+        self.give_up = RecordTableFailure(lambda: {FINGERPRINT.id: self.index})
         self.maintain = self._maintenance()
         self.handle = self._delivery(sqs)
-        self.hear = HearOfChanges(ProjectRecords(self.house.client))
+        self.hear = HandleDatabaseChange(ProjectRecords(self.house.client))
         self.records = ToolSearch(self.house.client, FINGERPRINT.id)
         self.search = SearchTable(self.records, self.house.store, MemoryEmbedder())
 
@@ -106,8 +106,8 @@ class TablesWorld:
     def _delivery(self, sqs: Gate) -> Delivery:
         """The functions of the two queues, as `bootstrap` puts them together."""
         surprises = Surprises()
-        scan: Any = surprises.of(IndexEverywhere(lambda: {FINGERPRINT.id: self.walk}))
-        embed: Any = surprises.of(EmbedEverywhere(lambda: {FINGERPRINT.id: self.embed}))
+        scan: Any = surprises.of(IndexInEachVersion(lambda: {FINGERPRINT.id: self.walk}))
+        embed: Any = surprises.of(EmbedInEachVersion(lambda: {FINGERPRINT.id: self.embed}))
         nobody: Any = None
         handlers = {
             _TOOLS: handler_of(sqs, _TOOLS, ToolWork(scan, nobody, self.give_up, *silent()), self.unfinished),

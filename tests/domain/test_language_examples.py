@@ -1,8 +1,8 @@
 """Questions that ask for an example."""
 
 import pytest
-from sakuin.language.questions.question import KnownWords, Step
-from sakuin.language.questions.understanding import understood
+from sakuin.language.questions.question import LexiconEntries, RewriteStep
+from sakuin.language.questions.understanding import analyze_query
 
 
 @pytest.mark.parametrize(
@@ -16,14 +16,14 @@ from sakuin.language.questions.understanding import understood
     ],
 )
 def test_a_question_may_ask_for_an_example(query: str) -> None:
-    found = understood(query, KnownWords())
+    found = analyze_query(query, LexiconEntries())
     assert found.wants_example
     assert found.steps[-1].rule == "examples"
-    assert not understood(query, KnownWords(), without={"examples"}).wants_example
+    assert not analyze_query(query, LexiconEntries(), without={"examples"}).wants_example
 
 
 @pytest.mark.parametrize("query", ["反比例の式", "例外はあるか", "比例を教えて", "解の公式", "examination dates"])
 def test_other_questions_do_not(query: str) -> None:
-    found = understood(query, KnownWords())
+    found = analyze_query(query, LexiconEntries())
     assert not found.wants_example
-    assert Step("examples", "例", "") not in found.steps
+    assert RewriteStep("examples", "例", "") not in found.steps

@@ -4,26 +4,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sakuin.language.indexing import index_words
-from sakuin.language.questions.question import KnownWords, Step, Understood
-from sakuin.language.questions.understanding import LONGEST_QUESTION, MOST_READINGS, MOST_WORDS, sought, understood
+from sakuin.language.questions.question import AnalyzedQuery, LexiconEntries, RewriteStep
+from sakuin.language.questions.understanding import (
+    LONGEST_QUESTION,
+    MOST_READINGS,
+    MOST_WORDS,
+    analyze_query,
+    words_to_look_up,
+)
 
-NOTHING = KnownWords()
+NOTHING = LexiconEntries()
 
 
-def word_terms(question: Understood) -> set[str]:
+def word_terms(question: AnalyzedQuery) -> set[str]:
     return {term.term for slot in question.slots if slot.kind == "word" for term in slot.terms}
 
 
-def steps(question: Understood, rule: str) -> list[tuple[str, str]]:
+def steps(question: AnalyzedQuery, rule: str) -> list[tuple[str, str]]:
     return [(step.found, step.read_as) for step in question.steps if step.rule == rule]
 
 
 def test_kana_are_written_as_the_index_writes_them() -> None:
-    known = KnownWords(written={"カテンホウ": ("仮点法",), "ハンレイズ": ("範例図", "凡例図")})
-    question = understood("かてんほうのはんれいず", known)
+    known = LexiconEntries(written={"カテンホウ": ("仮点法",), "ハンレイズ": ("範例図", "凡例図")})
+    question = analyze_query("かてんほうのはんれいず", known)
     assert question.text == "仮点法の範例図"
     assert steps(question, "rewriting") == [("かてんほう", "仮点法"), ("はんれいず", "範例図")]
-    assert understood("かてんほう", known, without={"rewriting"}).text == "かてんほう"
+    assert analyze_query("かてんほう", known, without={"rewriting"}).text == "かてんほう"
 
 
 @pytest.mark.parametrize(
@@ -37,20 +43,20 @@ def test_kana_are_written_as_the_index_writes_them() -> None:
     ],
 )
 def test_kana_of_the_glossary_need_no_index(kana: str, written: str) -> None:
-    assert understood(kana, NOTHING).text == written
+    assert analyze_query(kana, NOTHING).text == written
 
 
 @pytest.mark.parametrize("text", ["ときどきしかできないことがある", "これはなんですか", "まとめかた", "たすきがけ"])
 def test_kana_that_are_words_or_grammar_stay(text: str) -> None:
-    known = KnownWords(
+    known = LexiconEntries(
         written={"トキ": ("時",), "マト": ("的",), "ナン": ("何",), "タスキガケ": ("たすきがけ", "襷掛け")}
     )
-    assert understood(text, known).text == text
+    assert analyze_query(text, known).text == text
 
 
 def test_a_short_word_within_kana_that_nobody_knows_stays_a_piece_of_them() -> None:
-    known = KnownWords(written={"チョウ": ("長",), "トク": ("徳",)})
-    assert understood("とくちょうりょう", known).text == "とくちょうりょう"
+    known = LexiconEntries(written={"チョウ": ("長",), "トク": ("徳",)})
+    assert analyze_query("とくちょうりょう", known).text == "とくちょうりょう"
 
 
 @pytest.mark.parametrize(
@@ -65,45 +71,45 @@ def test_a_short_word_within_kana_that_nobody_knows_stays_a_piece_of_them() -> N
     ],
 )
 def test_wrong_conversions_are_read_as_the_glossary_spells_them(typed: str, meant: str) -> None:
-    assert understood(typed, NOTHING).text in (meant, typed.replace("ニ", "二"), "ニ次方程式")
-    assert word_terms(understood(typed, NOTHING)) == word_terms(understood(meant, NOTHING))
+    assert analyze_query(typed, NOTHING).text in (meant, typed.replace("ニ", "二"), "ニ次方程式")
+    assert word_terms(analyze_query(typed, NOTHING)) == word_terms(analyze_query(meant, NOTHING))
 
 
 @pytest.mark.parametrize(
     "right", ["三次関数", "四次関数", "正弦定理", "箱の面積", "江戸時代の参勤交代", "中和反応", "等式の変形"]
 )
 def test_what_is_right_as_it_is_stays(right: str) -> None:
-    assert steps(understood(right, NOTHING), "typos") == []
+    assert steps(analyze_query(right, NOTHING), "typos") == []
 
 
 def test_words_a_keystroke_from_one_of_the_index_are_read_as_that() -> None:
-    known = KnownWords(near={"たんきょりそお": ("短距離走",), "シュミレーシュン": ("シミュレーション",)})
-    question = understood("たんきょりそおのこつ", known)
+    known = LexiconEntries(near={"たんきょりそお": ("短距離走",), "シュミレーシュン": ("シミュレーション",)})
+    question = analyze_query("たんきょりそおのこつ", known)
     assert question.text == "短距離走のこつ"
     assert steps(question, "typos") == [("たんきょりそお", "短距離走")]
-    assert steps(understood("たんきょりそおのこつ", known, without={"typos"}), "typos") == []
-    assert understood("確率のシュミレーシュン", known).text == "確率のシミュレーション"
+    assert steps(analyze_query("たんきょりそおのこつ", known, without={"typos"}), "typos") == []
+    assert analyze_query("確率のシュミレーシュン", known).text == "確率のシミュレーション"
 
 
 def test_kana_of_which_only_a_piece_can_be_read_may_be_a_slip_as_a_whole() -> None:
-    known = KnownWords(near={"へいほうかんぜい": ("平方完成",)}, written={"ヘイホウ": ("平方",)})
-    assert understood("へいほうかんぜい", known).text == "平方完成"
-    assert understood("へいほうかんぜい", known, without={"typos"}).text == "平方かんぜい"
+    known = LexiconEntries(near={"へいほうかんぜい": ("平方完成",)}, written={"ヘイホウ": ("平方",)})
+    assert analyze_query("へいほうかんぜい", known).text == "平方完成"
+    assert analyze_query("へいほうかんぜい", known, without={"typos"}).text == "平方かんぜい"
 
 
 def test_a_compound_less_a_word_is_no_slip_of_it() -> None:
-    assert understood("条件月", KnownWords(near={"条件月": ("条件",)})).text == "条件月"
+    assert analyze_query("条件月", LexiconEntries(near={"条件月": ("条件",)})).text == "条件月"
 
 
 def test_grammar_beside_kanji_is_no_slip_of_a_word() -> None:
-    known = KnownWords(near={"していく": ("指定",), "でデータ": ("データ",)}, written={"ビョウ": ("秒",)})
+    known = LexiconEntries(near={"していく": ("指定",), "でデータ": ("データ",)}, written={"ビョウ": ("秒",)})
     for text in ("減少していくとき", "中央値でデータを分ける", "画びょうの確率"):
-        assert steps(understood(text, known), "typos") + steps(understood(text, known), "rewriting") == []
+        assert steps(analyze_query(text, known), "typos") + steps(analyze_query(text, known), "rewriting") == []
 
 
 def test_a_compound_that_the_index_writes_so_is_no_slip_of_one_that_sounds_alike() -> None:
-    known = KnownWords(written={"カイノコウシキ": ("階の公式",)})
-    assert understood("階の公式", known).text == "階の公式"
+    known = LexiconEntries(written={"カイノコウシキ": ("階の公式",)})
+    assert analyze_query("階の公式", known).text == "階の公式"
 
 
 @pytest.mark.parametrize(
@@ -119,11 +125,11 @@ def test_a_compound_that_the_index_writes_so_is_no_slip_of_one_that_sounds_alike
     ],
 )
 def test_conversation_is_reduced_to_what_it_asks(asked: str, about: str) -> None:
-    question = understood(asked, NOTHING)
-    assert word_terms(question) == word_terms(understood(about, NOTHING))
+    question = analyze_query(asked, NOTHING)
+    assert word_terms(question) == word_terms(analyze_query(about, NOTHING))
     assert question.text == asked
     assert steps(question, "reduction") != []
-    assert steps(understood(asked, NOTHING, without={"reduction"}), "reduction") == []
+    assert steps(analyze_query(asked, NOTHING, without={"reduction"}), "reduction") == []
 
 
 @pytest.mark.parametrize(
@@ -138,49 +144,49 @@ def test_conversation_is_reduced_to_what_it_asks(asked: str, about: str) -> None
     ],
 )
 def test_an_english_question_asks_for_the_japanese_names(english: str, japanese: list[str]) -> None:
-    question = understood(english, NOTHING)
+    question = analyze_query(english, NOTHING)
     assert [name for name in japanese if name not in question.text] == []
     assert english in question.text
     for name in japanese:
-        assert word_terms(understood(name, NOTHING)) & word_terms(question)
-    assert understood(english, NOTHING, without={"english"}).text == english
+        assert word_terms(analyze_query(name, NOTHING)) & word_terms(question)
+    assert analyze_query(english, NOTHING, without={"english"}).text == english
 
 
 def test_the_little_words_of_english_ask_for_nothing() -> None:
-    assert word_terms(understood("how do I use it", NOTHING)) == set()
-    assert "pizza" in word_terms(understood("best pizza recipe", NOTHING))
+    assert word_terms(analyze_query("how do I use it", NOTHING)) == set()
+    assert "pizza" in word_terms(analyze_query("best pizza recipe", NOTHING))
 
 
 def test_a_synonym_finds_its_twin_through_the_concept() -> None:
     page = index_words(title="ピタゴラスの定理", learns=(), body="直角をはさむ二辺")
-    asked = understood("三平方の定理", NOTHING)
+    asked = analyze_query("三平方の定理", NOTHING)
     assert all(any(term.term in page.impacts for term in slot.terms) for slot in asked.slots if slot.kind == "word")
-    assert not word_terms(understood("三平方の定理", NOTHING, without={"synonyms"})) & {"#pythagorean-theorem"}
+    assert not word_terms(analyze_query("三平方の定理", NOTHING, without={"synonyms"})) & {"#pythagorean-theorem"}
 
 
 def test_the_sites_own_synonyms_are_other_ways_to_say_a_phrase() -> None:
-    known = KnownWords(synonyms={"ぴよぴよ図": ("速さの早見表",)})
-    question = understood("ぴよぴよ図って何？", known)
+    known = LexiconEntries(synonyms={"ぴよぴよ図": ("速さの早見表",)})
+    question = analyze_query("ぴよぴよ図って何？", known)
     page = index_words(title="速さの早見表", learns=(), body="")
     assert steps(question, "synonyms") == [("ぴよぴよ図", "速さの早見表")]
     assert all(any(term.term in page.impacts for term in slot.terms) for slot in question.slots if slot.kind == "word")
 
 
 def test_an_english_question_knows_the_sites_synonyms_too() -> None:
-    known = KnownWords(synonyms={"soh-cah-toa": ("語呂合わせ",)})
-    assert "語呂" in word_terms(understood("what is SOH-CAH-TOA?", known))
+    known = LexiconEntries(synonyms={"soh-cah-toa": ("語呂合わせ",)})
+    assert "語呂" in word_terms(analyze_query("what is SOH-CAH-TOA?", known))
 
 
 def test_a_formula_is_one_thing_to_ask_for() -> None:
-    question = understood("x²-7x+12=0", NOTHING)
+    question = analyze_query("x²-7x+12=0", NOTHING)
     (slot,) = question.slots
     assert {"x^2-7x+12=0", ":x^2+x+n=0", "x^2", "7x"} == {term.term for term in slot.terms}
-    assert steps(understood(r"\frac{1}{2}", NOTHING), "notation") == [(r"\frac{1}{2}", "1/2")]
+    assert steps(analyze_query(r"\frac{1}{2}", NOTHING), "notation") == [(r"\frac{1}{2}", "1/2")]
 
 
 def test_readings_are_asked_for_beside_words_unless_switched_off() -> None:
-    assert {slot.kind for slot in understood("標準偏差", NOTHING).slots} == {"word", "reading"}
-    assert {slot.kind for slot in understood("標準偏差", NOTHING, without={"readings"}).slots} == {"word"}
+    assert {slot.kind for slot in analyze_query("標準偏差", NOTHING).slots} == {"word", "reading"}
+    assert {slot.kind for slot in analyze_query("標準偏差", NOTHING, without={"readings"}).slots} == {"word"}
 
 
 @pytest.mark.parametrize(
@@ -188,27 +194,27 @@ def test_readings_are_asked_for_beside_words_unless_switched_off() -> None:
 )
 def test_other_languages_pass_and_find_what_is_written_in_them(text: str) -> None:
     page = index_words(title=text, learns=(), body="")
-    question = understood(text, NOTHING)
+    question = analyze_query(text, NOTHING)
     assert question.text == text
     assert word_terms(question) & page.impacts.keys()
 
 
 @pytest.mark.parametrize("nothing", ["", " ", "？？？", "\0\ud800\u202e", "!?", "。、", "※→"])
 def test_a_question_of_no_words_has_no_slots(nothing: str) -> None:
-    assert understood(nothing, NOTHING).slots == ()
-    assert sought(nothing).readings == frozenset()
+    assert analyze_query(nothing, NOTHING).slots == ()
+    assert words_to_look_up(nothing).readings == frozenset()
 
 
 def test_a_question_that_is_all_asking_still_asks_for_its_words() -> None:
-    assert understood("どうすればいいですか", NOTHING).slots != ()
+    assert analyze_query("どうすればいいですか", NOTHING).slots != ()
 
 
 @pytest.mark.parametrize(
     "sign", ["a", "あいうえおかきくけこ", "漢字", "\0", "\ud800", "^{", ")", "x+", "ﷺ", "分の", "\u202e", "の"]
 )
 def test_a_question_without_end_is_cut(sign: str) -> None:
-    question = understood(sign * 1_000_000, NOTHING)
-    asked = sought(sign * 1_000_000)
+    question = analyze_query(sign * 1_000_000, NOTHING)
+    asked = words_to_look_up(sign * 1_000_000)
     assert len(question.text) <= 2 * LONGEST_QUESTION
     assert len(question.slots) <= 200
     assert len(asked.readings) <= MOST_READINGS
@@ -218,9 +224,9 @@ def test_a_question_without_end_is_cut(sign: str) -> None:
 @given(st.text(max_size=80), st.text(alphabet="のかいこうしきってにじ二次方程式x^2=√ab ?", max_size=40))
 def test_any_question_is_understood_in_one_way_without_what_stores_refuse(noise: str, mathematics: str) -> None:
     query = mathematics + noise
-    known = KnownWords(written=dict.fromkeys(sought(query).readings, ("解",)))
-    question = understood(query, known)
-    assert question == understood(query, known)
+    known = LexiconEntries(written=dict.fromkeys(words_to_look_up(query).readings, ("解",)))
+    question = analyze_query(query, known)
+    assert question == analyze_query(query, known)
     question.text.encode()
     assert "\0" not in question.text
     for slot in question.slots:
@@ -232,9 +238,9 @@ def test_any_question_is_understood_in_one_way_without_what_stores_refuse(noise:
 
 
 def test_steps_say_what_was_done_in_the_order_it_was_done() -> None:
-    question = understood("Ｘの二乗のいんすうぶんかいってどうやるの？", NOTHING)
+    question = analyze_query("Ｘの二乗のいんすうぶんかいってどうやるの？", NOTHING)
     assert question.steps == (
-        Step("notation", "xの二乗のいんすうぶんかいってどうやるの?", "x^2のいんすうぶんかいってどうやるの?"),
-        Step("rewriting", "いんすうぶんかい", "因数分解"),
-        Step("reduction", "ってどうやるの", ""),
+        RewriteStep("notation", "xの二乗のいんすうぶんかいってどうやるの?", "x^2のいんすうぶんかいってどうやるの?"),
+        RewriteStep("rewriting", "いんすうぶんかい", "因数分解"),
+        RewriteStep("reduction", "ってどうやるの", ""),
     )

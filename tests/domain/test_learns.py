@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.knowledge.learns.writer import completed_learns, names_action, written_learns
+from sakuin.knowledge.learns.writer import complete_learns, names_action, write_learns
 from sakuin.knowledge.page import CHUNK_TYPES, ChunkType, Explanation, Page
 
 EMPTY = Page(title="式と計算", explanations=())
@@ -36,13 +36,13 @@ def test_items_that_state_a_fact_name_none(item: str) -> None:
 
 @given(st.text(min_size=1, max_size=40), st.sampled_from(CHUNK_TYPES), st.text(max_size=80))
 def test_three_to_five_distinct_actions_are_written_for_anything(title: str, kind: ChunkType, text: str) -> None:
-    items = written_learns(explanation(title, kind, text), EMPTY)
+    items = write_learns(explanation(title, kind, text), EMPTY)
     assert 3 <= len(items) == len(set(items)) <= 5
-    assert items == written_learns(explanation(title, kind, text), EMPTY)
+    assert items == write_learns(explanation(title, kind, text), EMPTY)
 
 
 def test_items_are_built_from_the_name_and_the_steps() -> None:
-    items = written_learns(
+    items = write_learns(
         explanation("頂点の求め方", "method", "頂点の求め方\n1. 平方完成の形に直す\n2. 符号を読む"), EMPTY
     )
     assert items[:4] == ("頂点の求め方", "平方完成の形に直す手順", "符号を読む手順", "頂点を求める手順")
@@ -50,14 +50,14 @@ def test_items_are_built_from_the_name_and_the_steps() -> None:
 
 def test_english_pages_get_english_items() -> None:
     page = Page(title="Lines", explanations=())
-    assert written_learns(explanation("Slope", content="Rise over run."), page)[0] == "How to use Slope"
+    assert write_learns(explanation("Slope", content="Rise over run."), page)[0] == "How to use Slope"
 
 
 def test_the_authors_items_come_first_and_are_completed_to_three() -> None:
-    items, completed = completed_learns(["・移項の方法", " 移項の方法 ", ""], explanation("移項"), EMPTY)
+    items, completed = complete_learns(["・移項の方法", " 移項の方法 ", ""], explanation("移項"), EMPTY)
     assert (items[0], len(items), completed) == ("移項の方法", 3, True)
 
 
 def test_more_than_five_items_are_cut_and_three_are_left_alone() -> None:
-    assert completed_learns([f"{number}を解く" for number in range(7)], explanation("甲"), EMPTY)[1]
-    assert completed_learns(["甲", "乙", "丙"], explanation("甲"), EMPTY) == (("甲", "乙", "丙"), False)
+    assert complete_learns([f"{number}を解く" for number in range(7)], explanation("甲"), EMPTY)[1]
+    assert complete_learns(["甲", "乙", "丙"], explanation("甲"), EMPTY) == (("甲", "乙", "丙"), False)

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 
 import psycopg
 from sakuin.errors import Unavailable
-from sakuin.mcp.rate_limiter import Allowances, Granted
+from sakuin.mcp.rate_limiter import Grant, Quotas
 from supabase import Client
 
 
 @dataclass
 class ClockedAllowances:
-    """An `Allowances` whose minutes are those of `clock`, in seconds. `away`: it does not answer. `asked` counts."""
+    """An `Quotas` whose minutes are those of `clock`, in seconds. `away`: it does not answer. `asked` counts."""
 
     client: Client
     sql: psycopg.Connection
@@ -20,7 +20,7 @@ class ClockedAllowances:
     away: bool = False
     _minutes: dict[str, int] = field(default_factory=dict)
 
-    def take(self, holder: str, *, wanted: int, per_minute: int) -> Granted:
+    def take(self, holder: str, *, wanted: int, per_minute: int) -> Grant:
         self.asked += 1
         if self.away:
             raise Unavailable("Supabase did not answer")
@@ -28,8 +28,8 @@ class ClockedAllowances:
         if self._minutes.get(holder) != minute:
             self._minutes[holder] = int(minute)
             self._begin_minute(holder)
-        granted = Allowances(self.client).take(holder, wanted=wanted, per_minute=per_minute)
-        return Granted(granted.searches, 60 - passed)
+        granted = Quotas(self.client).take(holder, wanted=wanted, per_minute=per_minute)
+        return Grant(granted.searches, 60 - passed)
 
     def _begin_minute(self, holder: str) -> None:
         # One that lies ahead goes on until it is there, whatever minute Postgres is in.

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from sakuin.errors import Invalid, Unavailable
 from sakuin.platform.embedding import EmbeddingModel, Vector
 from sakuin.retrieval.calibration import Calibration
-from sakuin.retrieval.index_version import ANALYZER, RECIPE, Fingerprint
+from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 
 DIMENSIONS = 1536
 MODEL = EmbeddingModel("characters", DIMENSIONS)
-FINGERPRINT = Fingerprint(MODEL, RECIPE, ANALYZER)
+FINGERPRINT = PageIndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER)
 CALIBRATION = Calibration(prior_mean=0.02, prior_spread=0.03)
 
 

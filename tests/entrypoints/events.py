@@ -9,7 +9,7 @@ from aws_lambda_powertools import Logger, Metrics, Tracer
 from sakuin.platform.keys import KEY_PREFIX, hash_of_key
 from sakuin.platform.redaction import Redaction
 from sakuin.platform.telemetry import CurrentWork, EmfMeter
-from sakuin.wiring.clients import Watch
+from sakuin.wiring.clients import Telemetry
 
 EVENTS = Path(__file__).resolve().parents[2] / "events"
 KEY = "sk_sakuin_the-key-in-this-file-opens-nothing"
@@ -38,12 +38,12 @@ class Ring:
 ring = Ring()
 
 
-def a_watch(logger: Logger | None = None, redaction: Redaction | None = None) -> Watch:
+def a_telemetry(logger: Logger | None = None, redaction: Redaction | None = None) -> Telemetry:
     """What a function logs and counts with; nothing is traced."""
     metrics = Metrics(namespace="Sakuin", service="test")
     logger = logger or Logger(service="test")
     meter = EmfMeter(metrics, "Search")
-    return Watch(logger, metrics, Tracer(disabled=True), CurrentWork(), meter, redaction or Redaction())
+    return Telemetry(logger, metrics, Tracer(disabled=True), CurrentWork(), meter, redaction or Redaction())
 
 
 class Context:

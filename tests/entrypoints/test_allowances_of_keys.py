@@ -9,7 +9,7 @@ import httpx
 from mcp.server import Server
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
-from sakuin.mcp.rate_limiter import AllowSearches
+from sakuin.mcp.rate_limiter import RateLimiter
 from sakuin.mcp.server import knowledge_server
 from sakuin.platform.keys import KEY_PREFIX, hash_of_key
 from sakuin.tables.model import Endpoint
@@ -36,7 +36,7 @@ class Deployment:
     def __post_init__(self) -> None:
         self.tools = KnowledgeTools(self.world, self.world.read)
         allowances = ClockedAllowances(self.world.client, self.world.sql, lambda: self.now)
-        self.allow = AllowSearches(allowances, self.per_minute, lambda: self.now)
+        self.allow = RateLimiter(allowances, self.per_minute, lambda: self.now)
 
     def endpoint(self, mcp_id: str) -> Endpoint:
         return Endpoint(mcp_id, "p", tuple(hash_of_key(key) for key in (ENDPOINT_KEY, NEXT)), ())

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin.platform.keys import SupabaseKeyUse, noted_once_a_day
+from sakuin.platform.keys import KeyUse, record_once_a_day
 from sakuin.platform.supabase.client import connected
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin_local.database import Database
@@ -17,7 +17,7 @@ FIRST, SECOND = "1" * 64, "2" * 64
 def test_a_key_is_noted_once_a_day_however_often_it_is_used() -> None:
     written: list[str] = []
     days = iter([MONDAY, MONDAY, MONDAY, TUESDAY])
-    noted = noted_once_a_day(written.append, lambda: next(days))
+    noted = record_once_a_day(written.append, lambda: next(days))
     for key in ("a", "a", "b", "a"):
         noted(key)
     assert written == ["a", "b", "a"]
@@ -30,7 +30,7 @@ def test_a_note_that_fails_is_not_the_caller_s_and_not_tried_again_that_day(capl
         tried.append(key_hash)
         raise Unavailable("Supabase did not answer")
 
-    noted = noted_once_a_day(down, lambda: MONDAY)
+    noted = record_once_a_day(down, lambda: MONDAY)
     noted("a")
     noted("a")
     assert tried == ["a"]
@@ -42,7 +42,7 @@ def day() -> str:
 
 
 def test_the_days_of_keys_are_told_of_those_that_were_used(empty_database: Database) -> None:
-    use, before = SupabaseKeyUse(connected(empty_database.rest_url, empty_database.service_key)), day()
+    use, before = KeyUse(connected(empty_database.rest_url, empty_database.service_key)), day()
     use.note("a key of the deployment")
     use.note("a key of somebody else")
     days = use.days(["a key of the deployment", "a key that was never used"])
@@ -53,7 +53,7 @@ def test_the_days_of_keys_are_told_of_those_that_were_used(empty_database: Datab
 
 def test_a_day_is_forgotten_after_a_year(empty_database: Database) -> None:
     client = connected(empty_database.rest_url, empty_database.service_key)
-    use, today = SupabaseKeyUse(client), datetime.now(UTC).date()
+    use, today = KeyUse(client), datetime.now(UTC).date()
     # A day less than a year: midnight may come in between.
     ages = {"used a year ago": 364, "used before that": 366}
     for key_hash, age in ages.items():
@@ -65,7 +65,7 @@ def test_a_day_is_forgotten_after_a_year(empty_database: Database) -> None:
 
 def test_an_endpoint_shows_on_which_day_its_keys_were_used(empty_database: Database) -> None:
     client = connected(empty_database.rest_url, empty_database.service_key)
-    records, use, before = ProjectRecords(client), SupabaseKeyUse(client), day()
+    records, use, before = ProjectRecords(client), KeyUse(client), day()
     project = records.create_project(None, "p")
     made = records.create_endpoint(None, project.id, name="e", key_hash=FIRST, tools=())
     assert made.key_last_used_on is None

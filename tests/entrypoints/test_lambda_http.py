@@ -16,14 +16,14 @@ from sakuin.platform.asgi import held_open
 from sakuin.platform.redaction import Handler
 from sakuin.wiring.handlers import http_handler
 
-from tests.entrypoints.events import Context, a_watch, event, ring
+from tests.entrypoints.events import Context, a_telemetry, event, ring
 from tests.world import World
 
 
 @pytest.fixture
 def mcp(tools: KnowledgeTools) -> Handler:
     app = McpApp(knowledge_server(tools, "1.2.3"), ring)
-    return http_handler(held_open(app, app.sessions.run), a_watch())
+    return http_handler(held_open(app, app.sessions.run), a_telemetry())
 
 
 def test_fifty_searches_in_one_worker_give_the_same_answer(mcp: Handler) -> None:
@@ -57,7 +57,7 @@ def test_a_request_without_its_key_is_401_behind_the_gateway(mcp: Handler) -> No
 
 
 def test_the_rest_api_answers_the_recorded_events(world: World) -> None:
-    handler = http_handler(Mangum(rest_api(world.library, ring, "1.2.3"), lifespan="off"), a_watch())
+    handler = http_handler(Mangum(rest_api(world.library, ring, "1.2.3"), lifespan="off"), a_telemetry())
     health = handler(event("api.healthz"), Context())
     assert (health["statusCode"], json.loads(health["body"])) == (200, {"status": "ok", "version": "1.2.3"})
     status = handler(event("api.status"), Context())
@@ -68,7 +68,7 @@ def test_a_failure_inside_is_a_500_that_says_nothing_of_the_inside(caplog: pytes
     def broken(_event: dict[str, Any], _context: Any) -> dict[str, Any]:
         raise RuntimeError("postgres://user:password@host")
 
-    answer = http_handler(broken, a_watch())(event("api.healthz"), Context())
+    answer = http_handler(broken, a_telemetry())(event("api.healthz"), Context())
     assert answer["statusCode"] == 500
     assert "password" not in answer["body"]
     assert [record.msg for record in caplog.records] == ["request failed", "request answered"]

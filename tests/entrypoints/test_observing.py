@@ -8,7 +8,7 @@ from aws_lambda_powertools import Metrics
 from sakuin.platform.telemetry import EmfMeter, count_search, work_id_of
 from sakuin.wiring.handlers import http_handler
 
-from tests.entrypoints.events import Context, a_watch, event
+from tests.entrypoints.events import Context, a_telemetry, event
 
 
 def record(name: str) -> Any:
@@ -45,7 +45,7 @@ def test_a_message_that_cannot_be_understood_goes_by_its_own_id(body: dict[str, 
 
 
 def test_a_request_s_work_goes_by_the_gateway_s_id() -> None:
-    watch, seen = a_watch(), list[str]()
+    watch, seen = a_telemetry(), list[str]()
 
     def handler(_event: dict[str, Any], _context: Any) -> dict[str, Any]:
         seen.append(watch.work())

@@ -25,7 +25,7 @@ from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import connected
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 from sakuin.tables.reconcile import ReconcileTables, TableClaims
-from sakuin.upkeep.reconcile import Reconcile, Walks
+from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 from sakuin.upkeep.resume_work import ResumeWork
 from sakuin_local.database import Database
 
@@ -34,7 +34,7 @@ from tests.convergence.passing import time_passes
 from tests.doubles.bucket import MemoryBucket
 from tests.doubles.embedder import FINGERPRINT, MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
-from tests.entrypoints.events import a_watch
+from tests.entrypoints.events import a_telemetry
 from tests.entrypoints.queues import WorkedQueue
 
 PAGES = 12
@@ -89,7 +89,7 @@ class Library:
         index = KnowledgeIndex(self.client)
         learns = LearnsSources(self.bucket, index, None, "")
         apply_page = IndexPage(self.bucket, index, self.embedder, learns, FINGERPRINT, 1_000_000)
-        watch = a_watch()
+        watch = a_telemetry()
         work = BucketEvents(self.bucket, index, self.messages, apply_page, "", watch.logger, watch.metrics)
         self.queue = WorkedQueue(work, self.unfinished, self.sqs)
 
@@ -124,7 +124,7 @@ class Library:
         claims = TableClaims(self.client, "no index")
         tables = ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
         is_empty = SqsQueue(self.sqs, "queue").is_empty
-        reconcile = Reconcile(materials, tables, Walks(self.client), time.monotonic, is_empty)
+        reconcile = Reconcile(materials, tables, ReconciliationRuns(self.client), time.monotonic, is_empty)
         found = [one.where for one in reconcile(whole=True).differences]
         self._deliver()
         return found

@@ -14,9 +14,9 @@ from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject, short_client
-from sakuin.upkeep.build_indexes import IndexesBuilt
-from sakuin.upkeep.maintain import Maintained
-from sakuin.upkeep.reconcile import Reconciled
+from sakuin.upkeep.build_indexes import BuildResult
+from sakuin.upkeep.maintain import MaintenanceResult
+from sakuin.upkeep.reconcile import ReconciliationResult
 from sakuin.upkeep.schedule import Schedule
 from sakuin_local.database import Database
 
@@ -24,7 +24,7 @@ from tests.convergence.passing import work_ages
 from tests.entrypoints.events import Context
 
 NO_STORE = Unavailable("turbopuffer did not answer", vendor="turbopuffer")
-NOTHING = Maintained(sent=0, restarted=0, removed=0)
+NOTHING = MaintenanceResult(sent=0, restarted=0, removed=0)
 
 
 @dataclass
@@ -32,24 +32,24 @@ class Parts:
     """The parts of a schedule. `maintained` is what maintenance did, or why it fails; `asked`: which runs."""
 
     unfinished: UnfinishedWorkStore
-    maintained: Maintained | Exception = NOTHING
+    maintained: MaintenanceResult | Exception = NOTHING
     failed: Sequence[str] = ()
     asked: list[bool] = field(default_factory=list)
     built: int = 0
 
-    def maintain(self) -> Maintained:
+    def maintain(self) -> MaintenanceResult:
         if isinstance(self.maintained, Exception):
             raise self.maintained
         return self.maintained
 
-    def build(self) -> IndexesBuilt:
+    def build(self) -> BuildResult:
         self.built += 1
-        return IndexesBuilt(pages=0, tables=0, swept=0, flipped=None)
+        return BuildResult(pages=0, tables=0, swept=0, flipped=None)
 
-    def reconcile(self, *, whole: bool) -> Reconciled:
+    def reconcile(self, *, whole: bool) -> ReconciliationResult:
         self.asked.append(whole)
         found = [Difference("lost", "a table", "2 of 4 chunks.", "they are stored again")]
-        return Reconciled(found, whole, self.failed)
+        return ReconciliationResult(found, whole, self.failed)
 
     def handle(self, **event: bool) -> dict[str, Any]:
         parts: Any = self
@@ -90,7 +90,7 @@ def metrics(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 
 def test_what_was_resumed_and_what_waits_is_counted(parts: Parts, capsys: pytest.CaptureFixture[str]) -> None:
-    parts.maintained = Maintained(sent=1, restarted=2, removed=0, resumed=3)
+    parts.maintained = MaintenanceResult(sent=1, restarted=2, removed=0, resumed=3)
     done, said = parts.handle(), metrics(capsys)
     assert (done["resumed"], said["WorkResumed"], said["TablesRestarted"]) == (3, [3], [2])
     assert (said["WaitingWork"], 4000 <= said["OldestWaitingSeconds"][0] < 4060) == ([7], True)

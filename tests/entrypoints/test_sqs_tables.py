@@ -9,7 +9,14 @@ from aws_lambda_powertools import Logger, Metrics
 from sakuin.errors import CircuitOpen, Unavailable
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.work import EmbedEverywhere, EmbedWork, GiveUpTable, ImportBody, IndexEverywhere, ToolWork
+from sakuin.tables.work import (
+    EmbedInEachVersion,
+    EmbedWork,
+    ImportDocument,
+    IndexInEachVersion,
+    RecordTableFailure,
+    ToolWork,
+)
 from sakuin.upkeep.resume_work import ResumeWork
 
 from tests.doubles.sqs import ModelledSqs
@@ -33,14 +40,14 @@ class Workers:
 
     def tool(self, *bodies: str, receives: int = 1) -> list[bool]:
         """Delivers messages of the tool queue; which of them are done."""
-        import_document = ImportBody(ProjectRecords(self.world.client), self.world.bodies)
-        scan = IndexEverywhere(lambda: {FINGERPRINT.id: self.world.scan})
+        import_document = ImportDocument(ProjectRecords(self.world.client), self.world.bodies)
+        scan = IndexInEachVersion(lambda: {FINGERPRINT.id: self.world.scan})
         work = ToolWork(scan, import_document, self._give_up, *self._logs())
         return self._deliver("tools", work, bodies, receives)
 
     def embed(self, *bodies: str, receives: int = 1) -> list[bool]:
         """Delivers messages of the embed queue; which of them are done."""
-        embed = EmbedEverywhere(lambda: {FINGERPRINT.id: self.world.embed})
+        embed = EmbedInEachVersion(lambda: {FINGERPRINT.id: self.world.embed})
         return self._deliver("embeds", EmbedWork(embed, self._give_up, *self._logs()), bodies, receives)
 
     def resume(self) -> list[str]:
@@ -55,8 +62,8 @@ class Workers:
         return [(row.kind, row.state, row.reason) for row in self.unfinished.rows()]
 
     @property
-    def _give_up(self) -> GiveUpTable:
-        return GiveUpTable(lambda: {FINGERPRINT.id: self.world.index})
+    def _give_up(self) -> RecordTableFailure:
+        return RecordTableFailure(lambda: {FINGERPRINT.id: self.world.index})
 
     def _logs(self) -> tuple[Logger, Metrics]:
         return Logger(service="test"), Metrics(namespace="Sakuin", service="test")

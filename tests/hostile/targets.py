@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 from hypothesis import strategies as st
 from sakuin.errors import Invalid, NotFound, SakuinError, UnreadablePage
 from sakuin.knowledge.learns.learns_yml import parse_learns
-from sakuin.knowledge.learns.writer import written_learns
+from sakuin.knowledge.learns.writer import write_learns
 from sakuin.knowledge.messages import read_event
 from sakuin.knowledge.names import chunk_id, link, material_of_key, split_chunk_id
 from sakuin.knowledge.reading import read_page
@@ -20,8 +20,8 @@ from sakuin.language.analysis import terms
 from sakuin.language.morphemes import LONGEST_TERM
 from sakuin.language.normal_form import nfc, nfkc
 from sakuin.language.notation import canonical
-from sakuin.language.questions.question import KnownWords
-from sakuin.language.questions.understanding import sought, understood
+from sakuin.language.questions.question import LexiconEntries
+from sakuin.language.questions.understanding import analyze_query, words_to_look_up
 from sakuin.language.site_synonyms import parse_synonyms
 from sakuin.language.visible_text import INVISIBLE
 from sakuin.mcp.knowledge_tools import KnowledgeTools
@@ -59,7 +59,7 @@ def page_is_read_or_refused(data: bytes) -> None:
         assert explanation.title
         assert explanation.content
         assert not INVISIBLE.search(explanation.title + explanation.content + explanation.anchor)
-        assert 3 <= len(written_learns(explanation, page)) <= 5
+        assert 3 <= len(write_learns(explanation, page)) <= 5
     findings_of_page("m", page, None)
 
 
@@ -114,12 +114,12 @@ def words_fit_every_store(text: str) -> None:
 
 
 def question_is_understood(query: str) -> None:
-    asked_for = sought(query)
-    known = KnownWords(
+    asked_for = words_to_look_up(query)
+    known = LexiconEntries(
         written=dict.fromkeys(asked_for.readings, ("解",)), near=dict.fromkeys(asked_for.words, ("因数",))
     )
-    assert understood(query, known) == understood(query, known)
-    assert understood(query, KnownWords()).query == query
+    assert analyze_query(query, known) == analyze_query(query, known)
+    assert analyze_query(query, LexiconEntries()).query == query
 
 
 def normal_forms_are_unicodes(text: str) -> None:

@@ -5,10 +5,10 @@ from sakuin.language.analysis import terms
 from sakuin.language.indexing import LONGEST_BODY, index_words
 from sakuin.language.morphemes import LONGEST_TERM
 from sakuin.language.notation import canonical
-from sakuin.language.questions.question import KnownWords
+from sakuin.language.questions.question import LexiconEntries
 from sakuin.language.questions.slots import MOST_SLOTS
 from sakuin.language.questions.synonyms_in_question import synonyms_in
-from sakuin.language.questions.understanding import MOST_READINGS, MOST_WORDS, sought, understood
+from sakuin.language.questions.understanding import MOST_READINGS, MOST_WORDS, analyze_query, words_to_look_up
 from sakuin.retrieval.excerpt import excerpt
 from sakuin.retrieval.matched_words import matched_words
 
@@ -56,14 +56,14 @@ def test_the_words_of_a_text_take_the_time_that_its_length_takes(shape: str) -> 
 @pytest.mark.parametrize("shape", PIECES)
 def test_a_question_of_10_000_characters_is_understood_by_its_first_thousand(shape: str) -> None:
     long = (PIECES[shape] * 10_000)[:10_000]
-    assert sought(long) == sought(long[:1000])
-    asked = sought(long)
+    assert words_to_look_up(long) == words_to_look_up(long[:1000])
+    asked = words_to_look_up(long)
     assert (len(asked.readings) <= MOST_READINGS, len(asked.words) <= MOST_WORDS) == (True, True)
-    everything = KnownWords(
+    everything = LexiconEntries(
         written=dict.fromkeys(asked.readings, ("解",)), near=dict.fromkeys(asked.words, ("因数分解",))
     )
-    for known in (KnownWords(), everything):
-        found = understood(long, known)
+    for known in (LexiconEntries(), everything):
+        found = analyze_query(long, known)
         assert len(found.slots) <= 2 * MOST_SLOTS
         assert len(found.text) <= 20_000
 

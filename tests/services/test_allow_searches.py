@@ -7,7 +7,7 @@ from functools import partial
 import psycopg
 import pytest
 from sakuin.errors import OverLimit
-from sakuin.mcp.rate_limiter import AllowSearches
+from sakuin.mcp.rate_limiter import RateLimiter
 from supabase import Client
 
 from tests.doubles.allowances import ClockedAllowances
@@ -22,17 +22,17 @@ class Fleet:
     per_minute: int
     workers: int = 1
     now: float = 0.0
-    all: list[AllowSearches] = field(default_factory=list)
+    all: list[RateLimiter] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.allowances = ClockedAllowances(self.client, self.sql, lambda: self.now)
-        self.all = [AllowSearches(self.allowances, self.per_minute, lambda: self.now) for _ in range(self.workers)]
+        self.all = [RateLimiter(self.allowances, self.per_minute, lambda: self.now) for _ in range(self.workers)]
 
     def answered(self, searches: int, *, each: int = 1, key: str = "k") -> int:
         """How many of so many requests get through, spread over the workers."""
         return sum(self._passes(self.all[place % self.workers], key, each) for place in range(searches))
 
-    def _passes(self, worker: AllowSearches, key: str, count: int) -> bool:
+    def _passes(self, worker: RateLimiter, key: str, count: int) -> bool:
         try:
             worker(key, count)
         except OverLimit:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sakuin.errors import Conflict, NotFound, Unavailable
 from sakuin.knowledge.learns.writer import names_action
-from sakuin.knowledge.model import Applied
-from sakuin.retrieval.index_version import Fingerprint
+from sakuin.knowledge.model import ChangeResult
+from sakuin.retrieval.index_version import PageIndexVersion
 
 from tests.builders import a_page, a_source
 from tests.world import World, Worlds
@@ -152,7 +152,7 @@ class _Interrupted:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
 
-    def missing_vectors(self, text_hashes: Collection[str], fingerprint: Fingerprint) -> set[str]:
+    def missing_vectors(self, text_hashes: Collection[str], fingerprint: PageIndexVersion) -> set[str]:
         if self._left:
             self._left -= 1
             self.interrupted += 1
@@ -164,7 +164,7 @@ def test_the_result_says_what_it_cost(world: World) -> None:
     world.bucket.write(KEY, a_page(BOXES))
     (done,) = world.settle()
     assert done.result is not None
-    assert done.result.applied == Applied("applied", 1)
+    assert done.result.applied == ChangeResult("applied", 1)
     assert (done.result.chunks, done.result.embedded) == (3, 3)
 
 

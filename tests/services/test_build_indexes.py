@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 from sakuin.errors import Conflict, NotFound
 from sakuin.retrieval.index_version import named_index
-from sakuin.upkeep.build_indexes import BuildIndexes, IndexesBuilt
-from sakuin.upkeep.index_versions import KeepIndexes
+from sakuin.upkeep.build_indexes import BuildIndexVersions, BuildResult
+from sakuin.upkeep.index_versions import IndexVersionAdmin
 
 from tests.builders import a_page
 from tests.world import SETTINGS, World, Worlds
@@ -39,9 +39,9 @@ def world(a_world: Worlds) -> World:
     return world
 
 
-def built(world: World, *, flips: bool = False) -> IndexesBuilt:
+def built(world: World, *, flips: bool = False) -> BuildResult:
     """One run of the schedule."""
-    return BuildIndexes(world.indexes, world.settings, world.queue, lambda _name: NoTables(), flips)()
+    return BuildIndexVersions(world.indexes, world.settings, world.queue, lambda _name: NoTables(), flips)()
 
 
 def best(world: World, query: str = "二次方程式を解く公式") -> tuple[str, float]:
@@ -49,12 +49,12 @@ def best(world: World, query: str = "二次方程式を解く公式") -> tuple[s
     return hit.id, hit.similarity
 
 
-def keepers(world: World) -> KeepIndexes:
-    return KeepIndexes(world.indexes, world.settings.__eq__)
+def keepers(world: World) -> IndexVersionAdmin:
+    return IndexVersionAdmin(world.indexes, world.settings.__eq__)
 
 
 def test_nothing_is_asked_for_while_the_settings_stay(world: World) -> None:
-    assert built(world) == IndexesBuilt(pages=0, tables=0, swept=0, flipped=None)
+    assert built(world) == BuildResult(pages=0, tables=0, swept=0, flipped=None)
 
 
 def test_searches_answer_as_before_until_the_flip_whatever_of_the_next_index_is_there(world: World) -> None:

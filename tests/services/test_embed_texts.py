@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 from sakuin.errors import Refused, Unavailable
 from sakuin.platform.embedding import Vector, fitting
-from sakuin.retrieval.embed_texts import texts_embedded
+from sakuin.retrieval.embed_texts import embed_texts
 
 from tests.doubles.embedder import MemoryEmbedder, vector_of
 
@@ -33,14 +33,14 @@ def texts(count: int) -> dict[str, str]:
 
 def test_texts_are_embedded_by_their_names_and_kept() -> None:
     embedder, kept = MemoryEmbedder(), Kept()
-    done = texts_embedded(embedder, texts(3), kept)
+    done = embed_texts(embedder, texts(3), kept)
     assert done.vectors == {name: vector_of(text) for name, text in texts(3).items()}
     assert (kept.answers, done.refused, embedder.calls) == ([done.vectors], {}, 1)
 
 
 def test_no_text_asks_nobody() -> None:
     embedder = MemoryEmbedder()
-    assert texts_embedded(embedder, {}, Kept()).vectors == {}
+    assert embed_texts(embedder, {}, Kept()).vectors == {}
     assert embedder.calls == 0
 
 
@@ -52,7 +52,7 @@ def test_what_an_answer_brought_is_kept_before_the_next_is_asked_for() -> None:
 
     embedder, kept = Failing(), Kept()
     with pytest.raises(Unavailable):
-        texts_embedded(embedder, texts(200), kept)
+        embed_texts(embedder, texts(200), kept)
     assert len(kept.names) == 128
 
 
@@ -60,7 +60,7 @@ def test_what_an_answer_brought_is_kept_before_the_next_is_asked_for() -> None:
 def test_a_refused_text_is_found_by_halving_and_its_neighbours_are_embedded(place: int) -> None:
     embedder, kept = MemoryEmbedder(poisons={f"本文 {place}!"}), Kept()
     asked = {name: f"{text}!" for name, text in texts(64).items()}
-    done = texts_embedded(embedder, asked, kept)
+    done = embed_texts(embedder, asked, kept)
     assert done.refused == {f"name {place}": REFUSED}
     assert done.vectors.keys() == asked.keys() - done.refused.keys() == kept.names
     # Six halvings, both halves of each, and a look whether anything is taken at all.
@@ -69,14 +69,14 @@ def test_a_refused_text_is_found_by_halving_and_its_neighbours_are_embedded(plac
 
 def test_several_refused_texts_are_all_found() -> None:
     embedder = MemoryEmbedder(poisons={"本文 7", "本文 3"})
-    done = texts_embedded(embedder, texts(10), Kept())
+    done = embed_texts(embedder, texts(10), Kept())
     assert done.refused.keys() == {"name 3", "name 7"}
     assert len(done.vectors) == 8
 
 
 def test_a_text_that_is_too_long_is_embedded_by_its_beginning() -> None:
     embedder, long = MemoryEmbedder(longest=8_100), "解" * 6_000
-    done = texts_embedded(embedder, {"long": long, "short": "短い"}, Kept())
+    done = embed_texts(embedder, {"long": long, "short": "短い"}, Kept())
     assert done.refused == {}
     assert done.vectors == {"long": vector_of("解" * 2_666), "short": vector_of("短い")}
 
@@ -84,7 +84,7 @@ def test_a_text_that_is_too_long_is_embedded_by_its_beginning() -> None:
 def test_where_everything_is_refused_it_is_not_the_texts_fault() -> None:
     embedder = MemoryEmbedder(poisons={""})
     with pytest.raises(Refused, match="with 400, whatever the text: check EMBEDDING_MODEL") as refused:
-        texts_embedded(embedder, texts(4), Kept())
+        embed_texts(embedder, texts(4), Kept())
     assert refused.value.vendor == "openai"
 
 

@@ -6,10 +6,10 @@ from uuid import uuid4
 import pytest
 from sakuin.errors import Invalid
 from sakuin.limits import Limits
-from sakuin.tables.admin.endpoints import KeepEndpoints
-from sakuin.tables.admin.projects import KeepProjects
-from sakuin.tables.admin.tables import KeepTables
-from sakuin.tables.admin.tools import KeepTools
+from sakuin.tables.admin.endpoints import EndpointAdmin
+from sakuin.tables.admin.projects import ProjectAdmin
+from sakuin.tables.admin.tables import TableAdmin
+from sakuin.tables.admin.tools import ToolAdmin
 from sakuin.tables.model import User
 
 from tests.world import World, Worlds
@@ -21,9 +21,9 @@ class Member:
     def __init__(self, world: World) -> None:
         self.records = world.projects
         self.project = self.records.create_project(None, "p").id
-        self.tables = KeepTables(self.records, world.bodies, Limits(table_bytes=1000, tables=2))
-        self.tools = KeepTools(self.records, most=2)
-        self.endpoints = KeepEndpoints(self.records, Limits(endpoints=2, endpoint_tools=2))
+        self.tables = TableAdmin(self.records, world.bodies, Limits(table_bytes=1000, tables=2))
+        self.tools = ToolAdmin(self.records, most=2)
+        self.endpoints = EndpointAdmin(self.records, Limits(endpoints=2, endpoint_tools=2))
 
     def table(self) -> str:
         return self.tables.create(None, self.project, name="t", document={}).id
@@ -70,7 +70,7 @@ def test_the_third_of_two_is_refused_with_what_raises_the_limit(
 def test_projects_that_others_made_one_a_member_of_are_not_counted(a_world: Worlds) -> None:
     """Else who knows a user's id takes his projects from him."""
     world = a_world()
-    keep = KeepProjects(world.projects, Limits(projects=2))
+    keep = ProjectAdmin(world.projects, Limits(projects=2))
     attacker, victim = (User(id, token=world.token(id)) for id in (str(uuid4()), str(uuid4())))
     for _ in range(2):
         keep.add_member(attacker, keep.create(attacker, "p").id, victim.id)
@@ -89,7 +89,7 @@ def test_one_that_was_removed_makes_room(member: Member) -> None:
 def test_an_endpoint_takes_so_many_tools_made_with_it_or_bound_later(member: Member) -> None:
     member.table()
     one, other = member.tool(), member.tool()
-    member.tools = KeepTools(member.records, most=9)
+    member.tools = ToolAdmin(member.records, most=9)
     third = member.tool()
     with pytest.raises(Invalid, match=r"3 tools of one endpoint; the limit is 2 \(endpoint_tools\)"):
         member.endpoint(one, other, third)

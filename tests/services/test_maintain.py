@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.tables.index_names import namespace
-from sakuin.tables.nodes import Leftover
+from sakuin.tables.nodes import OrphanedIndex
 from sakuin.upkeep.maintain import Maintain
 
 A, B, C = (f"project_p_table_{name}" for name in "abc")
-OLD = [Leftover("p", name, "f", "_old") for name in "abc"]
+OLD = [OrphanedIndex("p", name, "f", "_old") for name in "abc"]
 
 
 @dataclass
@@ -20,7 +20,7 @@ class Leaving:
 
     there: set[str]
     gone: set[str] = field(default_factory=set)
-    old: list[Leftover] = field(default_factory=list)
+    old: list[OrphanedIndex] = field(default_factory=list)
     failing: set[str] = field(default_factory=set)
     slow: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
@@ -28,7 +28,7 @@ class Leaving:
     def abandoned(self) -> Collection[str]:
         return self.gone
 
-    def leftovers(self) -> list[Leftover]:
+    def leftovers(self) -> list[OrphanedIndex]:
         return list(self.old)
 
     def namespaces(self, prefix: str) -> list[str]:
@@ -40,10 +40,10 @@ class Leaving:
             raise Unavailable(f"{name} did not answer", vendor="turbopuffer")
         self.there.discard(name)
 
-    def forget(self, leftover: Leftover) -> None:
+    def forget(self, leftover: OrphanedIndex) -> None:
         self.old.remove(leftover)
 
-    def forget_namespaces(self, names: Collection[str], *, seconds: int) -> None:
+    def delete_namespace_records(self, names: Collection[str], *, seconds: int) -> None:
         self.gone -= set(names)
 
     def maintain(self) -> object:
@@ -53,7 +53,7 @@ class Leaving:
         return Maintain(nothing, both, both, nothing, nothing, nothing, clock=lambda: self.seconds)()
 
 
-def names(leftovers: list[Leftover]) -> set[str]:
+def names(leftovers: list[OrphanedIndex]) -> set[str]:
     return {namespace(one.project_id, one.table_id, one.suffix) for one in leftovers}
 
 

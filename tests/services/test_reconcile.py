@@ -10,7 +10,7 @@ from sakuin.knowledge.reconcile import FAILED, HELD_BACK, UNDER_WAY
 from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import WorkSubject
-from sakuin.upkeep.reconcile import MOST_TRIES, Reconciled
+from sakuin.upkeep.reconcile import MOST_TRIES, ReconciliationResult
 
 from tests.builders import a_page
 from tests.doubles.learns_model import MemoryLearnsModel
@@ -316,7 +316,7 @@ def test_there_are_four_kinds(world: World) -> None:
 
 def test_a_minute_begins_no_run(world: World) -> None:
     damaged(world)
-    assert world.reconcile(whole=False) == Reconciled()
+    assert world.reconcile(whole=False) == ReconciliationResult()
     assert rechecked(world) == []
 
 
@@ -334,7 +334,7 @@ def test_a_night_compares_everything_and_what_it_does_not_reach_goes_on_with_the
 def test_two_runs_never_go_on_at_once(world: World) -> None:
     damaged(world)
     world.walks.take("whole", seconds=60, begin=True)
-    assert [world.reconcile(whole=whole) for whole in (True, False)] == [Reconciled()] * 2
+    assert [world.reconcile(whole=whole) for whole in (True, False)] == [ReconciliationResult()] * 2
 
 
 def test_a_run_that_fails_is_given_back_where_it_stood(world: World) -> None:
@@ -385,7 +385,7 @@ def test_a_kind_that_always_ends_its_worker_is_left_to_the_next_night(world: Wor
         with pytest.raises(KeyboardInterrupt):
             dies(whole=minute == 0)
         minutes_pass(world)
-    assert dies(whole=False) == Reconciled([], goes_on=False, failed=[])
+    assert dies(whole=False) == ReconciliationResult([], goes_on=False, failed=[])
     assert len(dies(whole=True).differences) == 4
 
 

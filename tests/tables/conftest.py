@@ -11,8 +11,8 @@ from sakuin.errors import NotFound
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.retrieval.index_version import TableCut, TableFingerprint
-from sakuin.tables.admin.outbox import EventBus, Outbox, SendEvents
+from sakuin.retrieval.index_version import TableCut, TableIndexVersion
+from sakuin.tables.admin.outbox import EventBus, Outbox, PublishOutbox
 from sakuin.tables.chunk_store import FoundChunk
 from sakuin.tables.document import written_table
 from sakuin.tables.embed_chunks import EmbedChunks
@@ -25,8 +25,8 @@ from sakuin.tables.restart import RestartTables
 from sakuin.tables.search import SearchTable, TableAnswer
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
-from sakuin.tables.work import GiveUpTable
-from sakuin.upkeep.maintain import Maintain, Maintained
+from sakuin.tables.work import RecordTableFailure
+from sakuin.upkeep.maintain import Maintain, MaintenanceResult
 from sakuin.upkeep.resume_work import ResumeWork
 from sakuin_local.database import Database
 from sakuin_local.serving import served
@@ -37,7 +37,7 @@ from supabase import Client
 from tests.doubles.embedder import MODEL, MemoryEmbedder
 from tests.doubles.event_bus import MemoryBus
 
-FINGERPRINT = TableFingerprint(MODEL, TableCut())
+FINGERPRINT = TableIndexVersion(MODEL, TableCut())
 
 
 @dataclass
@@ -219,8 +219,8 @@ class TableWorld:
         """The pointers that answer, of all results."""
         return {hit.chunk.json_pointer for hit in self.search(endpoint, query, tool=tool, top_k=50).results}
 
-    def maintain(self, bus: EventBus | None = None) -> Maintained:
-        send = SendEvents(Outbox(self.client), bus or MemoryBus())
+    def maintain(self, bus: EventBus | None = None) -> MaintenanceResult:
+        send = PublishOutbox(Outbox(self.client), bus or MemoryBus())
         return maintenance(self, send=send, has_backlog=bool(self.queues.asked))()
 
     def sql(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
@@ -275,7 +275,7 @@ def maintenance(
     """As `bootstrap` puts it together; `has_backlog` says whether messages about Tables wait for a worker."""
     index = index or world.index
     queues = queues or world.queues
-    give_up = GiveUpTable(lambda: {index.fingerprint: index})
+    give_up = RecordTableFailure(lambda: {index.fingerprint: index})
     of_project: Any = OfProject(index, world.project)
     no_materials: Any = None
     return Maintain(

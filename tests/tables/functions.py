@@ -15,8 +15,8 @@ from sakuin.tables.index_table import IndexTable
 from sakuin.tables.messages import embed_message, tool_message
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.queues import TableQueues
-from sakuin.tables.work import EmbedEverywhere, EmbedWork, GiveUpTable, IndexEverywhere, ToolWork
-from sakuin.upkeep.maintain import Maintained
+from sakuin.tables.work import EmbedInEachVersion, EmbedWork, IndexInEachVersion, RecordTableFailure, ToolWork
+from sakuin.upkeep.maintain import MaintenanceResult
 from supabase import Client
 
 from tests.convergence.delivery import handler_of, silent
@@ -81,13 +81,13 @@ class TableFunctions:
 
     def handler(self, queue: str) -> QueueHandler:
         """A worker of one of the functions."""
-        give_up = GiveUpTable(self.indexes)
+        give_up = RecordTableFailure(self.indexes)
         if queue == EMBEDS:
             return handler_of(
-                self.sqs, queue, EmbedWork(EmbedEverywhere(self.embeds), give_up, *silent()), self.unfinished
+                self.sqs, queue, EmbedWork(EmbedInEachVersion(self.embeds), give_up, *silent()), self.unfinished
             )
         nobody: Any = None
-        scan = ToolWork(IndexEverywhere(self.scans), nobody, give_up, *silent())
+        scan = ToolWork(IndexInEachVersion(self.scans), nobody, give_up, *silent())
         return handler_of(self.sqs, queue, scan, self.unfinished)
 
 
@@ -104,7 +104,7 @@ class RunningTables:
             time_passes(sql, seconds)
         self.functions.sqs.passes(seconds)
 
-    def minute(self) -> Maintained:
+    def minute(self) -> MaintenanceResult:
         """A minute passes, and maintenance runs."""
         self.passes(60)
         queues, has_backlog = self.functions.queues(FINGERPRINT.id), self.functions.has_backlog()

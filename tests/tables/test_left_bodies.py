@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.platform.s3 import ObjectPage
-from sakuin.tables.admin.orphaned_uploads import LEFT, OF_THE_GONE, LeftBodies, RemoveBodies
+from sakuin.tables.admin.orphaned_uploads import LEFT, OF_THE_GONE, DeleteOrphanedUploads, OrphanedUploads
 
 from tests.doubles.bucket import MemoryBucket
 from tests.tables.conftest import TableWorld
@@ -42,7 +42,7 @@ class Uploads:
             after.total_seconds(),
             f"tables/{self.world.project}/",
         )
-        return RemoveBodies(LeftBodies(self.world.client), self.bucket, lambda: self.now)()
+        return DeleteOrphanedUploads(OrphanedUploads(self.world.client), self.bucket, lambda: self.now)()
 
     def known(self) -> list[str]:
         asked = "select folder from left_body where starts_with(folder, %s)"
@@ -122,7 +122,7 @@ def test_nothing_is_left_of_what_was_deleted(uploads: Uploads, whole_project: bo
 def test_a_table_that_changed_meanwhile_is_looked_through_once_more(uploads: Uploads) -> None:
     table = uploads.world.table({})
     uploads.upload(table)
-    bodies = LeftBodies(uploads.world.client)
+    bodies = OrphanedUploads(uploads.world.client)
     uploads.removed(after=hours(LEFT, -1))
     (folder,) = (one for one in bodies.due(of_the_gone=LEFT, left=timedelta(0), limit=1000) if table in one.folder)
     uploads.upload(table)

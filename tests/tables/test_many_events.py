@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.limits import Limits
-from sakuin.retrieval.index_version import TableCut, TableFingerprint
+from sakuin.retrieval.index_version import TableCut, TableIndexVersion
 from sakuin.tables.document import written_table
 from sakuin.tables.index_names import namespace
 from sakuin.tables.index_table import IndexTable
@@ -153,7 +153,7 @@ def test_a_reindex_compares_the_store_and_is_scanned_once_for_many_events(line: 
 
 def test_each_index_is_scanned_by_itself(line: Line) -> None:
     line.hear()
-    other = TableIndex(line.world.client, TableFingerprint(MODEL, TableCut(chunk_size=500)))
+    other = TableIndex(line.world.client, TableIndexVersion(MODEL, TableCut(chunk_size=500)))
     scan = IndexTable(
         other, line.world.bodies, line.world.store, line.world.queues, TableCut(chunk_size=500), suffix="next"
     )

@@ -125,7 +125,7 @@ def test_what_is_written_again_is_not_forgotten(world: TableWorld) -> None:
     world.sql("update table_namespace set gone_at = now() - interval '2 days' where table_id = %s", table)
     world.replace(table, {"a": B})
     world.settle()
-    world.index.forget_namespaces([name], seconds=0)
+    world.index.delete_namespace_records([name], seconds=0)
     assert world.sql("select gone_at from table_namespace where namespace = %s", name) == [(None,)]
 
 

@@ -20,7 +20,7 @@ from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.tables.reconcile import ReconcileTables, TableClaims
-from sakuin.upkeep.reconcile import KINDS, Reconcile, Walks
+from sakuin.upkeep.reconcile import KINDS, Reconcile, ReconciliationRuns
 from sakuin_local.database import Database
 
 from tests.builders import a_page
@@ -78,7 +78,7 @@ class Deployment:
                 tables.queues,
                 tables.index.suffix,
             ),
-            Walks(client),
+            ReconciliationRuns(client),
             lambda: 0.0,
             lambda: True,
         )

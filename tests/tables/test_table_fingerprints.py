@@ -4,21 +4,21 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin.retrieval.index_version import ANALYZER, CHUNKER, RECIPE, IndexSettings, TableCut, TableFingerprint
+from sakuin.retrieval.index_version import ANALYZER, CHUNKER, TEXT_TEMPLATE, IndexVersion, TableCut, TableIndexVersion
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_names import namespace
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.postgres import TableIndex
-from sakuin.upkeep.index_versions import Indexes
+from sakuin.upkeep.index_versions import IndexVersions
 
 from tests.doubles.embedder import MODEL
 from tests.tables.conftest import FINGERPRINT, TableWorld, WatchedStore, long
 
 SMALLER = TableCut(chunk_size=400, overlap=50)
-OTHER = TableFingerprint(MODEL, SMALLER)
-FIRST_INDEX = IndexSettings(MODEL, RECIPE, ANALYZER, TableCut(), CHUNKER)
+OTHER = TableIndexVersion(MODEL, SMALLER)
+FIRST_INDEX = IndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER, TableCut(), CHUNKER)
 OTHER_INDEX = replace(FIRST_INDEX, cut=SMALLER)
-REREAD = TableFingerprint(MODEL, TableCut(), analyzer="another/1")
+REREAD = TableIndexVersion(MODEL, TableCut(), analyzer="another/1")
 
 
 @dataclass
@@ -55,21 +55,21 @@ class Rereading(Other):
 
 
 @pytest.fixture
-def indexes(world: TableWorld) -> Indexes:
+def indexes(world: TableWorld) -> IndexVersions:
     """The deployment's indexes, the first of which answers."""
-    indexes = Indexes(world.client)
+    indexes = IndexVersions(world.client)
     indexes.keep(FIRST_INDEX)
     return indexes
 
 
-def taken_over(indexes: Indexes) -> None:
+def taken_over(indexes: IndexVersions) -> None:
     """The other index answers, and the first is given up."""
     indexes.flip(OTHER_INDEX.id)
     indexes.drop(FIRST_INDEX.id, seconds=0)
 
 
 def test_a_changed_chunk_size_builds_beside_the_old_index_and_then_takes_its_place(
-    world: TableWorld, indexes: Indexes
+    world: TableWorld, indexes: IndexVersions
 ) -> None:
     assert world.index.suffix() == ""
     table = world.table({"a": long("二次方程式の解の公式")})
@@ -92,7 +92,7 @@ def test_a_changed_chunk_size_builds_beside_the_old_index_and_then_takes_its_pla
 
 
 def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_after_it(
-    world: TableWorld, indexes: Indexes
+    world: TableWorld, indexes: IndexVersions
 ) -> None:
     table = world.table({"a": long("二次方程式の解の公式")})
     world.tool(table, "")
@@ -122,7 +122,7 @@ def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_afte
     assert list(world.store.namespaces(f"project_{world.project}")) == [namespace(world.project, table, OTHER.id)]
 
 
-def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld, indexes: Indexes) -> None:
+def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld, indexes: IndexVersions) -> None:
     table = world.table({"a": long("二次方程式の解の公式")})
     tool = world.tool(table, "")
     world.settle()
@@ -135,7 +135,7 @@ def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld, inde
     assert len(world.search(world.endpoint(tool), "説明").results) == 2
 
 
-def test_an_index_that_is_built_again_after_a_return_to_it_stays(world: TableWorld, indexes: Indexes) -> None:
+def test_an_index_that_is_built_again_after_a_return_to_it_stays(world: TableWorld, indexes: IndexVersions) -> None:
     table = world.table({"a": long("二次方程式の解の公式")})
     endpoint = world.endpoint(world.tool(table, ""))
     world.settle()
@@ -157,7 +157,7 @@ def test_an_index_that_is_built_again_after_a_return_to_it_stays(world: TableWor
     assert world.found(endpoint) == {"/a"}
 
 
-def test_a_table_is_asked_for_once_only_to_be_built(world: TableWorld, indexes: Indexes) -> None:
+def test_a_table_is_asked_for_once_only_to_be_built(world: TableWorld, indexes: IndexVersions) -> None:
     table = world.table({"a": long("一次関数の傾き")})
     world.tool(table, "")
     world.settle()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from sakuin.language.questions.question import KnownWords, Sought
+from sakuin.language.questions.question import LexiconEntries, LexiconLookup
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.postgres import TableIndex
 
@@ -19,7 +19,7 @@ READ = {
     "片向き": "カタムキ",
     "公式": "コウシキ",
 }
-ALL = Sought(readings=frozenset(READ.values()), words={})
+ALL = LexiconLookup(readings=frozenset(READ.values()), words={})
 COUNTED = """
     select r.reading, r.written, r.chunks from table_reading r where r.table_id = %s and r.fingerprint = %s"""
 STANDING = """
@@ -63,7 +63,7 @@ def reading(world: TableWorld) -> Reading:
     return Reading(**vars(world))
 
 
-def known(world: TableWorld, tool: str, sought: Sought = ALL, *, endpoint: str | None = None) -> KnownWords:
+def known(world: TableWorld, tool: str, sought: LexiconLookup = ALL, *, endpoint: str | None = None) -> LexiconEntries:
     return world.records.known_words(endpoint or world.endpoint(tool), tool, sought)
 
 
@@ -137,7 +137,7 @@ def test_a_word_that_the_table_does_not_have_is_a_slip_of_a_near_one(world: Tabl
     world.settle()
     asked = {"二時方程色": "ニジホウテイショク", "虹関数": "ニジカンスー", "工式": "コウシキ", "猫": "ネコ"}
 
-    near = known(world, tool, Sought(readings=frozenset(), words=asked)).near
+    near = known(world, tool, LexiconLookup(readings=frozenset(), words=asked)).near
 
     assert near == {"二時方程色": ("二次方程式",), "虹関数": ("二次関数",)}
 
@@ -156,8 +156,8 @@ def test_the_words_of_other_tables_and_projects_are_unknown(world: TableWorld) -
         {"カタムキ"},
         {"ニジカンスウ"},
     ]
-    assert known(world, foreign, endpoint=world.endpoint(own)) == KnownWords()
-    assert known(world, beside, endpoint=world.endpoint(own)) == KnownWords()
+    assert known(world, foreign, endpoint=world.endpoint(own)) == LexiconEntries()
+    assert known(world, beside, endpoint=world.endpoint(own)) == LexiconEntries()
 
 
 def test_an_endpoint_that_is_closed_or_unbound_knows_nothing(world: TableWorld) -> None:
@@ -169,7 +169,7 @@ def test_an_endpoint_that_is_closed_or_unbound_knows_nothing(world: TableWorld) 
     world.sql("update mcp set status = 'disabled' where id = %s", closed)
 
     assert known(world, tool).written
-    assert known(world, tool, endpoint=unbound) == known(world, tool, endpoint=closed) == KnownWords()
+    assert known(world, tool, endpoint=unbound) == known(world, tool, endpoint=closed) == LexiconEntries()
 
 
 def test_a_table_that_is_deleted_leaves_no_words(world: TableWorld) -> None:

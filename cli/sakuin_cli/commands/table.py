@@ -74,7 +74,7 @@ def create_table(client: "DeploymentClient", project_id: str, name: str, documen
 def _replace_table(client: "DeploymentClient", table_id: str, document: bytes, *, seconds: float) -> "Table":
     if len(document) <= REQUEST_BYTES:
         return client.replace_table(table_id, document=document)
-    return _imported(client, client.announce_body(table_id, size=len(document)), document, seconds)
+    return _imported(client, client.announce_document(table_id, size=len(document)), document, seconds)
 
 
 def _imported(client: "DeploymentClient", announced: "AnnouncedUpload", document: bytes, seconds: float) -> "Table":

@@ -11,10 +11,10 @@ from sakuin.platform.sqs import SqsQueue
 from sakuin.retrieval.index_version import (
     ANALYZER,
     CHUNKER,
-    RECIPE,
-    IndexSettings,
-    IndexState,
-    KeptIndex,
+    TEXT_TEMPLATE,
+    IndexVersion,
+    IndexVersionState,
+    KeptIndexVersion,
     TableCut,
     named_index,
     tables_of,
@@ -25,10 +25,10 @@ from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.queues import TableQueues
 from sakuin.tables.restart import RestartTables
 from sakuin.tables.search import SearchTable, TableAnswer
-from sakuin.tables.work import GiveUpTable, RestartEverywhere
-from sakuin.upkeep.build_indexes import BuildIndexes
-from sakuin.upkeep.index_versions import Indexes
-from sakuin.upkeep.maintain import Maintain, Maintained
+from sakuin.tables.work import RecordTableFailure, RestartInEachVersion
+from sakuin.upkeep.build_indexes import BuildIndexVersions
+from sakuin.upkeep.index_versions import IndexVersions
+from sakuin.upkeep.maintain import Maintain, MaintenanceResult
 from sakuin.upkeep.resume_work import ResumeWork
 from sakuin.wiring.index_versions import live_last, table_indexes
 
@@ -38,7 +38,7 @@ from tests.doubles.sqs import Message, ModelledSqs
 from tests.tables.conftest import TableWorld
 from tests.tables.functions import TableFunctions, fingerprint_of
 
-BLUE = IndexSettings(MODEL, RECIPE, ANALYZER, TableCut(), CHUNKER)
+BLUE = IndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER, TableCut(), CHUNKER)
 GREEN = replace(BLUE, model=replace(MODEL, passage_prefix="passage: "), cut=TableCut(chunk_size=400, overlap=50))
 
 
@@ -47,7 +47,7 @@ class Deployment:
     """The functions over one project, wired as `bootstrap` does. `own` are the settings that are deployed."""
 
     world: TableWorld
-    own: IndexSettings = BLUE
+    own: IndexVersion = BLUE
     embedders: dict[str, MemoryEmbedder] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -67,19 +67,19 @@ class Deployment:
         return self.functions.waiting
 
     @property
-    def indexes(self) -> Indexes:
-        return Indexes(self.world.client)
+    def indexes(self) -> IndexVersions:
+        return IndexVersions(self.world.client)
 
     def queues(self, fingerprint: str = "") -> TableQueues:
         return self.functions.queues(fingerprint)
 
-    def embedder(self, settings: IndexSettings) -> MemoryEmbedder:
+    def embedder(self, settings: IndexVersion) -> MemoryEmbedder:
         return self.embedders.setdefault(settings.id, MemoryEmbedder(settings.model))
 
-    def index(self, settings: IndexSettings) -> TableIndex:
+    def index(self, settings: IndexVersion) -> TableIndex:
         return TableIndex(self.world.client, tables_of(settings))
 
-    def build(self) -> Maintained:
+    def build(self) -> MaintenanceResult:
         """The schedule's turn."""
         materials = MaterialQueue(SqsQueue(self.sqs, "materials"))
         maintain = Maintain(
@@ -87,25 +87,25 @@ class Deployment:
             lambda: 0,
             self.index(self.own),
             self.world.store,
-            RestartEverywhere(self.restarts),
+            RestartInEachVersion(self.restarts),
             ResumeWork(self.functions.unfinished, materials, self.queues),
             lambda: 0,
         )
         done = maintain()
-        BuildIndexes(self.indexes, self.own, materials, self.queues)()
+        BuildIndexVersions(self.indexes, self.own, materials, self.queues)()
         return done
 
     def restarts(self) -> dict[str, RestartTables]:
-        give_up, has_backlog = GiveUpTable(self.every_index), self.functions.has_backlog
+        give_up, has_backlog = RecordTableFailure(self.every_index), self.functions.has_backlog
         return {
             name: RestartTables(name, index, self.queues(name), has_backlog, give_up)
             for name, index in self.every_index().items()
         }
 
-    def kept(self) -> list[KeptIndex]:
+    def kept(self) -> list[KeptIndexVersion]:
         return live_last(self.indexes.kept)
 
-    def state(self, settings: IndexSettings) -> IndexState:
+    def state(self, settings: IndexVersion) -> IndexVersionState:
         return next(each for each in self.indexes.states() if each.settings == settings)
 
     def passes(self, seconds: int) -> None:
@@ -114,7 +114,7 @@ class Deployment:
             time_passes(sql, seconds)
         self.sqs.passes(seconds)
 
-    def lose(self, settings: IndexSettings) -> None:
+    def lose(self, settings: IndexVersion) -> None:
         """The queues forget what waits for one index."""
         for message in self.waiting:
             if fingerprint_of(message) == tables_of(settings).id:

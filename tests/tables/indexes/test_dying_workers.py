@@ -7,7 +7,7 @@ from itertools import cycle
 from typing import Any
 
 import pytest
-from sakuin.retrieval.index_version import IndexSettings, tables_of
+from sakuin.retrieval.index_version import IndexVersion, tables_of
 from sakuin.tables.chunking import chunks
 from sakuin.tables.index_names import namespace
 
@@ -100,7 +100,7 @@ class Mortals:
             self.died.add((message.queue, fingerprint_of(message)))
 
 
-def holds(deployment: Deployment, asked: Asked, settings: IndexSettings) -> dict[str, set[str]]:
+def holds(deployment: Deployment, asked: Asked, settings: IndexVersion) -> dict[str, set[str]]:
     """What an index answers of a Table: the texts of its chunks by pointer. The store has those rows and no other."""
     recorded = deployment.index(settings).recorded(asked.table)
     assert recorded is not None
@@ -113,7 +113,7 @@ def holds(deployment: Deployment, asked: Asked, settings: IndexSettings) -> dict
     return found
 
 
-def wanted(document: dict[str, str], settings: IndexSettings) -> dict[str, set[str]]:
+def wanted(document: dict[str, str], settings: IndexVersion) -> dict[str, set[str]]:
     """What an index shall answer of a document."""
     cut = settings.cut
     return {

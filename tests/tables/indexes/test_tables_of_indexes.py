@@ -5,7 +5,7 @@ from sakuin.errors import Conflict, Unavailable
 from sakuin.platform.retry import MAX_RECEIVES
 from sakuin.retrieval.index_version import tables_of
 from sakuin.tables.index_names import namespace
-from sakuin.tables.work import IndexEverywhere
+from sakuin.tables.work import IndexInEachVersion
 
 from tests.tables.conftest import WatchedStore, long
 from tests.tables.functions import fingerprint_of
@@ -159,7 +159,7 @@ def test_a_walk_that_began_before_messages_named_their_index_goes_on_in_what_ans
     asked = indexed(deployment, {"a": long("二次方程式"), "b": long("一次関数")})
     deployment.indexes.keep(GREEN)
     ((generation,),) = deployment.world.sql("select generation from context_table where id = %s", asked.table)
-    IndexEverywhere(deployment.scans)(deployment.world.project, asked.table, generation=generation, skip=1)
+    IndexInEachVersion(deployment.scans)(deployment.world.project, asked.table, generation=generation, skip=1)
     assert deployment.waiting == []
     state = deployment.state(GREEN)
     assert state.tables.missing == 1

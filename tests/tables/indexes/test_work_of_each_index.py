@@ -7,7 +7,7 @@ import pytest
 from sakuin.errors import CircuitOpen, Unavailable
 from sakuin.platform.embedding import Vector
 from sakuin.platform.retry import MAX_RECEIVES
-from sakuin.retrieval.index_version import IndexSettings, tables_of
+from sakuin.retrieval.index_version import IndexVersion, tables_of
 
 from tests.convergence.interleaving import Died
 from tests.doubles.embedder import MemoryEmbedder
@@ -40,7 +40,7 @@ def asked_of(message: Message) -> tuple[str, str | None]:
     return message.queue, fingerprint_of(message)
 
 
-def edited_but_for(deployment: Deployment, asked: Asked, still: IndexSettings) -> None:
+def edited_but_for(deployment: Deployment, asked: Asked, still: IndexVersion) -> None:
     """A new text, which one index never hears how to embed."""
     deployment.edit(asked.table, {"a": long("一次関数")})
     deployment.deliver()
@@ -48,7 +48,7 @@ def edited_but_for(deployment: Deployment, asked: Asked, still: IndexSettings) -
     deployment.settle()
 
 
-def is_whole(deployment: Deployment, settings: IndexSettings, asked: Asked) -> bool:
+def is_whole(deployment: Deployment, settings: IndexVersion, asked: Asked) -> bool:
     """Whether an index has all of the Table."""
     said = deployment.world.call("table_whole", table=asked.table, fingerprint=tables_of(settings).id)
     return bool(said)
@@ -56,7 +56,7 @@ def is_whole(deployment: Deployment, settings: IndexSettings, asked: Asked) -> b
 
 @EACH
 def test_a_table_that_stands_still_in_one_index_is_started_again_in_that_index(
-    both: Deployment, still: IndexSettings, other: IndexSettings
+    both: Deployment, still: IndexVersion, other: IndexVersion
 ) -> None:
     asked = indexed(both, {"a": long("二次方程式")})
     edited_but_for(both, asked, still)
@@ -73,7 +73,7 @@ def test_a_table_that_stands_still_in_one_index_is_started_again_in_that_index(
     assert both.build().restarted == 0
 
 
-def stood_still(deployment: Deployment, asked: Asked, still: IndexSettings) -> None:
+def stood_still(deployment: Deployment, asked: Asked, still: IndexVersion) -> None:
     """It is started again and again, and each time its messages are lost."""
     edited_but_for(deployment, asked, still)
     for _ in range(MAX_RECEIVES + 1):
@@ -111,7 +111,7 @@ def test_a_table_that_stands_still_beside_has_an_error_there_alone_until_it_chan
 
 @EACH
 def test_what_ends_its_worker_each_time_is_given_up_in_its_index_and_redriven_there(
-    both: Deployment, still: IndexSettings, other: IndexSettings
+    both: Deployment, still: IndexVersion, other: IndexVersion
 ) -> None:
     asked = indexed(both, {"a": long("二次方程式")})
     both.embedders[still.id] = Deadly(still.model)
@@ -145,7 +145,7 @@ def test_what_ends_its_worker_each_time_is_given_up_in_its_index_and_redriven_th
 
 @EACH
 def test_what_one_index_waits_for_does_not_hold_up_the_other(
-    both: Deployment, still: IndexSettings, other: IndexSettings
+    both: Deployment, still: IndexVersion, other: IndexVersion
 ) -> None:
     asked = indexed(both, {"a": long("二次方程式")})
     both.embedders[other.id] = Away(other.model)

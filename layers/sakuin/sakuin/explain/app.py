@@ -20,7 +20,7 @@ from sakuin.explain.explanation import SearchExplanation
 from sakuin.knowledge.model import Filters
 from sakuin.mcp.arguments import Name, Query, TopK, Type
 from sakuin.platform.asgi import Receive, Scope, Send, answer_to
-from sakuin.platform.keys import KeyRing, Note, challenge, opening_hash
+from sakuin.platform.keys import KeyRing, Note, challenge, matching_hash
 from sakuin.retrieval.legs import Legs, Rule
 
 PATH = "/v1/explain"
@@ -79,7 +79,7 @@ class ExplainApp:
         if request.method != "POST":
             return _refused(405, "Only POST", {"Allow": "POST"})
         try:
-            key_hash = await anyio.to_thread.run_sync(opening_hash, dict(request.headers), self.keys)
+            key_hash = await anyio.to_thread.run_sync(matching_hash, dict(request.headers), self.keys)
             if key_hash is None:
                 return _refused(401, "Send the header Authorization: Bearer <admin key>", challenge(request.headers))
             await anyio.to_thread.run_sync(self.used, key_hash)

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sakuin.language.questions.question import Understood
+    from sakuin.language.questions.question import AnalyzedQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class SearchExplanation:
     the search had to do without.
     """
 
-    understood: "Understood"
+    understood: "AnalyzedQuery"
     results: tuple[ExplainedHit, ...]
     refused: bool
     threshold: float | None

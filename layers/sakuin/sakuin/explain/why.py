@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sakuin.explain.explanation import ExplainedHit, SearchExplanation
 from sakuin.knowledge.model import Filters, StoredChunk
-from sakuin.language.questions.question import Understood
+from sakuin.language.questions.question import AnalyzedQuery
 
 NOT_INDEXED = (
     "Nothing is indexed under this id. `sakuin status` says what became of its page, `sakuin validate` whether the id "
@@ -60,7 +60,7 @@ def _place(hit: ExplainedHit) -> str:
     return f"{place} ({', '.join(legs)})" if legs else place
 
 
-def _weaknesses(hit: ExplainedHit, understood: Understood) -> list[str]:
+def _weaknesses(hit: ExplainedHit, understood: AnalyzedQuery) -> list[str]:
     said = []
     words = {term.term for slot in understood.slots if slot.kind == "word" for term in slot.terms}
     if words and hit.words == 0 and not hit.matched:

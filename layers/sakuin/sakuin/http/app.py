@@ -15,7 +15,7 @@ from sakuin.http.unfinished_work import WorkView
 from sakuin.knowledge.library import Library
 from sakuin.limits import Limits
 from sakuin.platform.asgi import answer_to
-from sakuin.platform.keys import KeyRing, Note, challenge, opening_hash
+from sakuin.platform.keys import KeyRing, Note, challenge, matching_hash
 
 
 class MaterialView(BaseModel):
@@ -150,7 +150,7 @@ def rest_api(
             raise HTTPException(401, "Send the header Authorization: Bearer <admin key>", challenge(request.headers))
 
     def noted(request: Request) -> bool:
-        key_hash = opening_hash(request.headers, keys)
+        key_hash = matching_hash(request.headers, keys)
         if key_hash is not None:
             used(key_hash)
         return key_hash is not None

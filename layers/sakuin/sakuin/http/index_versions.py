@@ -5,8 +5,8 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from sakuin.retrieval.index_version import BuiltPart, IndexState
-from sakuin.upkeep.index_versions import KeepIndexes
+from sakuin.retrieval.index_version import BuiltPart, IndexVersionState
+from sakuin.upkeep.index_versions import IndexVersionAdmin
 
 
 class MissingView(BaseModel):
@@ -56,7 +56,7 @@ class DroppedView(BaseModel):
     fingerprint: str
 
 
-def index_router(keep: KeepIndexes) -> APIRouter:
+def index_router(keep: IndexVersionAdmin) -> APIRouter:
     """The routes of indexes, for admins."""
 
     routes = APIRouter(prefix="/v1")
@@ -78,7 +78,7 @@ def index_router(keep: KeepIndexes) -> APIRouter:
     return routes
 
 
-def _view(state: IndexState) -> IndexView:
+def _view(state: IndexVersionState) -> IndexView:
     return IndexView(
         fingerprint=state.settings.id,
         settings=state.settings.as_json(),

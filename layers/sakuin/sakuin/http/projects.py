@@ -39,12 +39,12 @@ from sakuin.http.views import (
     UploadView,
 )
 from sakuin.platform.keys import KeyRing
-from sakuin.tables.admin.database_changes import HearOfChanges
-from sakuin.tables.admin.endpoints import KeepEndpoints
-from sakuin.tables.admin.outbox import SendEvents
-from sakuin.tables.admin.projects import KeepProjects
-from sakuin.tables.admin.tables import KeepTables
-from sakuin.tables.admin.tools import KeepTools
+from sakuin.tables.admin.database_changes import HandleDatabaseChange
+from sakuin.tables.admin.endpoints import EndpointAdmin
+from sakuin.tables.admin.outbox import PublishOutbox
+from sakuin.tables.admin.projects import ProjectAdmin
+from sakuin.tables.admin.tables import TableAdmin
+from sakuin.tables.admin.tools import ToolAdmin
 from sakuin.tables.document import parsed_table, written_table
 from sakuin.tables.model import User
 
@@ -59,12 +59,12 @@ _MAX_ANSWER = 4_500_000
 class ProjectServices:
     """The use cases behind the API. `user_of` gives a token's user, `hook_secrets` what a webhook may send."""
 
-    projects: KeepProjects
-    tables: KeepTables
-    tools: KeepTools
-    endpoints: KeepEndpoints
-    hear: HearOfChanges
-    send: SendEvents
+    projects: ProjectAdmin
+    tables: TableAdmin
+    tools: ToolAdmin
+    endpoints: EndpointAdmin
+    hear: HandleDatabaseChange
+    send: PublishOutbox
     user_of: UserOf
     hook_secrets: Callable[[], Iterable[str]] = field(repr=False)
 
@@ -198,9 +198,9 @@ def _tables(routes: APIRouter, services: ProjectServices, user: Any, changing: A
         keep.delete(caller, str(table_id))
 
     @routes.post("/tables/{table_id}/uploads", status_code=201)
-    def announce_body(caller: user, table_id: UUID, asked: UploadAsked) -> UploadView:
+    def announce_document(caller: user, table_id: UUID, asked: UploadAsked) -> UploadView:
         """A Table's next document is put to the answer's `upload.url`."""
-        return _upload(keep.announce_body(caller, str(table_id), size=asked.size))
+        return _upload(keep.announce_document(caller, str(table_id), size=asked.size))
 
 
 def _upload(announced: tuple[Any, Any]) -> UploadView:

@@ -35,12 +35,12 @@ class AuthoredFiles:
             file = LearnsFile({})
         except Invalid as error:
             self.index.followed(source.key, version or source.version_id)
-            self.index.leave_receipt(source, "failed", str(error))
+            self.index.record_upload_result(source, "failed", str(error))
             return EventResult(None, ignored=f"{source.key} cannot be read: {error}")
-        touched = self.index.materials_spoken_of(folder, file.materials)
+        touched = self.index.materials_named_in(folder, file.materials)
         self.queue.reindex(touched, reason=f"{source.key} changed")
         self.index.followed(source.key, version)
-        self.index.leave_receipt(source, "applied", "; ".join(file.problems) or None)
+        self.index.record_upload_result(source, "applied", "; ".join(file.problems) or None)
         return EventResult(None, asked=len(touched))
 
     def index_synonyms(self, change: ObjectWritten | ObjectRemoved) -> EventResult:
@@ -53,27 +53,27 @@ class AuthoredFiles:
         try:
             file = self._synonyms(change, version)
         except NotFound:
-            self.index.leave_receipt(source, "superseded")
+            self.index.record_upload_result(source, "superseded")
             return EventResult(None, ignored="this version is gone: a newer one took its place")
         except Invalid as error:
             self.index.followed(source.key, version)
-            self.index.leave_receipt(source, "failed", str(error))
+            self.index.record_upload_result(source, "failed", str(error))
             return EventResult(None, ignored=f"{source.key} cannot be read: {error}")
         outcome = self._keep_synonyms(source, version, file.groups)
         if outcome == "applied":
             self.index.followed(source.key, version)
-        self.index.leave_receipt(source, outcome, "; ".join(file.problems) or None)
+        self.index.record_upload_result(source, outcome, "; ".join(file.problems) or None)
         return EventResult(None, ignored=None if outcome == "applied" else "a newer version was first")
 
     def _keep_synonyms(self, source: Source, version: str | None, groups: Sequence[Sequence[str]]) -> Outcome:
-        outcome: Outcome = self.index.keep_synonyms(source, groups) if source.sequencer else "superseded"
+        outcome: Outcome = self.index.store_synonyms(source, groups) if source.sequencer else "superseded"
         if outcome != "superseded":
             return outcome
         # The row first, then the bucket: as `apply_if_current` does for pages.
         generation = self.index.synonyms_generation(source.key)
         if self.bucket.current_version(source.key) != version:
             return "superseded"
-        outcome = self.index.keep_synonyms(source, groups, expected_generation=generation, current=True)
+        outcome = self.index.store_synonyms(source, groups, expected_generation=generation, current=True)
         if outcome == "conflict":
             raise Conflict(f"Others changed {source.key} while it was compared with the bucket")
         return outcome

@@ -101,12 +101,12 @@ class BucketEvents:
         source = asked.source
         material = material_of_key(source.key, prefix=self.prefix)
         if material is None:
-            self.index.leave_receipt(source, "failed", error)
+            self.index.record_upload_result(source, "failed", error)
             return
         done = self.index.apply(PageChange(material, source, error=error), expected_generation=None)
         if done.outcome == "superseded":
             # Nobody else tells whoever waits for this version.
-            self.index.leave_receipt(source, "superseded", error)
+            self.index.record_upload_result(source, "superseded", error)
 
     def _indexed(self, material: str, result: PageResult, *, attempt: int) -> EventResult:
         if result.provisional and attempt < _MODEL_ATTEMPTS:
@@ -115,7 +115,7 @@ class BucketEvents:
         return EventResult(material, result)
 
     def _superseded(self, material: str, source: Source) -> EventResult:
-        self.index.leave_receipt(source, "superseded")
+        self.index.record_upload_result(source, "superseded")
         return EventResult(material, ignored="this version is gone: a newer one took its place")
 
     def _remove(self, material: str, removal: ObjectRemoved) -> EventResult:
@@ -128,9 +128,9 @@ class BucketEvents:
                 # The version before the removed one is current again.
                 return self._index(material, Source(source.bucket, source.key, current, source.sequencer))
         applied = apply_if_current(self.index, self.bucket, PageChange(material, source, deleted=True))
-        if applied.successor is not None:
+        if applied.next_owner is not None:
             # Another spelling of the same key waited for its turn.
-            return self._index(material, applied.successor)
+            return self._index(material, applied.next_owner)
         return EventResult(material, PageResult(applied))
 
     def _index(self, material: str, source: Source) -> EventResult:

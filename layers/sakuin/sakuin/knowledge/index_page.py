@@ -15,8 +15,8 @@ from sakuin.knowledge.reading import MOST_EXPLANATIONS, read_page
 from sakuin.language.indexing import index_words
 from sakuin.platform.embedding import Embedder
 from sakuin.platform.s3 import Bucket
-from sakuin.retrieval.embed_texts import text_hash, texts_embedded
-from sakuin.retrieval.index_version import Fingerprint
+from sakuin.retrieval.embed_texts import embed_texts, text_hash
+from sakuin.retrieval.index_version import PageIndexVersion
 
 # Two workers on one material: the second sees what the first did and tries again.
 _ATTEMPTS = 5
@@ -26,7 +26,7 @@ _ATTEMPTS = 5
 class IndexOfPages:
     """An index that pages are written to. One that is not `live` may be late: `maintain` asks for the page again."""
 
-    fingerprint: Fingerprint
+    fingerprint: PageIndexVersion
     embedder: Embedder
     live: bool
 
@@ -42,7 +42,7 @@ class IndexPage:
     index: KnowledgeIndex
     embedder: Embedder
     learns: LearnsSources
-    fingerprint: Fingerprint
+    fingerprint: PageIndexVersion
     max_page_bytes: int
     most_explanations: int = MOST_EXPLANATIONS
     kept: Callable[[], Sequence[IndexOfPages]] = tuple
@@ -106,10 +106,10 @@ class IndexPage:
         missing = self.index.missing_vectors(texts.keys(), kept.fingerprint)
         if not missing:
             return 0
-        done = texts_embedded(
+        done = embed_texts(
             kept.embedder,
             {text_hash: texts[text_hash] for text_hash in sorted(missing)},
-            lambda vectors: self.index.keep_vectors(vectors, kept.fingerprint),
+            lambda vectors: self.index.store_vectors(vectors, kept.fingerprint),
         )
         for chunk in chunks:
             if reason := done.refused.get(chunk.text_hash):

@@ -62,7 +62,7 @@ class Library:
 
     def reapply_outdated(self) -> int:
         """Asks for every material again that was built with another fingerprint; says how many."""
-        outdated = self.index.materials_built_otherwise(self.fingerprint)
+        outdated = self.index.outdated_materials(self.fingerprint)
         self.queue.reindex(outdated, reason="built with other settings")
         return len(outdated)
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from sakuin.knowledge.page import ChunkType
 from sakuin.language.indexed_words import IndexedWords
-from sakuin.language.questions.question import Understood
+from sakuin.language.questions.question import AnalyzedQuery
 
 # author       from learns.yml
 # model        from a language model
@@ -147,7 +147,7 @@ class KnowledgeAnswer:
     `degraded` says in a sentence what the search had to do without.
     """
 
-    understood: Understood
+    understood: AnalyzedQuery
     results: tuple[Hit, ...]
     no_good_match: bool
     suggestions: tuple[str, ...] = ()
@@ -218,16 +218,16 @@ class MaterialState:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
-    """What became of a version. `successor` is a key that waited for this material and may now have it."""
+class ChangeResult:
+    """What became of a version. `next_owner` is a key that waited for this material and may now have it."""
 
     outcome: Outcome
     generation: int
-    successor: Source | None = None
+    next_owner: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class UploadResult:
     """What became of one uploaded version, for the one who waits for it."""
 
     key: str
@@ -243,7 +243,7 @@ class PageResult:
     `provisional`: some `learns` wait for a language model that was late.
     """
 
-    applied: Applied
+    applied: ChangeResult
     chunks: int = 0
     embedded: int = 0
     provisional: bool = False

@@ -3,14 +3,16 @@
 from dataclasses import replace
 
 from sakuin.errors import Conflict
-from sakuin.knowledge.model import Applied, MaterialState, PageChange, Source
+from sakuin.knowledge.model import ChangeResult, MaterialState, PageChange, Source
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.s3 import Bucket
 
 _ATTEMPTS = 5
 
 
-def apply_if_current(index: KnowledgeIndex, bucket: Bucket, change: PageChange, *, since: int | None = None) -> Applied:
+def apply_if_current(
+    index: KnowledgeIndex, bucket: Bucket, change: PageChange, *, since: int | None = None
+) -> ChangeResult:
     """Makes a change. One that its sequencer rejects is made if its version is the bucket's current one.
 
     Sequencers begin again with another bucket, and a version that was found by listing has none. `since` is the row's
@@ -19,7 +21,7 @@ def apply_if_current(index: KnowledgeIndex, bucket: Bucket, change: PageChange, 
     source = change.source
     if source is None:
         return index.apply(change, expected_generation=since)
-    applied = index.apply(change, expected_generation=since) if source.sequencer else Applied("superseded", 0)
+    applied = index.apply(change, expected_generation=since) if source.sequencer else ChangeResult("superseded", 0)
     if applied.outcome != "superseded":
         return applied
     for _ in range(_ATTEMPTS):
@@ -27,7 +29,7 @@ def apply_if_current(index: KnowledgeIndex, bucket: Bucket, change: PageChange, 
         state = index.state(change.material)
         version = bucket.current_version(source.key)
         if not _is_current(change, source, version) or _is_indexed(source, version, state):
-            index.leave_receipt(source, "superseded")
+            index.record_upload_result(source, "superseded")
             return replace(applied, outcome="superseded")
         applied = index.apply(change, expected_generation=state.generation if state else None, current=True)
         if applied.outcome != "conflict":

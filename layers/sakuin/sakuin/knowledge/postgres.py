@@ -6,12 +6,12 @@ from typing import Any
 
 from postgrest import SyncPostgrestClient as Client
 
-from sakuin.knowledge.model import Applied, KnowledgeChunk, MaterialState, Outcome, PageChange, Source
+from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, Outcome, PageChange, Source
 from sakuin.language.indexed_words import IndexedWords
 from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import answer, call, vector_text
-from sakuin.retrieval.index_version import ANALYZER, Fingerprint
+from sakuin.retrieval.index_version import ANALYZER, PageIndexVersion
 
 _VECTORS_A_REQUEST = 100
 
@@ -29,7 +29,7 @@ class KnowledgeIndex:
 
     client: Client
 
-    def remember(self, fingerprint: Fingerprint) -> None:
+    def remember(self, fingerprint: PageIndexVersion) -> None:
         """Records what an index of this fingerprint is built with. Twice is once."""
         call(self.client, "remember_fingerprint", {"p_fingerprint": fingerprint_row(fingerprint)})
 
@@ -38,12 +38,12 @@ class KnowledgeIndex:
         rows = answer(self.client.table("material").select("*").eq("material", material))
         return material_state(rows[0]) if rows else None
 
-    def missing_vectors(self, text_hashes: Collection[str], fingerprint: Fingerprint) -> set[str]:
+    def missing_vectors(self, text_hashes: Collection[str], fingerprint: PageIndexVersion) -> set[str]:
         """Those of `text_hashes` that have no vector of this model and recipe; the analyzer changes no vector."""
         wanted = sorted(set(text_hashes))
         return set(call(self.client, "missing_vectors", {"p_space": fingerprint.space, "p_text_hashes": wanted}))
 
-    def keep_vectors(self, vectors: Mapping[str, Vector], fingerprint: Fingerprint) -> None:
+    def store_vectors(self, vectors: Mapping[str, Vector], fingerprint: PageIndexVersion) -> None:
         """Stores vectors by the hash of their text. Twice is once."""
         rows = [
             {"space": fingerprint.space, "text_hash": text_hash, "embedding": vector_text(vector)}
@@ -53,7 +53,9 @@ class KnowledgeIndex:
             batch = rows[start : start + _VECTORS_A_REQUEST]
             answer(self.client.table("embedding_cache").upsert(batch, ignore_duplicates=True))
 
-    def apply(self, change: PageChange, *, expected_generation: int | None = None, current: bool = False) -> Applied:
+    def apply(
+        self, change: PageChange, *, expected_generation: int | None = None, current: bool = False
+    ) -> ChangeResult:
         """Makes one change of a material in one transaction: new chunks in, gone ones out, unchanged ones untouched.
 
         A version older than what is indexed is `superseded`. The same version again, or a change without a source,
@@ -75,18 +77,18 @@ class KnowledgeIndex:
             "p_expected_generation": expected_generation,
         }
         done = answer(self.client.rpc("apply_current" if current else "apply_material", arguments))
-        successor = done.get("successor")
-        return Applied(
+        next_owner = done.get("next_owner")
+        return ChangeResult(
             outcome=done["outcome"],
             generation=done["generation"],
-            successor=Source(**successor) if successor else None,
+            next_owner=Source(**next_owner) if next_owner else None,
         )
 
-    def leave_receipt(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
+    def record_upload_result(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
         """Says what became of a version that changed no material by itself."""
         call(self.client, "write_receipt", {"p_source": asdict(source), "p_outcome": outcome, "p_reason": reason})
 
-    def keep_synonyms(
+    def store_synonyms(
         self,
         source: Source,
         groups: Sequence[Sequence[str]],
@@ -106,7 +108,7 @@ class KnowledgeIndex:
             "p_current": current,
             "p_expected_generation": expected_generation,
         }
-        outcome: Outcome = call(self.client, "keep_synonyms", arguments)
+        outcome: Outcome = call(self.client, "store_synonyms", arguments)
         return outcome
 
     def synonyms_generation(self, key: str) -> int | None:
@@ -123,24 +125,24 @@ class KnowledgeIndex:
         rows = answer(self.client.table("learns_cache").select("learns").eq("cache_key", cache_key))
         return {anchor: tuple(items) for anchor, items in rows[0]["learns"].items()} if rows else None
 
-    def keep_learns(self, cache_key: str, learns: Mapping[str, tuple[str, ...]]) -> None:
+    def store_learns(self, cache_key: str, learns: Mapping[str, tuple[str, ...]]) -> None:
         """Stores a model's answer. Twice is once."""
         row = {"cache_key": cache_key, "learns": {anchor: list(items) for anchor, items in learns.items()}}
         answer(self.client.table("learns_cache").upsert(row, ignore_duplicates=True))
 
-    def materials_spoken_of(self, folder: str, names: Collection[str]) -> Sequence[str]:
+    def materials_named_in(self, folder: str, names: Collection[str]) -> Sequence[str]:
         """The searchable materials below `folder` whose `learns` an author's file there has to do with.
 
         Those that go by one of `names` (in full, or by their last segment), and those with an author's `learns`.
         """
-        return list(call(self.client, "materials_spoken_of", {"p_folder": folder, "p_names": sorted(names)}))
+        return list(call(self.client, "materials_named_in", {"p_folder": folder, "p_names": sorted(names)}))
 
-    def materials_built_otherwise(self, fingerprint: str) -> Sequence[str]:
+    def outdated_materials(self, fingerprint: str) -> Sequence[str]:
         """The searchable materials that were built with another fingerprint."""
-        return list(call(self.client, "materials_built_otherwise", {"p_fingerprint": fingerprint}))
+        return list(call(self.client, "outdated_materials", {"p_fingerprint": fingerprint}))
 
 
-def fingerprint_row(fingerprint: Fingerprint) -> dict[str, Any]:
+def fingerprint_row(fingerprint: PageIndexVersion) -> dict[str, Any]:
     """A fingerprint as a row of `index_fingerprint`."""
     model = fingerprint.model
     return {

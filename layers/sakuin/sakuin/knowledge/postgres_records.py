@@ -7,8 +7,8 @@ from postgrest import SyncPostgrestClient as Client
 
 from sakuin.knowledge.model import (
     MaterialPage,
-    Receipt,
     RecordedObject,
+    UploadResult,
 )
 from sakuin.knowledge.postgres import material_state
 from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial
@@ -39,10 +39,10 @@ class MaterialRecords:
         counts: Mapping[str, int] = call(self.client, "material_counts", {})
         return counts
 
-    def receipts(self, versions: Collection[tuple[str, str]]) -> Sequence[Receipt]:
+    def receipts(self, versions: Collection[tuple[str, str]]) -> Sequence[UploadResult]:
         """What became of `(key, version id)` pairs; those not worked on yet are left out."""
         wanted = [{"key": key, "version_id": version_id} for key, version_id in versions]
-        return [Receipt(**row) for row in call(self.client, "receipts_of", {"p_versions": wanted})]
+        return [UploadResult(**row) for row in call(self.client, "receipts_of", {"p_versions": wanted})]
 
     def waiting(self) -> Sequence[tuple[str, str, str]]:
         """`(material, key, owner's key)` of the keys that wait for a material which another key owns."""
@@ -97,7 +97,7 @@ class LibraryRecords:
         """Finds a page by all its words again, as far as they are recorded; the rest is done by applying it again."""
         call(self.client, "mend_material", {"p_material": material})
 
-    def sweep_words(self, after: str, *, limit: int, dry_run: bool) -> tuple[int, str | None]:
+    def delete_unused_readings(self, after: str, *, limit: int, dry_run: bool) -> tuple[int, str | None]:
         """Forgets those of `limit` readings after `after` that no page has any more; how many, and the next."""
         said = call(self.client, "sweep_readings", {"p_after": after, "p_limit": limit, "p_dry_run": dry_run})
         return said["unused"], said["next"]

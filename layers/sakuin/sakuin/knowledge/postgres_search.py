@@ -9,12 +9,12 @@ from postgrest import SyncPostgrestClient as Client
 from sakuin.errors import NotFound
 from sakuin.knowledge.model import Concept, Filters, Match, StoredChunk
 from sakuin.language.notation import canonical
-from sakuin.language.questions.question import KnownWords, Slot, Sought
+from sakuin.language.questions.question import LexiconEntries, LexiconLookup, Slot
 from sakuin.language.questions.synonyms_in_question import synonyms_in
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import answer, call, vector_text
 from sakuin.retrieval.calibration import Calibration
-from sakuin.retrieval.index_version import Fingerprint
+from sakuin.retrieval.index_version import PageIndexVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Question:
 
     vector: Vector | None
     slots: Sequence[Slot]
-    fingerprint: Fingerprint
+    fingerprint: PageIndexVersion
     filters: Filters
     limit: int
     expected: str | None = None
@@ -69,7 +69,7 @@ class KnowledgeSearch:
         return [Match(**{**row, "learns": tuple(row["learns"]), "matched": tuple(row["matched"])}) for row in rows]
 
     def _weights(self, question: Question) -> dict[str, float]:
-        weighed = replace(self.calibration, example_handicap=0.0) if question.wants_example else self.calibration
+        weighed = replace(self.calibration, example_penalty=0.0) if question.wants_example else self.calibration
         return weighed.as_json()
 
     def chunk(self, id: str) -> StoredChunk:
@@ -102,12 +102,12 @@ class Lexicon:
 
     client: Client
 
-    def look_up(self, query: str, sought: Sought) -> KnownWords:
+    def look_up(self, query: str, sought: LexiconLookup) -> LexiconEntries:
         """What is known of the words that `query` may be made of; nothing known is not an error."""
         asked = {"p_readings": sorted(sought.readings), "p_words": dict(sought.words), "p_query": canonical(query)}
         found = call(self.client, "look_up_words", asked)
         groups = [tuple(group) for group in found["synonyms"]]
-        return KnownWords(_tuples(found["written"]), _tuples(found["near"]), synonyms_in(query, groups))
+        return LexiconEntries(_tuples(found["written"]), _tuples(found["near"]), synonyms_in(query, groups))
 
 
 def _tuples(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:

@@ -11,7 +11,7 @@ from sakuin.knowledge.model import RecordedObject
 from sakuin.knowledge.names import material_of_key, synonyms_key
 from sakuin.knowledge.postgres_records import LibraryRecords
 from sakuin.knowledge.queue import MaterialQueue
-from sakuin.platform.reconciliation import Difference, Walked
+from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.s3 import Bucket, BucketObject
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 
@@ -121,7 +121,7 @@ class ReconcileMaterials:
     prefix: str
     now: Callable[[], datetime]
 
-    def keys(self, after: str | None, *, dry_run: bool, settling: timedelta = SETTLING) -> Walked:
+    def keys(self, after: str | None, *, dry_run: bool, settling: timedelta = SETTLING) -> ComparedPage:
         """The bucket's keys and the index's, in one order. What changed within `settling` is left to its event.
 
         Who settles nothing asked by hand, and gets what he asked for even if most pages go, or have dead letters; he is
@@ -145,7 +145,7 @@ class ReconcileMaterials:
             found = self._considered(found, held.items, recorded, by_hand=not settling)
         if not dry_run:
             self.queue.recheck([one.where for one in found if one.repair not in _LEFT_ALONE], reason="reconcile")
-        return Walked(found, end)
+        return ComparedPage(found, end)
 
     def _considered(
         self,
@@ -165,7 +165,7 @@ class ReconcileMaterials:
         left = _left_to_work(found, held, unfinished)
         return [one for one in left if one.repair not in (UNDER_WAY, FAILED)]
 
-    def pages(self, after: str | None, *, dry_run: bool) -> Walked:
+    def pages(self, after: str | None, *, dry_run: bool) -> ComparedPage:
         """Chunks, words and postings of pages, which one transaction wrote, and which belong together."""
         broken, following = self.records.broken(after or "", limit=_MATERIALS_A_PAGE)
         found = [
@@ -176,19 +176,19 @@ class ReconcileMaterials:
             for material, _ in broken:
                 self.records.mend(material)
             self.queue.reindex([material for material, _ in broken], reason="reconcile")
-        return Walked(found, following)
+        return ComparedPage(found, following)
 
-    def words(self, after: str | None, *, dry_run: bool) -> Walked:
+    def words(self, after: str | None, *, dry_run: bool) -> ComparedPage:
         """Takes out readings that no page has any more: pages that change leave them, so they are no difference."""
-        _, following = self.records.sweep_words(after or "", limit=_READINGS_A_PAGE, dry_run=dry_run)
-        return Walked([], following)
+        _, following = self.records.delete_unused_readings(after or "", limit=_READINGS_A_PAGE, dry_run=dry_run)
+        return ComparedPage([], following)
 
-    def learns(self, after: str | None, *, dry_run: bool) -> Walked:
+    def learns(self, after: str | None, *, dry_run: bool) -> ComparedPage:
         """Asks once more for pages whose language model was away for longer than they waited: no difference either."""
         late, following = self.records.provisional(after or "", limit=_MATERIALS_A_PAGE)
         if not dry_run and late:
             self.queue.reindex(late, reason="provisional")
-        return Walked([], following)
+        return ComparedPage([], following)
 
 
 def _left_to_work(

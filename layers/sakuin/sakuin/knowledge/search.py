@@ -7,12 +7,12 @@ from typing import Protocol
 from sakuin.knowledge.model import EVERYTHING, Concept, Filters, Hit, KnowledgeAnswer, Match, StoredChunk
 from sakuin.knowledge.names import chunk_id, link, split_chunk_id
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, Question
-from sakuin.language.questions.question import Understood
-from sakuin.language.questions.understanding import sought, understood
+from sakuin.language.questions.question import AnalyzedQuery
+from sakuin.language.questions.understanding import analyze_query, words_to_look_up
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.calibration import GOOD_MATCH, NEAR_MATCH
 from sakuin.retrieval.excerpt import EXCERPT_LENGTH, excerpt
-from sakuin.retrieval.index_version import Fingerprint
+from sakuin.retrieval.index_version import PageIndexVersion
 from sakuin.retrieval.legs import Legs
 from sakuin.retrieval.matched_words import matched_words
 from sakuin.retrieval.question_vectors import question_vector
@@ -21,13 +21,13 @@ _SUGGESTIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RankedMatches:
     """How a question was understood, and what `KnowledgeSearch` finds for it, good enough or not.
 
     `degraded` says in a sentence what the search had to do without.
     """
 
-    understood: Understood
+    understood: AnalyzedQuery
     matches: Sequence[Match]
     degraded: str | None = None
 
@@ -39,7 +39,7 @@ class SearchKnowledge:
     index: KnowledgeSearch
     lexicon: Lexicon
     embedder: QuestionEmbedder
-    fingerprint: Fingerprint
+    fingerprint: PageIndexVersion
     base_url: str
 
     def __call__(self, query: str, *, top_k: int = 5, filters: Filters = EVERYTHING) -> KnowledgeAnswer:
@@ -61,12 +61,12 @@ class SearchKnowledge:
         legs: Legs = "both",
         without: Set[str] = frozenset(),
         expected: str | None = None,
-    ) -> Judged:
+    ) -> RankedMatches:
         """What is found, by words alone where the question cannot be embedded.
 
         `legs` may leave one out, `without` rules of understanding; `expected` is judged wherever it ranks.
         """
-        question = understood(query, self.lexicon.look_up(query, sought(query)), without=without)
+        question = analyze_query(query, self.lexicon.look_up(query, words_to_look_up(query)), without=without)
         vector, degraded = question_vector(self.embedder, question.text, legs=legs)
         matches = self.index.matches(
             Question(
@@ -79,7 +79,7 @@ class SearchKnowledge:
                 wants_example=question.wants_example,
             )
         )
-        return Judged(question, matches, degraded)
+        return RankedMatches(question, matches, degraded)
 
     def _hit(self, match: Match) -> Hit:
         body = _body(match)

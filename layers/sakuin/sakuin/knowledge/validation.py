@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sakuin.knowledge.embedded_text import EMBEDDED_LENGTH
-from sakuin.knowledge.learns.writer import LEARNS_MAX, LEARNS_MIN, cleaned_learns, names_action
+from sakuin.knowledge.learns.writer import LEARNS_MAX, LEARNS_MIN, clean_learns, names_action
 from sakuin.knowledge.page import Page, type_of_anchor
 
 Severity = Literal["error", "warning"]
@@ -127,7 +127,7 @@ def _poor_learns(material: str, chunks: Iterable[IndexedChunk]) -> Iterator[Find
     for chunk in chunks:
         if chunk.learns_given is None:
             continue
-        given = cleaned_learns(chunk.learns_given)
+        given = clean_learns(chunk.learns_given)
         if not LEARNS_MIN <= len(given) <= LEARNS_MAX:
             done = "more were added" if len(given) < LEARNS_MIN else "only the first 5 are used"
             message = f"#{chunk.anchor} has {len(given)} learns items, so {done}. Write 3 to 5."

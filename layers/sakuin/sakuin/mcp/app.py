@@ -21,7 +21,7 @@ from sakuin.mcp.origins import is_foreign, is_preflight, preflight_headers, read
 from sakuin.mcp.server import ENDPOINT
 from sakuin.mcp.wrong_keys import WrongKeys
 from sakuin.platform.asgi import Application, Message, Receive, Scope, Send, replayed, try_again
-from sakuin.platform.keys import KeyRing, Note, challenge, key_of, opening_hash
+from sakuin.platform.keys import KeyRing, Note, challenge, key_of, matching_hash
 from sakuin.tables.model import Endpoint
 
 PATH = "/mcp"
@@ -137,7 +137,7 @@ class McpApp:
     def _caller(self, path: str, headers: Mapping[str, str]) -> _Caller:
         """Returns who calls. An endpoint that does not exist is refused like a wrong key, so that nobody can guess."""
         if path.rstrip("/") == PATH:
-            key_hash = opening_hash(headers, self._keys)
+            key_hash = matching_hash(headers, self._keys)
             caller = _Caller(key_hash, key_hash) if key_hash is not None else None
         else:
             opened = self._endpoint_keys.open(path.removeprefix(f"{PATH}/").rstrip("/"), key_of(headers))

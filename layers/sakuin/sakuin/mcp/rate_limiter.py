@@ -11,7 +11,7 @@ from sakuin.platform.supabase.client import call
 
 
 @dataclass(frozen=True, slots=True)
-class Granted:
+class Grant:
     """How many searches were granted, and the seconds until the holder's minute ends."""
 
     searches: int
@@ -19,19 +19,19 @@ class Granted:
 
 
 @dataclass(frozen=True, slots=True)
-class Allowances:
+class Quotas:
     """The searches that each holder has left in this minute; a minute is the same one for everybody."""
 
     client: Client
 
-    def take(self, holder: str, *, wanted: int, per_minute: int) -> Granted:
+    def take(self, holder: str, *, wanted: int, per_minute: int) -> Grant:
         """Grants some of the holder's `per_minute` searches: `wanted` or less, and never more than are left.
 
         Of what is left a quarter is given at a time, so that little is stranded with workers that do not use it.
         """
         asked = {"p_holder": holder, "p_wanted": wanted, "p_per_minute": per_minute}
         row = call(self.client, "take_allowance", asked)
-        return Granted(int(row["searches"]), float(row["seconds"]))
+        return Grant(int(row["searches"]), float(row["seconds"]))
 
 
 _MINUTE = 60.0
@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Purse:
+class _Bucket:
     """What one worker has of one holder's minute."""
 
     left: int
@@ -58,16 +58,16 @@ class _Purse:
 
 
 @dataclass(slots=True)
-class AllowSearches:
+class RateLimiter:
     """Counts a worker's searches by holder. `per_minute` 0 is no limit.
 
     Over all workers each gets `per_minute` searches in a minute and what the workers lent him: one in a hundred each.
     """
 
-    allowances: Allowances
+    allowances: Quotas
     per_minute: int
     clock: Callable[[], float]
-    _purses: dict[str, _Purse] = field(default_factory=dict)
+    _purses: dict[str, _Bucket] = field(default_factory=dict)
 
     def __call__(self, holder: str, searches: int) -> None:
         """Takes so many of the holder's searches, all or none; `OverLimit` says when there are more."""
@@ -83,21 +83,21 @@ class AllowSearches:
             )
         purse.left -= searches
 
-    def _purse(self, holder: str) -> _Purse:
+    def _purse(self, holder: str) -> _Bucket:
         now = self.clock()
         purse = self._purses.get(holder)
         if purse is None or purse.until <= now:
             # Who does not ask any more must not pile up.
             self._purses = {each: kept for each, kept in self._purses.items() if kept.until > now}
-            purse = self._purses[holder] = _Purse(self.per_minute // _LENT, now + _MINUTE)
+            purse = self._purses[holder] = _Bucket(self.per_minute // _LENT, now + _MINUTE)
         return purse
 
-    def _fill(self, purse: _Purse, holder: str, wanted: int) -> None:
+    def _fill(self, purse: _Bucket, holder: str, wanted: int) -> None:
         try:
             granted = self.allowances.take(holder, wanted=wanted, per_minute=self.per_minute)
         except SakuinError:
             logger.warning("nobody could say how many searches are left", exc_info=True)
-            granted = Granted(max(wanted, self.per_minute), _AWAY_SECONDS)
+            granted = Grant(max(wanted, self.per_minute), _AWAY_SECONDS)
         purse.left += granted.searches
         purse.until = self.clock() + granted.seconds
         purse.empty = granted.searches == 0

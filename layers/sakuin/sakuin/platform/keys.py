@@ -55,10 +55,10 @@ class KeyRing(Protocol):
 
 def is_authorized(headers: Mapping[str, str], ring: KeyRing) -> bool:
     """Returns whether the `Authorization` header has a key of the ring. Header names are lower case."""
-    return opening_hash(headers, ring) is not None
+    return matching_hash(headers, ring) is not None
 
 
-def opening_hash(headers: Mapping[str, str], ring: KeyRing) -> str | None:
+def matching_hash(headers: Mapping[str, str], ring: KeyRing) -> str | None:
     """Returns the hash of the ring's key that the `Authorization` header has; None if it has none."""
     key = key_of(headers)
     if key is None:
@@ -88,7 +88,7 @@ Note = Callable[[str], None]
 logger = logging.getLogger(__name__)
 
 
-def noted_once_a_day(note: Note, today: Callable[[], date]) -> Note:
+def record_once_a_day(note: Note, today: Callable[[], date]) -> Note:
     """`note`, asked once for each key and day of `today`; a failure of it is logged and never the caller's."""
     tried: dict[str, date] = {}
 
@@ -107,7 +107,7 @@ def noted_once_a_day(note: Note, today: Callable[[], date]) -> Note:
 
 
 @dataclass(frozen=True, slots=True)
-class SupabaseKeyUse:
+class KeyUse:
     """Keys are known by their keyed hashes alone."""
 
     client: Client

@@ -29,7 +29,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class ComparedPage:
     """What one page of a walk found, and where the next begins (None at the end)."""
 
     differences: list[Difference]

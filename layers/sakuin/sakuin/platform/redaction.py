@@ -43,10 +43,10 @@ _LOOKS_SECRET = re.compile(
 
 def redacted(text: str, known: Iterable[str] = ()) -> str:
     """The text without the `known` secrets and without what looks like one; JSON stays JSON."""
-    return _LOOKS_SECRET.sub(rf"\g<before>{HIDDEN}", without(text, known))
+    return _LOOKS_SECRET.sub(rf"\g<before>{HIDDEN}", hide(text, known))
 
 
-def without(text: str, known: Iterable[str]) -> str:
+def hide(text: str, known: Iterable[str]) -> str:
     """The text without the `known` secrets, also as JSON or an address spells them."""
     for secret in known:
         if len(secret) >= _SHORTEST:

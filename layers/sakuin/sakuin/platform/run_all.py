@@ -10,7 +10,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def each_in_turn(
+def run_all(
     items: Iterable[Item], act: Callable[[Item], Result], *, is_over: Callable[[], bool] = lambda: False
 ) -> list[Result]:
     """What each gave, until it `is_over`; the first that failed is raised after the others had their turn."""

@@ -85,7 +85,7 @@ class S3Bucket:
 
     def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
         version = {"VersionId": version_id} if version_id else {}
-        with translated(key):
+        with translate_errors(key):
             answer = self.client.get_object(Bucket=self.bucket, Key=key, **version)
             size = int(answer["ContentLength"])
             if size > max_bytes:
@@ -97,14 +97,14 @@ class S3Bucket:
 
     def current_version(self, key: str) -> str | None:
         try:
-            with translated(key):
+            with translate_errors(key):
                 answer = self.client.head_object(Bucket=self.bucket, Key=key)
         except NotFound:
             return None
         return str(answer.get("VersionId") or answer["ETag"])
 
     def keys(self, prefix: str) -> list[str]:
-        with translated(prefix):
+        with translate_errors(prefix):
             pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
             return [item["Key"] for page in pages for item in page.get("Contents", ())]
 
@@ -112,7 +112,7 @@ class S3Bucket:
         items: list[BucketObject] = []
         marker = {"KeyMarker": after} if after else {}
         while True:
-            with translated(prefix):
+            with translate_errors(prefix):
                 page = self.client.list_object_versions(Bucket=self.bucket, Prefix=prefix, MaxKeys=1000, **marker)
             latest = [_held(one, gone=False) for one in page.get("Versions", ()) if one["IsLatest"]]
             latest += [_held(one, gone=True) for one in page.get("DeleteMarkers", ()) if one["IsLatest"]]
@@ -124,12 +124,12 @@ class S3Bucket:
             marker = {"KeyMarker": page["NextKeyMarker"], "VersionIdMarker": page["NextVersionIdMarker"]}
 
     def write(self, key: str, body: bytes, *, content_type: str) -> str:
-        with translated(key):
+        with translate_errors(key):
             answer = self.client.put_object(Bucket=self.bucket, Key=key, Body=body, ContentType=content_type)
         return str(answer.get("VersionId", ""))
 
     def remove(self, key: str) -> str:
-        with translated(key):
+        with translate_errors(key):
             answer = self.client.delete_object(Bucket=self.bucket, Key=key)
         return str(answer.get("VersionId", ""))
 
@@ -141,7 +141,7 @@ def _held(said: Mapping[str, Any], *, gone: bool) -> BucketObject:
 
 
 @contextmanager
-def translated(key: str) -> Iterator[None]:
+def translate_errors(key: str) -> Iterator[None]:
     """S3's failures about `key` as ours."""
     try:
         yield

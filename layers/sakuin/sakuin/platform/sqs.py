@@ -36,7 +36,7 @@ class SqsQueue:
                 {"Id": str(number), "MessageBody": _text(message), "DelaySeconds": delay_seconds}
                 for number, message in enumerate(messages[start : start + _BATCH])
             ]
-            with translated():
+            with translate_errors():
                 answer = self.client.send_message_batch(QueueUrl=self.url, Entries=entries)
             if answer.get("Failed"):
                 raise Unavailable(f"SQS did not take {len(answer['Failed'])} of {len(entries)} messages", vendor="sqs")
@@ -44,21 +44,21 @@ class SqsQueue:
     def send_copy(self, body: str, attributes: Mapping[str, str], *, delay_seconds: int) -> None:
         """Sends a message's body again as a new message, with these attributes, after at most 900 seconds."""
         named = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items() if value}
-        with translated():
+        with translate_errors():
             self.client.send_message(
                 QueueUrl=self.url, MessageBody=body, MessageAttributes=named, DelaySeconds=delay_seconds
             )
 
     def hide(self, receipt_handle: str, *, seconds: int) -> None:
         """Makes a received message visible again after `seconds`, whatever the queue's own time says."""
-        with translated():
+        with translate_errors():
             self.client.change_message_visibility(
                 QueueUrl=self.url, ReceiptHandle=receipt_handle, VisibilityTimeout=seconds
             )
 
     def is_empty(self) -> bool:
         """Whether no message waits, and no worker has one. An estimate: SQS counts approximately."""
-        with translated():
+        with translate_errors():
             answer = self.client.get_queue_attributes(QueueUrl=self.url, AttributeNames=list(_COUNTED))
         return not any(int(answer["Attributes"][name]) for name in _COUNTED)
 
@@ -68,7 +68,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Translates boto3's failures into `Unavailable`."""
     try:
         yield

@@ -121,7 +121,7 @@ class Session(Protocol):
     event_hooks: Any
 
 
-def watched(session: Session, meter: Meter, work: Callable[[], str], *, header: str, leg: str) -> None:
+def instrument_client(session: Session, meter: Meter, work: Callable[[], str], *, header: str, leg: str) -> None:
     """Has each request of `session` carry what `work` says in `header`, and counts its milliseconds for `leg`.
 
     What the session does for itself already it goes on doing.
@@ -144,7 +144,7 @@ def watched(session: Session, meter: Meter, work: Callable[[], str], *, header: 
     }
 
 
-def messages_with_work(client: Any, work: Callable[[], str]) -> Any:
+def name_work_in_messages(client: Any, work: Callable[[], str]) -> Any:
     """boto3's client of SQS, whose messages carry what `work` says as an attribute."""
 
     def add_work(params: dict[str, Any], **_: Any) -> None:

@@ -25,8 +25,8 @@ class Calibration:
     word_weight: float = 10.0
     reading_weight: float = 1.0
     presence: float = 0.4
-    missing_handicap: float = 1.5
-    example_handicap: float = 2.0
+    missing_penalty: float = 1.5
+    example_penalty: float = 2.0
     threshold: float = 4.4
     steepness: float = 0.5
     posting_budget: float = 10_000

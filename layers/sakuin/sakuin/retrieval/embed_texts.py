@@ -16,16 +16,16 @@ _HARMLESS = "1"
 
 
 @dataclass(frozen=True, slots=True)
-class TextsEmbedded:
+class EmbeddedTexts:
     """The vectors by the names of their texts, and why texts have none."""
 
     vectors: Mapping[str, Vector]
     refused: Mapping[str, str]
 
 
-def texts_embedded(
+def embed_texts(
     embedder: Embedder, texts: Mapping[str, str], keep: Callable[[Mapping[str, Vector]], None]
-) -> TextsEmbedded:
+) -> EmbeddedTexts:
     """Embeds texts by their names; `keep` is given what an answer brought before the next is asked for.
 
     A text that is too long is embedded by its beginning. Where everything is refused it is not the texts' fault, and
@@ -43,7 +43,7 @@ def texts_embedded(
             refused |= reasons
     if refused:
         _ask_for_any(embedder)
-    return TextsEmbedded(vectors, refused)
+    return EmbeddedTexts(vectors, refused)
 
 
 def _ask_for_any(embedder: Embedder) -> None:

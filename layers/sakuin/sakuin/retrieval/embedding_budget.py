@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class TokensOwed:
+class TokenCounter:
     """Adds tokens to the ledger; those that it could not take are added with the next.
 
     They are paid for whether they are counted or not: the vectors that they bought must not be lost with the count.

@@ -10,13 +10,13 @@ from sakuin.errors import NotFound
 from sakuin.platform.embedding import EmbeddingModel
 
 # A change of either builds every chunk again; the analyzer's code is `sakuin.domain.language`.
-RECIPE = "title+headings+learns+content/1"
+TEXT_TEMPLATE = "title+headings+learns+content/1"
 
 ANALYZER = "sudachi-small-A+kana3+notation+glossary/2"
 
 
 @dataclass(frozen=True, slots=True)
-class Fingerprint:
+class PageIndexVersion:
     """What an index was built with. Only vectors of the same `space` are ever compared."""
 
     model: EmbeddingModel
@@ -58,7 +58,7 @@ NEXT = "next"
 
 
 @dataclass(frozen=True, slots=True)
-class IndexSettings:
+class IndexVersion:
     """All that a change of builds another index beside: settings of the deployment, and names of its code."""
 
     model: EmbeddingModel
@@ -73,41 +73,41 @@ class IndexSettings:
         return digest(asdict(self))
 
     @property
-    def knowledge(self) -> Fingerprint:
+    def knowledge(self) -> PageIndexVersion:
         """What its part over pages is built with."""
-        return Fingerprint(self.model, self.recipe, self.analyzer)
+        return PageIndexVersion(self.model, self.recipe, self.analyzer)
 
     def as_json(self) -> dict[str, Any]:
         """The parts, as they are stored."""
         return asdict(self)
 
     @classmethod
-    def of(cls, parts: Mapping[str, Any]) -> "IndexSettings":
+    def of(cls, parts: Mapping[str, Any]) -> "IndexVersion":
         """What `as_json` gave."""
         named = {name: parts[name] for name in ("recipe", "analyzer", "chunker")}
         return cls(model=EmbeddingModel(**parts["model"]), cut=TableCut(**parts["cut"]), **named)
 
 
 @dataclass(frozen=True, slots=True)
-class KeptIndex:
+class KeptIndexVersion:
     """An index that every change is written to. One is `live`: it answers. `answered`: this one does, or did before.
 
     `tables` is the fingerprint of its part over Tables, `suffix` what their namespaces end in.
     """
 
-    settings: IndexSettings
+    settings: IndexVersion
     live: bool
     answered: bool
     tables: str
     suffix: str
 
 
-def live_index(kept: Sequence[KeptIndex]) -> KeptIndex | None:
+def live_index(kept: Sequence[KeptIndexVersion]) -> KeptIndexVersion | None:
     """The one that answers; None before the first is recorded."""
     return next((each for each in kept if each.live), None)
 
 
-def named_index(kept: Sequence[KeptIndex], name: str | None) -> KeptIndex:
+def named_index(kept: Sequence[KeptIndexVersion], name: str | None) -> KeptIndexVersion:
     """The index of a fingerprint, or of how one begins; `next`: the newest that never answered; None: the live one."""
     if name is None:
         found = [each for each in kept if each.live]
@@ -131,10 +131,10 @@ class BuiltPart:
 
 
 @dataclass(frozen=True, slots=True)
-class IndexState:
+class IndexVersionState:
     """An index as its keepers see it; moments are ISO 8601. `live_since` None: it never answered."""
 
-    settings: IndexSettings
+    settings: IndexVersion
     live: bool
     created_at: str
     live_since: str | None
@@ -149,7 +149,7 @@ class IndexState:
 
 
 @dataclass(frozen=True, slots=True)
-class TableFingerprint:
+class TableIndexVersion:
     """Everything that changes its chunks, vectors or words. Only vectors of one `space` are ever compared."""
 
     model: EmbeddingModel
@@ -168,6 +168,6 @@ class TableFingerprint:
         return digest(asdict(self.model))
 
 
-def tables_of(settings: IndexSettings) -> TableFingerprint:
+def tables_of(settings: IndexVersion) -> TableIndexVersion:
     """What an index's part over Tables is built with."""
-    return TableFingerprint(settings.model, settings.cut, settings.chunker, settings.analyzer)
+    return TableIndexVersion(settings.model, settings.cut, settings.chunker, settings.analyzer)

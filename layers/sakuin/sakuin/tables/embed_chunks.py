@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from sakuin.language.indexed_words import IndexedWords
 from sakuin.language.indexing import index_words
 from sakuin.platform.embedding import Embedder, Vector
-from sakuin.retrieval.embed_texts import text_hash, texts_embedded
+from sakuin.retrieval.embed_texts import embed_texts, text_hash
 from sakuin.tables.chunk_store import ChunkStore, StoredChunkRow
 from sakuin.tables.index_names import doc_id, namespace
-from sakuin.tables.index_table import swept
+from sakuin.tables.index_table import sweep_nodes
 from sakuin.tables.json_pointer import ancestors, pointer_hash
 from sakuin.tables.nodes import StoredChunkRef, WantedChunk
 from sakuin.tables.postgres import TableIndex
@@ -44,7 +44,7 @@ class EmbedChunks:
         wanted = self.index.to_store(table_id, ids, namespace=name)
         if len(wanted) < len(ids):
             # Another had this message before: he may have died between the flip and the sweep.
-            swept(self.store, self.index, name, table_id, self.index.unswept(table_id))
+            sweep_nodes(self.store, self.index, name, table_id, self.index.unswept(table_id))
         vectors, refused, embedded = self._vectors(project_id, wanted)
         if refused:
             wanted = self._without_refused(table_id, name, wanted, refused)
@@ -89,7 +89,7 @@ class EmbedChunks:
         elif result.unwanted:
             newest = max(chunk.generation for chunk in wanted)
             self.store.delete(name, result.unwanted, generation=newest)
-        swept(self.store, self.index, name, table_id, result.flipped)
+        sweep_nodes(self.store, self.index, name, table_id, result.flipped)
 
     def _vectors(
         self, project_id: str, wanted: Sequence[WantedChunk]
@@ -100,10 +100,10 @@ class EmbedChunks:
         texts = {text_hash(chunk.chunk_text): chunk.chunk_text for chunk in wanted}
         known = dict(self.index.known_vectors(project_id, texts.keys()))
         missing = sorted(texts.keys() - known.keys())
-        new = texts_embedded(
+        new = embed_texts(
             self.embedder,
             {name: texts[name] for name in missing},
-            lambda vectors: self.index.keep_vectors(project_id, vectors),
+            lambda vectors: self.index.store_vectors(project_id, vectors),
         )
         return known | dict(new.vectors), new.refused, len(missing)
 

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from sakuin.errors import Invalid, NotFound
 from sakuin.limits import Limits, check_room
 from sakuin.retrieval.index_version import TableCut
-from sakuin.tables.admin.documents import TableBodies
+from sakuin.tables.admin.documents import TableDocuments
 from sakuin.tables.chunk_store import ChunkStore
 from sakuin.tables.chunking import chunks
 from sakuin.tables.document import parsed_table
 from sakuin.tables.index_names import namespace
 from sakuin.tables.json_pointer import is_within, pointer_hash
 from sakuin.tables.model import SkippedNode
-from sakuin.tables.nodes import FlippedNode, NodeVersion, Scan
+from sakuin.tables.nodes import NodeVersion, PublishedNode, Scan
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.queues import TableQueues
-from sakuin.tables.reconcile import compared, repaired
+from sakuin.tables.reconcile import compare_rows, repair_rows
 from sakuin.tables.scan import LargeString, OutOfReach, content_hash, large_strings, problem_of
 
 # A page is one request to Postgres, and about as much again in messages.
@@ -44,7 +44,7 @@ class IndexTable:
     """Scans a Table as it is now, never as a message says it was."""
 
     index: TableIndex
-    bodies: TableBodies
+    bodies: TableDocuments
     store: ChunkStore
     queues: TableQueues
     cut: TableCut
@@ -89,7 +89,7 @@ class IndexTable:
             if plan is None:
                 return ScanResult("superseded")
             # What the store has already answers at once: a text that came back, a message that came twice.
-            swept(self.store, self.index, name, table_id, plan.published)
+            sweep_nodes(self.store, self.index, name, table_id, plan.published)
             batches = range(0, len(plan.missing), CHUNKS_A_MESSAGE)
             messages = [plan.missing[start : start + CHUNKS_A_MESSAGE] for start in batches]
             self.queues.embed(scan.project_id, table_id, messages)
@@ -102,9 +102,9 @@ class IndexTable:
         return self._finish(scan, table_id, name, strings, skipped, planned)
 
     def _compare(self, scan: Scan, table_id: str, name: str) -> None:
-        rows = compared(self.store, self.index, name, table_id)
+        rows = compare_rows(self.store, self.index, name, table_id)
         if rows is not None:
-            repaired(rows, self.store, self.index, name, table_id)
+            repair_rows(rows, self.store, self.index, name, table_id)
         self.index.compared(table_id, scan.generation)
 
     def _document(self, scan: Scan) -> object:
@@ -211,7 +211,9 @@ def _outermost(scopes: Sequence[str]) -> list[str]:
     return [scope for scope in scopes if not any(other != scope and is_within(scope, other) for other in scopes)]
 
 
-def swept(store: ChunkStore, index: TableIndex, namespace: str, table_id: str, nodes: Sequence[FlippedNode]) -> None:
+def sweep_nodes(
+    store: ChunkStore, index: TableIndex, namespace: str, table_id: str, nodes: Sequence[PublishedNode]
+) -> None:
     """Deletes the older rows of nodes that have flipped, and remembers that it is done."""
     for node in nodes:
         store.sweep_node(

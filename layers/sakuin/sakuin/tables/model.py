@@ -213,7 +213,7 @@ class SkippedNode:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftFolder:
+class OrphanedFolder:
     """A Table's folder of bodies; `keep` is the one that it has now, `gone` says that there is no Table any more."""
 
     folder: str

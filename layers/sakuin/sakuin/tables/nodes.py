@@ -31,7 +31,7 @@ class Plan:
     """What a page of the scan led to: ids of the chunks that the store does not have, and nodes that answer already."""
 
     missing: Sequence[str]
-    published: Sequence["FlippedNode"]
+    published: Sequence["PublishedNode"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class StoredChunkRef:
 
 
 @dataclass(frozen=True, slots=True)
-class FlippedNode:
+class PublishedNode:
     """A node that answers with a version, while rows of older ones may still be in the store."""
 
     pointer_hash: str
@@ -81,7 +81,7 @@ class StoredResult:
 
     alive: bool
     unwanted: tuple[str, ...]
-    flipped: tuple[FlippedNode, ...]
+    flipped: tuple[PublishedNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class RecordedRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Leftover:
+class OrphanedIndex:
     """The index of a Table for a fingerprint that is no longer kept."""
 
     project_id: str

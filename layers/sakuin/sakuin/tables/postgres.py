@@ -8,16 +8,16 @@ from typing import Any
 
 from postgrest import SyncPostgrestClient as Client
 
-from sakuin.language.questions.question import KnownWords, Sought
+from sakuin.language.questions.question import LexiconEntries, LexiconLookup
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import answer, call, vector_text
-from sakuin.retrieval.index_version import TableFingerprint
+from sakuin.retrieval.index_version import TableIndexVersion
 from sakuin.tables.model import BoundTool, Endpoint, FullChunk, SkippedNode
 from sakuin.tables.nodes import (
-    FlippedNode,
-    Leftover,
     NodeVersion,
+    OrphanedIndex,
     Plan,
+    PublishedNode,
     RecordedRows,
     Scan,
     StoredChunkRef,
@@ -62,7 +62,7 @@ class TableIndex:
     """
 
     client: Client
-    built_with: TableFingerprint
+    built_with: TableIndexVersion
     rows_a_request: int = ROWS_A_REQUEST
 
     @property
@@ -94,7 +94,7 @@ class TableIndex:
         """Records the versions that shall answer, with their chunks; twice is once. None: a newer generation came."""
         rows = [_node(node) for node in nodes]
         plan = self._of(table_id, "plan_nodes", p_generation=generation, p_nodes=rows)
-        return plan and Plan(plan["missing"], [FlippedNode(**row) for row in plan["published"]])
+        return plan and Plan(plan["missing"], [PublishedNode(**row) for row in plan["published"]])
 
     def record_scan(self, table_id: str, generation: int, *, nodes: int) -> None:
         """Records that all that the first so many strings of this generation ask for is sent, or done."""
@@ -148,7 +148,7 @@ class TableIndex:
         )
         return {text_hash: json.loads(vector) for text_hash, vector in found.items()}
 
-    def keep_vectors(self, project_id: str, vectors: Mapping[str, Vector]) -> None:
+    def store_vectors(self, project_id: str, vectors: Mapping[str, Vector]) -> None:
         """Stores vectors by the hash of their text. Twice is once."""
         rows = [
             {
@@ -180,7 +180,9 @@ class TableIndex:
             ],
             p_readings=words,
         )
-        return StoredResult(row["alive"], tuple(row["unwanted"]), tuple(FlippedNode(**node) for node in row["flipped"]))
+        return StoredResult(
+            row["alive"], tuple(row["unwanted"]), tuple(PublishedNode(**node) for node in row["flipped"])
+        )
 
     def refused(self, table_id: str, reasons: Mapping[str, str]) -> None:
         """Records, by the ids of chunks, why they cannot be embedded.
@@ -203,15 +205,16 @@ class TableIndex:
         """Records that the store was compared for this generation. If a newer one has come, nothing happens."""
         self._call("index_compared", p_table=table_id, p_fingerprint=self.fingerprint, p_generation=generation)
 
-    def swept(self, table_id: str, nodes: Sequence[FlippedNode]) -> None:
+    def swept(self, table_id: str, nodes: Sequence[PublishedNode]) -> None:
         """Records that the older rows of these nodes are gone from the store."""
         swept = [asdict(node) for node in nodes]
         self._call("nodes_swept", p_table=table_id, p_fingerprint=self.fingerprint, p_swept=swept)
 
-    def unswept(self, table_id: str) -> Sequence[FlippedNode]:
+    def unswept(self, table_id: str) -> Sequence[PublishedNode]:
         """The nodes that answer with what is wanted, while rows of older versions may still be in the store."""
         return [
-            FlippedNode(**row) for row in self._call("unswept_nodes", p_table=table_id, p_fingerprint=self.fingerprint)
+            PublishedNode(**row)
+            for row in self._call("unswept_nodes", p_table=table_id, p_fingerprint=self.fingerprint)
         ]
 
     def settle(self, table_id: str) -> bool:
@@ -259,15 +262,15 @@ class TableIndex:
         """What this fingerprint's namespaces end in: nothing for the first of a deployment."""
         return str(self._call("namespace_suffix", p_fingerprint=self.fingerprint))
 
-    def leftovers(self) -> Sequence[Leftover]:
+    def leftovers(self) -> Sequence[OrphanedIndex]:
         """What Tables still hold for indexes that are no longer kept."""
         return [
-            Leftover(row["project_id"], row["table_id"], other["fingerprint"], other["suffix"])
+            OrphanedIndex(row["project_id"], row["table_id"], other["fingerprint"], other["suffix"])
             for row in self._call("leftover_fingerprints", p_fingerprint=self.fingerprint)
             for other in row["fingerprints"]
         ]
 
-    def forget(self, leftover: Leftover) -> None:
+    def forget(self, leftover: OrphanedIndex) -> None:
         """Deletes the records of it."""
         self._call("forget_fingerprint", p_table=leftover.table_id, p_fingerprint=leftover.fingerprint)
 
@@ -280,9 +283,9 @@ class TableIndex:
         names: list[str] = self._call("abandoned_namespaces", p_fingerprint=self.fingerprint, p_table=table_id)
         return names
 
-    def forget_namespaces(self, namespaces: Collection[str], *, seconds: int) -> None:
+    def delete_namespace_records(self, namespaces: Collection[str], *, seconds: int) -> None:
         """Forgets those of them that have been abandoned for so long."""
-        self._call("forget_namespaces", p_namespaces=sorted(namespaces), p_seconds=seconds)
+        self._call("delete_namespace_records", p_namespaces=sorted(namespaces), p_seconds=seconds)
 
     def _of(self, table_id: str, function: str, **arguments: Any) -> Any:
         return self._call(function, p_table=table_id, p_fingerprint=self.fingerprint, **arguments)
@@ -311,10 +314,10 @@ class ToolSearch:
         tools = tuple(_bound(tool) for tool in row["tools"])
         return Endpoint(row["id"], row["project_id"], tuple(row["key_hashes"]), tools)
 
-    def known_words(self, mcp_id: str, tool_id: str, sought: Sought) -> KnownWords:
+    def known_words(self, mcp_id: str, tool_id: str, sought: LexiconLookup) -> LexiconEntries:
         """What the words of the tool's Table say of a question; nothing if it is not reachable now."""
         if not sought.readings and not sought.words:
-            return KnownWords()
+            return LexiconEntries()
         row = call(
             self.client,
             "table_words",
@@ -327,7 +330,7 @@ class ToolSearch:
             },
         )
         written, near = ({word: tuple(forms) for word, forms in row[kind].items()} for kind in ("written", "near"))
-        return KnownWords(written=written, near=near)
+        return LexiconEntries(written=written, near=near)
 
     def current(self, mcp_id: str, tool_id: str, doc_ids: Collection[str]) -> Mapping[str, FullChunk]:
         """By doc id, those that are current, in the tool's scope, and reachable through this endpoint now."""

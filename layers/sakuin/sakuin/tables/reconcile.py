@@ -8,7 +8,7 @@ from typing import Any
 from postgrest import SyncPostgrestClient as Client
 
 from sakuin.errors import CircuitOpen, SakuinError
-from sakuin.platform.reconciliation import Difference, Walked
+from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.supabase.client import answer, call
 from sakuin.tables.chunk_store import ChunkStore
 from sakuin.tables.index_names import namespace
@@ -74,7 +74,7 @@ class TableClaims:
         rows = self._call("tables_claimed", p_fingerprint=self.fingerprint, p_tables=sorted(table_ids))
         return [ClaimedTable(**row) for row in rows]
 
-    def catch_up(self, table_id: str, generation: int) -> None:
+    def raise_generation(self, table_id: str, generation: int) -> None:
         """Wants a Table anew after this generation; if it is there already, nothing happens."""
         self._call("catch_up_table", p_table=table_id, p_generation=generation)
 
@@ -86,7 +86,7 @@ _LOST_A_REQUEST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class RowComparison:
     """What differs: ids of chunks that the store `lost`, doc ids that are `left_over`, its `newest` generation."""
 
     recorded: RecordedRows
@@ -100,7 +100,7 @@ class Compared:
         return self.recorded.planned and self.newest > self.recorded.generation
 
 
-def compared(store: ChunkStore, index: TableIndex, name: str, table_id: str) -> Compared | None:
+def compare_rows(store: ChunkStore, index: TableIndex, name: str, table_id: str) -> RowComparison | None:
     """Compares row by row and changes nothing; None when the Table is gone."""
     # The records first: what is stored meanwhile is in the store, and not among them.
     recorded = index.recorded(table_id)
@@ -114,10 +114,10 @@ def compared(store: ChunkStore, index: TableIndex, name: str, table_id: str) -> 
         # A change that came meanwhile is no backup.
         now = index.recorded(table_id)
         newest = newest if now is not None and now.generation < newest else recorded.generation
-    return Compared(recorded, [recorded.stored[doc_id] for doc_id in lost], left_over, newest)
+    return RowComparison(recorded, [recorded.stored[doc_id] for doc_id in lost], left_over, newest)
 
 
-def repaired(rows: Compared, store: ChunkStore, index: TableIndex, name: str, table_id: str) -> None:
+def repair_rows(rows: RowComparison, store: ChunkStore, index: TableIndex, name: str, table_id: str) -> None:
     """Wants again what was lost, and takes out what is left over, but for what a newer generation wrote."""
     for at in range(0, len(rows.lost), _LOST_A_REQUEST):
         index.lost(table_id, rows.lost[at : at + _LOST_A_REQUEST])
@@ -140,7 +140,7 @@ class ReconcileTables:
     queues: TableQueues
     suffix: Callable[[], str]
 
-    def page(self, after: str | None, *, dry_run: bool, is_over: Callable[[], bool]) -> Walked:
+    def page(self, after: str | None, *, dry_run: bool, is_over: Callable[[], bool]) -> ComparedPage:
         """Some Tables by id, each row of theirs compared."""
         found: list[Difference] = []
         looked: list[str] = []
@@ -148,7 +148,7 @@ class ReconcileTables:
         # One at least: else a walk would stand still.
         self._each(ids, partial(self._looked, dry_run=dry_run), lambda: bool(looked) and is_over(), found, looked)
         is_end = len(looked) == len(ids) < _TABLES_A_PAGE
-        return Walked(found, None if is_end else looked[-1])
+        return ComparedPage(found, None if is_end else looked[-1])
 
     def _each(
         self,
@@ -199,13 +199,13 @@ class ReconcileTables:
         if not table.settled:
             return []
         name, table_id = self._name(table), table.table_id
-        rows = compared(self.store, self.index, name, table_id)
+        rows = compare_rows(self.store, self.index, name, table_id)
         if rows is None:
             return []
         if not dry_run:
-            repaired(rows, self.store, self.index, name, table_id)
+            repair_rows(rows, self.store, self.index, name, table_id)
             if rows.is_behind:
-                self.claims.catch_up(table_id, rows.newest + 1)
+                self.claims.raise_generation(table_id, rows.newest + 1)
             if rows.lost or rows.is_behind:
                 self.queues.index(table.project_id, table_id)
         return _differences(table, rows)
@@ -219,7 +219,7 @@ def _failed(table_id: str, error: SakuinError) -> Difference:
     return Difference("failed", table_id, said, "nothing yet: it is looked at again in its turn")
 
 
-def _differences(table: ClaimedTable, rows: Compared) -> list[Difference]:
+def _differences(table: ClaimedTable, rows: RowComparison) -> list[Difference]:
     where, found = table.table_id, []
     if rows.lost:
         message = f"The store does not have {len(rows.lost)} of {len(rows.recorded.stored)} recorded chunks."

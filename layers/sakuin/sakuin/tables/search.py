@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from sakuin.language.questions.question import Slot, Understood
-from sakuin.language.questions.understanding import sought, understood
+from sakuin.language.questions.question import AnalyzedQuery, Slot
+from sakuin.language.questions.understanding import analyze_query, words_to_look_up
 from sakuin.platform.embedding import QuestionEmbedder, Vector
 from sakuin.retrieval.fusion import Scored, fused
 from sakuin.retrieval.legs import Legs
@@ -79,7 +79,7 @@ class TableExplanation:
     tool has no such node, or its index no chunk of it.
     """
 
-    understood: Understood
+    understood: AnalyzedQuery
     index: Mapping[str, Any]
     candidates: tuple[TableCandidate, ...]
     expected: tuple[TableCandidate, ...] = ()
@@ -90,7 +90,7 @@ class TableExplanation:
 class _Asked:
     """A question as it was understood, and as the store is asked it."""
 
-    understood: Understood
+    understood: AnalyzedQuery
     vector: Vector | None
     slots: tuple[Slot, ...]
     text: str
@@ -151,8 +151,8 @@ class SearchTable:
     def _asked(
         self, mcp_id: str, tool: BoundTool, query: str, *, legs: Legs = "both", without: Set[str] = frozenset()
     ) -> _Asked:
-        known = self.records.known_words(mcp_id, tool.id, sought(query))
-        question = understood(query, known, without=without)
+        known = self.records.known_words(mcp_id, tool.id, words_to_look_up(query))
+        question = analyze_query(query, known, without=without)
         vector, degraded = question_vector(self.embedder, question.text, legs=legs)
         return _Asked(
             question,
@@ -173,7 +173,7 @@ class SearchTable:
         )
 
     def _candidates(
-        self, mcp_id: str, tool: BoundTool, question: Understood, found: Found, *, are_ranked: bool = True
+        self, mcp_id: str, tool: BoundTool, question: AnalyzedQuery, found: Found, *, are_ranked: bool = True
     ) -> tuple[TableCandidate, ...]:
         ranking = _ranking(found)
         current = self.records.current(mcp_id, tool.id, list(ranking))
@@ -224,5 +224,5 @@ def _index(tool: BoundTool) -> dict[str, Any]:
     return {"state": tool.index.get("state", "pending"), "indexed_at": tool.index.get("indexed_at")}
 
 
-def _matched(question: Understood, text: str) -> tuple[str, ...]:
+def _matched(question: AnalyzedQuery, text: str) -> tuple[str, ...]:
     return matched_words(text, [each.term for slot in question.slots if slot.kind == "word" for each in slot.terms])

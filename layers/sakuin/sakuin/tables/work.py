@@ -9,9 +9,9 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import Invalid, NotFound
-from sakuin.platform.run_all import each_in_turn
+from sakuin.platform.run_all import run_all
 from sakuin.platform.unfinished_work import WorkSubject
-from sakuin.tables.admin.documents import TableBodies
+from sakuin.tables.admin.documents import TableDocuments
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.document import MAX_BYTES, parsed_table
 from sakuin.tables.messages import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUpTable:
+class RecordTableFailure:
     """Sets the Tools of a Table to `error`. `indexes` are the indexes that are kept, by fingerprint."""
 
     indexes: Callable[[], Mapping[str, TableIndex]]
@@ -48,11 +48,11 @@ class GiveUpTable:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportBody:
+class ImportDocument:
     """Checks the body before it replaces anything."""
 
     records: ProjectRecords
-    bodies: TableBodies
+    bodies: TableDocuments
     max_bytes: int = MAX_BYTES
 
     def __call__(self, table_id: str, upload: int, key: str) -> bool:
@@ -68,7 +68,7 @@ class ImportBody:
 
 
 @dataclass(frozen=True, slots=True)
-class IndexEverywhere:
+class IndexInEachVersion:
     """Walks a Table. `indexes` are the walks by fingerprint, that of the index that answers last."""
 
     indexes: Callable[[], Mapping[str, "IndexTable"]]
@@ -90,7 +90,7 @@ class IndexEverywhere:
         if fingerprint is None and generation is not None:
             # A walk that goes on belongs to one index: to none but this, before messages named it.
             fingerprint = list(walks)[-1]
-        walked = each_in_turn(
+        walked = run_all(
             [walk for name, walk in walks.items() if fingerprint in (None, name)],
             lambda walk: walk(project_id, table_id, generation=generation, skip=skip, for_event=for_event),
         )
@@ -98,7 +98,7 @@ class IndexEverywhere:
 
 
 @dataclass(frozen=True, slots=True)
-class EmbedEverywhere:
+class EmbedInEachVersion:
     """Embeds chunks. `indexes` are the workers by fingerprint."""
 
     indexes: Callable[[], Mapping[str, "EmbedChunks"]]
@@ -109,7 +109,7 @@ class EmbedEverywhere:
         """Works on a batch of `fingerprint`; where none is named, each index knows its own chunks."""
         from sakuin.tables.embed_chunks import ChunksEmbedded
 
-        done = each_in_turn(
+        done = run_all(
             [embed for name, embed in self.indexes().items() if fingerprint in (None, name)],
             lambda embed: embed(project_id, table_id, ids),
         )
@@ -121,23 +121,23 @@ class EmbedEverywhere:
 
 
 @dataclass(frozen=True, slots=True)
-class RestartEverywhere:
+class RestartInEachVersion:
     """Walks anew what stands still. `indexes` are those who do it in one index, by fingerprint."""
 
     indexes: Callable[[], Mapping[str, "RestartTables"]]
 
     def __call__(self) -> int:
         """How many are walked anew, in all indexes together."""
-        return sum(each_in_turn(self.indexes().values(), lambda restart: restart()))
+        return sum(run_all(self.indexes().values(), lambda restart: restart()))
 
 
 @dataclass(frozen=True, slots=True)
 class ToolWork:
     """A `QueueWork`: imports documents and scans Tables."""
 
-    scan: "IndexEverywhere"
-    import_document: "ImportBody"
-    give_up_table: GiveUpTable
+    scan: "IndexInEachVersion"
+    import_document: "ImportDocument"
+    give_up_table: RecordTableFailure
     logger: Logger
     metrics: Metrics
     # A scan asks no model, and the search engine only where something is removed.
@@ -194,8 +194,8 @@ class ToolWork:
 class EmbedWork:
     """A `QueueWork`: embeds and stores chunks of Tables."""
 
-    embed: "EmbedEverywhere"
-    give_up_table: GiveUpTable
+    embed: "EmbedInEachVersion"
+    give_up_table: RecordTableFailure
     logger: Logger
     metrics: Metrics
     asks_vendors: bool = True

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sakuin.knowledge.queue import MaterialQueue
-from sakuin.retrieval.index_version import IndexSettings
+from sakuin.retrieval.index_version import IndexVersion
 from sakuin.tables.queues import TableQueues
-from sakuin.upkeep.index_versions import Indexes
+from sakuin.upkeep.index_versions import IndexVersions
 
 # A page that was asked for and is not there after so long is asked for again. Tables are started again.
 _PATIENCE_SECONDS = 900
@@ -24,7 +24,7 @@ _REFRESH_SECONDS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class IndexesBuilt:
+class BuildResult:
     """What there was to do: how many pages and Tables were asked for, and vectors swept. `flipped` names an index."""
 
     pages: int
@@ -34,19 +34,19 @@ class IndexesBuilt:
 
 
 @dataclass(frozen=True, slots=True)
-class BuildIndexes:
+class BuildIndexVersions:
     """Runs on a schedule; any number of times, beside anything. `queues` gives those of one fingerprint of Tables.
 
     `flips`: an index that never answered does as soon as it is whole.
     """
 
-    indexes: Indexes
-    own: IndexSettings
+    indexes: IndexVersions
+    own: IndexVersion
     pages: MaterialQueue
     queues: Callable[[str], TableQueues]
     flips: bool = False
 
-    def __call__(self) -> IndexesBuilt:
+    def __call__(self) -> BuildResult:
         """Asks for what is missing; what is asked for already, is waited for."""
         self.indexes.keep(self.own)
         pages = self.indexes.pages_to_build(self.own.recipe, seconds=_PATIENCE_SECONDS, limit=_PAGES_A_RUN)
@@ -54,7 +54,7 @@ class BuildIndexes:
         tables = sum(self._tables(each.tables) for each in self.indexes.kept() if not each.live)
         flipped = self._flipped() if self.flips else None
         self.indexes.refresh(seconds=_REFRESH_SECONDS)
-        return IndexesBuilt(len(pages), tables, self.indexes.sweep(limit=_VECTORS_A_RUN), flipped)
+        return BuildResult(len(pages), tables, self.indexes.sweep(limit=_VECTORS_A_RUN), flipped)
 
     def _tables(self, tables: str) -> int:
         asked = self.indexes.tables_to_build(tables, seconds=_A_DAY, limit=_TABLES_UNDER_WAY)

@@ -9,20 +9,20 @@ from postgrest import SyncPostgrestClient as Client
 from sakuin.errors import Conflict
 from sakuin.knowledge.postgres import fingerprint_row
 from sakuin.platform.supabase.client import call
-from sakuin.retrieval.index_version import BuiltPart, IndexSettings, IndexState, KeptIndex, named_index
+from sakuin.retrieval.index_version import BuiltPart, IndexVersion, IndexVersionState, KeptIndexVersion, named_index
 
 
 @dataclass(frozen=True, slots=True)
-class Indexes:
+class IndexVersions:
     """The indexes that a deployment keeps. Each call is one transaction."""
 
     client: Client
 
-    def kept(self) -> Sequence[KeptIndex]:
+    def kept(self) -> Sequence[KeptIndexVersion]:
         """All of them, the oldest first; none before the first is recorded."""
         return [
-            KeptIndex(
-                settings=IndexSettings.of(row["parts"]),
+            KeptIndexVersion(
+                settings=IndexVersion.of(row["parts"]),
                 live=row["live"],
                 answered=row["answered"],
                 tables=row["tables"],
@@ -31,7 +31,7 @@ class Indexes:
             for row in call(self.client, "kept_indexes", {})
         ]
 
-    def keep(self, settings: IndexSettings) -> None:
+    def keep(self, settings: IndexVersion) -> None:
         # Not every function that reads what is kept has the chunker's layer.
         """Records an index: from now on every change is written to it too. The first answers at once; twice is once."""
         from sakuin.retrieval.index_version import tables_of
@@ -46,11 +46,11 @@ class Indexes:
         }
         call(self.client, "keep_index", {"p_index": row})
 
-    def states(self) -> Sequence[IndexState]:
+    def states(self) -> Sequence[IndexVersionState]:
         """How far each is built, the oldest first."""
         return [_state(row) for row in call(self.client, "index_states", {})]
 
-    def flip(self, fingerprint: str, *, force: bool = False) -> IndexState:
+    def flip(self, fingerprint: str, *, force: bool = False) -> IndexVersionState:
         """Lets this one answer, and keeps the one that did; of the one that answers it changes nothing.
 
         One that is not whole is `Conflict` unless forced, one that is not kept `NotFound`.
@@ -83,10 +83,10 @@ class Indexes:
         return int(call(self.client, "sweep_vectors", {"p_limit": limit}))
 
 
-def _state(row: Mapping[str, Any]) -> IndexState:
+def _state(row: Mapping[str, Any]) -> IndexVersionState:
     pages, tables = row["pages"], row["tables"]
-    return IndexState(
-        settings=IndexSettings.of(row["parts"]),
+    return IndexVersionState(
+        settings=IndexVersion.of(row["parts"]),
         live=row["live"],
         created_at=row["created_at"],
         live_since=row["live_since"],
@@ -103,17 +103,17 @@ _SECONDS_AFTER_A_FLIP = 60
 
 
 @dataclass(frozen=True, slots=True)
-class KeepIndexes:
+class IndexVersionAdmin:
     """`is_deployed` says whether an index is what the present settings make: it would be built again."""
 
-    indexes: Indexes
-    is_deployed: Callable[[IndexSettings], bool]
+    indexes: IndexVersions
+    is_deployed: Callable[[IndexVersion], bool]
 
-    def states(self) -> Sequence[IndexState]:
+    def states(self) -> Sequence[IndexVersionState]:
         """How far each is built, the oldest first."""
         return self.indexes.states()
 
-    def flip(self, name: str, *, force: bool = False) -> IndexState:
+    def flip(self, name: str, *, force: bool = False) -> IndexVersionState:
         """Lets the named index answer."""
         return self.indexes.flip(named_index(self.indexes.kept(), name).settings.id, force=force)
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from sakuin.errors import SakuinError
-from sakuin.platform.run_all import each_in_turn
+from sakuin.platform.run_all import run_all
 from sakuin.tables.chunk_store import ChunkStore
 from sakuin.tables.index_names import namespace
-from sakuin.tables.nodes import Leftover
+from sakuin.tables.nodes import OrphanedIndex
 from sakuin.tables.postgres import TableIndex
 
 # A worker lives for minutes; its late write must still be found.
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Maintained:
+class MaintenanceResult:
     """What there was to do."""
 
     sent: int
@@ -43,7 +43,7 @@ class Maintain:
     remove_bodies: Callable[[], int]
     clock: Callable[[], float] = time.monotonic
 
-    def __call__(self) -> Maintained:
+    def __call__(self) -> MaintenanceResult:
         """Does all it can; a part that fails is raised after the others had their turn."""
         failures: list[SakuinError] = []
 
@@ -58,7 +58,7 @@ class Maintain:
         removed = done(self._remove_abandoned) + done(self._remove_leftovers) + done(self.remove_bodies)
         if failures:
             raise failures[0]
-        return Maintained(sent, restarted, removed, resumed)
+        return MaintenanceResult(sent, restarted, removed, resumed)
 
     def _remove_leftovers(self) -> int:
         """Of indexes that are no longer kept.
@@ -67,7 +67,7 @@ class Maintain:
         is found among the abandoned.
         """
 
-        def remove(leftover: Leftover) -> None:
+        def remove(leftover: OrphanedIndex) -> None:
             self.index.forget(leftover)
             self.store.delete_namespace(namespace(leftover.project_id, leftover.table_id, leftover.suffix))
 
@@ -79,7 +79,7 @@ class Maintain:
         if not abandoned:
             return 0
         found = abandoned.intersection(self.store.namespaces("project_"))
-        self.index.forget_namespaces(abandoned - found, seconds=_REMEMBERED_SECONDS)
+        self.index.delete_namespace_records(abandoned - found, seconds=_REMEMBERED_SECONDS)
         return self._each(sorted(found), self.store.delete_namespace)
 
     def _each(self, items: Sequence[T], remove: Callable[[T], None]) -> int:
@@ -90,4 +90,4 @@ class Maintain:
         until = self.clock() + _SECONDS_A_PART
         first = int(until // 60) % len(items) if items else 0
         in_turn = [*items[first:], *items[:first]]
-        return len(each_in_turn(in_turn, remove, is_over=lambda: self.clock() > until))
+        return len(run_all(in_turn, remove, is_over=lambda: self.clock() > until))

@@ -9,31 +9,31 @@ from postgrest import SyncPostgrestClient as Client
 
 from sakuin.errors import Invalid, SakuinError
 from sakuin.knowledge.reconcile import SETTLING, ReconcileMaterials
-from sakuin.platform.reconciliation import Difference, Walked
+from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.supabase.client import call
 from sakuin.tables.reconcile import ReconcileTables
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Run:
     """Where a walk goes on; None at its beginning."""
 
     after: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Walks:
+class ReconciliationRuns:
     """Who walks, and how far he came. Walks have names."""
 
     client: Client
 
-    def take(self, name: str, *, seconds: int, begin: bool = False) -> Turn | None:
+    def take(self, name: str, *, seconds: int, begin: bool = False) -> Run | None:
         """Takes a walk for so long; None while somebody else has it, or when none is under way.
 
         `begin`: where none is under way, one begins.
         """
         row = call(self.client, "take_walk", {"p_walk": name, "p_seconds": seconds, "p_begin": begin})
-        return Turn(row["after"]) if row else None
+        return Run(row["after"]) if row else None
 
     def keep(self, name: str, after: str | None) -> None:
         """Notes how far it came, and keeps it: whoever takes it after a death goes on from here."""
@@ -89,7 +89,7 @@ _LINE = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Reconciled:
+class ReconciliationResult:
     """What a run found, whether a whole walk still goes on, and why parts of it `failed`: those come again."""
 
     differences: Sequence[Difference] = ()
@@ -106,19 +106,19 @@ class Reconcile:
 
     materials: ReconcileMaterials
     tables: ReconcileTables
-    walks: Walks
+    walks: ReconciliationRuns
     clock: Callable[[], float]
     line_is_empty: Callable[[], bool]
 
-    def __call__(self, *, whole: bool) -> Reconciled:
+    def __call__(self, *, whole: bool) -> ReconciliationResult:
         """Continues the nightly run that is under way; with `whole`, begins one where none is."""
         began = self.clock()
         turn = self.walks.take("whole", seconds=_LEASE_SECONDS, begin=whole)
         if turn is None:
-            return Reconciled()
+            return ReconciliationResult()
         return self._some_of_all(places_of(turn.after, KINDS), began)
 
-    def _some_of_all(self, places: list[Place], began: float) -> Reconciled:
+    def _some_of_all(self, places: list[Place], began: float) -> ReconciliationResult:
         found: list[Difference] = []
         failed: list[str] = []
         later: list[Place] = []
@@ -140,9 +140,9 @@ class Reconcile:
                 places.insert(0, Place(place.kind, walked.after))
         after = text_of([*places, *later])
         self.walks.leave("whole", after)
-        return Reconciled(found, after is not None, failed)
+        return ReconciliationResult(found, after is not None, failed)
 
-    def _a_page(self, place: Place, seconds: float) -> Walked:
+    def _a_page(self, place: Place, seconds: float) -> ComparedPage:
         settling = SETTLING
         if place.kind == "keys" and not self.line_is_empty():
             settling = _LINE
@@ -150,7 +150,7 @@ class Reconcile:
 
     def page(
         self, kind: str, after: str | None, *, dry_run: bool, seconds: float, settling: timedelta = timedelta(0)
-    ) -> Walked:
+    ) -> ComparedPage:
         """One page of one kind of walk, in about so many seconds; who asks by hand sees also what is on its way."""
         until = self.clock() + seconds
         if kind == "keys":

@@ -10,7 +10,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from sakuin.errors import Unavailable
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.upkeep.build_indexes import BuildIndexes
+from sakuin.upkeep.build_indexes import BuildIndexVersions
 from sakuin.upkeep.canary import Canary
 from sakuin.upkeep.maintain import Maintain
 from sakuin.upkeep.reconcile import Reconcile
@@ -27,7 +27,7 @@ class Schedule:
     """
 
     maintain: Maintain
-    build: BuildIndexes
+    build: BuildIndexVersions
     reconcile: Callable[[], Reconcile]
     canary: Canary
     unfinished: UnfinishedWorkStore

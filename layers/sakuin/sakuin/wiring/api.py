@@ -8,10 +8,10 @@ from sakuin import __version__
 from sakuin.platform.redaction import Handler
 from sakuin.platform.secrets_manager import NamedSecret
 from sakuin.settings import Settings
-from sakuin.wiring.clients import SecretKeys, aws, bucket_of_pages, material_queue, secret_of, supabase, watch
+from sakuin.wiring.clients import SecretKeys, aws, bucket_of_pages, material_queue, secret_of, start_telemetry, supabase
 from sakuin.wiring.handlers import http_handler
 from sakuin.wiring.index_versions import is_deployed, page_fingerprint
-from sakuin.wiring.starting import unswept
+from sakuin.wiring.starting import without_gc
 
 if TYPE_CHECKING:
     from postgrest import SyncPostgrestClient as Client
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sakuin.http.projects import ProjectServices
 
 
-@unswept
+@without_gc
 def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that keepers of the library and of projects call."""
     from mangum import Mangum
@@ -32,19 +32,19 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.knowledge.library import Library
     from sakuin.knowledge.postgres import KnowledgeIndex
     from sakuin.knowledge.postgres_records import MaterialRecords
-    from sakuin.platform.keys import SupabaseKeyUse, noted_once_a_day
+    from sakuin.platform.keys import KeyUse, record_once_a_day
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
-    from sakuin.upkeep.index_versions import Indexes, KeepIndexes
+    from sakuin.upkeep.index_versions import IndexVersionAdmin, IndexVersions
     from sakuin.wiring.reconciliation import reconciling
 
-    settings, watched = Settings.read(environ), watch("Api")
-    secret = secret_of(settings, watched)
-    client = supabase(settings, secret.now(), watched)
+    settings, telemetry = Settings.read(environ), start_telemetry("Api")
+    secret = secret_of(settings, telemetry)
+    client = supabase(settings, secret.now(), telemetry)
     library = Library(
         records=MaterialRecords(client),
         index=KnowledgeIndex(client),
         bucket=bucket_of_pages(settings),
-        queue=material_queue(settings, watched),
+        queue=material_queue(settings, telemetry),
         prefix=settings.material_prefix,
         fingerprint=page_fingerprint(settings).id,
         max_page_bytes=settings.limits.page_bytes,
@@ -54,19 +54,19 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     ring = SecretKeys(secret, lambda now: now.admin_key_hashes)
     unfinished = UnfinishedWorkStore(client)
     work_of = WorkOfMaterials(unfinished, settings.material_prefix)
-    reconcile = reconciling(settings, secret.now(), watched, client)
+    reconcile = reconciling(settings, secret.now(), telemetry, client)
     admin_routers = (
         work_router(unfinished, work_of),
         reconcile_router(reconcile),
-        index_router(KeepIndexes(Indexes(client), is_deployed(settings))),
+        index_router(IndexVersionAdmin(IndexVersions(client), is_deployed(settings))),
     )
-    key_use = SupabaseKeyUse(client)
+    key_use = KeyUse(client)
 
     def days() -> Mapping[str, str]:
         now = secret.now()
         return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes])
 
-    used = noted_once_a_day(key_use.note, lambda: datetime.now(UTC).date())
+    used = record_once_a_day(key_use.note, lambda: datetime.now(UTC).date())
     longest = settings.limits.api_request_bytes
     rest = rest_api(
         library,
@@ -79,7 +79,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         work_of=work_of,
         longest_body=longest,
     )
-    return http_handler(Mangum(rest, lifespan="off"), watched)
+    return http_handler(Mangum(rest, lifespan="off"), telemetry)
 
 
 def project_services(settings: Settings, secret: NamedSecret, client: "Client") -> "ProjectServices":
@@ -87,26 +87,26 @@ def project_services(settings: Settings, secret: NamedSecret, client: "Client") 
     from sakuin.http.projects import ProjectServices
     from sakuin.platform.supabase.members import acting_with
     from sakuin.platform.supabase.tokens import tokens_of
-    from sakuin.tables.admin.database_changes import HearOfChanges
-    from sakuin.tables.admin.documents import S3TableBodies
-    from sakuin.tables.admin.endpoints import KeepEndpoints
+    from sakuin.tables.admin.database_changes import HandleDatabaseChange
+    from sakuin.tables.admin.documents import S3TableDocuments
+    from sakuin.tables.admin.endpoints import EndpointAdmin
     from sakuin.tables.admin.eventbridge import EventBridgeBus
-    from sakuin.tables.admin.outbox import Outbox, SendEvents
+    from sakuin.tables.admin.outbox import Outbox, PublishOutbox
     from sakuin.tables.admin.postgres import ProjectRecords
-    from sakuin.tables.admin.projects import KeepProjects
-    from sakuin.tables.admin.tables import KeepTables
-    from sakuin.tables.admin.tools import KeepTools
+    from sakuin.tables.admin.projects import ProjectAdmin
+    from sakuin.tables.admin.tables import TableAdmin
+    from sakuin.tables.admin.tools import ToolAdmin
 
     now = secret.now
     acting = acting_with(client, lambda: now().supabase_publishable_key)
     records = ProjectRecords(client, acting)
     return ProjectServices(
-        projects=KeepProjects(records, settings.limits),
-        tables=KeepTables(records, S3TableBodies(aws("s3"), settings.tables_bucket), settings.limits),
-        tools=KeepTools(records, settings.limits.tools),
-        endpoints=KeepEndpoints(records, settings.limits),
-        hear=HearOfChanges(records),
-        send=SendEvents(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name)),
+        projects=ProjectAdmin(records, settings.limits),
+        tables=TableAdmin(records, S3TableDocuments(aws("s3"), settings.tables_bucket), settings.limits),
+        tools=ToolAdmin(records, settings.limits.tools),
+        endpoints=EndpointAdmin(records, settings.limits),
+        hear=HandleDatabaseChange(records),
+        send=PublishOutbox(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name)),
         user_of=tokens_of(settings.supabase_url, lambda: now().jwt_secrets).user_of,
         hook_secrets=lambda: now().hook_secrets,
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sakuin.platform.redaction import Handler
 from sakuin.settings import Settings
-from sakuin.wiring.clients import chunk_store, secret_of, supabase, watch
+from sakuin.wiring.clients import chunk_store, secret_of, start_telemetry, supabase
 from sakuin.wiring.handlers import handler_of
 from sakuin.wiring.index_versions import embedder_of_each_model, kept_or_own, live_last, table_indexes
 
@@ -14,13 +14,13 @@ def chunk_embedder(environ: Mapping[str, str]) -> Handler:
     from sakuin.retrieval.index_version import tables_of
     from sakuin.tables.embed_chunks import EmbedChunks
     from sakuin.tables.postgres import TableIndex
-    from sakuin.tables.work import EmbedEverywhere, EmbedWork, GiveUpTable
+    from sakuin.tables.work import EmbedInEachVersion, EmbedWork, RecordTableFailure
 
-    settings, observed = Settings.read(environ), watch("Index")
-    secrets = secret_of(settings, observed).now()
-    client = supabase(settings, secrets, observed)
-    store = chunk_store(settings, secrets, observed)
-    embeds = embedder_of_each_model(settings, secrets, observed, client)
+    settings, telemetry = Settings.read(environ), start_telemetry("Index")
+    secrets = secret_of(settings, telemetry).now()
+    client = supabase(settings, secrets, telemetry)
+    store = chunk_store(settings, secrets, telemetry)
+    embeds = embedder_of_each_model(settings, secrets, telemetry, client)
     kept = kept_or_own(client, settings)
 
     def embedding() -> dict[str, EmbedChunks]:
@@ -35,7 +35,10 @@ def chunk_embedder(environ: Mapping[str, str]) -> Handler:
         }
 
     work = EmbedWork(
-        EmbedEverywhere(embedding), GiveUpTable(table_indexes(client, kept)), observed.logger, observed.metrics
+        EmbedInEachVersion(embedding),
+        RecordTableFailure(table_indexes(client, kept)),
+        telemetry.logger,
+        telemetry.metrics,
     )
     url = settings.embed_queue_url
-    return handler_of(url, work, settings, secrets, observed)
+    return handler_of(url, work, settings, secrets, telemetry)

@@ -7,47 +7,47 @@ from typing import Any
 from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
-from sakuin.platform.redaction import Failed, Handler, without
+from sakuin.platform.redaction import Failed, Handler, hide
 from sakuin.platform.secrets import Secrets
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
 from sakuin.settings import Settings
-from sakuin.wiring.clients import Watch, queues, renewing
+from sakuin.wiring.clients import Telemetry, queues, renew_key
 
 
-def instrument(handle: Callable[[Mapping[str, Any], Any], dict[str, Any]], watch: Watch) -> Handler:
+def instrument(handle: Callable[[Mapping[str, Any], Any], dict[str, Any]], telemetry: Telemetry) -> Handler:
     """Returns the handler with metrics, a trace, and failures that leave it without a secret."""
 
-    @watch.metrics.log_metrics
-    @watch.tracer.capture_lambda_handler(capture_response=False)
-    @watch.logger.inject_lambda_context
+    @telemetry.metrics.log_metrics
+    @telemetry.tracer.capture_lambda_handler(capture_response=False)
+    @telemetry.logger.inject_lambda_context
     def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         try:
             return handle(event, context)
         except Exception as error:
             # The runtime and the trace would show all of it.
-            watch.logger.exception("failed")
-            raise Failed(watch.redaction(f"{type(error).__name__}: {error}")) from None
+            telemetry.logger.exception("failed")
+            raise Failed(telemetry.redaction(f"{type(error).__name__}: {error}")) from None
 
     return handler
 
 
-def http_handler(answer: Handler, watch: Watch) -> Handler:
+def http_handler(answer: Handler, telemetry: Telemetry) -> Handler:
     """The handler with one log line, metrics and a trace for each request.
 
     Logs and calls carry the id that the gateway gave the request, no answer holds a known secret, and a failure becomes
     a 500: an exception that leaves a handler costs its worker.
     """
-    logger = watch.logger
+    logger = telemetry.logger
 
-    @watch.metrics.log_metrics
-    @watch.tracer.capture_lambda_handler(capture_response=False)
+    @telemetry.metrics.log_metrics
+    @telemetry.tracer.capture_lambda_handler(capture_response=False)
     @logger.inject_lambda_context
     def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
         started = time.perf_counter()
         request = event.get("requestContext", {})
-        watch.work.id = str(request.get("requestId") or context.aws_request_id)
-        logger.set_correlation_id(watch.work.id)
+        telemetry.work.id = str(request.get("requestId") or context.aws_request_id)
+        logger.set_correlation_id(telemetry.work.id)
         try:
             answered = answer(event, context)
         except Exception:
@@ -61,9 +61,9 @@ def http_handler(answer: Handler, watch: Watch) -> Handler:
             status=answered["statusCode"],
             milliseconds=round(milliseconds, 1),
         )
-        watch.metrics.add_metric("RequestMilliseconds", MetricUnit.Milliseconds, milliseconds)
+        telemetry.metrics.add_metric("RequestMilliseconds", MetricUnit.Milliseconds, milliseconds)
         body = answered.get("body")
-        if isinstance(body, str) and (clean := without(body, watch.redaction.known)) != body:
+        if isinstance(body, str) and (clean := hide(body, telemetry.redaction.known)) != body:
             logger.error("an answer held a secret", path=event.get("rawPath"))
             return {**answered, "body": clean}
         return answered
@@ -71,21 +71,21 @@ def http_handler(answer: Handler, watch: Watch) -> Handler:
     return handle
 
 
-def queue(url: str, watch: Watch) -> SqsQueue:
+def queue(url: str, telemetry: Telemetry) -> SqsQueue:
     """The queue at this address."""
-    return SqsQueue(queues(watch), url)
+    return SqsQueue(queues(telemetry), url)
 
 
-def handler_of(url: str, work: QueueWork[Any], settings: Settings, secrets: Secrets, watch: Watch) -> Handler:
+def handler_of(url: str, work: QueueWork[Any], settings: Settings, secrets: Secrets, telemetry: Telemetry) -> Handler:
     """The Lambda handler of the queue at `url`."""
-    client = renewing(short_client(settings.supabase_url, secrets.supabase_service_key), settings, secrets, watch)
+    client = renew_key(short_client(settings.supabase_url, secrets.supabase_service_key), settings, secrets, telemetry)
     handler = QueueHandler(
-        queue(url, watch),
+        queue(url, telemetry),
         work,
         UnfinishedWorkStore(client),
-        watch.logger,
-        watch.metrics,
-        watch.work,
+        telemetry.logger,
+        telemetry.metrics,
+        telemetry.work,
         lease_seconds=settings.lease_seconds,
     )
-    return instrument(handler.handle, watch)
+    return instrument(handler.handle, telemetry)

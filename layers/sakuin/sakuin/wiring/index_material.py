@@ -10,8 +10,8 @@ from sakuin.wiring.clients import (
     learns_model,
     material_queue,
     secret_of,
+    start_telemetry,
     supabase,
-    watch,
 )
 from sakuin.wiring.handlers import handler_of
 from sakuin.wiring.index_versions import embedder_of_each_model, page_fingerprint, pages_of, recorded
@@ -24,22 +24,22 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
     from sakuin.knowledge.learns.sources import LearnsSources
     from sakuin.knowledge.postgres import KnowledgeIndex
 
-    settings, observed = Settings.read(environ), watch("Index")
-    secrets = secret_of(settings, observed).now()
-    bucket, queue = bucket_of_pages(settings), material_queue(settings, observed)
-    client = supabase(settings, secrets, observed)
+    settings, telemetry = Settings.read(environ), start_telemetry("Index")
+    secrets = secret_of(settings, telemetry).now()
+    bucket, queue = bucket_of_pages(settings), material_queue(settings, telemetry)
+    client = supabase(settings, secrets, telemetry)
     index = KnowledgeIndex(client)
-    model = learns_model(settings, secrets, observed, client)
+    model = learns_model(settings, secrets, telemetry, client)
     pages = IndexPage(
         bucket=bucket,
         index=index,
-        embedder=indexing_embedder(settings, secrets, observed, client),
+        embedder=indexing_embedder(settings, secrets, telemetry, client),
         learns=LearnsSources(bucket, index, model, settings.material_prefix),
         fingerprint=page_fingerprint(settings),
         max_page_bytes=settings.limits.page_bytes,
-        kept=pages_of(recorded(client), embedder_of_each_model(settings, secrets, observed, client)),
+        kept=pages_of(recorded(client), embedder_of_each_model(settings, secrets, telemetry, client)),
         most_explanations=settings.limits.page_explanations,
     )
     prefix = settings.material_prefix
-    work = BucketEvents(bucket, index, queue, pages, prefix, observed.logger, observed.metrics)
-    return handler_of(settings.queue_url, work, settings, secrets, observed)
+    work = BucketEvents(bucket, index, queue, pages, prefix, telemetry.logger, telemetry.metrics)
+    return handler_of(settings.queue_url, work, settings, secrets, telemetry)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from sakuin.platform.redaction import Handler
 from sakuin.settings import Settings
-from sakuin.wiring.clients import aws, chunk_store, secret_of, supabase, table_queues, watch
+from sakuin.wiring.clients import aws, chunk_store, secret_of, start_telemetry, supabase, table_queues
 from sakuin.wiring.handlers import handler_of
 from sakuin.wiring.index_versions import kept_or_own, live_last, table_indexes
 
@@ -13,17 +13,17 @@ from sakuin.wiring.index_versions import kept_or_own, live_last, table_indexes
 def table_indexer(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that walks Tables."""
     from sakuin.retrieval.index_version import tables_of
-    from sakuin.tables.admin.documents import S3TableBodies
+    from sakuin.tables.admin.documents import S3TableDocuments
     from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.tables.index_table import IndexTable
     from sakuin.tables.postgres import TableIndex
-    from sakuin.tables.work import GiveUpTable, ImportBody, IndexEverywhere, ToolWork
+    from sakuin.tables.work import ImportDocument, IndexInEachVersion, RecordTableFailure, ToolWork
 
-    settings, observed = Settings.read(environ), watch("Index")
-    secrets = secret_of(settings, observed).now()
-    client = supabase(settings, secrets, observed)
-    bodies = S3TableBodies(aws("s3"), settings.tables_bucket)
-    store, queues = chunk_store(settings, secrets, observed), table_queues(settings, observed)
+    settings, telemetry = Settings.read(environ), start_telemetry("Index")
+    secrets = secret_of(settings, telemetry).now()
+    client = supabase(settings, secrets, telemetry)
+    bodies = S3TableDocuments(aws("s3"), settings.tables_bucket)
+    store, queues = chunk_store(settings, secrets, telemetry), table_queues(settings, telemetry)
     kept = kept_or_own(client, settings)
 
     def walks() -> dict[str, IndexTable]:
@@ -40,9 +40,13 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
             for each in live_last(kept)
         }
 
-    take = ImportBody(ProjectRecords(client), bodies, settings.limits.table_bytes)
+    take = ImportDocument(ProjectRecords(client), bodies, settings.limits.table_bytes)
     work = ToolWork(
-        IndexEverywhere(walks), take, GiveUpTable(table_indexes(client, kept)), observed.logger, observed.metrics
+        IndexInEachVersion(walks),
+        take,
+        RecordTableFailure(table_indexes(client, kept)),
+        telemetry.logger,
+        telemetry.metrics,
     )
     url = settings.tool_queue_url
-    return handler_of(url, work, settings, secrets, observed)
+    return handler_of(url, work, settings, secrets, telemetry)

@@ -8,47 +8,54 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.secrets import Secrets
-from sakuin.retrieval.index_version import ANALYZER, RECIPE, Fingerprint, IndexSettings, KeptIndex, live_index
+from sakuin.retrieval.index_version import (
+    ANALYZER,
+    TEXT_TEMPLATE,
+    IndexVersion,
+    KeptIndexVersion,
+    PageIndexVersion,
+    live_index,
+)
 from sakuin.settings import Settings
-from sakuin.upkeep.index_versions import Indexes
-from sakuin.wiring.clients import Watch, indexing_embedder
+from sakuin.upkeep.index_versions import IndexVersions
+from sakuin.wiring.clients import Telemetry, indexing_embedder
 
 if TYPE_CHECKING:
     from postgrest import SyncPostgrestClient as Client
 
     from sakuin.knowledge.index_page import IndexOfPages
     from sakuin.platform.embedding import Embedder
-    from sakuin.retrieval.index_version import TableFingerprint
+    from sakuin.retrieval.index_version import TableIndexVersion
     from sakuin.tables.postgres import TableIndex
 
 
-def page_fingerprint(settings: Settings) -> Fingerprint:
+def page_fingerprint(settings: Settings) -> PageIndexVersion:
     """What the settings, and this code, embed pages as."""
-    return Fingerprint(settings.embedding_model, RECIPE, ANALYZER)
+    return PageIndexVersion(settings.embedding_model, TEXT_TEMPLATE, ANALYZER)
 
 
-def table_fingerprint(settings: Settings) -> "TableFingerprint":
+def table_fingerprint(settings: Settings) -> "TableIndexVersion":
     """What the settings embed Tables as."""
-    from sakuin.retrieval.index_version import TableFingerprint
+    from sakuin.retrieval.index_version import TableIndexVersion
 
-    return TableFingerprint(settings.embedding_model, settings.table_cut)
+    return TableIndexVersion(settings.embedding_model, settings.table_cut)
 
 
 def embedder_of_each_model(
-    settings: Settings, secrets: Secrets, observed: Watch, client: "Client"
+    settings: Settings, secrets: Secrets, telemetry: Telemetry, client: "Client"
 ) -> "Callable[[EmbeddingModel], Embedder]":
     """The embedder of each model that an index is kept of."""
 
     @cache
     def embeds(model: EmbeddingModel) -> "Embedder":
-        return indexing_embedder(replace(settings, embedding_model=model), secrets, observed, client)
+        return indexing_embedder(replace(settings, embedding_model=model), secrets, telemetry, client)
 
     return embeds
 
 
 T = TypeVar("T")
 
-Kept = Callable[[], Sequence[KeptIndex]]
+Kept = Callable[[], Sequence[KeptIndexVersion]]
 
 
 # So long after a flip a worker may still ask, or write to, what it knew.
@@ -72,37 +79,37 @@ def recent(
 
 def recorded(client: "Client") -> Kept:
     """What the deployment keeps; none before the first is recorded."""
-    return recent(Indexes(client).kept)
+    return recent(IndexVersions(client).kept)
 
 
 def kept_or_own(client: "Client", settings: Settings) -> Kept:
     """What the deployment keeps; before the first is recorded, what this function's settings make."""
     own = own_index(settings)
 
-    def kept() -> Sequence[KeptIndex]:
+    def kept() -> Sequence[KeptIndexVersion]:
         from sakuin.retrieval.index_version import tables_of
         from sakuin.tables.postgres import TableIndex
 
-        found = Indexes(client).kept()
+        found = IndexVersions(client).kept()
         if found:
             return found
         tables = tables_of(own)
         suffix = TableIndex(client, tables).suffix()
-        return [KeptIndex(own, live=True, answered=True, tables=tables.id, suffix=suffix)]
+        return [KeptIndexVersion(own, live=True, answered=True, tables=tables.id, suffix=suffix)]
 
     return recent(kept)
 
 
-def own_index(settings: Settings) -> IndexSettings:
+def own_index(settings: Settings) -> IndexVersion:
     """What a deployment's settings, and this code, make an index of."""
     from sakuin.retrieval.index_version import CHUNKER
 
-    return IndexSettings(settings.embedding_model, RECIPE, ANALYZER, settings.table_cut, CHUNKER)
+    return IndexVersion(settings.embedding_model, TEXT_TEMPLATE, ANALYZER, settings.table_cut, CHUNKER)
 
 
-def is_deployed(settings: Settings) -> Callable[[IndexSettings], bool]:
+def is_deployed(settings: Settings) -> Callable[[IndexVersion], bool]:
     """Whether an index is what the settings make. Without its chunker, which needs a layer that not all have."""
-    own = (settings.embedding_model, RECIPE, ANALYZER, settings.table_cut)
+    own = (settings.embedding_model, TEXT_TEMPLATE, ANALYZER, settings.table_cut)
     return lambda index: (index.model, index.recipe, index.analyzer, index.cut) == own
 
 
@@ -116,14 +123,14 @@ def pages_of(kept: Kept, embedder_of: "Callable[[EmbeddingModel], Embedder]") ->
         spaces: dict[str, IndexOfPages] = {}
         for each in sorted(kept(), key=lambda one: one.live):
             fingerprint = each.settings.knowledge
-            if fingerprint.recipe == RECIPE:
+            if fingerprint.recipe == TEXT_TEMPLATE:
                 spaces[fingerprint.space] = IndexOfPages(fingerprint, embedders(fingerprint.model), each.live)
         return list(spaces.values())
 
     return pages
 
 
-def live_last(kept: Kept) -> list[KeptIndex]:
+def live_last(kept: Kept) -> list[KeptIndexVersion]:
     """One index for each way to build Tables; what answers stands at the end."""
     found = kept()
     live = live_index(found)

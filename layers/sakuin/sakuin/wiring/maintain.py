@@ -15,9 +15,9 @@ from sakuin.wiring.clients import (
     chunk_store,
     material_queue,
     secret_of,
+    start_telemetry,
     supabase,
     table_queues,
-    watch,
 )
 from sakuin.wiring.handlers import instrument
 from sakuin.wiring.index_versions import kept_or_own, own_index, table_fingerprint, table_indexes
@@ -38,28 +38,28 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from sakuin.platform.s3 import S3Bucket
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.tables.admin.eventbridge import EventBridgeBus
-    from sakuin.tables.admin.orphaned_uploads import LeftBodies, RemoveBodies
-    from sakuin.tables.admin.outbox import Outbox, SendEvents
+    from sakuin.tables.admin.orphaned_uploads import DeleteOrphanedUploads, OrphanedUploads
+    from sakuin.tables.admin.outbox import Outbox, PublishOutbox
     from sakuin.tables.postgres import TableIndex
     from sakuin.tables.restart import RestartTables
-    from sakuin.tables.work import GiveUpTable, RestartEverywhere
-    from sakuin.upkeep.build_indexes import BuildIndexes
+    from sakuin.tables.work import RecordTableFailure, RestartInEachVersion
+    from sakuin.upkeep.build_indexes import BuildIndexVersions
     from sakuin.upkeep.canary import Canary
-    from sakuin.upkeep.index_versions import Indexes
+    from sakuin.upkeep.index_versions import IndexVersions
     from sakuin.upkeep.maintain import Maintain
     from sakuin.upkeep.resume_work import ResumeWork
     from sakuin.upkeep.schedule import Schedule
     from sakuin.wiring.reconciliation import reconciling
 
-    settings, observed = Settings.read(environ), watch("Maintain")
-    secrets = secret_of(settings, observed).now()
-    client = supabase(settings, secrets, observed)
-    send = SendEvents(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name))
+    settings, telemetry = Settings.read(environ), start_telemetry("Maintain")
+    secrets = secret_of(settings, telemetry).now()
+    client = supabase(settings, secrets, telemetry)
+    send = PublishOutbox(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name))
     index = TableIndex(client, table_fingerprint(settings))
-    store = chunk_store(settings, secrets, observed)
-    tables, materials = table_queues(settings, observed), material_queue(settings, observed)
+    store = chunk_store(settings, secrets, telemetry)
+    tables, materials = table_queues(settings, telemetry), material_queue(settings, telemetry)
     indexes = table_indexes(client, kept_or_own(client, settings))
-    give_up_table, unfinished = GiveUpTable(indexes), UnfinishedWorkStore(client)
+    give_up_table, unfinished = RecordTableFailure(indexes), UnfinishedWorkStore(client)
 
     def queues_of(fingerprint: str) -> "TableQueues":
         return replace(tables, fingerprint=fingerprint)
@@ -74,12 +74,12 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
         }
 
     resume = ResumeWork(unfinished, materials, queues_of)
-    remove_bodies = RemoveBodies(
-        LeftBodies(client), S3Bucket(aws("s3"), settings.tables_bucket), lambda: datetime.now(UTC)
+    remove_bodies = DeleteOrphanedUploads(
+        OrphanedUploads(client), S3Bucket(aws("s3"), settings.tables_bucket), lambda: datetime.now(UTC)
     )
-    maintain = Maintain(send, index, store, RestartEverywhere(restarts), resume, remove_bodies)
-    build = BuildIndexes(
-        indexes=Indexes(client),
+    maintain = Maintain(send, index, store, RestartInEachVersion(restarts), resume, remove_bodies)
+    build = BuildIndexVersions(
+        indexes=IndexVersions(client),
         own=own_index(settings),
         pages=materials,
         queues=queues_of,
@@ -102,14 +102,14 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     schedule = Schedule(
         maintain,
         build,
-        reconciling(settings, secrets, observed, client),
+        reconciling(settings, secrets, telemetry, client),
         canary,
         unfinished,
-        observed.logger,
-        observed.metrics,
-        observed.work,
+        telemetry.logger,
+        telemetry.metrics,
+        telemetry.work,
     )
-    return instrument(schedule.handle, observed)
+    return instrument(schedule.handle, telemetry)
 
 
 def _new_token() -> str:

@@ -11,12 +11,20 @@ from sakuin import __version__
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.redaction import Handler
 from sakuin.platform.secrets import Secrets
-from sakuin.retrieval.index_version import KeptIndex, named_index
+from sakuin.retrieval.index_version import KeptIndexVersion, named_index
 from sakuin.settings import Settings
-from sakuin.wiring.clients import SecretKeys, Watch, chunk_store, question_embedder, secret_of, supabase, watch
+from sakuin.wiring.clients import (
+    SecretKeys,
+    Telemetry,
+    chunk_store,
+    question_embedder,
+    secret_of,
+    start_telemetry,
+    supabase,
+)
 from sakuin.wiring.handlers import http_handler
 from sakuin.wiring.index_versions import Kept, kept_or_own, table_fingerprint
-from sakuin.wiring.starting import starts_ahead, unswept
+from sakuin.wiring.starting import starts_ahead, without_gc
 
 if TYPE_CHECKING:
     from postgrest import SyncPostgrestClient as Client
@@ -30,17 +38,19 @@ if TYPE_CHECKING:
 class Searches:
     """The searches of the index versions that are kept, each built once for a worker."""
 
-    def __init__(self, client: "Client", kept: Kept, settings: Settings, secrets: Secrets, watch: Watch) -> None:
+    def __init__(
+        self, client: "Client", kept: Kept, settings: Settings, secrets: Secrets, telemetry: Telemetry
+    ) -> None:
         from sakuin.knowledge.postgres_search import Lexicon
 
         self._client = client
         self._kept = kept
         self._settings = settings
         self._secrets = secrets
-        self._watch = watch
+        self._watch = telemetry
         self._lexicon = Lexicon(client)
-        self._knowledge: dict[KeptIndex, SearchKnowledge] = {}
-        self._tables: dict[KeptIndex, SearchTable] = {}
+        self._knowledge: dict[KeptIndexVersion, SearchKnowledge] = {}
+        self._tables: dict[KeptIndexVersion, SearchTable] = {}
         self._embedders: dict[EmbeddingModel, QuestionEmbedder] = {}
         self._store: TurbopufferChunkStore | None = None
 
@@ -85,7 +95,7 @@ class Searches:
         return self._store
 
 
-@unswept
+@without_gc
 def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that agents call."""
     from sakuin.explain.app import ExplainApp
@@ -93,46 +103,46 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.knowledge.canary import ask_for_canary
     from sakuin.knowledge.postgres_search import KnowledgeSearch
     from sakuin.knowledge.search import ReadKnowledge
-    from sakuin.language.questions.question import KnownWords
-    from sakuin.language.questions.understanding import understood
+    from sakuin.language.questions.question import LexiconEntries
+    from sakuin.language.questions.understanding import analyze_query
     from sakuin.mcp.app import McpApp
     from sakuin.mcp.knowledge_tools import KnowledgeTools
-    from sakuin.mcp.rate_limiter import Allowances, AllowSearches
+    from sakuin.mcp.rate_limiter import Quotas, RateLimiter
     from sakuin.mcp.search_tools import SearchTools
     from sakuin.mcp.server import knowledge_server, search_tools_server
     from sakuin.platform.asgi import held_open
-    from sakuin.platform.keys import SupabaseKeyUse, noted_once_a_day
+    from sakuin.platform.keys import KeyUse, record_once_a_day
     from sakuin.retrieval.calibration import calibration_of
     from sakuin.tables.postgres import ToolSearch
 
-    settings, watched = Settings.read(environ), watch("Search")
-    secret = secret_of(settings, watched)
+    settings, telemetry = Settings.read(environ), start_telemetry("Search")
+    secret = secret_of(settings, telemetry)
     secrets = secret.now()
-    client = supabase(settings, secrets, watched)
-    searches = Searches(client, kept_or_own(client, settings), settings, secrets, watched)
+    client = supabase(settings, secrets, telemetry)
+    searches = Searches(client, kept_or_own(client, settings), settings, secrets, telemetry)
     searches.embedder(settings.embedding_model)
     # The first question would wait for the dictionary and the glossary.
-    understood("索引", KnownWords())
+    analyze_query("索引", LexiconEntries())
     if starts_ahead(environ):
         searches.store()
     index = KnowledgeSearch(client, calibration_of(settings.embedding_model.name))
-    tools = KnowledgeTools(searches, ReadKnowledge(index, settings.base_url), watched.meter)
+    tools = KnowledgeTools(searches, ReadKnowledge(index, settings.base_url), telemetry.meter)
     records = ToolSearch(client, table_fingerprint(settings).id)
-    used = noted_once_a_day(SupabaseKeyUse(client).note, lambda: datetime.now(UTC).date())
+    used = record_once_a_day(KeyUse(client).note, lambda: datetime.now(UTC).date())
     explain = ExplainApp(
         ExplainKnowledge(searches),
         ExplainTool(records, searches),
-        SecretKeys(secret_of(settings, watched), lambda now: now.admin_key_hashes),
+        SecretKeys(secret_of(settings, telemetry), lambda now: now.admin_key_hashes),
         used,
     )
     app = McpApp(
         knowledge_server(tools, __version__),
         SecretKeys(secret, lambda now: now.knowledge_key_hashes),
         settings.allowed_origins,
-        tools_server=search_tools_server(SearchTools(searches, watched.meter), __version__),
+        tools_server=search_tools_server(SearchTools(searches, telemetry.meter), __version__),
         endpoint=records.endpoint,
         used=used,
-        allow=AllowSearches(Allowances(client), settings.limits.queries_per_minute, time.monotonic),
+        allow=RateLimiter(Quotas(client), settings.limits.queries_per_minute, time.monotonic),
         longest_body=settings.limits.mcp_request_bytes,
         explain=explain,
     )
@@ -144,4 +154,4 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
             return {"statusCode": 200, "body": json.dumps(asdict(ask_for_canary(searches, str(event["canary"]))))}
         return answer_http(event, context)
 
-    return http_handler(answer, watched)
+    return http_handler(answer, telemetry)

@@ -7,9 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from sakuin.platform.secrets import Secrets
-from sakuin.retrieval.index_version import KeptIndex, named_index
+from sakuin.retrieval.index_version import KeptIndexVersion, named_index
 from sakuin.settings import Settings
-from sakuin.wiring.clients import Watch, chunk_store, material_queue, table_queues
+from sakuin.wiring.clients import Telemetry, chunk_store, material_queue, table_queues
 from sakuin.wiring.index_versions import kept_or_own
 
 if TYPE_CHECKING:
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from sakuin.upkeep.reconcile import Reconcile
 
 
-def reconciling(settings: Settings, secrets: Secrets, watch: Watch, client: "Client") -> Callable[[], "Reconcile"]:
+def reconciling(
+    settings: Settings, secrets: Secrets, telemetry: Telemetry, client: "Client"
+) -> Callable[[], "Reconcile"]:
     """Gives what reconciles the index that answers, built by the first call: most starts never need it."""
     kept = kept_or_own(client, settings)
 
     @cache
-    def made(live: KeptIndex) -> "Reconcile":
+    def made(live: KeptIndexVersion) -> "Reconcile":
         from sakuin.knowledge.postgres_records import LibraryRecords
         from sakuin.knowledge.reconcile import ReconcileMaterials
         from sakuin.platform.aws import client as aws
@@ -32,10 +34,10 @@ def reconciling(settings: Settings, secrets: Secrets, watch: Watch, client: "Cli
         from sakuin.retrieval.index_version import tables_of
         from sakuin.tables.postgres import TableIndex
         from sakuin.tables.reconcile import ReconcileTables, TableClaims
-        from sakuin.upkeep.reconcile import Reconcile, Walks
+        from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 
         index = TableIndex(client, tables_of(live.settings))
-        queue = material_queue(settings, watch)
+        queue = material_queue(settings, telemetry)
         materials = ReconcileMaterials(
             S3Bucket(aws("s3"), settings.bucket),
             LibraryRecords(client),
@@ -47,10 +49,10 @@ def reconciling(settings: Settings, secrets: Secrets, watch: Watch, client: "Cli
         tables = ReconcileTables(
             TableClaims(client, live.tables),
             index,
-            chunk_store(settings, secrets, watch),
-            table_queues(settings, watch),
+            chunk_store(settings, secrets, telemetry),
+            table_queues(settings, telemetry),
             lambda: live.suffix,
         )
-        return Reconcile(materials, tables, Walks(client), time.monotonic, queue.queue.is_empty)
+        return Reconcile(materials, tables, ReconciliationRuns(client), time.monotonic, queue.queue.is_empty)
 
     return lambda: made(named_index(kept(), None))

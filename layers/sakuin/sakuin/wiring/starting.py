@@ -13,7 +13,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def unswept(build: Callable[P, T]) -> Callable[P, T]:
+def without_gc(build: Callable[P, T]) -> Callable[P, T]:
     """The same function, during which the garbage collector rests.
 
     Importing makes objects that stay: looking through all of them again and again takes a sixth of a start. Once

@@ -9,7 +9,7 @@ from typing import Protocol
 from sakuin.errors import Invalid, NotFound, Unavailable
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LearnsFile, learns_keys, parse_learns
-from sakuin.knowledge.learns.writer import completed_learns, written_learns
+from sakuin.knowledge.learns.writer import complete_learns, write_learns
 from sakuin.knowledge.model import Learns
 from sakuin.knowledge.page import Explanation, Page
 from sakuin.knowledge.postgres import KnowledgeIndex
@@ -95,7 +95,7 @@ class LearnsSources:
             learns = self.model.learns(page)
         except Unavailable:
             return None
-        self.index.keep_learns(cache_key, learns)
+        self.index.store_learns(cache_key, learns)
         return learns
 
     def _learns(
@@ -107,10 +107,10 @@ class LearnsSources:
     ) -> Learns:
         anchor = explanation.anchor
         if given := authored.get(anchor):
-            return Learns(completed_learns(given, explanation, page)[0], "author", given)
+            return Learns(complete_learns(given, explanation, page)[0], "author", given)
         if modelled and (items := modelled.get(anchor)):
-            return Learns(completed_learns(items, explanation, page)[0], "model")
-        return Learns(written_learns(explanation, page), "provisional" if modelled is None else "written")
+            return Learns(complete_learns(items, explanation, page)[0], "model")
+        return Learns(write_learns(explanation, page), "provisional" if modelled is None else "written")
 
 
 def _cache_key(model: str, page: Page) -> str:

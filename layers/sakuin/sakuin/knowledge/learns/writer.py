@@ -52,10 +52,10 @@ VERB_OF_WAY = {
 }
 
 
-__all__ = ["LEARNS_MAX", "LEARNS_MIN", "cleaned_learns", "completed_learns", "names_action", "written_learns"]
+__all__ = ["LEARNS_MAX", "LEARNS_MIN", "clean_learns", "complete_learns", "names_action", "write_learns"]
 
 
-def written_learns(explanation: Explanation, page: Page) -> tuple[str, ...]:
+def write_learns(explanation: Explanation, page: Page) -> tuple[str, ...]:
     """3-5 distinct items for one explanation, written from its own words without a network; always the same."""
     japanese = is_japanese(explanation.title + explanation.content + page.title)
     written = _in_japanese(explanation, page) if japanese else _in_english(explanation, page)
@@ -65,17 +65,17 @@ def written_learns(explanation: Explanation, page: Page) -> tuple[str, ...]:
     return items[:LEARNS_MAX]
 
 
-def completed_learns(items: Iterable[str], explanation: Explanation, page: Page) -> tuple[tuple[str, ...], bool]:
+def complete_learns(items: Iterable[str], explanation: Explanation, page: Page) -> tuple[tuple[str, ...], bool]:
     """The author's first five items, completed to three by written ones; whether they were too few or many."""
-    given = cleaned_learns(items)
+    given = clean_learns(items)
     if LEARNS_MIN <= len(given) <= LEARNS_MAX:
         return given, False
     if len(given) > LEARNS_MAX:
         return given[:LEARNS_MAX], True
-    return _distinct((*given, *written_learns(explanation, page)))[:LEARNS_MIN], True
+    return _distinct((*given, *write_learns(explanation, page)))[:LEARNS_MIN], True
 
 
-def cleaned_learns(items: Iterable[str]) -> tuple[str, ...]:
+def clean_learns(items: Iterable[str]) -> tuple[str, ...]:
     """Items on one line each, without bullets, empty ones and repetitions."""
     return _distinct(re.sub(r"^(?:[-*•・●]\s+|[•・●])+", "", one_line(item)) for item in items)
 

@@ -26,7 +26,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RewriteStep:
     """One thing that was done to a question: `found` was read as `read_as`, by the rule of this name."""
 
     rule: str
@@ -35,7 +35,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class LexiconLookup:
     """What must be looked up in the index before a question can be understood.
 
     `readings` are in katakana: every stretch that may be a word written in kana, and how words in kanji are read.
@@ -48,8 +48,8 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownWords:
-    """What the index says of `Sought`.
+class LexiconEntries:
+    """What the index says of `LexiconLookup`.
 
     `written`: a reading's written forms, the most frequent first. `near`: of a word that the index does not have,
     the written forms whose reading is one or two keystrokes away, the nearest and most frequent first.
@@ -62,7 +62,7 @@ class KnownWords:
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
+class AnalyzedQuery:
     """A question after all that was done to it; the same question and index give the same.
 
     `wants_example`: an example is as good an answer as a rule.
@@ -71,5 +71,5 @@ class Understood:
     query: str
     text: str
     slots: tuple[Slot, ...]
-    steps: tuple[Step, ...] = ()
+    steps: tuple[RewriteStep, ...] = ()
     wants_example: bool = False

@@ -8,7 +8,7 @@ from sakuin.language.analysis import read
 from sakuin.language.concepts import english_vocabulary, japanese_spellings, longest, named_concepts, spelling_read
 from sakuin.language.kana import kana_words
 from sakuin.language.numerals import DIGITS
-from sakuin.language.questions.question import KnownWords
+from sakuin.language.questions.question import LexiconEntries
 
 LONGEST_SPELLING = 10
 
@@ -24,7 +24,7 @@ _COUNTERS = "次乗元倍角辺点項桁回個組番人枚"
 
 
 @dataclass(frozen=True, slots=True)
-class Slip:
+class Typo:
     """What stands from `start` to `end` is probably `meant`."""
 
     start: int
@@ -40,7 +40,7 @@ class _Piece:
     morphemes: int
 
 
-def slips(text: str, known: KnownWords) -> list[Slip]:
+def possible_typos(text: str, known: LexiconEntries) -> list[Typo]:
     """The slips in a canonical question, none within another, none where the index or the glossary has it as it is.
 
     In this order: compounds that are read like a word of the index or the glossary (判別指揮), spellings of the
@@ -51,7 +51,7 @@ def slips(text: str, known: KnownWords) -> list[Slip]:
     for piece in pieces:
         if text[piece.start : piece.end] in known.written.get(piece.reading, ()):
             right[piece.start : piece.end] = [True] * (piece.end - piece.start)
-    found: list[Slip] = []
+    found: list[Typo] = []
     for slip in _in_turn(text, known, pieces, right):
         if slip.meant != text[slip.start : slip.end] and not all(right[slip.start : slip.end]):
             found.append(slip)
@@ -59,14 +59,14 @@ def slips(text: str, known: KnownWords) -> list[Slip]:
     return _apart(found)
 
 
-def kana_slips(text: str, known: KnownWords, read_so_far: Sequence[tuple[int, int]]) -> list[Slip]:
+def kana_typos(text: str, known: LexiconEntries, read_so_far: Sequence[tuple[int, int]]) -> list[Typo]:
     """Words in kana that are a keystroke or two from one of the index, if not all of them could be read."""
     found = []
     for start, word in kana_words(text):
         could_be_read = sum(stop - begin for begin, stop in read_so_far if start <= begin and stop <= start + len(word))
         near = known.near.get(word)
         if near and 0 < could_be_read < len(word):
-            found.append(Slip(start, start + len(word), near[0]))
+            found.append(Typo(start, start + len(word), near[0]))
     return found
 
 
@@ -104,24 +104,24 @@ def keystrokes(one: str, other: str, *, most: int) -> int:
     return min(row[-1], most + 1)
 
 
-def _in_turn(text: str, known: KnownWords, pieces: list[_Piece], right: list[bool]) -> Iterator[Slip]:
+def _in_turn(text: str, known: LexiconEntries, pieces: list[_Piece], right: list[bool]) -> Iterator[Typo]:
     # A word that the dictionary has alone is no slip, even if it is not of this field.
     compounds = [piece for piece in pieces if piece.morphemes > 1]
     for piece in compounds:
         if len(piece.reading) < SHORTEST_READING or all(right[piece.start : piece.end]):
             continue
         if meant := next(iter(known.written.get(piece.reading, ())), None) or spelling_read(piece.reading):
-            yield Slip(piece.start, piece.end, meant)
+            yield Typo(piece.start, piece.end, meant)
     yield from _wrong_kanji(text, lambda place: right[place])
     for piece in compounds:
         written = text[piece.start : piece.end]
         # A word less is no slip.
         if closest := next((form for form in known.near.get(written, ()) if form not in written), None):
-            yield Slip(piece.start, piece.end, closest)
+            yield Typo(piece.start, piece.end, closest)
     for start, word in kana_words(text):
         closest = next((form for form in known.near.get(word, ()) if form not in word), None)
         if closest and not _is_a_word(word) and not any(right[start : start + len(word)]):
-            yield Slip(start, start + len(word), closest)
+            yield Typo(start, start + len(word), closest)
 
 
 def _is_a_word(text: str) -> bool:
@@ -136,8 +136,8 @@ def _right_places(text: str) -> list[bool]:
     return right
 
 
-def _apart(found: list[Slip]) -> list[Slip]:
-    kept: list[Slip] = []
+def _apart(found: list[Typo]) -> list[Typo]:
+    kept: list[Typo] = []
     for slip in found:
         if all(slip.end <= other.start or other.end <= slip.start for other in kept):
             kept.append(slip)
@@ -163,13 +163,13 @@ def _pieces(text: str) -> Iterator[_Piece]:
                     yield _Piece(starts[first], starts[last + 1], reading, last - first + 1)
 
 
-def _wrong_kanji(text: str, is_right: Callable[[int], bool]) -> Iterator[Slip]:
+def _wrong_kanji(text: str, is_right: Callable[[int], bool]) -> Iterator[Typo]:
     for place in range(len(text)):
         if _may_be_wrong(text, place) and not is_right(place) and (slip := _with_another_kanji(text, place)):
             yield slip
 
 
-def _with_another_kanji(text: str, place: int) -> Slip | None:
+def _with_another_kanji(text: str, place: int) -> Typo | None:
     """The longest spelling around a place that has another kanji there."""
     patterns = _patterns()
     for size in range(min(LONGEST_SPELLING, len(text)), 2, -1):
@@ -177,7 +177,7 @@ def _with_another_kanji(text: str, place: int) -> Slip | None:
             end = start + size
             meant = patterns.get(f"{text[start:place]}\0{text[place + 1 : end]}")
             if meant and not _continues(text, start) and not _continues(text, end):
-                return Slip(start, end, meant)
+                return Typo(start, end, meant)
     return None
 
 

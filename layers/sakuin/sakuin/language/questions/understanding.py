@@ -12,7 +12,7 @@ from sakuin.language.letters import hiragana_as_katakana
 from sakuin.language.notation import canonical
 from sakuin.language.questions.conversation import silent_stretches
 from sakuin.language.questions.examples import example_asked_for
-from sakuin.language.questions.question import KnownWords, Slot, Sought, Step, Understood
+from sakuin.language.questions.question import AnalyzedQuery, LexiconEntries, LexiconLookup, RewriteStep, Slot
 from sakuin.language.questions.slots import (
     Asked,
     asked_words,
@@ -22,7 +22,7 @@ from sakuin.language.questions.slots import (
     word_slots,
 )
 from sakuin.language.questions.translation import corrected, is_english, translated
-from sakuin.language.questions.typos import kana_slips, slips
+from sakuin.language.questions.typos import kana_typos, possible_typos
 from sakuin.language.readings import compounds
 
 # What is longer is cut: a question of a thousand characters has said what it asks.
@@ -40,23 +40,23 @@ _IDEOGRAPH = re.compile(r"[一-鿿]")
 @dataclass(frozen=True, slots=True)
 class _Draft:
     text: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[RewriteStep, ...] = ()
 
     def with_replaced(self, rule: str, replaced: Iterable[tuple[int, int, str]]) -> "_Draft":
         """The draft with stretches replaced that do not overlap."""
         text = self.text
-        steps: list[Step] = []
+        steps: list[RewriteStep] = []
         for start, end, meant in sorted(replaced, reverse=True):
             text = text[:start] + meant + text[end:]
-            steps.insert(0, Step(rule, self.text[start:end], meant))
+            steps.insert(0, RewriteStep(rule, self.text[start:end], meant))
         return _Draft(text, (*self.steps, *steps))
 
 
-def sought(query: str) -> Sought:
+def words_to_look_up(query: str) -> LexiconLookup:
     """What must be looked up in the index before `query` can be understood; bounded, however long the query is."""
     text = _settled(query, notation=True)
     if is_english(text):
-        return Sought(frozenset(), {})
+        return LexiconLookup(frozenset(), {})
     readings = dict.fromkeys(kana_readings(text))
     words: dict[str, str] = {word: hiragana_as_katakana(word) for _, word in kana_words(text)}
     for line in read(text).lines:
@@ -64,24 +64,24 @@ def sought(query: str) -> Sought:
             if len(reading) > 1:
                 readings[reading] = None
                 words.setdefault(written, reading)
-    return Sought(frozenset(list(readings)[:MOST_READINGS]), dict(list(words.items())[:MOST_WORDS]))
+    return LexiconLookup(frozenset(list(readings)[:MOST_READINGS]), dict(list(words.items())[:MOST_WORDS]))
 
 
-def understood(query: str, known: KnownWords, *, without: Set[str] = frozenset()) -> Understood:
+def analyze_query(query: str, known: LexiconEntries, *, without: Set[str] = frozenset()) -> AnalyzedQuery:
     """`query` with what the index knows of its words; the same query and knowledge give the same.
 
     `without` names rules that are switched off: `notation`, `english`, `rewriting`, `typos`, `reduction`, `synonyms`
     (the glossary and the site's list), `readings`, `examples`. Only the first 1,000 characters count. Never an error:
     a question without a word has no slots.
     """
-    found = _understood(query, known, without)
+    found = _analyzed(query, known, without)
     example = None if "examples" in without else example_asked_for(_settled(query, notation=False))
     if example is None:
         return found
-    return replace(found, steps=(*found.steps, Step("examples", example, "")), wants_example=True)
+    return replace(found, steps=(*found.steps, RewriteStep("examples", example, "")), wants_example=True)
 
 
-def _understood(query: str, known: KnownWords, without: Set[str]) -> Understood:
+def _analyzed(query: str, known: LexiconEntries, without: Set[str]) -> AnalyzedQuery:
     draft = _begun(query, notation="notation" not in without)
     if is_english(draft.text) and not without & {"english", "synonyms"}:
         return _english(query, draft, known.synonyms, typos="typos" not in without)
@@ -89,14 +89,16 @@ def _understood(query: str, known: KnownWords, without: Set[str]) -> Understood:
     if "rewriting" not in without:
         draft = _with_kana_read(draft, known, typos="typos" not in without)
     if "typos" not in without:
-        draft = draft.with_replaced("typos", ((slip.start, slip.end, slip.meant) for slip in slips(draft.text, known)))
+        draft = draft.with_replaced(
+            "typos", ((slip.start, slip.end, slip.meant) for slip in possible_typos(draft.text, known))
+        )
     silent = [] if "reduction" in without else list(silent_stretches(draft.text))
     question = read(blanked(draft.text, silent))
     if not any(morpheme.terms for line in question.lines for morpheme in line) and not question.formulas:
         # Whoever asks only どうすれば？ asks for that.
         silent, question = [], read(draft.text)
     asked = asked_words(question)
-    steps = (*draft.steps, *(Step("reduction", draft.text[start:end], "") for start, end in silent))
+    steps = (*draft.steps, *(RewriteStep("reduction", draft.text[start:end], "") for start, end in silent))
     if "synonyms" not in without:
         asked, more = _with_synonyms(question.text, asked, known.synonyms)
         steps += more
@@ -105,7 +107,7 @@ def _understood(query: str, known: KnownWords, without: Set[str]) -> Understood:
     if "readings" not in without and not as_typed.formulas:
         slots += reading_slots(question if as_typed.text == draft.text else as_typed)
     changed = any(step.rule in ("rewriting", "typos") for step in steps)
-    return Understood(query, draft.text if changed else _as_asked(query), tuple(slots), steps)
+    return AnalyzedQuery(query, draft.text if changed else _as_asked(query), tuple(slots), steps)
 
 
 def _settled(query: str, *, notation: bool) -> str:
@@ -120,28 +122,28 @@ def _as_asked(query: str) -> str:
 
 def _begun(query: str, *, notation: bool) -> _Draft:
     text, plain = _settled(query, notation=notation), _settled(query, notation=False)
-    return _Draft(text, (Step("notation", plain, text),) if text != plain else ())
+    return _Draft(text, (RewriteStep("notation", plain, text),) if text != plain else ())
 
 
-def _english(query: str, draft: _Draft, synonyms: Mapping[str, tuple[str, ...]], *, typos: bool) -> Understood:
+def _english(query: str, draft: _Draft, synonyms: Mapping[str, tuple[str, ...]], *, typos: bool) -> AnalyzedQuery:
     text, steps = draft.text, draft.steps
     if typos:
         text, replaced = corrected(text)
-        steps += tuple(Step("typos", found, meant) for found, meant in replaced)
+        steps += tuple(RewriteStep("typos", found, meant) for found, meant in replaced)
     said = translated(text)
     asked, more = _with_site_synonyms(text, said.asked, synonyms)
     slots = tuple(word_slots(asked))
     japanese = " ".join(said.japanese)
     if not japanese:
-        return Understood(query, _as_asked(query), slots, (*steps, *more))
+        return AnalyzedQuery(query, _as_asked(query), slots, (*steps, *more))
     # Small models of many languages are weak across them: the Japanese names stand beside the question.
-    steps += (Step("english", text, japanese), *more)
-    return Understood(query, f"{japanese} {_as_asked(query)}", slots, steps)
+    steps += (RewriteStep("english", text, japanese), *more)
+    return AnalyzedQuery(query, f"{japanese} {_as_asked(query)}", slots, steps)
 
 
-def _with_kana_read(draft: _Draft, known: KnownWords, *, typos: bool) -> _Draft:
+def _with_kana_read(draft: _Draft, known: LexiconEntries, *, typos: bool) -> _Draft:
     found = _rewritten(draft.text, known.written)
-    wrong = kana_slips(draft.text, known, [(start, end) for start, end, _ in found]) if typos else []
+    wrong = kana_typos(draft.text, known, [(start, end) for start, end, _ in found]) if typos else []
     if not wrong:
         return draft.with_replaced("rewriting", found)
     draft = draft.with_replaced("typos", ((slip.start, slip.end, slip.meant) for slip in wrong))
@@ -162,21 +164,21 @@ def _rewritten(text: str, written: Mapping[str, tuple[str, ...]]) -> list[tuple[
 
 def _with_synonyms(
     text: str, asked: Sequence[Asked], synonyms: Mapping[str, tuple[str, ...]]
-) -> tuple[list[Asked], tuple[Step, ...]]:
+) -> tuple[list[Asked], tuple[RewriteStep, ...]]:
     named = longest(named_concepts(text))
     usual = [(text[one.start : one.end], one.concepts[0].japanese[0]) for one in named]
     result, more = _with_site_synonyms(text, with_concepts(asked, named), synonyms)
-    return result, (*(Step("synonyms", found, name) for found, name in usual if found != name), *more)
+    return result, (*(RewriteStep("synonyms", found, name) for found, name in usual if found != name), *more)
 
 
 def _with_site_synonyms(
     text: str, asked: Sequence[Asked], synonyms: Mapping[str, tuple[str, ...]]
-) -> tuple[list[Asked], tuple[Step, ...]]:
+) -> tuple[list[Asked], tuple[RewriteStep, ...]]:
     result, steps = list(asked), []
     for phrase, others in sorted(synonyms.items(), key=lambda item: (-len(item[0]), item[0])):
         plain = canonical(phrase)
         if (start := place_of(plain, text)) is not None:
             rows = [asked_words(read(canonical(other))) for other in others]
             result = with_other_phrases(result, (start, start + len(plain)), rows)
-            steps += [Step("synonyms", phrase, other) for other in others]
+            steps += [RewriteStep("synonyms", phrase, other) for other in others]
     return result, tuple(steps)

@@ -71,7 +71,7 @@ def _id(row: Mapping[str, object], name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class HearOfChanges:
+class HandleDatabaseChange:
     """Takes ids from a webhook and writes the event that belongs to them, nothing else."""
 
     records: ProjectRecords

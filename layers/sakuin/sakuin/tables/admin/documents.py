@@ -6,11 +6,11 @@ from typing import Any, Protocol
 from botocore.exceptions import BotoCoreError
 
 from sakuin.errors import Invalid, Unavailable
-from sakuin.platform.s3 import translated
+from sakuin.platform.s3 import translate_errors
 from sakuin.tables.model import UploadTarget
 
 
-class TableBodies(Protocol):
+class TableDocuments(Protocol):
     """The bodies of Tables that are too large for a request, by key."""
 
     def presigned_put(self, key: str, *, seconds: int, size: int) -> UploadTarget:
@@ -27,8 +27,8 @@ _TYPE = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
-class S3TableBodies:
-    """A `TableBodies`. `client` is boto3's S3 client."""
+class S3TableDocuments:
+    """A `TableDocuments`. `client` is boto3's S3 client."""
 
     client: Any
     bucket: str
@@ -50,7 +50,7 @@ class S3TableBodies:
         return UploadTarget(str(url), {"Content-Type": _TYPE, "Content-Length": str(size), "If-None-Match": "*"})
 
     def read(self, key: str, *, max_bytes: int) -> bytes:
-        with translated(key):
+        with translate_errors(key):
             answer = self.client.get_object(Bucket=self.bucket, Key=key)
             size = int(answer["ContentLength"])
             if size > max_bytes:
@@ -59,5 +59,5 @@ class S3TableBodies:
             return bytes(answer["Body"].read())
 
     def write(self, key: str, body: bytes) -> None:
-        with translated(key):
+        with translate_errors(key):
             self.client.put_object(Bucket=self.bucket, Key=key, Body=body, ContentType=_TYPE)

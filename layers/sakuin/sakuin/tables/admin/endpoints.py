@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sakuin.limits import Limits, check_room
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.admin.projects import checked_name
+from sakuin.tables.admin.projects import check_name
 from sakuin.tables.model import McpEndpoint, Switch, User
 
 # Agents that hold the old key get this long to be given the new one.
@@ -14,7 +14,7 @@ OVERLAP_SECONDS = 3600
 
 
 @dataclass(frozen=True, slots=True)
-class KeepEndpoints:
+class EndpointAdmin:
     """What members and admins do with endpoints."""
 
     records: ProjectRecords
@@ -28,7 +28,7 @@ class KeepEndpoints:
         there = len(self.records.endpoints(user, project_id))
         check_room(there, self.limits.endpoints, what="endpoints", limit="endpoints")
         self._check_tools(len(wanted))
-        made = self.records.create_endpoint(user, project_id, name=checked_name(name), key_hash=key_hash, tools=wanted)
+        made = self.records.create_endpoint(user, project_id, name=check_name(name), key_hash=key_hash, tools=wanted)
         return made, key
 
     def all(self, user: User | None, project_id: str) -> Sequence[McpEndpoint]:
@@ -41,7 +41,7 @@ class KeepEndpoints:
 
     def change(self, user: User | None, mcp_id: str, *, name: str | None, status: Switch | None) -> McpEndpoint:
         """Changes what is not None."""
-        named = None if name is None else checked_name(name)
+        named = None if name is None else check_name(name)
         return self.records.change_endpoint(user, mcp_id, name=named, status=status)
 
     def rotate(

@@ -6,25 +6,25 @@ from datetime import datetime, timedelta
 
 from postgrest import SyncPostgrestClient as Client
 
-from sakuin.platform.run_all import each_in_turn
+from sakuin.platform.run_all import run_all
 from sakuin.platform.s3 import Bucket, BucketObject
 from sakuin.platform.supabase.client import call
-from sakuin.tables.model import LeftFolder
+from sakuin.tables.model import OrphanedFolder
 
 
 @dataclass(frozen=True, slots=True)
-class LeftBodies:
+class OrphanedUploads:
     """Which folders hold bodies that nobody may need any more."""
 
     client: Client
 
-    def due(self, *, of_the_gone: timedelta, left: timedelta, limit: int) -> Sequence[LeftFolder]:
+    def due(self, *, of_the_gone: timedelta, left: timedelta, limit: int) -> Sequence[OrphanedFolder]:
         """Those known for so long, the longest first: of Tables that are gone, and of Tables that have another body."""
         seconds = {"p_gone": int(of_the_gone.total_seconds()), "p_left": int(left.total_seconds())}
         rows = call(self.client, "left_bodies", {**seconds, "p_limit": limit})
-        return [LeftFolder(**row) for row in rows]
+        return [OrphanedFolder(**row) for row in rows]
 
-    def removed(self, folder: LeftFolder, *, again: bool) -> None:
+    def removed(self, folder: OrphanedFolder, *, again: bool) -> None:
         """It was looked through. `again`: something in it is not old enough, so it is due again after the same time."""
         said = {"p_folder": folder.folder, "p_keep": folder.keep, "p_again": again}
         call(self.client, "bodies_removed", said)
@@ -42,19 +42,19 @@ _BODIES_OF_A_FOLDER = 100
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveBodies:
+class DeleteOrphanedUploads:
     """Any number of times, beside anything. The bucket's versions keep what is removed for a while."""
 
-    bodies: LeftBodies
+    bodies: OrphanedUploads
     bucket: Bucket
     now: Callable[[], datetime]
 
     def __call__(self) -> int:
         """How many are removed."""
         folders = self.bodies.due(of_the_gone=OF_THE_GONE, left=LEFT, limit=_FOLDERS_A_MINUTE)
-        return sum(each_in_turn(folders, self._looked_through))
+        return sum(run_all(folders, self._looked_through))
 
-    def _looked_through(self, folder: LeftFolder) -> int:
+    def _looked_through(self, folder: OrphanedFolder) -> int:
         removed, others = 0, 0
         for one in self._held(folder.folder):
             if one.version_id is None or one.key == folder.keep:
@@ -78,5 +78,5 @@ class RemoveBodies:
                 return
             after = page.upto
 
-    def _is_old(self, one: BucketObject, folder: LeftFolder) -> bool:
+    def _is_old(self, one: BucketObject, folder: OrphanedFolder) -> bool:
         return one.modified < self.now() - (OF_THE_GONE if folder.gone else LEFT)

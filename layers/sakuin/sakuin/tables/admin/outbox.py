@@ -43,7 +43,7 @@ _AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class SendEvents:
+class PublishOutbox:
     """At least once: two senders at a time may send an event twice, and receivers read present state."""
 
     outbox: Outbox

@@ -11,7 +11,7 @@ from sakuin.tables.scan import problem_of
 
 
 @dataclass(frozen=True, slots=True)
-class KeepProjects:
+class ProjectAdmin:
     """What members and admins do with projects."""
 
     records: ProjectRecords
@@ -22,7 +22,7 @@ class KeepProjects:
         if user is not None:
             there = self.records.count_projects(user)
             check_room(there, self.limits.projects, what="projects that you created", limit="projects")
-        return self.records.create_project(user, checked_name(name))
+        return self.records.create_project(user, check_name(name))
 
     def all(self, user: User | None) -> Sequence[Project]:
         """The user's projects."""
@@ -51,15 +51,15 @@ class KeepProjects:
 _LONGEST_NAME = 200
 
 
-def checked_name(name: str) -> str:
+def check_name(name: str) -> str:
     """The name without space around it; `Invalid` if nothing is left, or too much."""
-    name = checked_text(name.strip(), "The name")
+    name = check_text(name.strip(), "The name")
     if not 0 < len(name) <= _LONGEST_NAME:
         raise Invalid(f"A name has 1 to {_LONGEST_NAME} characters. Give it another one.")
     return name
 
 
-def checked_text(text: str, what: str) -> str:
+def check_text(text: str, what: str) -> str:
     """The text itself; `Invalid` if Postgres cannot hold it."""
     if problem := problem_of(text):
         raise Invalid(f"{what} cannot be stored. {problem}")

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.limits import Limits, check_room
-from sakuin.tables.admin.documents import TableBodies
+from sakuin.tables.admin.documents import TableDocuments
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.admin.projects import checked_name
+from sakuin.tables.admin.projects import check_name
 from sakuin.tables.document import parsed_table, patched, written_body, written_table
 from sakuin.tables.json_pointer import resolve
 from sakuin.tables.model import StoredTable, Table, UploadTarget, User
@@ -21,17 +21,17 @@ _TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class KeepTables:
+class TableAdmin:
     """What members and admins do with Tables."""
 
     records: ProjectRecords
-    bodies: TableBodies
+    bodies: TableDocuments
     limits: Limits = field(default_factory=Limits)
 
     def create(self, user: User | None, project_id: str, *, name: str, document: object) -> Table:
         """A new Table that holds `document`."""
         self._check_room(user, project_id)
-        return self.records.create_table(user, project_id, name=checked_name(name), data=self._text(document))
+        return self.records.create_table(user, project_id, name=check_name(name), data=self._text(document))
 
     def all(self, user: User | None, project_id: str) -> Sequence[Table]:
         """A project's Tables."""
@@ -52,7 +52,7 @@ class KeepTables:
 
     def rename(self, user: User | None, table_id: str, name: str) -> Table:
         """Another name."""
-        return self.records.rename_table(user, table_id, checked_name(name))
+        return self.records.rename_table(user, table_id, check_name(name))
 
     def patch(
         self,
@@ -80,10 +80,10 @@ class KeepTables:
         """A new Table whose body comes by upload, and where to put it."""
         self._check(size)
         self._check_room(user, project_id)
-        table = self.records.create_table(user, project_id, name=checked_name(name), data=None)
-        return self.announce_body(user, table.id, size=size)
+        table = self.records.create_table(user, project_id, name=check_name(name), data=None)
+        return self.announce_document(user, table.id, size=size)
 
-    def announce_body(self, user: User | None, table_id: str, *, size: int) -> tuple[Table, UploadTarget]:
+    def announce_document(self, user: User | None, table_id: str, *, size: int) -> tuple[Table, UploadTarget]:
         """Where to put a Table's next body of `size` bytes."""
         self._check(size)
         upload = self.records.begin_upload(user, table_id)

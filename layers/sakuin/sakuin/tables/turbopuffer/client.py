@@ -55,7 +55,7 @@ def quick(client: Turbopuffer) -> Turbopuffer:
 
 
 @contextmanager
-def translated(namespace: str) -> Iterator[None]:
+def translate_errors(namespace: str) -> Iterator[None]:
     """Turns a failure of turbopuffer into one of ours."""
     try:
         yield

@@ -12,7 +12,7 @@ from sakuin.language.questions.question import Slot
 from sakuin.platform.calls import Ask, background, interactive
 from sakuin.platform.embedding import Vector
 from sakuin.tables.chunk_store import FoundChunk, StoredChunkRow
-from sakuin.tables.turbopuffer.client import quick, translated, understood
+from sakuin.tables.turbopuffer.client import quick, translate_errors, understood
 from sakuin.tables.turbopuffer.documents import DISTANCE, SCHEMA, cosine, document, found_chunk, requests
 from sakuin.tables.turbopuffer.words import words_leg
 
@@ -90,7 +90,7 @@ class TurbopufferChunkStore:
 
     def count(self, namespace: str) -> int:
         def rows() -> int:
-            with translated(namespace):
+            with translate_errors(namespace):
                 answer = self.client.namespace(namespace).query(aggregate_by={"rows": ("Count",)})
                 return int(str(understood(answer, "aggregations").aggregations["rows"]))  # type: ignore[index]
 
@@ -111,13 +111,13 @@ class TurbopufferChunkStore:
 
     def namespaces(self, prefix: str) -> list[str]:
         def names() -> list[str]:
-            with translated(""):
+            with translate_errors(""):
                 return sorted(each.id for each in understood(self.client.namespaces(prefix=prefix), "namespaces"))
 
         return self.ask(names)
 
     def _rankings(self, namespace: str, queries: list[Any]) -> list[Sequence[Row]]:
-        with translated(namespace):
+        with translate_errors(namespace):
             answer = quick(self.client).namespace(namespace).multi_query(queries=queries)
             results = understood(answer, "results").results
             if len(results) != len(queries):
@@ -148,7 +148,7 @@ class TurbopufferChunkStore:
 
     def _asked(self, namespace: str, call: Callable[[], T], *members: str) -> T:
         def answer() -> T:
-            with translated(namespace):
+            with translate_errors(namespace):
                 return understood(call(), *members)
 
         return self.ask(answer, namespace=namespace)
