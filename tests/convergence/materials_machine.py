@@ -73,7 +73,7 @@ _boxes = st.fixed_dictionaries({"rule-a": _words}, optional={"def-b": _words, "t
 _places = st.sampled_from(
     (
         *("", END, END, "rpc/apply_material", "rpc/apply_current", "s3 read", "s3 current_version", "GET material"),
-        *("openai", "POST embedding_cache", "sqs", "rpc/materials_spoken_of", "rpc/keep_synonyms"),
+        *("openai", "POST embedding_cache", "sqs", "rpc/materials_named_in", "rpc/store_synonyms"),
         *("rpc/record_unfinished", "rpc/finish_work"),
         *range(1, 9),
     )
