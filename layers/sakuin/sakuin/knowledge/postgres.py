@@ -4,13 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from postgrest import SyncPostgrestClient as Client
-
 from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, Outcome, PageChange, Source
 from sakuin.language.indexed_words import IndexedWords
 from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
-from sakuin.platform.supabase.client import answer, call, vector_text
+from sakuin.platform.supabase.client import Client, answer, call, vector_text
 from sakuin.retrieval.index_version import ANALYZER, PageIndexVersion
 
 _VECTORS_A_REQUEST = 100

@@ -3,8 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from postgrest import SyncPostgrestClient as Client
-
 from sakuin.knowledge.model import (
     MaterialPage,
     RecordedObject,
@@ -12,7 +10,7 @@ from sakuin.knowledge.model import (
 )
 from sakuin.knowledge.postgres import material_state
 from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial
-from sakuin.platform.supabase.client import answer, call
+from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.retrieval.index_version import ANALYZER
 
 

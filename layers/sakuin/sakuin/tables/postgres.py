@@ -6,11 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from postgrest import SyncPostgrestClient as Client
-
 from sakuin.language.questions.question import LexiconEntries, LexiconLookup
 from sakuin.platform.embedding import Vector
-from sakuin.platform.supabase.client import answer, call, vector_text
+from sakuin.platform.supabase.client import Client, answer, call, vector_text
 from sakuin.retrieval.index_version import TableIndexVersion
 from sakuin.tables.model import BoundTool, Endpoint, FullChunk, SkippedNode
 from sakuin.tables.nodes import (

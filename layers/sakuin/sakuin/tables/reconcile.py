@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from postgrest import SyncPostgrestClient as Client
-
 from sakuin.errors import CircuitOpen, SakuinError
 from sakuin.platform.reconciliation import ComparedPage, Difference
-from sakuin.platform.supabase.client import answer, call
+from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.tables.chunk_store import ChunkStore
 from sakuin.tables.index_names import namespace
 from sakuin.tables.nodes import RecordedRows

@@ -21,10 +21,9 @@ from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.wiring.clients import Telemetry, indexing_embedder
 
 if TYPE_CHECKING:
-    from postgrest import SyncPostgrestClient as Client
-
     from sakuin.knowledge.index_page import IndexOfPages
     from sakuin.platform.embedding import Embedder
+    from sakuin.platform.supabase.client import Client
     from sakuin.retrieval.index_version import TableIndexVersion
     from sakuin.tables.postgres import TableIndex
 

@@ -13,8 +13,7 @@ from sakuin.wiring.clients import Telemetry, chunk_store, material_queue, table_
 from sakuin.wiring.index_versions import kept_or_own
 
 if TYPE_CHECKING:
-    from postgrest import SyncPostgrestClient as Client
-
+    from sakuin.platform.supabase.client import Client
     from sakuin.upkeep.reconcile import Reconcile
 
 

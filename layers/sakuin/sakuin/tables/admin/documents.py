@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from botocore.exceptions import BotoCoreError
-
-from sakuin.errors import Invalid, Unavailable
+from sakuin.errors import Invalid
 from sakuin.platform.s3 import translate_errors
 from sakuin.tables.model import UploadTarget
 
@@ -43,10 +41,8 @@ class S3TableDocuments:
             "ContentLength": size,
             "IfNoneMatch": "*",
         }
-        try:
+        with translate_errors(key):
             url = self.client.generate_presigned_url("put_object", Params=wanted, ExpiresIn=seconds)
-        except BotoCoreError as error:
-            raise Unavailable("An upload address could not be signed", vendor="s3") from error
         return UploadTarget(str(url), {"Content-Type": _TYPE, "Content-Length": str(size), "If-None-Match": "*"})
 
     def read(self, key: str, *, max_bytes: int) -> bytes:

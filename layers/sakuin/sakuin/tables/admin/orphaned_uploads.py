@@ -4,11 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from postgrest import SyncPostgrestClient as Client
-
 from sakuin.platform.run_all import run_all
 from sakuin.platform.s3 import Bucket, BucketObject
-from sakuin.platform.supabase.client import call
+from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.model import OrphanedFolder
 
 

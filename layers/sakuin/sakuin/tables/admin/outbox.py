@@ -4,9 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from postgrest import SyncPostgrestClient as Client
-
-from sakuin.platform.supabase.client import call
+from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.model import OutboxEvent
 
 

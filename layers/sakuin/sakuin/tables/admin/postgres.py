@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from postgrest import SyncPostgrestClient as Client
-
-from sakuin.platform.supabase.client import answer, call
+from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.platform.supabase.members import Acting, call_as_member, nobody
 from sakuin.tables.model import (
     Binding,
