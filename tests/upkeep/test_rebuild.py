@@ -122,8 +122,8 @@ class Deployment:
 
 
 @pytest.fixture
-def deployment(world: TableWorld) -> Deployment:
-    return Deployment(world)
+def deployment(tables: TableWorld) -> Deployment:
+    return Deployment(tables)
 
 
 def test_an_emptied_index_answers_as_before_once_nothing_differs_any_more(

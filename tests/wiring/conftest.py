@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import psycopg
 import pytest
 from aws_lambda_powertools.utilities import parameters
 from sakuin_local.database import Database
@@ -20,13 +19,6 @@ from tests.events import ring
 def openai() -> Iterator[OpenAIServer]:
     with openai_server() as running:
         yield running
-
-
-@pytest.fixture
-def sql(database: Database) -> Iterator[psycopg.Connection]:
-    """The database itself."""
-    with psycopg.connect(database.dsn_postgres, autocommit=True) as connection:
-        yield connection
 
 
 @pytest.fixture
