@@ -123,7 +123,5 @@ def test_a_letter_keeps_its_correlation_id_when_it_is_sent_again(queues: Queues)
     )
     (letter,) = queues.dead.receive("material")
     queues.dead.send_again(letter)
-    (sent,) = queues.client.receive_message(
-        QueueUrl=queues.urls["material"], MessageAttributeNames=["All"]
-    )["Messages"]
+    (sent,) = queues.client.receive_message(QueueUrl=queues.urls["material"], MessageAttributeNames=["All"])["Messages"]
     assert sent["MessageAttributes"][MESSAGE_ATTRIBUTE]["StringValue"] == "r1"
