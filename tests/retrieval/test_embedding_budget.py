@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from sakuin.errors import OverBudget
 from sakuin.knowledge.learns.openai import BudgetedLearnsModel
-from sakuin.knowledge.reading import read_page
+from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.platform.embedding import Vector
 from sakuin.retrieval.embedding_budget import BudgetedEmbedder, EmbeddingLedger
 from supabase import Client

@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sakuin.errors import UnreadablePage
 from sakuin.knowledge.page import Explanation, Page
-from sakuin.knowledge.reading import read_page
-from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS
+from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
 
 from tests.effort import times
 
