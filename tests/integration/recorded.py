@@ -68,7 +68,7 @@ def the_formula_is_found(answer: Answer) -> None:
 
 
 def was_maintained(answer: Answer) -> None:
-    assert {"sent", "restarted", "removed", "resent", "buried"} <= answer.keys()
+    assert {"sent", "restarted", "removed", "resumed"} <= answer.keys()
     was_reconciled(answer)
 
 
