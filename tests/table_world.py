@@ -43,13 +43,7 @@ class MemoryQueues:
     asked: list[tuple[Any, ...]] = field(default_factory=list)
 
     def index(
-        self,
-        project_id: str,
-        table_id: str,
-        *,
-        generation: int | None = None,
-        skip: int = 0,
-        resumed: bool = False,
+        self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0, resumed: bool = False
     ) -> None:
         self.asked.append(("index", project_id, table_id, generation, skip))
 

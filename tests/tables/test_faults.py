@@ -37,16 +37,6 @@ def scanned(world: TableWorld) -> list[tuple[Any, ...]]:
     return asked
 
 
-def backdate(world: TableWorld, tool: str, member: str) -> None:
-    """An hour passed since."""
-    world.sql(
-        "update tool set metadata = jsonb_set(metadata, array['search_index', %s], to_jsonb(now() - interval '1 h'))"
-        " where id = %s",
-        member,
-        tool,
-    )
-
-
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_store_that_fails_around_the_write_is_repaired_by_the_retry(world: TableWorld, when: str) -> None:
     world.store = WatchedStore(world.store, **{when: {"upsert": down}})
@@ -233,27 +223,6 @@ def test_a_scan_that_a_newer_generation_overtakes_between_two_steps_plans_nothin
     assert world.index.finish_scan(table, begun.generation, kept=[], skipped=[], nodes=1) is None
     world.index.record_failure(table, begun.generation, "An old worker's trouble.")
     assert world.sql("select metadata->'search_index'->>'state' from tool where table_id = %s", table) == [("pending",)]
-
-
-def test_a_worker_that_died_is_not_indexing_for_ever(world: TableWorld) -> None:
-    table, tool, endpoint = documented(world, {"a": A})
-    scanned(world)
-    assert world.status(tool)["state"] == "indexing"
-    assert world.maintain().restarted == 0
-    backdate(world, tool, "heartbeat_at")
-    assert world.maintain().restarted == 1
-    assert world.queues.asked == [("index", world.project, table, None, 0)]
-    world.settle()
-    assert (world.status(tool)["state"], world.found(endpoint)) == ("ready", {"/a"})
-
-
-def test_a_tool_whose_event_was_lost_is_started_all_the_same(world: TableWorld) -> None:
-    _, tool, _ = documented(world, {"a": A})
-    world.queues.asked.clear()
-    backdate(world, tool, "configured_at")
-    assert world.maintain().restarted == 1
-    world.settle()
-    assert world.status(tool)["state"] == "ready"
 
 
 @pytest.mark.parametrize("seconds", [60, 300])

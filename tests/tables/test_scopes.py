@@ -14,12 +14,6 @@ TEXT = long("二次方程式の解の公式")
 NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
-def test_a_string_of_exactly_the_threshold_is_indexed_and_one_below_is_not(world: TableWorld) -> None:
-    endpoint = world.endpoint(world.tool(world.table({"met": TEXT[:1000], "below": TEXT[:999]}), ""))
-    world.settle()
-    assert world.found(endpoint) == {"/met"}
-
-
 def test_length_is_counted_in_code_points(world: TableWorld) -> None:
     endpoint = world.endpoint(world.tool(world.table({"met": "😀" * 1000, "below": "😀" * 999}), ""))
     world.settle()
@@ -39,13 +33,6 @@ def test_a_scan_of_a_table_that_never_was_does_nothing(world: TableWorld) -> Non
     world.queues.index(world.project, NOBODY)
     world.settle()
     assert world.rows(NOBODY) == {}
-
-
-def test_a_leaf_may_be_the_scope_and_its_path_is_empty(world: TableWorld) -> None:
-    endpoint = world.endpoint(world.tool(world.table({"a": TEXT, "b": TEXT}), "/a"))
-    world.settle()
-    assert {hit.json_path for hit in world.search(endpoint, "公式").results} == {""}
-    assert world.found(endpoint) == {"/a"}
 
 
 @pytest.mark.parametrize("document", [{"a": TEXT, "b": [TEXT]}, TEXT], ids=["an object", "a string"])

@@ -225,18 +225,3 @@ def test_a_page_that_ends_its_worker_is_one_dead_letter_and_says_so(library: Lib
         assert library.night() == []
     assert (len(library.sqs.dead), library.sqs.messages) == (1, [])
     assert library.status("00") == "ready"
-
-
-def test_a_version_that_is_newer_than_a_dead_letter_is_found(library: Library) -> None:
-    library.bucket.kills.add("00.html")
-    library.minutes(30)
-    assert library.rows["00.html"].state == "failed"
-    library.upload(0)
-    library.bucket.forget_messages()
-    library.bucket.kills.clear()
-    library.minutes(10)
-    assert library.night() == ["00.html"]
-    assert (library.ready, library.rows) == (PAGES, {})
-    state = KnowledgeIndex(library.client).state("00")
-    assert state is not None
-    assert state.indexed_version_id == library.bucket.current_version("00.html")

@@ -86,19 +86,6 @@ def test_content_that_moves_to_another_pointer_costs_no_embedding(world: TableWo
     assert len(world.rows(table)) == 4
 
 
-def test_a_tool_deleted_beside_another_takes_only_what_nobody_needs(world: TableWorld) -> None:
-    table = world.table({"a": {"x": A}, "b": {"y": B}})
-    tools = [world.tool(table, "/a", "first"), world.tool(table, "/b", "second")]
-    endpoint = world.endpoint(*tools)
-    world.settle()
-    world.call("delete_tool", tool=tools[0])
-    world.queues.index(world.project, table)
-    world.settle()
-    assert world.found(endpoint, tool="second") == {"/b/y"}
-    assert len(world.rows(table)) == 2
-    assert world.sql("select distinct json_pointer from chunks where table_id = %s", table) == [("/b/y",)]
-
-
 def test_an_error_is_forgotten_after_a_success_and_the_last_good_time_is_kept(world: TableWorld) -> None:
     table = world.table({"a": A})
     tool = world.tool(table, "")
