@@ -225,10 +225,15 @@ class World:
         materials = ReconcileMaterials(
             bucket or self.bucket, self.records, self.unfinished, self.queue, self.prefix, lambda: now
         )
+        clock = (tick * ticks for tick in count()).__next__
+        return Reconcile(materials, self.reconcile_tables, self.walks, clock, line_is_empty)
+
+    @property
+    def reconcile_tables(self) -> ReconcileTables:
+        """Compares Tables, where there are none."""
         nothing: Any = None
         claims = TableClaims(self.client, tables_of(self.settings).id)
-        tables = ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
-        return Reconcile(materials, tables, self.walks, (tick * ticks for tick in count()).__next__, line_is_empty)
+        return ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
 
     # ---------------------------------------------------------------- projects
 
