@@ -7,7 +7,7 @@ from typing import Any
 from postgrest import SyncPostgrestClient as Client
 
 from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, Outcome, PageChange, Source
-from sakuin.language.indexed_words import IndexedWords
+from sakuin.language.model import IndexedWords
 from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import answer, call, vector_text
