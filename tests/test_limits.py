@@ -1,4 +1,4 @@
-"""docs/limits.md, the settings and the code have the same limits."""
+"""docs/reference/limits.md, the settings and the code have the same limits."""
 
 import json
 import re
@@ -24,7 +24,7 @@ from tests.environment import ENVIRONMENT
 from tests.test_template import ROOT, resources
 
 ROW = re.compile(r"^\| (?P<what>[^|]+) \| (?P<limit>[\d,]+) \| (?P<member>[^|]*)\| (?P<beyond>[^|]+) \|$", re.MULTILINE)
-ROWS = list(ROW.finditer((ROOT / "docs" / "limits.md").read_text(encoding="utf-8")))
+ROWS = list(ROW.finditer((ROOT / "docs" / "reference" / "limits.md").read_text(encoding="utf-8")))
 MEMBER = re.compile(r"^`(\w+)`$")
 LIMITS = {member[1]: row["limit"] for row in ROWS if (member := MEMBER.match(row["member"].strip()))}
 FIXED: dict[str, Any] = {

@@ -10,14 +10,14 @@ from typing import Any
 import psycopg
 from sakuin.http.projects import ProjectServices
 from sakuin.knowledge.bucket_events import BucketEvents
-from sakuin.knowledge.index_page import IndexOfPages, IndexPage
+from sakuin.knowledge.index_page import IndexPage, PageTarget
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.library import Library
 from sakuin.knowledge.messages import BucketEvent, read_event
 from sakuin.knowledge.model import EventResult, Learns, MaterialState, UploadResult
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.postgres_records import LibraryRecords, MaterialRecords
+from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.knowledge.search import ReadKnowledge, SearchKnowledge
@@ -106,7 +106,6 @@ class World:
         self.index = KnowledgeIndex(self.client)
         self.indexes = IndexVersions(self.client)
         self.records = MaterialRecords(self.client)
-        self.library_records = LibraryRecords(self.client)
         self.lexicon = Lexicon(self.client)
         self.searched: KnowledgeSearch = KnowledgeSearch(self.client, CALIBRATION)
         self.unfinished = UnfinishedWorkStore(self.client)
@@ -157,10 +156,10 @@ class World:
             kept=self.pages_of_indexes,
         )
 
-    def pages_of_indexes(self) -> Sequence[IndexOfPages]:
+    def pages_of_indexes(self) -> Sequence[PageTarget]:
         """What pages are embedded for: as `bootstrap` has it."""
         return [
-            IndexOfPages(each.settings.knowledge, self.embedder_of(each.settings.model), each.live)
+            PageTarget(each.settings.knowledge, self.embedder_of(each.settings.model), each.live)
             for each in self.indexes.kept()
             if each.settings.recipe == self.settings.recipe
         ]
@@ -217,7 +216,7 @@ class World:
         """
         time_passes(self.sql, AN_HOUR)
         materials = ReconcileMaterials(
-            bucket or self.bucket, self.library_records, self.unfinished, self.queue, self.prefix, lambda: now
+            bucket or self.bucket, self.records, self.unfinished, self.queue, self.prefix, lambda: now
         )
         nothing: Any = None
         claims = TableClaims(self.client, tables_of(self.settings).id)
@@ -267,7 +266,7 @@ class World:
 
     def receipt(self, key: str, version: str) -> UploadResult:
         """What was recorded of an uploaded version, which must be there."""
-        (found,) = self.records.receipts([(key, version)])
+        (found,) = self.records.upload_results([(key, version)])
         return found
 
     def synonyms(self) -> list[list[str]]:

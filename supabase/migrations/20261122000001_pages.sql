@@ -218,7 +218,7 @@ begin
 end $$;
 
 -- The key that has waited longest for a material whose owner is deleted: {bucket, key, version_id, sequencer}.
-create function public.successor_of(r public.material) returns jsonb
+create function public.next_owner_of(r public.material) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object('bucket', w.bucket, 'key', w.key, 'version_id', w.version_id, 'sequencer', w.sequencer)
   from waiting_source w
@@ -267,7 +267,7 @@ end $$;
 --   p_chunks: the chunks of the page; null for a version that cannot be read (p_error) or a deletion (p_deleted).
 --   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
 --     source, apply only if the row still has it.
--- Returns {outcome, generation, successor}; the outcomes are in sakuin.domain.material_version. A version that is
+-- Returns {outcome, generation, next_owner}; the outcomes are in sakuin.domain.material_version. A version that is
 -- refused leaves no receipt: the bucket may still show that it is the current one.
 create function public.apply_material(
   p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
@@ -302,7 +302,7 @@ begin
   elsif r.unordered or seq < r.sequencer collate "C"
         and (p_error is not null or seq <= coalesce(r.indexed_sequencer, '') collate "C") then
     return jsonb_build_object('outcome', 'superseded', 'generation', r.generation,
-                              'successor', public.successor_of(r));
+                              'next_owner', public.next_owner_of(r));
   elsif seq = r.sequencer collate "C" and r.generation is distinct from p_expected_generation
         and not p_deleted and p_error is null then
     return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
@@ -338,7 +338,7 @@ begin
   returning * into r;
   perform write_receipt(p_source, 'applied', null);
   return jsonb_build_object('outcome', 'applied', 'generation', generation_now,
-                            'successor', public.successor_of(r));
+                            'next_owner', public.next_owner_of(r));
 end $$;
 
 -- Applies a version (or, with p_deleted, the absence of one) that the bucket holds now, whatever its sequencer is.
@@ -422,7 +422,7 @@ $$;
 
 -- The materials of a folder that a learns.yml names, now or when they were last indexed. A name without a folder
 -- stands for the page of that name in any folder.
-create function public.materials_spoken_of(p_folder text, p_names text[]) returns text[]
+create function public.materials_named_in(p_folder text, p_names text[]) returns text[]
 language sql stable set search_path = public, extensions as $$
   select coalesce(array_agg(m.material), '{}') from material m
   where starts_with(m.material, p_folder) and m.indexed_version_id is not null

@@ -246,7 +246,7 @@ create table public.site_synonyms (
 );
 
 -- p_current: the bucket holds this version now, and its sequencer does not count (see apply_current).
-create function public.keep_synonyms(
+create function public.store_synonyms(
   p_source jsonb, p_groups jsonb, p_analyzer text, p_current boolean, p_expected_generation bigint
 ) returns text language plpgsql set search_path = public, extensions as $$
 declare
@@ -316,8 +316,8 @@ end $$;
 --   z         the distance of the cosine from the mean cosine of the question with texts at random, in standard
 --             deviations. One model gives 0.8 to unrelated texts, another 0.2; z means the same in both.
 --   missing   the share of the word slots that no chunk of the index has
---   evidence  = z + word_weight * coverage - missing_handicap * missing
---               - example_handicap (for an example, unless examples are asked for)
+--   evidence  = z + word_weight * coverage - missing_penalty * missing
+--               - example_penalty (for an example, unless examples are asked for)
 --   similarity = 1 / (1 + exp(-steepness * (evidence - threshold)))
 -- The constants and how they were measured: sakuin/retrieval/calibration.py, docs/decisions.
 --
@@ -343,8 +343,8 @@ declare
   word_weight constant double precision := p_calibration->>'word_weight';
   reading_weight constant double precision := p_calibration->>'reading_weight';
   presence constant double precision := p_calibration->>'presence';
-  missing_handicap constant double precision := p_calibration->>'missing_handicap';
-  example_handicap constant double precision := p_calibration->>'example_handicap';
+  missing_penalty constant double precision := p_calibration->>'missing_penalty';
+  example_penalty constant double precision := p_calibration->>'example_penalty';
   steepness constant double precision := p_calibration->>'steepness';
   threshold constant double precision := p_calibration->>'threshold';
   prior_size constant double precision := p_calibration->>'prior_size';
@@ -533,8 +533,8 @@ begin
     from compared c left join coverage v using (id)
   ),
   weighed as materialized (
-    select j.*, j.z + word_weight * greatest(j.words, reading_weight * j.readings) - missing_handicap * w.missing
-                - case when j.type = 'example' and p_type is null then example_handicap else 0 end as evidence
+    select j.*, j.z + word_weight * greatest(j.words, reading_weight * j.readings) - missing_penalty * w.missing
+                - case when j.type = 'example' and p_type is null then example_penalty else 0 end as evidence
     from judged j cross join whole w
   ),
   -- An example ranks below its concept. Where only the example was found, its strongest concept rises above it.

@@ -159,7 +159,7 @@ create trigger refuse_foreign_namespace before insert on public.table_namespace
   for each row execute function public.refuse_foreign_namespace();
 
 -- Forgets namespaces that nobody has needed for p_seconds. By then no worker that started before can still write to them.
-create function public.forget_namespaces(p_namespaces text[], p_seconds integer) returns void
+create function public.delete_namespace_records(p_namespaces text[], p_seconds integer) returns void
 language sql set search_path = public, extensions as $$
   delete from table_namespace s
   where s.namespace = any (p_namespaces) and s.gone_at < now() - make_interval(secs => p_seconds)

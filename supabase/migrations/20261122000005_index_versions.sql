@@ -79,7 +79,7 @@ $$;
 
 -- The searchable materials that a version does not cover: last written with settings from before it, or with a chunk
 -- that has no vector in it.
-create function public.materials_built_otherwise(p_fingerprint text) returns text[]
+create function public.outdated_materials(p_fingerprint text) returns text[]
 language sql stable set search_path = public, extensions as $$
   select coalesce(array_agg(m.material order by m.material), '{}')
   from material m
@@ -130,7 +130,7 @@ language sql stable set search_path = public, extensions as $$
       'missing', jsonb_array_length(tables.missing),
       'named', (select coalesce(jsonb_agg(e.value order by e.place), '[]')
                 from jsonb_array_elements(tables.missing) with ordinality e(value, place) where e.place <= 10)))
-  from (select materials_built_otherwise(s.knowledge) as missing) pages
+  from (select outdated_materials(s.knowledge) as missing) pages
   cross join (select coalesce(jsonb_agg(jsonb_build_object('table_id', b.table_id, 'reason', b.reason)
                                         order by b.table_id), '[]') as missing
               from tables_behind(s.tables) b) tables

@@ -335,7 +335,7 @@ language sql set search_path = public, extensions as $$
   with unbuilt as materialized (
     select distinct m.material
     from search_index s join index_fingerprint f on f.fingerprint = s.knowledge
-    cross join lateral unnest(materials_built_otherwise(s.knowledge)) as b(material)
+    cross join lateral unnest(outdated_materials(s.knowledge)) as b(material)
     join material m on m.material = b.material
     left join material_asked a on a.material = m.material
     where f.recipe = p_recipe

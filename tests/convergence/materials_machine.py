@@ -73,7 +73,7 @@ _boxes = st.fixed_dictionaries({"rule-a": _words}, optional={"def-b": _words, "t
 _places = st.sampled_from(
     (
         *("", END, END, "rpc/apply_material", "rpc/apply_current", "s3 read", "s3 current_version", "GET material"),
-        *("openai", "POST embedding_cache", "sqs", "rpc/materials_spoken_of", "rpc/keep_synonyms"),
+        *("openai", "POST embedding_cache", "sqs", "rpc/materials_named_in", "rpc/store_synonyms"),
         *("rpc/record_unfinished", "rpc/finish_work"),
         *range(1, 9),
     )
@@ -106,7 +106,7 @@ class MaterialsMachine(RuleBasedStateMachine):
         super().__init__()
         self.world = MaterialsWorld(self.house, counts=self.tally.messages, **self.parts)
         self.oracle = MaterialsOracle(self.world.bucket)
-        # A learns.yml whose requests an emulator forgets has to be pushed once more: docs/reliability.md.
+        # A learns.yml whose requests an emulator forgets has to be pushed once more: docs/explanation/reliability.md.
         self.crew = Crew(self.world.sqs, self.world.handle, self.tally, lasting='"reindex"')
         self.tally.schedules += 1
 

@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 from sakuin.language.analysis import analyze, term_counts
-from sakuin.language.concepts import concept_mentions, glossary, longest
+from sakuin.language.concepts import concept_mentions, glossary, longest_mentions
 from sakuin.language.glossary import FIELDS
 from sakuin.language.notation import canonical
-from sakuin.language.questions.translation import translated
+from sakuin.language.questions.translation import translate
 
 TWINS = [
     ("cross-multiplication", "たすきがけ", "たすき掛け", "襷掛け", "タスキガケ"),
@@ -55,7 +55,7 @@ def test_every_spelling_names_its_concept(spellings: tuple[str, ...]) -> None:
     ],
 )
 def test_of_two_things_that_are_taught_together_each_has_its_own_name(english: str, japanese: str) -> None:
-    assert [canonical(one) for one in translated(canonical(english)).japanese] == [canonical(japanese)]
+    assert [canonical(one) for one in translate(canonical(english)).japanese] == [canonical(japanese)]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_piece_of_another_word_names_nothing(text: str, absent: str) -> None:
 def test_a_text_names_what_stands_within_a_longer_name_and_a_question_only_the_longest() -> None:
     found = concept_mentions(canonical("二次方程式の解の公式"))
     assert {"quadratic-equation", "quadratic-formula"} <= {one.name for named in found for one in named.concepts}
-    assert [one.name for named in longest(found) for one in named.concepts] == ["quadratic-formula"]
+    assert [one.name for named in longest_mentions(found) for one in named.concepts] == ["quadratic-formula"]
 
 
 def test_every_concept_has_a_name_of_its_own_and_spellings_in_both_languages() -> None:

@@ -16,7 +16,7 @@ from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.postgres_records import LibraryRecords
+from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.queue import MaterialQueue
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.platform.embedding import Vector
@@ -118,7 +118,7 @@ class Library:
     def night(self) -> list[str]:
         """A nightly run; gives the keys that it found."""
         nothing: Any = None
-        records = LibraryRecords(self.client)
+        records = MaterialRecords(self.client)
         now = partial(datetime.now, UTC)
         materials = ReconcileMaterials(self.bucket, records, self.unfinished, self.messages, "", now)
         claims = TableClaims(self.client, "no index")

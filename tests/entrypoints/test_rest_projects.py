@@ -143,13 +143,13 @@ def test_a_new_tool_is_pending_and_its_event_is_on_the_bus(api: Api) -> None:
     assert [(event.event, event.table_id, event.tool_id) for event in api.bus.taken] == [
         ("ToolCreated", api.table, tool["id"])
     ]
-    assert api.outbox.unsent(limit=9) == []
+    assert api.outbox.unsent_events(limit=9) == []
 
 
 def test_an_event_that_the_bus_does_not_take_stays_and_the_answer_is_good(api: Api) -> None:
     api.bus.down = True
     tool = api.tool()
-    assert [event.event for event in api.outbox.unsent(limit=9)] == ["ToolCreated"]
+    assert [event.event for event in api.outbox.unsent_events(limit=9)] == ["ToolCreated"]
     api.bus.down = False
     assert api.call("POST", f"/v1/tools/{tool['id']}/reindex").status_code == 202
     assert api.bus.names == ["ToolCreated", "ToolUpdated"]

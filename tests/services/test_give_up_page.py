@@ -35,19 +35,19 @@ def test_the_material_says_so_and_stays_searchable(world: World) -> None:
         "Its message is a dead letter: `sakuin redrive` shows it and sends it again."
     )
     assert row.indexed_version_id == "version-1"
-    assert set(world.records.indexed(["junior/x"])) == {"junior/x"}
+    assert set(world.records.indexed_materials(["junior/x"])) == {"junior/x"}
 
 
 @pytest.mark.parametrize("event", [ObjectWritten(next_version()), ObjectRemoved(next_version(), marker=True)])
 def test_whoever_waits_for_the_version_hears_it(world: World, event: ObjectWritten | ObjectRemoved) -> None:
     give_up(world, event)
-    (receipt,) = world.records.receipts([(event.source.key, "version-2")])
+    (receipt,) = world.records.upload_results([(event.source.key, "version-2")])
     assert (receipt.outcome, str(receipt.reason)[:9]) == ("failed", "It failed")
 
 
 def test_a_file_that_is_no_page_has_its_receipt(world: World) -> None:
     give_up(world, ObjectWritten(next_version("learns.yml")))
-    (receipt,) = world.records.receipts([("learns.yml", "version-2")])
+    (receipt,) = world.records.upload_results([("learns.yml", "version-2")])
     assert receipt.outcome == "failed"
 
 

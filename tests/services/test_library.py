@@ -12,7 +12,7 @@ PAGE = a_page({"rule-a": "解の公式: 係数を代入する。"})
 
 
 def rules(world: World, **wanted: object) -> set[tuple[str, str, str, str | None]]:
-    findings, _ = world.library.validated(**wanted)  # type: ignore[arg-type]
+    findings, _ = world.library.findings(**wanted)  # type: ignore[arg-type]
     return {(item.severity, item.rule, item.material, item.anchor) for item in findings}
 
 
@@ -62,7 +62,7 @@ def test_findings_come_in_pages_that_leave_no_material_out(a_world: Worlds) -> N
     seen: list[str] = []
     after: str | None = None
     while True:
-        findings, after = world.library.validated(after=after, limit=2)
+        findings, after = world.library.findings(after=after, limit=2)
         seen += [item.material for item in findings]
         if after is None:
             break
@@ -87,7 +87,7 @@ def test_a_key_that_waits_is_reported_with_the_folder_that_it_waits_in(a_world: 
 def test_which_boxes_need_an_id_is_a_setting(a_world: Worlds) -> None:
     world = a_world(box_selectors=("aside.note",))
     world.put("a.html", b"<html><body><div class='tip-box'>one</div><aside class='note'>two</aside></body></html>")
-    findings, _ = world.library.validated()
+    findings, _ = world.library.findings()
     assert [finding.rule for finding in findings] == ["box-without-id"]
     assert "two" in findings[0].message
 

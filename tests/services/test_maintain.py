@@ -25,10 +25,10 @@ class Leaving:
     slow: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
 
-    def abandoned(self) -> Collection[str]:
+    def orphaned_namespaces(self) -> Collection[str]:
         return self.gone
 
-    def leftovers(self) -> list[OrphanedIndex]:
+    def orphaned_indexes(self) -> list[OrphanedIndex]:
         return list(self.old)
 
     def namespaces(self, prefix: str) -> list[str]:
@@ -40,7 +40,7 @@ class Leaving:
             raise Unavailable(f"{name} did not answer", vendor="turbopuffer")
         self.there.discard(name)
 
-    def forget(self, leftover: OrphanedIndex) -> None:
+    def delete_records(self, leftover: OrphanedIndex) -> None:
         self.old.remove(leftover)
 
     def delete_namespace_records(self, names: Collection[str], *, seconds: int) -> None:

@@ -130,7 +130,7 @@ def test_more_than_half_of_a_small_library_does_not_go_by_itself_and_one_page_do
     world.bucket.forget_messages()
     world.reconcile(whole=True)
     world.settle()
-    assert world.library_records.pages() == left
+    assert world.records.page_count() == left
 
 
 def repairs(world: World) -> dict[str, str]:

@@ -28,7 +28,7 @@ class Records:
             raise TIMED_OUT
         return [ClaimedTable("p", name, 1, True, False) for name in table_ids]
 
-    def recorded(self, table_id: str) -> None:
+    def recorded_rows(self, table_id: str) -> None:
         """Gone meanwhile; or it cannot be read."""
         self.compared.append(table_id)
         if table_id in self.bad:

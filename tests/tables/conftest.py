@@ -75,7 +75,7 @@ class MemoryBodies:
             raise NotFound(f"{key} is not there")
         return self.bodies[key]
 
-    def presigned_put(self, key: str, *, seconds: int, max_bytes: int) -> Any:
+    def upload_target(self, key: str, *, seconds: int, max_bytes: int) -> Any:
         raise NotImplementedError
 
 
@@ -257,11 +257,11 @@ class OfProject:
     real: TableIndex
     project: str
 
-    def stuck(self, seconds: int) -> list[tuple[str, str]]:
-        return [found for found in self.real.stuck(seconds) if found[0] == self.project]
+    def stalled_tables(self, seconds: int) -> list[tuple[str, str]]:
+        return [found for found in self.real.stalled_tables(seconds) if found[0] == self.project]
 
-    def restarted(self, table_id: str, *, seconds: int) -> int | None:
-        return self.real.restarted(table_id, seconds=seconds)
+    def record_restart(self, table_id: str, *, seconds: int) -> int | None:
+        return self.real.record_restart(table_id, seconds=seconds)
 
 
 def maintenance(

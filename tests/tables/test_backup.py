@@ -1,4 +1,4 @@
-"""What docs/backup.md tells people to do, done: taken from one database, restored into another, the same answers."""
+"""What the guide to back up tells people to do: taken from one database, restored into another, the same answers."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from sakuin_local.places import REPOSITORY
 from tests.database_server import DatabaseServer
 from tests.tables.conftest import TableWorld, long, world_of
 
-GUIDE = (REPOSITORY / "docs" / "backup.md").read_text()
+GUIDE = (REPOSITORY / "docs" / "how-to" / "backup.md").read_text()
 RECORDS = (
     "project",
     "project_member",

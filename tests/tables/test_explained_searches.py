@@ -38,7 +38,7 @@ def endpoint(world: TableWorld) -> str:
 
 
 def explained(world: TableWorld, endpoint: str, query: str, **how: object) -> TableExplanation:
-    return search_of(world).explained(endpoint, tool_of(world, endpoint), query, top_k=5, **how)  # type: ignore[arg-type]
+    return search_of(world).explanation(endpoint, tool_of(world, endpoint), query, top_k=5, **how)  # type: ignore[arg-type]
 
 
 def test_its_candidates_are_the_results_in_their_order(world: TableWorld, endpoint: str) -> None:
@@ -101,5 +101,5 @@ def test_what_the_tool_does_not_have_is_never_judged(world: TableWorld, endpoint
 def test_an_endpoint_without_the_tool_explains_nothing(world: TableWorld, endpoint: str) -> None:
     tool = tool_of(world, endpoint)
     other = world.endpoint()
-    said = search_of(world).explained(other, tool, "傾き", top_k=5, expected="/articles/1/content")
+    said = search_of(world).explanation(other, tool, "傾き", top_k=5, expected="/articles/1/content")
     assert (said.candidates, said.expected) == ((), ())

@@ -124,9 +124,11 @@ def test_a_table_that_changed_meanwhile_is_looked_through_once_more(uploads: Upl
     uploads.upload(table)
     bodies = OrphanedUploads(uploads.world.client)
     uploads.removed(after=hours(LEFT, -1))
-    (folder,) = (one for one in bodies.due(of_the_gone=LEFT, left=timedelta(0), limit=1000) if table in one.folder)
+    (folder,) = (
+        one for one in bodies.folders_due(of_the_gone=LEFT, left=timedelta(0), limit=1000) if table in one.folder
+    )
     uploads.upload(table)
-    bodies.removed(folder, again=False)
+    bodies.mark_removed(folder, again=False)
     assert uploads.known() == [uploads.folder(table)]
 
 

@@ -37,7 +37,7 @@ def test_what_stands_still_is_found_whatever_another_tool_says(
     old = "jsonb_set(metadata, '{search_index,configured_at}', to_jsonb(now() - interval '1 hour'))"
     world.sql(f"update tool set metadata = {old} where table_id = %s", still)  # noqa: S608
     world.sql("update tool set metadata = %s where id = %s", Jsonb(metadata), wrong[1])
-    assert still in {table for _, table in world.index.stuck(120)}
+    assert still in {table for _, table in world.index.stalled_tables(120)}
 
 
 @pytest.mark.parametrize("metadata", WRONG, ids=str)

@@ -11,7 +11,7 @@ from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.model import Source
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.postgres_records import LibraryRecords
+from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
 from sakuin.knowledge.queue import MaterialQueue
 from sakuin.knowledge.reconcile import ReconcileMaterials
@@ -70,13 +70,13 @@ class Deployment:
         tables, client = self.tables, self.tables.client
         now = datetime.now(UTC) + timedelta(hours=1)
         return Reconcile(
-            ReconcileMaterials(self.bucket, LibraryRecords(client), self.unfinished, self.queue, "", lambda: now),
+            ReconcileMaterials(self.bucket, MaterialRecords(client), self.unfinished, self.queue, "", lambda: now),
             ReconcileTables(
                 TableClaims(client, OF_TABLES.id),
                 tables.index,
                 tables.store,
                 tables.queues,
-                tables.index.suffix,
+                tables.index.namespace_suffix,
             ),
             ReconciliationRuns(client),
             lambda: 0.0,

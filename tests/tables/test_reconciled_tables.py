@@ -9,7 +9,7 @@ import pytest
 from sakuin.platform.reconciliation import Difference
 from sakuin.tables.index_names import namespace
 from sakuin.tables.nodes import RecordedRows
-from sakuin.tables.postgres import recorded_rows
+from sakuin.tables.postgres import combined_rows
 from sakuin.tables.reconcile import ReconcileTables, TableClaims
 
 from tests.tables.conftest import FINGERPRINT, TableWorld, WatchedStore, long
@@ -23,7 +23,7 @@ def claims(world: TableWorld) -> TableClaims:
 
 
 def reconcile(world: TableWorld) -> ReconcileTables:
-    return ReconcileTables(claims(world), world.index, world.store, world.queues, world.index.suffix)
+    return ReconcileTables(claims(world), world.index, world.store, world.queues, world.index.namespace_suffix)
 
 
 def night(world: TableWorld, table: str, *, dry_run: bool = False) -> list[str]:
@@ -224,7 +224,7 @@ def test_a_page_ends_when_its_time_is_up_and_one_table_is_compared_at_least(worl
 def test_a_table_that_is_gone_or_not_scanned_yet_is_not_compared(world: TableWorld) -> None:
     table, _, _ = indexed(world, {"a": A})
     world.call("delete_table", table=table)
-    assert (night(world, table), world.index.recorded(table)) == ([], None)
+    assert (night(world, table), world.index.recorded_rows(table)) == ([], None)
     coming = world.table({"a": A})
     world.tool(coming, "")
     assert night(world, coming) == []
@@ -234,9 +234,9 @@ def test_recorded_rows_are_named_as_they_will_be_stored(world: TableWorld) -> No
     table = world.table({"a": A, "日本/語": B})
     world.tool(table, "")
     world.deliver(world.queues.asked.pop(0))
-    coming = world.index.recorded(table)
+    coming = world.index.recorded_rows(table)
     world.settle()
-    rows = world.index.recorded(table)
+    rows = world.index.recorded_rows(table)
     assert coming is not None
     assert rows is not None
     assert (named(coming.coming), named(coming.stored)) == (named(rows.stored), set())
@@ -245,8 +245,8 @@ def test_recorded_rows_are_named_as_they_will_be_stored(world: TableWorld) -> No
 @pytest.mark.parametrize("rows_a_request", [1, 2, 3, 4, 5])
 def test_recorded_rows_are_the_same_in_parts(world: TableWorld, rows_a_request: int) -> None:
     table, _, _ = indexed(world, {"a": A, "b": B})
-    whole = world.index.recorded(table)
-    assert replace(world.index, rows_a_request=rows_a_request).recorded(table) == whole
+    whole = world.index.recorded_rows(table)
+    assert replace(world.index, rows_a_request=rows_a_request).recorded_rows(table) == whole
     assert whole is not None
     assert whole.stored.keys() == world.rows(table).keys()
 
@@ -256,7 +256,7 @@ def test_of_rows_whose_table_changes_while_they_are_read_nothing_is_left_over() 
         None: {"generation": 1, "planned": True, "stored": {"a": "1"}, "coming": [], "next": ["x", "y", 0]},
         "x": {"generation": 2, "planned": True, "stored": {"b": "2"}, "coming": ["c"], "next": None},
     }
-    rows = recorded_rows(lambda after: parts[after and after[0]])
+    rows = combined_rows(lambda after: parts[after and after[0]])
     assert rows == RecordedRows(1, planned=False, stored={"a": "1", "b": "2"}, coming=["c"])
 
 

@@ -146,10 +146,10 @@ def test_a_comparison_that_dies_half_way_is_finished_by_the_retry(world: TableWo
     table, tool, endpoint = indexed(world, {"a": A})
     world.store.delete_namespace(namespace(world.project, table))
     world.call("reindex_tool", tool=tool)
-    recorded = world.index.recorded(table)
+    recorded = world.index.recorded_rows(table)
     assert recorded is not None
-    world.index.lost(table, sorted(recorded.stored.values())[:1])
-    assert not world.index.settle(table)
+    world.index.mark_missing(table, sorted(recorded.stored.values())[:1])
+    assert not world.index.mark_ready_if_complete(table)
     world.queues.index(world.project, table)
     world.settle()
     assert (world.found(endpoint), len(world.rows(table))) == ({"/a"}, 2)

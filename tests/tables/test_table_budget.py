@@ -93,15 +93,15 @@ def test_a_table_that_waits_is_not_taken_for_one_that_is_stuck(days: Days) -> No
     tool = world.tool(table, "")
     days.settle()
     days.tables.passes(3600)
-    assert world.index.stuck(120) == []
+    assert world.index.stalled_tables(120) == []
 
     # Nobody knows of it any more.
     world.sql("delete from unfinished_work where subject = %s", table)
-    assert world.index.stuck(120) == [(world.project, table)]
+    assert world.index.stalled_tables(120) == [(world.project, table)]
     world.sql("delete from embedding_day")
     days.tables.minute()
     days.settle()
-    assert world.index.stuck(120) == []
+    assert world.index.stalled_tables(120) == []
     assert world.status(tool)["state"] == "ready"
 
 

@@ -150,7 +150,7 @@ def test_content_that_comes_back_survives_the_last_sweep_of_what_was_between(wor
     late = scanned(world)
     with pytest.raises(Unavailable):
         world.deliver(late[0])
-    between = world.index.unswept(table)
+    between = world.index.nodes_to_sweep(table)
     assert between
     world.replace(table, {"a": A})
     world.settle()
@@ -231,7 +231,7 @@ def test_a_scan_that_a_newer_generation_overtakes_between_two_steps_plans_nothin
     assert (begun.decision, again.decision) == ("scan", "superseded")
     assert world.index.plan_nodes(table, begun.generation, []) is None
     assert world.index.finish_scan(table, begun.generation, kept=[], skipped=[], nodes=1) is None
-    world.index.failed(table, begun.generation, "An old worker's trouble.")
+    world.index.record_failure(table, begun.generation, "An old worker's trouble.")
     assert world.sql("select metadata->'search_index'->>'state' from tool where table_id = %s", table) == [("pending",)]
 
 

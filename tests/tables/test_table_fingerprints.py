@@ -33,11 +33,11 @@ class Other(TableWorld):
 
     @property
     def scan(self) -> IndexTable:
-        return IndexTable(self.index, self.bodies, self.store, self.queues, self.cut, self.index.suffix())
+        return IndexTable(self.index, self.bodies, self.store, self.queues, self.cut, self.index.namespace_suffix())
 
     @property
     def embed(self) -> EmbedChunks:
-        return EmbedChunks(self.index, self.store, self.embedder, self.index.suffix())
+        return EmbedChunks(self.index, self.store, self.embedder, self.index.namespace_suffix())
 
 
 @dataclass
@@ -71,7 +71,7 @@ def taken_over(indexes: IndexVersions) -> None:
 def test_a_changed_chunk_size_builds_beside_the_old_index_and_then_takes_its_place(
     world: TableWorld, indexes: IndexVersions
 ) -> None:
-    assert world.index.suffix() == ""
+    assert world.index.namespace_suffix() == ""
     table = world.table({"a": long("二次方程式の解の公式")})
     tool = world.tool(table, "")
     world.settle()
@@ -131,7 +131,7 @@ def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld, inde
     other.maintain()
     other.queues.index(world.project, table)
     other.deliver(other.queues.asked.pop(0))
-    assert (other.index.abandoned(table), other.index.leftovers()) == ([], [])
+    assert (other.index.orphaned_namespaces(table), other.index.orphaned_indexes()) == ([], [])
     assert len(world.search(world.endpoint(tool), "説明").results) == 2
 
 
@@ -145,14 +145,14 @@ def test_an_index_that_is_built_again_after_a_return_to_it_stays(world: TableWor
     other.settle()
     taken_over(indexes)
     other.maintain()
-    assert (other.index.abandoned(table), world.rows(table)) == ([namespace(world.project, table)], {})
+    assert (other.index.orphaned_namespaces(table), world.rows(table)) == ([namespace(world.project, table)], {})
     indexes.keep(FIRST_INDEX)
     world.replace(table, {"a": long("三平方の定理と直角三角形")})
     world.settle()
     indexes.flip(FIRST_INDEX.id)
     indexes.drop(OTHER_INDEX.id, seconds=0)
     world.maintain()
-    assert world.index.abandoned(table) == [namespace(world.project, table, OTHER.id)]
+    assert world.index.orphaned_namespaces(table) == [namespace(world.project, table, OTHER.id)]
     world.maintain()
     assert world.found(endpoint) == {"/a"}
 
@@ -168,7 +168,7 @@ def test_a_table_is_asked_for_once_only_to_be_built(world: TableWorld, indexes: 
 
 
 def test_another_analyzer_builds_its_index_beside_and_embeds_no_text_again(world: TableWorld) -> None:
-    assert world.index.suffix() == ""
+    assert world.index.namespace_suffix() == ""
     table = world.table({"a": long("二次方程式の解の公式"), "b": long("一次関数の傾き")})
     tool = world.tool(table, "")
     world.settle()

@@ -105,7 +105,7 @@ def test_an_error_is_forgotten_after_a_success_and_the_last_good_time_is_kept(wo
     world.settle()
     indexed_at = world.status(tool)["indexed_at"]
     world.replace(table, {"a": B})
-    world.index.failed(table, None, "The store did not answer.")
+    world.index.record_failure(table, None, "The store did not answer.")
     failed = world.status(tool)
     assert (failed["state"], failed["last_error"]) == ("error", "The store did not answer.")
     assert failed["indexed_at"] == indexed_at

@@ -37,13 +37,15 @@ class ReadingIndex:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.real, name)
 
-    def to_store(self, table: str, ids: Any, *, namespace: str) -> Any:
-        wanted = self.real.to_store(table, ids, namespace=namespace)
+    def chunks_to_store(self, table: str, ids: Any, *, namespace: str) -> Any:
+        wanted = self.real.chunks_to_store(table, ids, namespace=namespace)
         self.texts.update({chunk.id: chunk.chunk_text for chunk in wanted})
         return wanted
 
-    def stored(self, table: str, chunks: Any) -> Any:
-        return self.real.stored(table, [replace(chunk, readings=readings(self.texts[chunk.id])) for chunk in chunks])
+    def record_stored(self, table: str, chunks: Any) -> Any:
+        return self.real.record_stored(
+            table, [replace(chunk, readings=readings(self.texts[chunk.id])) for chunk in chunks]
+        )
 
 
 @dataclass

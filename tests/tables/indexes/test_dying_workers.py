@@ -102,7 +102,7 @@ class Mortals:
 
 def holds(deployment: Deployment, asked: Asked, settings: IndexVersion) -> dict[str, set[str]]:
     """What an index answers of a Table: the texts of its chunks by pointer. The store has those rows and no other."""
-    recorded = deployment.index(settings).recorded(asked.table)
+    recorded = deployment.index(settings).recorded_rows(asked.table)
     assert recorded is not None
     suffix = next(each.suffix for each in deployment.kept() if each.settings == settings)
     name = namespace(deployment.world.project, asked.table, suffix)

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
 
+from sudachipy import Dictionary, SplitMode
+
 from sakuin.language.letters import LETTERS, is_kana, stem, to_katakana
 from sakuin.language.numerals import COUNTED, reading_of
-from sudachipy import Dictionary, SplitMode
 
 # Parts of speech without terms: particles, auxiliaries, signs, spaces.
 _WITHOUT_TERMS = {"助詞", "助動詞", "補助記号", "空白", "記号"}
