@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from sakuin.knowledge.reading import read_page
+from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.language.indexing import index_words
 from sakuin.language.model import LexiconEntries
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
