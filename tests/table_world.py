@@ -168,6 +168,18 @@ class TableWorld:
         made = self.call("create_mcp", project=self.project, name="e", key_hash="0" * 64, tools=list(tools))
         return str(made["id"])
 
+    def documented(self, document: object) -> tuple[str, str, str]:
+        """Makes a Table, a Tool over all of it and an endpoint; returns their ids."""
+        table = self.table(document)
+        tool = self.tool(table, "")
+        return table, tool, self.endpoint(tool)
+
+    def indexed(self, document: object) -> tuple[str, str, str]:
+        """The same, indexed."""
+        made = self.documented(document)
+        self.settle()
+        return made
+
     def deliver(self, message: tuple[Any, ...]) -> None:
         """One message to its worker."""
         if message[0] == "index":

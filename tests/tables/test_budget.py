@@ -51,9 +51,7 @@ def days(world: TableWorld) -> Days:
 
 def test_a_table_over_the_budget_waits_says_so_and_is_ready_the_next_day(days: Days) -> None:
     world = days.world
-    table = world.table({"a": FIRST})
-    tool = world.tool(table, "")
-    endpoint = world.endpoint(tool)
+    table, tool, endpoint = world.documented({"a": FIRST})
     days.settle()
     assert (days.waiting(table), world.status(tool)["state"]) == ([], "ready")
 

@@ -28,9 +28,7 @@ def test_an_edit_makes_the_old_text_vanish_and_costs_only_what_changed(world: Ta
 
 
 def test_the_same_document_again_makes_no_row_and_costs_no_text(world: TableWorld) -> None:
-    table = world.table(articles(QUADRATIC, SLOPE))
-    world.tool(table, "")
-    world.settle()
+    table, _, _ = world.indexed(articles(QUADRATIC, SLOPE))
     rows, embedded = world.rows(table), len(world.embedder.embedded)
     world.replace(table, articles(QUADRATIC, SLOPE))
     world.settle()

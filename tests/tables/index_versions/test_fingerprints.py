@@ -71,9 +71,7 @@ def taken_over(indexes: IndexVersions) -> None:
 def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_after_it(
     world: TableWorld, indexes: IndexVersions
 ) -> None:
-    table = world.table({"a": long("二次方程式の解の公式")})
-    world.tool(table, "")
-    world.settle()
+    table, _, _ = world.indexed({"a": long("二次方程式の解の公式")})
     world.replace(table, {"a": long("一次関数の傾き")})
     world.deliver(world.queues.asked.pop(0))
     (late,) = world.queues.asked
@@ -100,9 +98,7 @@ def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_afte
 
 
 def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld, indexes: IndexVersions) -> None:
-    table = world.table({"a": long("二次方程式の解の公式")})
-    tool = world.tool(table, "")
-    world.settle()
+    table, tool, _ = world.indexed({"a": long("二次方程式の解の公式")})
     other = Other(world.client, world.store, project=world.project)
     indexes.keep(OTHER_INDEX)
     other.maintain()
@@ -113,9 +109,7 @@ def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld, inde
 
 
 def test_an_index_that_is_built_again_after_a_return_to_it_stays(world: TableWorld, indexes: IndexVersions) -> None:
-    table = world.table({"a": long("二次方程式の解の公式")})
-    endpoint = world.endpoint(world.tool(table, ""))
-    world.settle()
+    table, _, endpoint = world.indexed({"a": long("二次方程式の解の公式")})
     other = Other(world.client, world.store, project=world.project)
     indexes.keep(OTHER_INDEX)
     other.replace(table, {"a": long("一次関数の傾き")})
@@ -136,9 +130,7 @@ def test_an_index_that_is_built_again_after_a_return_to_it_stays(world: TableWor
 
 def test_another_analyzer_builds_its_index_beside_and_embeds_no_text_again(world: TableWorld) -> None:
     assert world.index.namespace_suffix() == ""
-    table = world.table({"a": long("二次方程式の解の公式"), "b": long("一次関数の傾き")})
-    tool = world.tool(table, "")
-    world.settle()
+    table, tool, _ = world.indexed({"a": long("二次方程式の解の公式"), "b": long("一次関数の傾き")})
     reading = Rereading(world.client, world.store, project=world.project)
     reading.maintain()
     reading.queues.index(world.project, table)
