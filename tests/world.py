@@ -151,9 +151,9 @@ class World:
             index=self.index,
             embedder=self.embedder,
             learns=LearnsSources(self.bucket, self.index, self.model, self.prefix),
-            fingerprint=self.settings.knowledge,
+            version=self.settings.knowledge,
             max_page_bytes=self.max_page_bytes,
-            kept=self.pages_of_indexes,
+            targets=self.pages_of_indexes,
         )
 
     def pages_of_indexes(self) -> Sequence[PageTarget]:

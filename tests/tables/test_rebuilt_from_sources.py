@@ -9,11 +9,11 @@ import pytest
 from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.model import Source
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
-from sakuin.knowledge.queue import MaterialQueue
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.platform.queue_handler import QueueHandler

@@ -1,4 +1,4 @@
-"""How a built HTML page becomes a `Page`."""
+"""The reader of HTML pages."""
 
 from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
 
