@@ -8,21 +8,9 @@ from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LEARNS_FILE, LearnsFile, parse_learns
 from sakuin.knowledge.messages import MaterialQueue, ObjectRemoved, ObjectWritten
 from sakuin.knowledge.model import EventResult, Outcome, Source
-from sakuin.knowledge.names import synonyms_key
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.language.site_synonyms import SiteSynonyms, parse_synonyms
 from sakuin.platform.s3 import Bucket
-
-
-def is_learns_file(key: str, prefix: str) -> bool:
-    """Returns whether a key below the prefix is a `learns.yml`."""
-    name = unicodedata.normalize("NFC", key)
-    return name.startswith(prefix) and name.rpartition("/")[2] == LEARNS_FILE
-
-
-def is_authored_file(key: str, prefix: str) -> bool:
-    """Returns whether a key is a `learns.yml` or the `synonyms.yml` of the site."""
-    return is_learns_file(key, prefix) or key == synonyms_key(prefix)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from sakuin.knowledge.model import (
 from sakuin.knowledge.names import chunk_id
 from sakuin.knowledge.page import Explanation, Page, body_text, embedded_text, whole_text
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.reading import MOST_EXPLANATIONS, read_page
+from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
 from sakuin.language.indexing import index_words
 from sakuin.platform.embedding import Embedder
 from sakuin.platform.s3 import Bucket

@@ -1,14 +1,15 @@
 """Reconciliation of the bucket, the index and the records of a page."""
 
+import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from sakuin.knowledge.authored_files import is_authored_file
 from sakuin.knowledge.canary import OWN_FOLDER
+from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.model import RecordedObject
-from sakuin.knowledge.names import material_of_key
+from sakuin.knowledge.names import material_of_key, synonyms_key
 from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.s3 import Bucket, BucketObject
@@ -55,6 +56,13 @@ def bucket_differences(
         if difference is not None:
             differences.append(difference)
     return differences
+
+
+def is_authored_file(key: str, prefix: str) -> bool:
+    """Returns whether a key is a `learns.yml` below the prefix, or the `synonyms.yml` of the site."""
+    name = unicodedata.normalize("NFC", key)
+    is_learns = name.startswith(prefix) and name.rpartition("/")[2] == LEARNS_FILE
+    return is_learns or key == synonyms_key(prefix)
 
 
 def _difference_of_key(key: str, version: str | None, record: RecordedObject | None, prefix: str) -> Difference | None:
