@@ -21,8 +21,8 @@ from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
 from sakuin.language.indexing import index_words
 from sakuin.platform.embedding import Embedder
 from sakuin.platform.s3 import Bucket
-from sakuin.retrieval.embed_texts import embed_texts, text_hash
 from sakuin.retrieval.index_version import PageIndexVersion
+from sakuin.retrieval.vectors import embed_texts, text_hash
 
 # When two workers process one material, the second finds the change of the first and starts again.
 _ATTEMPTS = 5

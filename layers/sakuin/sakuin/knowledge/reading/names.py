@@ -3,7 +3,7 @@
 import re
 
 from sakuin.language.tex import plain_tex
-from sakuin.language.visible_text import is_japanese, visible
+from sakuin.language.unicode_text import is_japanese, visible
 
 # Without card suits, which have a meaning in a page about probability, and without arrows and geometric shapes
 # (△ABC), which are removed only at the beginning of a line, as bullets.

@@ -13,7 +13,7 @@ from sakuin.knowledge.reading.parsing import attribute
 from sakuin.knowledge.reading.prose import INLINE_TEXT, Prose, raised
 from sakuin.knowledge.reading.titles import words_of
 from sakuin.knowledge.reading.tree import HEADINGS, Step
-from sakuin.language.visible_text import one_line, visible
+from sakuin.language.unicode_text import one_line, visible
 
 # A heading inside one of these does not apply to the text after it.
 SECTIONS = frozenset(

@@ -16,7 +16,7 @@ from sakuin.knowledge.reading.outline import Outline, fragment_of
 from sakuin.knowledge.reading.parsing import attribute, parsed
 from sakuin.knowledge.reading.titles import title_of
 from sakuin.knowledge.reading.tree import steps
-from sakuin.language.visible_text import one_line
+from sakuin.language.unicode_text import one_line
 
 # Typical pages have a dozen. A page with many thousands takes longer than the time limit of a message.
 MOST_EXPLANATIONS = 2000
