@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sakuin.language.indexed_words import IndexedWords
 from sakuin.language.indexing import index_words
+from sakuin.language.model import IndexedWords
 from sakuin.tables.chunk_store import ChunkStore, FoundChunk, StoredChunkRow
 from sakuin.tables.chunking import chunks
 from sakuin.tables.index_names import doc_id, namespace
@@ -68,9 +68,9 @@ def store(stack: Stack, project: str, table: str, nodes: Sequence[NodeVersion]) 
     stack.store.upsert(name, rows)
     ids = {
         doc_id(table, each.json_pointer, each.content_hash, each.chunk_index): each.id
-        for each in stack.index.to_store(table, plan.missing, namespace=name)
+        for each in stack.index.chunks_to_store(table, plan.missing, namespace=name)
     }
-    stack.index.stored(
+    stack.index.record_stored(
         table,
         [
             StoredChunkRef(ids[row.doc_id], name, row.doc_id, said.readings)

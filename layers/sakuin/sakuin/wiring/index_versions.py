@@ -12,16 +12,16 @@ from sakuin.retrieval.index_version import (
     ANALYZER,
     TEXT_TEMPLATE,
     IndexVersion,
-    KeptIndexVersion,
     PageIndexVersion,
-    live_index,
+    StoredIndexVersion,
+    live_version,
 )
 from sakuin.settings import Settings
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.wiring.clients import Telemetry, indexing_embedder
 
 if TYPE_CHECKING:
-    from sakuin.knowledge.index_page import IndexOfPages
+    from sakuin.knowledge.index_page import PageTarget
     from sakuin.platform.embedding import Embedder
     from sakuin.platform.supabase.client import Client
     from sakuin.retrieval.index_version import TableIndexVersion
@@ -54,7 +54,7 @@ def embedder_of_each_model(
 
 T = TypeVar("T")
 
-Kept = Callable[[], Sequence[KeptIndexVersion]]
+Kept = Callable[[], Sequence[StoredIndexVersion]]
 
 
 # So long after a flip a worker may still ask, or write to, what it knew.
@@ -85,7 +85,7 @@ def kept_or_own(client: "Client", settings: Settings) -> Kept:
     """What the deployment keeps; before the first is recorded, what this function's settings make."""
     own = own_index(settings)
 
-    def kept() -> Sequence[KeptIndexVersion]:
+    def kept() -> Sequence[StoredIndexVersion]:
         from sakuin.retrieval.index_version import tables_of
         from sakuin.tables.postgres import TableIndex
 
@@ -93,8 +93,8 @@ def kept_or_own(client: "Client", settings: Settings) -> Kept:
         if found:
             return found
         tables = tables_of(own)
-        suffix = TableIndex(client, tables).suffix()
-        return [KeptIndexVersion(own, live=True, answered=True, tables=tables.id, suffix=suffix)]
+        suffix = TableIndex(client, tables).namespace_suffix()
+        return [StoredIndexVersion(own, live=True, answered=True, tables=tables.id, suffix=suffix)]
 
     return recent(kept)
 
@@ -112,27 +112,27 @@ def is_deployed(settings: Settings) -> Callable[[IndexVersion], bool]:
     return lambda index: (index.model, index.recipe, index.analyzer, index.cut) == own
 
 
-def pages_of(kept: Kept, embedder_of: "Callable[[EmbeddingModel], Embedder]") -> "Callable[[], Sequence[IndexOfPages]]":
+def pages_of(kept: Kept, embedder_of: "Callable[[EmbeddingModel], Embedder]") -> "Callable[[], Sequence[PageTarget]]":
     """What pages are embedded for: a model once, and only what this code's recipe makes."""
-    from sakuin.knowledge.index_page import IndexOfPages
+    from sakuin.knowledge.index_page import PageTarget
 
     embedders = cache(embedder_of)
 
-    def pages() -> "Sequence[IndexOfPages]":
-        spaces: dict[str, IndexOfPages] = {}
+    def pages() -> "Sequence[PageTarget]":
+        spaces: dict[str, PageTarget] = {}
         for each in sorted(kept(), key=lambda one: one.live):
             fingerprint = each.settings.knowledge
             if fingerprint.recipe == TEXT_TEMPLATE:
-                spaces[fingerprint.space] = IndexOfPages(fingerprint, embedders(fingerprint.model), each.live)
+                spaces[fingerprint.space] = PageTarget(fingerprint, embedders(fingerprint.model), each.live)
         return list(spaces.values())
 
     return pages
 
 
-def live_last(kept: Kept) -> list[KeptIndexVersion]:
+def live_last(kept: Kept) -> list[StoredIndexVersion]:
     """One index for each way to build Tables; what answers stands at the end."""
     found = kept()
-    live = live_index(found)
+    live = live_version(found)
     others = {each.tables: each for each in found if live is None or each.tables != live.tables}
     return [*others.values(), *([live] if live else [])]
 
