@@ -2,7 +2,7 @@
 
 import pytest
 from sakuin.mcp.knowledge_tools import KnowledgeTools
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
 from tests.tables.conftest import TableWorld, stand_in, world_of
