@@ -48,6 +48,7 @@ from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.tokens import Keys
 from supabase import Client
 
+from tests.builders import a_page
 from tests.convergence.passing import AN_HOUR, time_passes
 from tests.doubles.bucket import MemoryBucket
 from tests.doubles.embedder import CALIBRATION, MODEL, MemoryEmbedder
@@ -56,11 +57,17 @@ from tests.doubles.learns_model import MemoryLearnsModel
 from tests.doubles.queue import MemoryQueue
 from tests.doubles.table_bodies import MemoryBodies
 from tests.emptied import emptied
-from tests.entrypoints.events import a_telemetry
+from tests.events import a_telemetry
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 SETTINGS = IndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER, TableCut(), CHUNKER)
 HOOK_SECRET = "hook-secret"
+PAGE_KEY = "junior/二次方程式の解き方_教材.html"
+PAGE_BOXES = {
+    "rule-quadratic-formula": "解の公式: 二次方程式を公式で解きたいときは、係数を読みとって公式に代入する。",
+    "method-tasukigake": "たすき掛け: 二次式を二つの因数に分ける。",
+    "ex-1": "噴水の高さ: 水の高さを時刻で表した式を調べる。",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +303,13 @@ class Worlds:
         if empty:
             emptied(self.sql)
         return World(self.database, self.client, self.sql, **parts)
+
+
+def with_a_page(a_world: Worlds) -> World:
+    """A library with one page of three explanations; what else its database holds stays."""
+    world = a_world(empty=False, base_url="/school_asset")
+    world.put(PAGE_KEY, a_page(PAGE_BOXES, head="<meta name='category' content='代数'>"))
+    return world
 
 
 def _chunk(

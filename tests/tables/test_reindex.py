@@ -6,7 +6,7 @@ import pytest
 from sakuin.errors import Unavailable
 from sakuin.tables.index_names import namespace
 
-from tests.tables.conftest import TableWorld, WatchedStore, long
+from tests.table_world import TableWorld, WatchedStore, long
 
 A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
 

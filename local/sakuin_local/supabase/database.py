@@ -82,7 +82,7 @@ def database_of(
     except OtherMigrations as error:
         raise LocalError(
             f"{folder} has the data of another version of Sakuin: {error}. Databases are not upgraded before v1.0.0. "
-            "`sakuin up --fresh` deletes the content of the folder and starts with an empty one. To keep the data, move "
+            "`sakuin up --fresh` deletes the content of the folder and starts with an empty one. To keep it, move "
             "the folder first."
         ) from error
     parts.start(
