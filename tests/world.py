@@ -31,7 +31,7 @@ from sakuin.retrieval.index_version import (
     TEXT_TEMPLATE,
     IndexVersion,
     TableCut,
-    named_index,
+    find_version,
     tables_of,
 )
 from sakuin.tables.admin.database_changes import HandleDatabaseChange
@@ -184,7 +184,7 @@ class World:
     def knowledge_search(self, version: str | None = None) -> SearchKnowledge:
         """The search in an index by its name; None is the one that answers."""
         kept = self.indexes.kept()
-        asked = named_index(kept, version).settings if kept else self.settings
+        asked = find_version(kept, version).settings if kept else self.settings
         embedder = self.embedder_of(asked.model)
         return SearchKnowledge(self.searched, self.lexicon, embedder, asked.knowledge, self.base_url)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
-from sakuin.language.questions.question import Slot, WeightedTerm
+from sakuin.language.model import Slot, WeightedTerm
 from sakuin.tables.chunk_store import ChunkStore, StoredChunkRow
 from sakuin.tables.turbopuffer.client import connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
