@@ -44,8 +44,8 @@ from sakuin.tables.admin.tools import ToolAdmin
 from sakuin.tables.reconcile import ReconcileTables, TableClaims
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
-from sakuin_local.database import Database
-from sakuin_local.tokens import Keys
+from sakuin_local.supabase.database import Database
+from sakuin_local.supabase.tokens import Keys
 from supabase import Client
 
 from tests.builders import a_page
