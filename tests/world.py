@@ -44,8 +44,8 @@ from sakuin.tables.admin.tools import ToolAdmin
 from sakuin.tables.reconcile import ReconcileTables, TableClaims
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
-from sakuin_local.database import Database
-from sakuin_local.tokens import Keys
+from sakuin_local.supabase.database import Database
+from sakuin_local.supabase.tokens import Keys
 from supabase import Client
 
 from tests.builders import a_page
@@ -158,9 +158,9 @@ class World:
             index=self.index,
             embedder=self.embedder,
             learns=LearnsSources(self.bucket, self.index, self.model, self.prefix),
-            fingerprint=self.settings.knowledge,
+            version=self.settings.knowledge,
             max_page_bytes=self.max_page_bytes,
-            kept=self.pages_of_indexes,
+            targets=self.pages_of_indexes,
         )
 
     def pages_of_indexes(self) -> Sequence[PageTarget]:

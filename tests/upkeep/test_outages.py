@@ -9,13 +9,12 @@ import psycopg
 import pytest
 from sakuin.errors import Refused, Unavailable
 from sakuin.knowledge.bucket_events import subject_of_event
-from sakuin.knowledge.messages import BucketEvent, RecheckKey, read_event
-from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.messages import BucketEvent, MaterialQueue, RecheckKey, read_event
 from sakuin.platform.calls import Circuit, Retries, VendorCalls
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject, short_client
 from sakuin.upkeep.resume_work import ResumeWork
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import work_ages
 from tests.doubles.sqs import ModelledSqs

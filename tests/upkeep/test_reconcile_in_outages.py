@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import CircuitOpen, OverBudget
-from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.platform.embedding import Vector
 from sakuin.platform.s3 import StoredObject

@@ -1,12 +1,12 @@
-"""What a crash of the emulator leaves: buckets with their files, and no stack that owns them."""
+"""Objects of buckets that a crash of the emulator left without a stack."""
 
 import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sakuin_local.aws import client
-from sakuin_local.emulator import Emulator
+from sakuin_local.aws.client import client
+from sakuin_local.aws.emulator import Emulator
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -15,9 +15,9 @@ _INDEX = "objects.json"
 
 
 def set_aside(emulator: Emulator, prefixes: tuple[str, ...], folder: Path) -> None:
-    """Copy what the buckets of these names hold into `folder`, then remove them: a stack is created without them.
+    """Copies the objects of these buckets into `folder` and removes the buckets: creating the stack needs their names.
 
-    A bucket is removed when its copy is complete; whoever dies on the way begins again.
+    A bucket is removed only when its copy is complete, so a run that was killed can be repeated.
     """
     s3 = client(emulator, "s3")
     for bucket in (each["Name"] for each in s3.list_buckets()["Buckets"] if each["Name"].startswith(prefixes)):
@@ -28,7 +28,7 @@ def set_aside(emulator: Emulator, prefixes: tuple[str, ...], folder: Path) -> No
 
 
 def put_back(emulator: Emulator, folder: Path) -> int:
-    """Upload what was set aside, as new versions, whose events have all of it looked at again; how many objects."""
+    """Uploads the copied objects as new versions, whose events index them again; returns their number."""
     s3, count = client(emulator, "s3"), 0
     for index in sorted(folder.glob(f"*/{_INDEX}")):
         for name, (key, content_type) in json.loads(index.read_text()).items():
@@ -46,7 +46,7 @@ def _copy(s3: "S3Client", bucket: str, copy: Path) -> None:
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
         for entry in page.get("Contents", []):
             found = s3.get_object(Bucket=bucket, Key=entry["Key"])
-            # A key may be no file name.
+            # A key may not be a valid file name.
             name = str(len(index))
             (copy / name).write_bytes(found["Body"].read())
             index[name] = (entry["Key"], found["ContentType"])

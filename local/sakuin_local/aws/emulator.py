@@ -1,4 +1,4 @@
-"""AWS on this machine: ministack, in an environment of its own because it pins its own botocore."""
+"""The AWS emulator ministack, in its own environment because it pins its own botocore."""
 
 import os
 import shutil
@@ -12,22 +12,21 @@ from sakuin_local import same_machine
 from sakuin_local.addresses import LOOPBACK
 from sakuin_local.errors import LocalError
 from sakuin_local.places import EMULATOR
-from sakuin_local.processes import Programs
+from sakuin_local.processes import Programs, answers, until_ready
 from sakuin_local.proxy import Proxy, Target
 from sakuin_local.same_machine import SameMachine
 from sakuin_local.serving import served
-from sakuin_local.waiting import answers, until_ready
 
 REGION = "us-east-1"
-# The emulator's own account, which may do everything; the functions have their roles.
+# The emulator's root account, which has every right; the functions have their roles.
 ACCESS_KEY, SECRET_KEY = "test", "test"
 
 
 @dataclass(frozen=True, slots=True)
 class Emulator:
-    """A running one, at `port`; whoever calls AWS uses `endpoint`, the edge in front of it.
+    """A running emulator at `port`; clients of AWS use `endpoint`, the proxy in front of it.
 
-    The address is a number, since the emulator takes names apart.
+    The endpoint is an IP address, because the emulator interprets host names.
     """
 
     port: int
@@ -40,10 +39,10 @@ class Emulator:
 
 @contextmanager
 def edge(emulator: Emulator) -> Iterator[None]:
-    """Serve AWS's edge while the block runs: there TLS ends, and a policy may refuse what came without it.
+    """Serves a proxy in place of AWS's TLS endpoint while the block runs.
 
-    On this machine nothing is encrypted. The emulator believes this header, so that the template's
-    `aws:SecureTransport` statements let calls through as they do on AWS.
+    On this machine nothing is encrypted. The emulator trusts the header that the proxy adds, so that the template's
+    `aws:SecureTransport` statements allow calls, as they do on AWS.
     """
     with_tls = Proxy(lambda path: Target(emulator.port, path), added=[(b"x-forwarded-proto", b"https")])
     with served(SameMachine(with_tls), port=emulator.edge_port):
@@ -51,14 +50,14 @@ def edge(emulator: Emulator) -> Iterator[None]:
 
 
 def start(folder: Path, programs: Programs, emulator: Emulator) -> Emulator:
-    """Start it with its state under `folder`; returns when it answers."""
+    """Starts the emulator with its state in `folder`; returns when it answers."""
     if not (EMULATOR / "ministack").exists():
         raise LocalError("the AWS emulator is not installed; run `make setup`")
     home = folder / "aws"
     wipe_temporary(folder)
     (home / "tmp").mkdir(parents=True)
     environment = {
-        # Nothing of the caller's environment: a real account's keys would end up in the handlers.
+        # Nothing from the caller's environment: a real account's keys must not reach the handlers.
         "PATH": os.defpath,
         "LANG": "C.UTF-8",
         "HOME": str(home),
@@ -67,19 +66,19 @@ def start(folder: Path, programs: Programs, emulator: Emulator) -> Emulator:
         "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
         "AWS_DEFAULT_REGION": REGION,
         "GATEWAY_PORT": str(emulator.port),
-        # For the handlers.
+        # Handlers use it.
         "AWS_ENDPOINT_URL": emulator.endpoint,
-        # It listens to the whole network otherwise.
+        # By default it listens on every interface.
         "BIND_HOST": LOOPBACK,
         "SFTP_ENABLED": "0",
         "IOT_MTLS_ENABLED": "0",
-        # Functions may do what their roles allow, and no more.
+        # The emulator enforces the roles of the functions.
         "AUTH": "true",
         "PERSIST_STATE": "1",
         "STATE_DIR": str(home / "state"),
         "S3_PERSIST": "1",
         "S3_DATA_DIR": str(home / "s3"),
-        # A person comes back after five minutes and expects a warm answer.
+        # Keeps functions warm between two requests of a person.
         "LAMBDA_WARM_TTL_SECONDS": "86400",
         "LOG_LEVEL": "INFO",
     }
@@ -89,12 +88,12 @@ def start(folder: Path, programs: Programs, emulator: Emulator) -> Emulator:
 
 
 def wipe_temporary(folder: Path) -> None:
-    """Remove what its workers unpacked; it leaves that behind."""
+    """Removes the files that its workers unpacked and left."""
     shutil.rmtree(folder / "aws" / "tmp", ignore_errors=True)
 
 
 def minor_version() -> str:
-    """The Python that handlers run on, as `3.11`."""
+    """Returns the version of the Python that runs handlers, for example `3.11`."""
     question = "import sys; print('%d.%d' % sys.version_info[:2])"
     done = subprocess.run(  # noqa: S603 - our own interpreter
         [EMULATOR / "python", "-c", question], capture_output=True, text=True, check=True

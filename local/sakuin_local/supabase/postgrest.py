@@ -6,15 +6,14 @@ from pathlib import Path
 
 from sakuin_local.addresses import LOOPBACK
 from sakuin_local.errors import LocalError
-from sakuin_local.postgres import Postgres
-from sakuin_local.processes import Programs
-from sakuin_local.waiting import answers, until_ready
+from sakuin_local.processes import Programs, answers, until_ready
+from sakuin_local.supabase.postgres import Postgres
 
 
 def start(
     programs: Programs, postgres: Postgres, *, program: Path, port: int, admin_port: int, jwt_secret: str
 ) -> None:
-    """Start it on `port`; returns when it has read the schema and answers."""
+    """Starts PostgREST on `port`; returns when it has read the schema and answers."""
     environment = {
         "PATH": os.defpath,
         "PGRST_DB_URI": postgres.dsn("authenticator"),
@@ -22,7 +21,7 @@ def start(
         "PGRST_DB_EXTRA_SEARCH_PATH": "public,extensions",
         "PGRST_DB_ANON_ROLE": "anon",
         "PGRST_DB_POOL": "10",
-        # Hosted Supabase cuts an answer here without a word.
+        # Hosted Supabase truncates an answer after so many rows, without an error.
         "PGRST_DB_MAX_ROWS": "1000",
         "PGRST_JWT_SECRET": jwt_secret,
         "PGRST_SERVER_HOST": LOOPBACK,
@@ -36,7 +35,7 @@ def start(
 
 
 def postgrest_program(tools: Path, environ: dict[str, str] | None = None) -> Path:
-    """`POSTGREST_BIN`, or what `make setup` installed from npm, or one on the PATH."""
+    """Returns the path of PostgREST: `POSTGREST_BIN`, or the one that `make setup` installed, or one on the PATH."""
     environ = dict(os.environ) if environ is None else environ
     wanted = environ.get("POSTGREST_BIN")
     if wanted:

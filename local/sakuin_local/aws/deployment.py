@@ -1,33 +1,34 @@
-"""The template on the emulator, deployed as `sam deploy` would."""
+"""The template deployed on the emulator, as `sam deploy` does it."""
 
 import contextlib
 import hashlib
+import io
 import json
 import time
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
-from sakuin_local.archives import zipped
-from sakuin_local.aws import client
-from sakuin_local.emulator import Emulator
+from sakuin_local.aws.client import client
+from sakuin_local.aws.emulator import Emulator
+from sakuin_local.aws.layers import layer_archive
+from sakuin_local.aws.rescue import put_back, set_aside
+from sakuin_local.aws.template import Template, packaged, read_template, with_batch_permissions
 from sakuin_local.errors import LocalError
-from sakuin_local.layers import layer_archive
-from sakuin_local.rescue import put_back, set_aside
-from sakuin_local.template import Template, packaged, read_template, with_rights_to_batches
 
 if TYPE_CHECKING:
     from types_boto3_cloudformation import CloudFormationClient
     from types_boto3_s3 import S3Client
 
 ARTIFACTS = "sakuin-artifacts"
-_SETTLED_S = 120
+_DEPLOYED_WITHIN_S = 120
 
 
 def put_secret(emulator: Emulator, name: str, value: str) -> None:
-    """Store it under this name."""
+    """Stores a secret under this name."""
     secrets = client(emulator, "secretsmanager")
     try:
         secrets.create_secret(Name=name, SecretString=value)
@@ -36,8 +37,8 @@ def put_secret(emulator: Emulator, name: str, value: str) -> None:
 
 
 def uploaded_template(emulator: Emulator, file: Path, *, minor: str) -> Template:
-    """The template with its code uploaded; the same code has the same name, so nothing is deployed again."""
-    template = with_rights_to_batches(read_template(file))
+    """Returns the template with its code uploaded; unchanged code keeps its name, so it is not deployed again."""
+    template = with_batch_permissions(read_template(file))
     s3 = client(emulator, "s3")
     _bucket_for_artifacts(s3)
     root = file.parent
@@ -55,9 +56,9 @@ def uploaded_template(emulator: Emulator, file: Path, *, minor: str) -> Template
 def deploy(
     emulator: Emulator, stack: str, template: Template, parameters: Mapping[str, str], *, rescue: Path
 ) -> dict[str, str]:
-    """Create or update the stack and wait for it; its outputs.
+    """Creates or updates the stack, waits until it is ready, and returns its outputs.
 
-    Buckets that a crash left without a stack are set aside in the folder `rescue`, and their objects come back.
+    A crash of the emulator leaves buckets without a stack: their objects are saved in the folder `rescue` and restored.
     """
     formation = client(emulator, "cloudformation")
     if not _exists(formation, stack):
@@ -67,7 +68,7 @@ def deploy(
     if unknown:
         raise LocalError(f"template.yaml has no parameter {', '.join(unknown)}")
     _submit(formation, stack, _template_url(emulator, template), parameters)
-    status, reason = _settled(formation, stack)
+    status, reason = _final_status(formation, stack)
     if status not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
         raise LocalError(f"the deployment ended in {status} {reason}\n{_failures(formation, stack)}")
     _wait_for_versions(emulator, formation, stack)
@@ -76,8 +77,18 @@ def deploy(
     return {each["OutputKey"]: each["OutputValue"] for each in described.get("Outputs", [])}
 
 
+def zipped(folder: Path) -> bytes:
+    """Returns a zip of the folder without bytecode and times: the same code is the same zip."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                archive.writestr(zipfile.ZipInfo(str(file.relative_to(folder))), file.read_bytes())
+    return buffer.getvalue()
+
+
 def _template_url(emulator: Emulator, template: Template) -> str:
-    # CloudFormation takes 51,200 characters in a request, a megabyte from S3.
+    # CloudFormation accepts 51,200 characters in a request, 1 MB from S3.
     body = json.dumps(template).encode()
     key = f"template-{hashlib.sha256(body).hexdigest()[:16]}.json"
     s3 = client(emulator, "s3")
@@ -87,14 +98,14 @@ def _template_url(emulator: Emulator, template: Template) -> str:
 
 
 def _bucket_names(template: Template, stack: str) -> tuple[str, ...]:
-    """What the names of the template's buckets begin with."""
+    """Returns the prefixes of the names of the template's buckets."""
     buckets = [each for each in template["Resources"].values() if each["Type"] == "AWS::S3::Bucket"]
     names = [each["Properties"]["BucketName"]["Fn::Sub"] for each in buckets]
     return tuple(name.replace("${AWS::StackName}", stack).split("${")[0] for name in names)
 
 
 def _bucket_for_artifacts(s3: "S3Client") -> None:
-    # After a crash the emulator knows its buckets by their files alone, and complains where it else would not.
+    # After a crash the emulator reports buckets as existing that it otherwise accepts.
     with contextlib.suppress(s3.exceptions.BucketAlreadyOwnedByYou):
         s3.create_bucket(Bucket=ARTIFACTS)
 
@@ -110,31 +121,33 @@ def _submit(formation: "CloudFormationClient", stack: str, url: str, parameters:
         )
     except ClientError as error:
         if "No updates are to be performed" not in str(error):
-            raise LocalError(f"the template was refused: {error}") from error
+            raise LocalError(f"CloudFormation rejected the template: {error}") from error
 
 
 def _exists(formation: "CloudFormationClient", stack: str) -> bool:
-    """Whether there is a stack to update; one whose creation failed is removed, as it cannot be updated."""
+    """Returns whether there is a stack to update. Deletes one whose creation failed: it cannot be updated."""
     status, _ = _status(formation, stack)
     if status in ("CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"):
         formation.delete_stack(StackName=stack)
-        status, _ = _settled(formation, stack)
+        status, _ = _final_status(formation, stack)
     return status != "DELETE_COMPLETE"
 
 
 def _wait_for_versions(emulator: Emulator, formation: "CloudFormationClient", stack: str) -> None:
-    """CloudFormation waits until what an alias points at can be called; the emulator's does not."""
+    """Waits until every alias can be called: AWS does so by itself, the emulator does not."""
     functions = client(emulator, "lambda")
     resources = formation.describe_stack_resources(StackName=stack)["StackResources"]
-    deadline = time.monotonic() + _SETTLED_S
+    deadline = time.monotonic() + _DEPLOYED_WITHIN_S
     for alias in (one["PhysicalResourceId"] for one in resources if one["ResourceType"] == "AWS::Lambda::Alias"):
         while (state := functions.get_function_configuration(FunctionName=alias)["State"]) == "Pending":
             if time.monotonic() > deadline:
-                raise LocalError(f"{alias} is still {state} after {_SETTLED_S} s: see logs/emulator.log")
+                raise LocalError(f"{alias} is still {state} after {_DEPLOYED_WITHIN_S} s: see logs/emulator.log")
             time.sleep(0.05)
 
 
-def _settled(formation: "CloudFormationClient", stack: str, *, timeout_s: float = _SETTLED_S) -> tuple[str, str]:
+def _final_status(
+    formation: "CloudFormationClient", stack: str, *, timeout_s: float = _DEPLOYED_WITHIN_S
+) -> tuple[str, str]:
     deadline = time.monotonic() + timeout_s
     while True:
         status, reason = _status(formation, stack)
@@ -146,7 +159,7 @@ def _settled(formation: "CloudFormationClient", stack: str, *, timeout_s: float 
 
 
 def _status(formation: "CloudFormationClient", stack: str) -> tuple[str, str]:
-    """Its status and why; a stack that is not there counts as deleted."""
+    """Returns the status of the stack and its reason; a missing stack counts as deleted."""
     try:
         described = formation.describe_stacks(StackName=stack)["Stacks"][0]
     except ClientError:
