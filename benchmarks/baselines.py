@@ -15,8 +15,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 from sakuin_cli.evaluation.figures import WHOLE, Asked, Group, groups, measures
-from sakuin_cli.evaluation.intervals import Resamples
 from sakuin_cli.evaluation.labels import LabelledQuestion, labelled_questions
+from sakuin_cli.evaluation.statistics import Resamples
 
 from benchmarks.cached_model import CachedModel
 from benchmarks.in_process import Library, indexed

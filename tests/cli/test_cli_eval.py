@@ -115,7 +115,7 @@ def test_two_runs_are_compared_question_by_question(filled: Operator) -> None:
     same = filled.sakuin("eval", file, "--compare", saved, "--json").document["comparison"]
     assert (same["left_out"], same["differences"]["recall@5"]["n"]) == (0, 2)
     other = filled.sakuin("eval", corrected, "--compare", saved)
-    assert "Against the saved run" in other.out
+    assert "Compared with the saved run" in other.out
     assert "2 questions are in one of the two runs only" in other.out
     assert filled.sakuin("eval", file, "--compare", file).code == 1
 

@@ -180,7 +180,7 @@ def test_a_letter_that_the_deployment_knows_nothing_of_says_so(dead: DeadLetters
     # Of another index, and of another kind.
     failed(dead, WorkSubject("material", UPLOAD.id), "another reason")
     (letter,) = dead.listed()
-    assert letter["why"] == "the worker ended without an answer; the log of its function says more"
+    assert letter["why"] == "the worker ended without an answer; see the log of its function"
     assert f"    {letter['why']} (tried " in dead.redrive().out
 
 
@@ -252,7 +252,7 @@ def test_an_id_that_is_nobody_s_sends_nothing(dead: DeadLetters) -> None:
     output = dead.redrive("--id", first, "--id", "m7", "--json")
     assert (output.code, output.document) == (
         1,
-        {"error": "There is no dead letter 'm7' now. `sakuin redrive` lists them"},
+        {"error": "There is no dead letter 'm7'. `sakuin redrive` lists them"},
     )
     assert dead.sent_again("material") == []
     assert [letter["id"] for letter in dead.listed()] == [first]

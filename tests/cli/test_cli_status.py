@@ -113,7 +113,7 @@ def test_what_is_retried_and_what_failed_are_shown_each_with_its_reason(operator
     assert "… 1 retrying  The database did not answer" in shown
     assert "✗ 1 failed  it failed" in shown
     assert f": Table {table.id}" in shown
-    assert "Failed work is not tried again by itself: fix the cause, then `sakuin redrive`" in shown
+    assert "Failed work is not retried automatically: fix the cause, then run `sakuin redrive`" in shown
 
 
 def test_more_work_than_is_listed_is_counted(operator: Operator) -> None:
@@ -131,7 +131,7 @@ def test_a_page_shows_its_work_that_did_not_finish_and_why(operator: Operator) -
     row = waiting(operator, page("junior/x"))
     (shown,) = operator.sakuin("status", "--material", "junior/x", "--json").document["work"]
     assert (shown["state"], shown["reason"], shown["vendor"]) == ("waiting", REASON, "openai")
-    waits = f"… waiting since {minute(row.since)}, continues by itself at {minute(str(row.retry_at))}: {REASON}"
+    waits = f"… waiting since {minute(row.since)}, continues at {minute(str(row.retry_at))}: {REASON}"
     assert waits in operator.sakuin("status", "--material", "junior/x").out
 
 

@@ -11,7 +11,7 @@ from turbopuffer import Turbopuffer
 
 from tests.integration.conftest import Deployed, eventually
 from tests.integration.pages import page, rule
-from tests.integration.test_search_tools import OTHER, asked, texts, told, document_file
+from tests.integration.test_search_tools import OTHER, asked, document_file, texts, told
 
 pytestmark = pytest.mark.integration
 
