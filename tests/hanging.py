@@ -1,4 +1,4 @@
-"""A test that hangs is ended, and fails where it hung."""
+"""A time limit for tests."""
 
 import signal
 import time

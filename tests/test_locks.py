@@ -1,4 +1,4 @@
-"""Everything that is installed is locked: by version, by hash, from the registry, and for a reason."""
+"""All packages are locked by version and hash, from the registry."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The index held against the pages."""
+"""Comparing the index with the pages."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What fails, dies or comes late costs nothing but time: the retry repairs it, and old text never comes back."""
+"""Failures, kills and late writes: the retry repairs them, and old text never comes back."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A Table that cannot be compared is reported, and stops no other."""
+"""A Table that cannot be compared is reported and does not stop others."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field

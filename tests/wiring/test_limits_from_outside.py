@@ -1,4 +1,4 @@
-"""Each limit of a deployment, met by whoever calls it: through HTTP, over MCP, by an upload."""
+"""Each limit of a deployment, through HTTP, MCP and uploads."""
 
 import json
 import os

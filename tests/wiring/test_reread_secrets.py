@@ -1,4 +1,4 @@
-"""Whatever a function reads of its secret later on is hidden like what it read at its start."""
+"""Secrets that a function reads again later are hidden too."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping

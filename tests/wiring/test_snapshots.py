@@ -1,4 +1,4 @@
-"""What a snapshot wakes up with."""
+"""Workers restored from a snapshot."""
 
 import json
 import threading

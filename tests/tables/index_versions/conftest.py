@@ -1,4 +1,4 @@
-"""A deployment that keeps two indexes over Tables: the product's functions, a double of SQS, and a clock."""
+"""A deployment with two index versions of Tables: the product's functions, a double of SQS, and a clock."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace

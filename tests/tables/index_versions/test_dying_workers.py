@@ -1,4 +1,4 @@
-"""Edits while two indexes are kept, and workers that die at each step in either: both hold what the Table holds."""
+"""Edits while two index versions are kept, with workers that die at each step."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
