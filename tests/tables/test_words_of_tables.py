@@ -187,7 +187,7 @@ def test_an_index_that_is_forgotten_leaves_no_words(world: TableWorld) -> None:
     table = world.table({"a": long("公式")})
     world.tool(table, "")
     world.settle()
-    world.call("forget_fingerprint", table=table, fingerprint=FINGERPRINT.id)
+    world.call("delete_table_index", table=table, fingerprint=FINGERPRINT.id)
     assert counts(world, table, COUNTED) == {}
 
 

@@ -31,7 +31,7 @@ class KnowledgeIndex:
 
     def remember(self, fingerprint: PageIndexVersion) -> None:
         """Records what an index of this fingerprint is built with. Twice is once."""
-        call(self.client, "remember_fingerprint", {"p_fingerprint": fingerprint_row(fingerprint)})
+        call(self.client, "record_page_index_version", {"p_version": fingerprint_row(fingerprint)})
 
     def state(self, material: str) -> MaterialState | None:
         """What is held of a material; None when it was never heard of."""
@@ -86,7 +86,9 @@ class KnowledgeIndex:
 
     def record_upload_result(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
         """Says what became of a version that changed no material by itself."""
-        call(self.client, "write_receipt", {"p_source": asdict(source), "p_outcome": outcome, "p_reason": reason})
+        call(
+            self.client, "record_upload_result", {"p_source": asdict(source), "p_outcome": outcome, "p_reason": reason}
+        )
 
     def store_synonyms(
         self,
@@ -118,7 +120,7 @@ class KnowledgeIndex:
 
     def followed(self, key: str, version_id: str | None) -> None:
         """Remembers that the pages were asked again for this version of a `learns.yml`; None: for its removal."""
-        answer(self.client.table("followed_file").upsert({"key": key, "version_id": version_id, "at": "now"}))
+        answer(self.client.table("authored_file").upsert({"key": key, "version_id": version_id, "applied_at": "now"}))
 
     def cached_learns(self, cache_key: str) -> Mapping[str, tuple[str, ...]] | None:
         """What a model answered before to the same question; None if it was never asked."""
@@ -143,15 +145,16 @@ class KnowledgeIndex:
 
 
 def fingerprint_row(fingerprint: PageIndexVersion) -> dict[str, Any]:
-    """A fingerprint as a row of `index_fingerprint`."""
+    """A fingerprint as a row of `page_index_version`."""
     model = fingerprint.model
     return {
         "fingerprint": fingerprint.id,
+        "space": fingerprint.space,
         "model": model.name,
         "dimensions": model.dimensions,
         "query_prefix": model.query_prefix,
         "passage_prefix": model.passage_prefix,
-        "recipe": fingerprint.recipe,
+        "text_template": fingerprint.recipe,
         "analyzer": fingerprint.analyzer,
     }
 

@@ -42,11 +42,11 @@ class MaterialRecords:
     def receipts(self, versions: Collection[tuple[str, str]]) -> Sequence[UploadResult]:
         """What became of `(key, version id)` pairs; those not worked on yet are left out."""
         wanted = [{"key": key, "version_id": version_id} for key, version_id in versions]
-        return [UploadResult(**row) for row in call(self.client, "receipts_of", {"p_versions": wanted})]
+        return [UploadResult(**row) for row in call(self.client, "upload_results", {"p_versions": wanted})]
 
     def waiting(self) -> Sequence[tuple[str, str, str]]:
         """`(material, key, owner's key)` of the keys that wait for a material which another key owns."""
-        return [(row["material"], row["key"], row["owner"]) for row in call(self.client, "waiting_sources", {})]
+        return [(row["material"], row["key"], row["owner"]) for row in call(self.client, "competing_keys", {})]
 
     def indexed(self, materials: Collection[str]) -> Mapping[str, IndexedMaterial]:
         """What the index says of these materials' anchors; those without a row are left out."""
@@ -95,9 +95,9 @@ class LibraryRecords:
 
     def mend(self, material: str) -> None:
         """Finds a page by all its words again, as far as they are recorded; the rest is done by applying it again."""
-        call(self.client, "mend_material", {"p_material": material})
+        call(self.client, "repair_material", {"p_material": material})
 
     def delete_unused_readings(self, after: str, *, limit: int, dry_run: bool) -> tuple[int, str | None]:
         """Forgets those of `limit` readings after `after` that no page has any more; how many, and the next."""
-        said = call(self.client, "sweep_readings", {"p_after": after, "p_limit": limit, "p_dry_run": dry_run})
+        said = call(self.client, "delete_unused_readings", {"p_after": after, "p_limit": limit, "p_dry_run": dry_run})
         return said["unused"], said["next"]

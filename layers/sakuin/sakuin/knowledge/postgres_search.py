@@ -105,7 +105,7 @@ class Lexicon:
     def look_up(self, query: str, sought: LexiconLookup) -> LexiconEntries:
         """What is known of the words that `query` may be made of; nothing known is not an error."""
         asked = {"p_readings": sorted(sought.readings), "p_words": dict(sought.words), "p_query": canonical(query)}
-        found = call(self.client, "look_up_words", asked)
+        found = call(self.client, "lexicon_entries", asked)
         groups = [tuple(group) for group in found["synonyms"]]
         return LexiconEntries(_tuples(found["written"]), _tuples(found["near"]), synonyms_in(query, groups))
 
