@@ -226,7 +226,7 @@ def habits(of: Book) -> str:
 
 
 def document(of: Book) -> dict[str, str]:
-    """The parts of docs/cost.md that are reckoned, by the names of their places there."""
+    """The parts of docs/reference/cost.md that are reckoned, by the names of their places there."""
     return {
         "pages": lines_of_a_month(of, "pages"),
         "tables": lines_of_a_month(of, "Tables"),

@@ -1,4 +1,4 @@
-"""docs/commands.md and the commands say the same."""
+"""docs/reference/commands.md and the commands say the same."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from sakuin_cli.settings import CommandSettings
 from sakuin_local.cli import register
 
 REPOSITORY = Path(__file__).parents[1]
-DOCUMENT = (REPOSITORY / "docs" / "commands.md").read_text()
+DOCUMENT = (REPOSITORY / "docs" / "reference" / "commands.md").read_text()
 SECTIONS = dict(re.findall(r"^## `sakuin ([\w ]+)`\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL))
 RULE_ROW = r"^\| `([a-z]+(?:-[a-z]+)+)` \| (?:error|warning)"
 

@@ -1,15 +1,19 @@
-"""What docs/deploy.md and docs/backup.md name is there."""
+"""What the guides to deploy and to back up name is there."""
 
 import re
 import tomllib
+from dataclasses import fields
 from typing import Any
 
 import typer
+from sakuin.platform.secrets import Secrets
 from sakuin_cli.main import commands
 from sakuin_local.places import MIGRATIONS, REPOSITORY, TEMPLATE
 from sakuin_local.template import read_template
 
-GUIDES = "\n".join((REPOSITORY / "docs" / name).read_text() for name in ("deploy.md", "backup.md", "cost.md"))
+GUIDES = "\n".join(
+    (REPOSITORY / "docs" / name).read_text() for name in ("how-to/deploy.md", "how-to/backup.md", "reference/cost.md")
+)
 TEMPLATE_NOW = read_template(TEMPLATE)
 SHELL = "\n".join(re.findall(r"```sh\n(.*?)```", GUIDES, re.DOTALL))
 
@@ -42,8 +46,7 @@ def test_every_setting_and_member_of_the_secret_is_read() -> None:
         assert f'"{name}"' in settings + of_commands, name
     secret = re.search(r"<<'JSON'\n(.*?)\nJSON", GUIDES, re.DOTALL)
     assert secret
-    for member in re.findall(r'"(\w+)":', secret[1]):
-        assert f'"{member}"' in settings, member
+    assert set(re.findall(r'"(\w+)":', secret[1])) <= {field.name for field in fields(Secrets)}
 
 
 def test_every_database_object_that_is_named_is_made_by_a_migration() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from tests.entrypoints.events import event
+from tests.events import event
 
 ROOT = Path(__file__).resolve().parent.parent
-SCHEMAS = ROOT / "docs" / "events"
+SCHEMAS = ROOT / "docs" / "reference" / "events"
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -49,11 +49,11 @@ def test_each_recorded_message_fits_its_schema_and_no_other(recorded: str, name:
 
 
 def test_every_route_is_described_in_the_pages_for_people() -> None:
-    paths = json.loads((ROOT / "docs" / "api" / "openapi.json").read_text(encoding="utf-8"))["paths"]
-    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    paths = json.loads((ROOT / "docs" / "reference" / "openapi.json").read_text(encoding="utf-8"))["paths"]
+    page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
     assert [path for path in paths if f"`{path}`" not in page and path not in page] == []
 
 
 def test_every_message_is_described_in_the_pages_for_people() -> None:
-    page = (ROOT / "docs" / "events.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "events.md").read_text(encoding="utf-8")
     assert [path.name for path in SCHEMAS.glob("*.schema.json") if path.name not in page] == []

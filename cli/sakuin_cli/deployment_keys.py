@@ -86,7 +86,9 @@ class StoredSecret:
     def _error_of(self, error: ClientError) -> SakuinError:
         code = error.response["Error"]["Code"]
         if code == "ResourceNotFoundException":
-            return NotFound(f"There is no secret {self.name} in this account and region. docs/deploy.md makes one")
+            return NotFound(
+                f"There is no secret {self.name} in this account and region. docs/how-to/deploy.md makes one"
+            )
         moved = error.operation_name == "UpdateSecretVersionStage"
         if moved and code in ("InvalidParameterException", "InvalidRequestException"):
             return Conflict(f"Somebody else changed the secret {self.name} just now. Run the command again")

@@ -18,7 +18,7 @@ _OF_AWS = "`push`, `rm`, `keys`, `redrive`"
 
 
 def _variable(*variables_and_description: str, needed_by: str, secret: bool = False) -> Any:
-    """A field that is read from these variables; docs/settings.md shows them."""
+    """A field that is read from these variables; docs/reference/settings.md shows them."""
     *variables, description = variables_and_description
     metadata = {"variables": tuple(variables), "description": description, "needed_by": needed_by}
     return field(repr=not secret, metadata=metadata)

@@ -106,7 +106,7 @@ class MaterialsMachine(RuleBasedStateMachine):
         super().__init__()
         self.world = MaterialsWorld(self.house, counts=self.tally.messages, **self.parts)
         self.oracle = MaterialsOracle(self.world.bucket)
-        # A learns.yml whose requests an emulator forgets has to be pushed once more: docs/reliability.md.
+        # A learns.yml whose requests an emulator forgets has to be pushed once more: docs/explanation/reliability.md.
         self.crew = Crew(self.world.sqs, self.world.handle, self.tally, lasting='"reindex"')
         self.tally.schedules += 1
 

@@ -1,4 +1,4 @@
-"""The REST API of the library: each route with an answer, and with each refusal that docs/api.md names."""
+"""The REST API of the library: each route with an answer, and with each refusal that docs/reference/api.md names."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""`docs/hostile-input.md` says the numbers that the code has."""
+"""`docs/reference/hostile-input.md` says the numbers that the code has."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from sakuin.mcp import arguments, messages
 from sakuin.tables import document as table_document
 from sakuin.tables import scan as table_walk
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "hostile-input.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "hostile-input.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """`sam local invoke` of every function with its recorded events: in Lambda's container, with the layers as deployed.
 
-Needs a container runtime and minutes: `make local-invoke` (docs/local-invoke.md). The same events are given to the
+Needs a container runtime and minutes: `make local-invoke` (its guide: docs/how-to). The same events are given to the
 deployed functions in tests/integration/test_events.py each time.
 """
 

@@ -4,13 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from postgrest import SyncPostgrestClient as Client
-
 from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, Outcome, PageChange, Source
 from sakuin.language.indexed_words import IndexedWords
 from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
-from sakuin.platform.supabase.client import answer, call, vector_text
+from sakuin.platform.supabase.client import Client, answer, call, vector_text
 from sakuin.retrieval.index_version import ANALYZER, PageIndexVersion
 
 _VECTORS_A_REQUEST = 100
@@ -29,7 +27,7 @@ class KnowledgeIndex:
 
     client: Client
 
-    def remember(self, fingerprint: PageIndexVersion) -> None:
+    def record_index_version(self, fingerprint: PageIndexVersion) -> None:
         """Records what an index of this fingerprint is built with. Twice is once."""
         call(self.client, "record_page_index_version", {"p_version": fingerprint_row(fingerprint)})
 
@@ -118,7 +116,7 @@ class KnowledgeIndex:
         rows = answer(self.client.table("site_synonyms").select("generation").eq("key", key))
         return int(rows[0]["generation"]) if rows else None
 
-    def followed(self, key: str, version_id: str | None) -> None:
+    def record_learns_file(self, key: str, version_id: str | None) -> None:
         """Remembers that the pages were asked again for this version of a `learns.yml`; None: for its removal."""
         answer(self.client.table("authored_file").upsert({"key": key, "version_id": version_id, "applied_at": "now"}))
 

@@ -4,15 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from postgrest import SyncPostgrestClient as Client
-
 from sakuin.errors import NotFound
 from sakuin.knowledge.model import Concept, Filters, Match, StoredChunk
 from sakuin.language.notation import canonical
 from sakuin.language.questions.question import LexiconEntries, LexiconLookup, Slot
 from sakuin.language.questions.synonyms_in_question import synonyms_in
 from sakuin.platform.embedding import Vector
-from sakuin.platform.supabase.client import answer, call, vector_text
+from sakuin.platform.supabase.client import Client, answer, call, vector_text
 from sakuin.retrieval.calibration import Calibration
 from sakuin.retrieval.index_version import PageIndexVersion
 

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 import yaml
-from sakuin.errors import Invalid
 from yaml.nodes import Node, ScalarNode
+
+from sakuin.errors import Invalid
 
 TEXT_TAG = "tag:yaml.org,2002:str"
 

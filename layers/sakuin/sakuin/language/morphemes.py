@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
 
+from sudachipy import Dictionary, SplitMode
+
 from sakuin.language.letters import LETTERS, hiragana_as_katakana, is_kana, stem
 from sakuin.language.numerals import COUNTED, reading_of
-from sudachipy import Dictionary, SplitMode
 
 # Parts of speech that carry no subject: particles, auxiliaries, signs, spaces.
 _SILENT = {"助詞", "助動詞", "補助記号", "空白", "記号"}

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
+from yaml.nodes import Node, SequenceNode
+
 from sakuin.errors import Invalid
 from sakuin.language.authored_yaml import AuthoredYaml, is_text, line_of
 from sakuin.language.normal_form import nfc
 from sakuin.language.notation import canonical
-from yaml.nodes import Node, SequenceNode
 
 SYNONYMS_FILE = "synonyms.yml"
 

@@ -4,10 +4,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from postgrest import SyncPostgrestClient as Client
-
 from sakuin.errors import OverLimit, SakuinError
-from sakuin.platform.supabase.client import call
+from sakuin.platform.supabase.client import Client, call
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Protocol
 
-from postgrest import SyncPostgrestClient as Client
-
 from sakuin.errors import SakuinError
-from sakuin.platform.supabase.client import answer, call
+from sakuin.platform.supabase.client import Client, answer, call
 
 KEY_PREFIX = "sk_sakuin_"
 

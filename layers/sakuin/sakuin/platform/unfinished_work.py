@@ -5,10 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import httpx
-from postgrest import SyncPostgrestClient as Client
 
 from sakuin.platform.retry import Defer
-from sakuin.platform.supabase.client import call, credentials
+from sakuin.platform.supabase.client import Client, call, credentials
 
 WorkKind = Literal["file", "material", "table", "upload"]
 WorkState = Literal["retrying", "waiting", "failed"]

@@ -4,11 +4,9 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from postgrest import SyncPostgrestClient as Client
-
 from sakuin.errors import OverBudget, SakuinError
 from sakuin.platform.embedding import Embedder, Vector
-from sakuin.platform.supabase.client import call
+from sakuin.platform.supabase.client import Client, call
 
 
 @dataclass(frozen=True, slots=True)

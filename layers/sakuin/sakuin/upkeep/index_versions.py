@@ -4,11 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from postgrest import SyncPostgrestClient as Client
-
 from sakuin.errors import Conflict
 from sakuin.knowledge.postgres import fingerprint_row
-from sakuin.platform.supabase.client import call
+from sakuin.platform.supabase.client import Client, call
 from sakuin.retrieval.index_version import BuiltPart, IndexVersion, IndexVersionState, KeptIndexVersion, named_index
 
 

@@ -5,12 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from postgrest import SyncPostgrestClient as Client
-
 from sakuin.errors import Invalid, SakuinError
 from sakuin.knowledge.reconcile import SETTLING, ReconcileMaterials
 from sakuin.platform.reconciliation import ComparedPage, Difference
-from sakuin.platform.supabase.client import call
+from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.reconcile import ReconcileTables
 
 

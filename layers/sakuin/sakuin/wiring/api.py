@@ -14,9 +14,8 @@ from sakuin.wiring.index_versions import is_deployed, page_fingerprint
 from sakuin.wiring.starting import without_gc
 
 if TYPE_CHECKING:
-    from postgrest import SyncPostgrestClient as Client
-
     from sakuin.http.projects import ProjectServices
+    from sakuin.platform.supabase.client import Client
 
 
 @without_gc

@@ -26,12 +26,12 @@ from sakuin.settings import Settings
 
 if TYPE_CHECKING:
     from openai import OpenAI
-    from postgrest import SyncPostgrestClient as Client
 
     from sakuin.knowledge.learns.sources import LearnsModel
     from sakuin.knowledge.queue import MaterialQueue
     from sakuin.platform.embedding import Embedder, QuestionEmbedder
     from sakuin.platform.s3 import S3Bucket
+    from sakuin.platform.supabase.client import Client
     from sakuin.tables.queues import TableQueues
     from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 

@@ -27,10 +27,9 @@ from sakuin.wiring.index_versions import Kept, kept_or_own, table_fingerprint
 from sakuin.wiring.starting import starts_ahead, without_gc
 
 if TYPE_CHECKING:
-    from postgrest import SyncPostgrestClient as Client
-
     from sakuin.knowledge.search import SearchKnowledge
     from sakuin.platform.embedding import QuestionEmbedder
+    from sakuin.platform.supabase.client import Client
     from sakuin.tables.search import SearchTable
     from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 

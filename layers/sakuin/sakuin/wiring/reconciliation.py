@@ -13,8 +13,7 @@ from sakuin.wiring.clients import Telemetry, chunk_store, material_queue, table_
 from sakuin.wiring.index_versions import kept_or_own
 
 if TYPE_CHECKING:
-    from postgrest import SyncPostgrestClient as Client
-
+    from sakuin.platform.supabase.client import Client
     from sakuin.upkeep.reconcile import Reconcile
 
 
@@ -26,7 +25,7 @@ def reconciling(
 
     @cache
     def made(live: KeptIndexVersion) -> "Reconcile":
-        from sakuin.knowledge.postgres_records import LibraryRecords
+        from sakuin.knowledge.postgres_records import MaterialRecords
         from sakuin.knowledge.reconcile import ReconcileMaterials
         from sakuin.platform.aws import client as aws
         from sakuin.platform.s3 import S3Bucket
@@ -40,7 +39,7 @@ def reconciling(
         queue = material_queue(settings, telemetry)
         materials = ReconcileMaterials(
             S3Bucket(aws("s3"), settings.bucket),
-            LibraryRecords(client),
+            MaterialRecords(client),
             UnfinishedWorkStore(client),
             queue,
             settings.material_prefix,

@@ -4,13 +4,15 @@ import re
 from typing import Any, Protocol
 
 import httpx
-from postgrest import APIError
-from postgrest import SyncPostgrestClient as Client
+from postgrest import APIError, SyncPostgrestClient
 
 from sakuin.errors import Conflict, Invalid, NotFound, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import interactive
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.retries import RepeatingTransport
+
+# The part of Supabase's SDK that calls SQL functions.
+Client = SyncPostgrestClient
 
 # A statement ends after 8 seconds by itself.
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)

@@ -4,10 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from postgrest import APIError
-from postgrest import SyncPostgrestClient as Client
 
 from sakuin.errors import Misconfigured, Unauthorized, Unavailable
-from sakuin.platform.supabase.client import call, credentials
+from sakuin.platform.supabase.client import Client, call, credentials
 
 # Gives a client that acts with a token.
 Acting = Callable[[str], Client]

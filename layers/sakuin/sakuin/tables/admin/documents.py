@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from botocore.exceptions import BotoCoreError
-
-from sakuin.errors import Invalid, Unavailable
+from sakuin.errors import Invalid
 from sakuin.platform.s3 import translate_errors
 from sakuin.tables.model import UploadTarget
 
@@ -13,7 +11,7 @@ from sakuin.tables.model import UploadTarget
 class TableDocuments(Protocol):
     """The bodies of Tables that are too large for a request, by key."""
 
-    def presigned_put(self, key: str, *, seconds: int, size: int) -> UploadTarget:
+    def upload_target(self, key: str, *, seconds: int, size: int) -> UploadTarget:
         """Where and how anybody may put exactly `size` bytes within `seconds`."""
 
     def read(self, key: str, *, max_bytes: int) -> bytes:
@@ -33,7 +31,7 @@ class S3TableDocuments:
     client: Any
     bucket: str
 
-    def presigned_put(self, key: str, *, seconds: int, size: int) -> UploadTarget:
+    def upload_target(self, key: str, *, seconds: int, size: int) -> UploadTarget:
         # All three headers are signed: S3 itself refuses another length or type, and a second body in place of the
         # first, which may be the Table's by then.
         wanted = {
@@ -43,10 +41,8 @@ class S3TableDocuments:
             "ContentLength": size,
             "IfNoneMatch": "*",
         }
-        try:
+        with translate_errors(key):
             url = self.client.generate_presigned_url("put_object", Params=wanted, ExpiresIn=seconds)
-        except BotoCoreError as error:
-            raise Unavailable("An upload address could not be signed", vendor="s3") from error
         return UploadTarget(str(url), {"Content-Type": _TYPE, "Content-Length": str(size), "If-None-Match": "*"})
 
     def read(self, key: str, *, max_bytes: int) -> bytes:

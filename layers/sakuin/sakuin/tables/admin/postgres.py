@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from postgrest import SyncPostgrestClient as Client
-
-from sakuin.platform.supabase.client import answer, call
+from sakuin.platform.supabase.client import Client, answer, call
 from sakuin.platform.supabase.members import Acting, call_as_member, nobody
 from sakuin.tables.model import (
     Binding,
@@ -198,7 +196,7 @@ class ProjectRecords:
         """Deletes an endpoint with its bindings."""
         self._call(user, "delete_mcp", p_mcp=mcp_id)
 
-    def changed_elsewhere(self, event: EventName, *, project_id: str, table_id: str, tool_id: str | None) -> None:
+    def record_database_change(self, event: EventName, *, project_id: str, table_id: str, tool_id: str | None) -> None:
         """Writes the event of a change that somebody made in the database himself, and makes its Tools pending.
 
         A Table that is gone is not an error: then only `TableDeleted` writes an event.
