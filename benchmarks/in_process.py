@@ -21,7 +21,7 @@ from sakuin.platform.s3 import StoredObject
 from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.calibration import calibration_of
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
-from sakuin_local.database import running_database
+from sakuin_local.supabase.database import running_database
 
 from benchmarks.cached_model import WIDTH, CachedModel
 

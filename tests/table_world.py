@@ -27,7 +27,7 @@ from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.tables.work import RecordTableFailure
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult
 from sakuin.upkeep.resume_work import ResumeWork
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 from supabase import Client
 
 from tests.doubles.embedder import MODEL, MemoryEmbedder

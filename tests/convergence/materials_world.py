@@ -22,7 +22,7 @@ from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.upkeep.resume_work import ResumeWork
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 from supabase import Client
 
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent

@@ -9,7 +9,7 @@ from mcp_types import CallToolResult, TextContent
 from sakuin.errors import Unavailable
 from sakuin.knowledge.model import Match
 from sakuin.knowledge.postgres_search import Question
-from sakuin.language.visible_text import INVISIBLE
+from sakuin.language.unicode_text import INVISIBLE
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 
 from tests.builders import a_page

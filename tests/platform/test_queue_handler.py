@@ -15,7 +15,7 @@ from sakuin.platform.retry import MAX_RECEIVES
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkKind, WorkSubject, short_client
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import time_passes_in
 from tests.doubles.sqs import ModelledSqs

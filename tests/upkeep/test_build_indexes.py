@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 from sakuin.errors import Conflict, NotFound
-from sakuin.retrieval.index_version import named_index
+from sakuin.retrieval.index_version import find_version
 from sakuin.upkeep.build_indexes import BuildIndexVersions, BuildResult
 from sakuin.upkeep.index_versions import IndexVersionAdmin
 
@@ -101,7 +101,7 @@ def test_an_index_that_never_answered_does_once_it_is_whole_where_that_is_wanted
     assert built(world, flips=True).flipped == OTHER.id
     keepers(world).flip(SETTINGS.id)
     assert built(world, flips=True).flipped is None
-    assert named_index(world.indexes.kept(), None).settings == SETTINGS
+    assert find_version(world.indexes.kept(), None).settings == SETTINGS
 
 
 def test_the_deployed_settings_index_is_not_dropped_for_it_would_be_built_again(world: World) -> None:

@@ -15,7 +15,7 @@ from sakuin.platform.calls import Circuit, Retries, VendorCalls
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject, short_client
 from sakuin.upkeep.resume_work import ResumeWork
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import work_ages
 from tests.doubles.sqs import ModelledSqs

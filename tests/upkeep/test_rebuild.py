@@ -21,7 +21,7 @@ from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.tables.reconcile import ReconcileTables, TableClaims
 from sakuin.upkeep.reconcile import KINDS, Reconcile, ReconciliationRuns
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
 from tests.convergence.delivery import handler_of, silent

@@ -27,7 +27,7 @@ from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 from sakuin.tables.reconcile import ReconcileTables, TableClaims
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 from sakuin.upkeep.resume_work import ResumeWork
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
 from tests.convergence.passing import time_passes

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from sakuin.platform.embedding import EmbeddingModel
-from sakuin.retrieval.index_version import IndexVersion, KeptIndexVersion, TableCut, tables_of
+from sakuin.retrieval.index_version import IndexVersion, StoredIndexVersion, TableCut, tables_of
 from sakuin.wiring.index_versions import live_last, pages_of, recent
 
 from tests.doubles.embedder import MemoryEmbedder
@@ -14,8 +14,8 @@ SMALLER = replace(SETTINGS, cut=TableCut(chunk_size=400))
 OLD_RECIPE = replace(SETTINGS, recipe="before/1")
 
 
-def kept(settings: IndexVersion, *, live: bool = False) -> KeptIndexVersion:
-    return KeptIndexVersion(settings, live, live, tables_of(settings).id, "")
+def kept(settings: IndexVersion, *, live: bool = False) -> StoredIndexVersion:
+    return StoredIndexVersion(settings, live, live, tables_of(settings).id, "")
 
 
 def test_what_is_kept_is_asked_again_only_after_some_seconds() -> None:

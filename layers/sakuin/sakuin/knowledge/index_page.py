@@ -15,8 +15,8 @@ from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
 from sakuin.language.indexing import index_words
 from sakuin.platform.embedding import Embedder
 from sakuin.platform.s3 import Bucket
-from sakuin.retrieval.embed_texts import embed_texts, text_hash
 from sakuin.retrieval.index_version import PageIndexVersion
+from sakuin.retrieval.vectors import embed_texts, text_hash
 
 # Two workers on one material: the second sees what the first did and tries again.
 _ATTEMPTS = 5

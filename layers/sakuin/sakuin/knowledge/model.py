@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sakuin.knowledge.page import ChunkType
-from sakuin.language.indexed_words import IndexedWords
-from sakuin.language.questions.question import AnalyzedQuery
+from sakuin.language.model import AnalyzedQuery, IndexedWords
 
 # author       from learns.yml
 # model        from a language model

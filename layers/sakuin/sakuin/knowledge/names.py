@@ -3,7 +3,7 @@
 import unicodedata
 
 from sakuin.errors import Invalid
-from sakuin.language.normal_form import nfc
+from sakuin.language.unicode_text import nfc
 
 SUFFIX = ".html"
 

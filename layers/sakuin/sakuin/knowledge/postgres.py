@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, Outcome, PageChange, Source
-from sakuin.language.indexed_words import IndexedWords
+from sakuin.language.model import IndexedWords
 from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, answer, call, vector_text

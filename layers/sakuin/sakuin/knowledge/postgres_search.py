@@ -6,9 +6,9 @@ from typing import Any
 
 from sakuin.errors import NotFound
 from sakuin.knowledge.model import Concept, Filters, Match, StoredChunk
+from sakuin.language.model import LexiconEntries, LexiconLookup, Slot
 from sakuin.language.notation import canonical
-from sakuin.language.questions.question import LexiconEntries, LexiconLookup, Slot
-from sakuin.language.questions.synonyms_in_question import synonyms_in
+from sakuin.language.questions.query_analysis import synonyms_in
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, answer, call, vector_text
 from sakuin.retrieval.calibration import Calibration

@@ -7,15 +7,14 @@ from typing import Protocol
 from sakuin.knowledge.model import EVERYTHING, Concept, Filters, Hit, KnowledgeAnswer, Match, StoredChunk
 from sakuin.knowledge.names import chunk_id, link, split_chunk_id
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, Question
-from sakuin.language.questions.question import AnalyzedQuery
-from sakuin.language.questions.understanding import analyze_query, words_to_look_up
+from sakuin.language.model import AnalyzedQuery
+from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.calibration import GOOD_MATCH, NEAR_MATCH
 from sakuin.retrieval.excerpt import EXCERPT_LENGTH, excerpt
 from sakuin.retrieval.index_version import PageIndexVersion
-from sakuin.retrieval.legs import Legs
 from sakuin.retrieval.matched_words import matched_words
-from sakuin.retrieval.question_vectors import question_vector
+from sakuin.retrieval.vectors import SearchMode, question_vector
 
 _SUGGESTIONS = 3
 
@@ -58,20 +57,20 @@ class SearchKnowledge:
         *,
         limit: int,
         filters: Filters = EVERYTHING,
-        legs: Legs = "both",
+        mode: SearchMode = "both",
         without: Set[str] = frozenset(),
         expected: str | None = None,
     ) -> RankedMatches:
         """What is found, by words alone where the question cannot be embedded.
 
-        `legs` may leave one out, `without` rules of understanding; `expected` is judged wherever it ranks.
+        `mode` can leave one out, `without` rules of understanding; `expected` is judged wherever it ranks.
         """
-        question = analyze_query(query, self.lexicon.look_up(query, words_to_look_up(query)), without=without)
-        vector, degraded = question_vector(self.embedder, question.text, legs=legs)
+        question = analyze_query(query, self.lexicon.look_up(query, lexicon_lookup(query)), without=without)
+        vector, degraded = question_vector(self.embedder, question.text, mode=mode)
         matches = self.index.matches(
             Question(
                 vector=vector,
-                slots=question.slots if legs != "vectors" else (),
+                slots=question.slots if mode != "vectors" else (),
                 fingerprint=self.fingerprint,
                 filters=filters,
                 limit=limit,

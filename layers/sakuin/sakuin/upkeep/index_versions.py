@@ -7,7 +7,7 @@ from typing import Any
 from sakuin.errors import Conflict
 from sakuin.knowledge.postgres import fingerprint_row
 from sakuin.platform.supabase.client import Client, call
-from sakuin.retrieval.index_version import BuiltPart, IndexVersion, IndexVersionState, KeptIndexVersion, named_index
+from sakuin.retrieval.index_version import BuiltPart, IndexVersion, IndexVersionState, StoredIndexVersion, find_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +16,10 @@ class IndexVersions:
 
     client: Client
 
-    def kept(self) -> Sequence[KeptIndexVersion]:
+    def kept(self) -> Sequence[StoredIndexVersion]:
         """All of them, the oldest first; none before the first is recorded."""
         return [
-            KeptIndexVersion(
+            StoredIndexVersion(
                 settings=IndexVersion.of(row["parts"]),
                 live=row["live"],
                 answered=row["answered"],
@@ -113,11 +113,11 @@ class IndexVersionAdmin:
 
     def flip(self, name: str, *, force: bool = False) -> IndexVersionState:
         """Lets the named index answer."""
-        return self.indexes.flip(named_index(self.indexes.kept(), name).settings.id, force=force)
+        return self.indexes.flip(find_version(self.indexes.kept(), name).settings.id, force=force)
 
     def drop(self, name: str) -> str:
         """Gives the named index up; gives its fingerprint."""
-        found = named_index(self.indexes.kept(), name)
+        found = find_version(self.indexes.kept(), name)
         fingerprint = found.settings.id
         if self.is_deployed(found.settings) and not found.live:
             raise Conflict(f"{fingerprint} is what the deployed settings make. Deploy other settings first")

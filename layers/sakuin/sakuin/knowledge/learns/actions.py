@@ -2,7 +2,7 @@
 
 import re
 
-from sakuin.language.visible_text import is_japanese, one_line
+from sakuin.language.unicode_text import is_japanese, one_line
 
 ACTION_NOUNS = (
     *("方法", "手順", "ルール", "計算", "公式", "判定", "証明"),

@@ -8,7 +8,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from sakuin.errors import Invalid
 from sakuin.knowledge.page import type_of_anchor
 from sakuin.language.authored_yaml import AuthoredYaml, is_text, line_of
-from sakuin.language.normal_form import nfc
+from sakuin.language.unicode_text import nfc
 
 LEARNS_FILE = "learns.yml"
 

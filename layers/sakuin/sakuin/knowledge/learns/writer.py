@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from sakuin.knowledge.learns.actions import ENGLISH_ACTION, WAY, as_verb, is_verb, names_action, without_brackets
 from sakuin.knowledge.page import Explanation, Page
 from sakuin.knowledge.reading.names import concept_name, is_generic
-from sakuin.language.normal_form import nfkc
 from sakuin.language.tex import plain_tex
-from sakuin.language.visible_text import is_japanese, one_line
+from sakuin.language.unicode_text import is_japanese, nfkc, one_line
 
 LEARNS_MIN = 3
 

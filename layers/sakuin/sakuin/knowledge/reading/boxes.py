@@ -15,7 +15,7 @@ from sakuin.knowledge.reading.places import Place
 from sakuin.knowledge.reading.titles import is_title, words_of
 from sakuin.knowledge.reading.walking import HEADINGS, Step, steps
 from sakuin.language.tex import plain_tex
-from sakuin.language.visible_text import one_line
+from sakuin.language.unicode_text import one_line
 
 ONE_CLASS = re.compile(r"\.([\w-]+)")
 

@@ -3,7 +3,7 @@
 import re
 
 from sakuin.language.tex import plain_tex
-from sakuin.language.visible_text import is_japanese, visible
+from sakuin.language.unicode_text import is_japanese, visible
 
 # Card suits stay: they carry meaning in a page on probability. Directional and geometric shapes (△ABC)
 # are not pictographs either; they only go at the beginning of a line, as bullets.

@@ -13,7 +13,7 @@ from sakuin.knowledge.reading.places import Place
 from sakuin.knowledge.reading.prose import INLINE_TEXT, Prose, raised
 from sakuin.knowledge.reading.titles import words_of
 from sakuin.knowledge.reading.walking import HEADINGS, Step
-from sakuin.language.visible_text import one_line, visible
+from sakuin.language.unicode_text import one_line, visible
 
 # A heading inside one of these says nothing about what comes after it.
 SECTIONS = frozenset(

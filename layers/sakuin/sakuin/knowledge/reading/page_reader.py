@@ -16,7 +16,7 @@ from sakuin.knowledge.reading.parsing import attribute, parsed
 from sakuin.knowledge.reading.places import Place, places
 from sakuin.knowledge.reading.titles import title_of
 from sakuin.knowledge.reading.walking import steps
-from sakuin.language.visible_text import one_line
+from sakuin.language.unicode_text import one_line
 
 # Real pages have a dozen; one with thousands would hold its worker longer than a message may take.
 MOST_EXPLANATIONS = 2000

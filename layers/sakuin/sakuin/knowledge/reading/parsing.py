@@ -7,7 +7,7 @@ from bs4 import BeautifulSoup, Tag
 from bs4.builder._lxml import LXMLTreeBuilder
 
 from sakuin.errors import UnreadablePage
-from sakuin.language.normal_form import nfc
+from sakuin.language.unicode_text import nfc
 
 # Their insides are never text of the page.
 OPAQUE = frozenset(

@@ -20,7 +20,7 @@ from bs4.element import NavigableString
 from sakuin.knowledge.page import ChunkType, type_of_anchor
 from sakuin.knowledge.reading.parsing import attribute
 from sakuin.knowledge.reading.walking import HEADINGS, Step, begins_with_text, steps
-from sakuin.language.visible_text import visible
+from sakuin.language.unicode_text import visible
 
 INLINE = frozenset(
     {"a", "abbr", "b", "cite", "code", "dfn", "em", "font"}

@@ -7,7 +7,7 @@ from bs4.element import NavigableString
 
 from sakuin.knowledge.reading.names import PICTOGRAPH
 from sakuin.language.tex import readable_tex
-from sakuin.language.visible_text import INVISIBLE, visible
+from sakuin.language.unicode_text import INVISIBLE, visible
 
 INLINE_TEXT = frozenset(
     {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "button"}

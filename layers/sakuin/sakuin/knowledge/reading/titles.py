@@ -11,7 +11,7 @@ from sakuin.knowledge.reading.parsing import attribute, classes
 from sakuin.knowledge.reading.places import Place
 from sakuin.knowledge.reading.prose import raised
 from sakuin.knowledge.reading.walking import HEADINGS, Step, begins_with_text, steps
-from sakuin.language.visible_text import one_line
+from sakuin.language.unicode_text import one_line
 
 TITLE_CLASS = re.compile(r"(?:^|[-_])(?:title|heading|header|name|caption|headline|term)$", re.IGNORECASE)
 
