@@ -23,9 +23,7 @@ def neighbours(database_server: DatabaseServer, tmp_path_factory: pytest.TempPat
 
 def indexed(world: TableWorld, text: str = A) -> tuple[str, str]:
     """A Table that is indexed whole, and its endpoint."""
-    table = world.table({"a": text})
-    endpoint = world.endpoint(world.tool(table, ""))
-    world.settle()
+    table, _, endpoint = world.indexed({"a": text})
     return table, endpoint
 
 
