@@ -294,9 +294,7 @@ def _calls(url: str) -> Any:
 
 @pytest.mark.parametrize("status", [400, 401, 403, 409, 422, 500])
 @pytest.mark.parametrize("ask", [_embeds, _asks, _stores, _calls])
-def test_an_echo_of_a_vendor_puts_no_secret_into_our_error(
-    parrot: str, ask: Callable[[str], Any], status: int
-) -> None:
+def test_an_echo_of_a_vendor_puts_no_secret_into_our_error(parrot: str, ask: Callable[[str], Any], status: int) -> None:
     with pytest.raises(SakuinError) as raised:
         ask(f"{parrot}/{status}")
     # These sentences become last_error, a receipt's reason, and the answer to a caller.

@@ -116,7 +116,7 @@ class World:
         self.lexicon = Lexicon(self.client)
         self.searched: KnowledgeSearch = KnowledgeSearch(self.client, CALIBRATION)
         self.unfinished = UnfinishedWorkStore(self.client)
-        self.walks = ReconciliationRuns(self.client)
+        self.runs = ReconciliationRuns(self.client)
         self.projects = ProjectRecords(self.client, acting_with(self.client, lambda: self.database.anon_key))
 
     # ---------------------------------------------------------------- indexing
@@ -226,7 +226,7 @@ class World:
             bucket or self.bucket, self.records, self.unfinished, self.queue, self.prefix, lambda: now
         )
         clock = (tick * ticks for tick in count()).__next__
-        return Reconcile(materials, self.reconcile_tables, self.walks, clock, line_is_empty)
+        return Reconcile(materials, self.reconcile_tables, self.runs, clock, line_is_empty)
 
     @property
     def reconcile_tables(self) -> ReconcileTables:
@@ -288,7 +288,7 @@ class World:
 
     def followed_files(self) -> Mapping[str, str | None]:
         """The version of each `learns.yml` for which its pages were last indexed again."""
-        return dict(self.sql.execute("select key, version_id from public.followed_file").fetchall())
+        return dict(self.sql.execute("select key, version_id from public.authored_file").fetchall())
 
     def rows(self, *tables: str) -> list[list[tuple[Any, ...]]]:
         """Every row of these tables, to compare before and after."""

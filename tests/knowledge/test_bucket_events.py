@@ -202,9 +202,7 @@ def test_a_provisional_list_is_upgraded_when_the_model_answers(a_world: Worlds) 
 
 @given(st.data())
 @settings(max_examples=50)
-def test_messages_in_any_order_end_at_the_state_of_the_bucket(
-    a_world: Worlds, data: st.DataObject
-) -> None:
+def test_messages_in_any_order_end_at_the_state_of_the_bucket(a_world: Worlds, data: st.DataObject) -> None:
     world = a_world()
     keys = ("が.html", unicodedata.normalize("NFD", "が.html"))
     for number in range(data.draw(st.integers(1, 5))):

@@ -141,7 +141,7 @@ def test_a_recheck_of_a_learns_file_asks_for_its_pages(world: World) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What happens: `write` or `remove` of a key, `kill` (all is gone, sequencers begin anew), `lose` the events."""
+    """What happens: `write` or `remove` of a key, `kill` (all is gone, sequencers are reset), `lose` the events."""
 
     kind: str
     key: str = NFC

@@ -141,9 +141,7 @@ def test_no_good_match_by_words_alone_may_be_wrong_and_says_so(world: World) -> 
         (CircuitOpen, "Ask again in a minute."),
     ],
 )
-def test_words_alone_answer_whatever_error_the_embedder_has(
-    world: World, error: type[SakuinError], said: str
-) -> None:
+def test_words_alone_answer_whatever_error_the_embedder_has(world: World, error: type[SakuinError], said: str) -> None:
     class Refusing:
         def query(self, text: str) -> Vector:
             raise error("no")

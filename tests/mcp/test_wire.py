@@ -74,9 +74,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(ask: Ask, era: str, status:
         ({"mcp_protocol_version": "2027-01-01"}, HEADER_MISMATCH),
     ],
 )
-def test_headers_that_differ_from_the_body_are_refused(
-    ask: Ask, change: dict[str, str | None], code: int
-) -> None:
+def test_headers_that_differ_from_the_body_are_refused(ask: Ask, change: dict[str, str | None], code: int) -> None:
     method, name = ("tools/list", None) if change.get("mcp_method") else ("tools/call", "list_concepts")
     params = {"name": name, "arguments": {}} if name else {}
     answer = ask(message(method, STATELESS, **params), **{**named(method, STATELESS, name), **change})

@@ -155,9 +155,7 @@ def test_a_message_that_asks_for_nothing_is_done(queue: Queue) -> None:
         ("upload", {}),
     ],
 )
-def test_finished_work_that_failed_before_has_no_row(
-    queue: Queue, kind: WorkKind, delivery: dict[str, Any]
-) -> None:
+def test_finished_work_that_failed_before_has_no_row(queue: Queue, kind: WorkKind, delivery: dict[str, Any]) -> None:
     asked = json.loads(delivery.get("body", BODY))["asked"]
     queue.work.kind = kind
     queue.rows.record_dead_letter(WorkSubject(kind, asked), "it failed")
@@ -262,9 +260,7 @@ def test_a_message_returns_after_the_queue_s_time_without_sqs(queue: Queue) -> N
 
 
 @pytest.mark.parametrize("receives", EACH_DELIVERY)
-def test_over_the_budget_the_work_waits_as_a_row_and_leaves_the_queue(
-    queue: Queue, receives: int
-) -> None:
+def test_over_the_budget_the_work_waits_as_a_row_and_leaves_the_queue(queue: Queue, receives: int) -> None:
     queue.work.error = OverBudget("The day's tokens are used up")
     assert queue.deliver(receives=receives)
     assert (queue.row.state, queue.row.reason, queue.row.vendor) == ("waiting", "The day's tokens are used up", None)

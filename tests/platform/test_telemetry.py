@@ -30,9 +30,9 @@ def test_the_correlation_id_of_an_event_is_its_request_or_its_id() -> None:
 
 
 def test_a_message_of_ours_has_the_correlation_id() -> None:
-    attributes = {"correlation_id": "from-the-walk"}
+    attributes = {"correlation_id": "from-the-scan"}
     body = json.loads(record("embed_chunks.batch")["body"])
-    assert work_id_of(attributes, body, "m") == "from-the-walk"
+    assert work_id_of(attributes, body, "m") == "from-the-scan"
     assert work_id_of({}, body, "m") == "m"
 
 

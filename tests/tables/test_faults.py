@@ -96,7 +96,7 @@ def test_a_node_that_came_back_survives_the_removal_that_failed_before(world: Ta
     world.settle()
     assert texts(world, endpoint) == {A[:4], B[:4]}
     assert len(world.rows(table)) == 4
-    assert world.sql("select 1 from removed_chunk where table_id = %s", table) == []
+    assert world.sql("select 1 from pending_deletion where table_id = %s", table) == []
 
 
 def test_two_workers_at_once_finish_what_one_would(world: TableWorld, database: Database, stand_in: str) -> None:
@@ -208,13 +208,13 @@ def test_a_newer_generation_ends_an_older_scan(world: TableWorld) -> None:
 
 def test_a_scan_that_a_newer_generation_overtakes_between_two_steps_plans_nothing(world: TableWorld) -> None:
     table, _, _ = world.documented({"a": A})
-    begun = world.index.begin_scan(table, None, skip=0, for_event=False)
+    scan = world.index.begin_scan(table, None, skip=0, for_event=False)
     world.replace(table, {"a": B})
-    again = world.index.begin_scan(table, begun.generation, skip=0, for_event=False)
-    assert (begun.decision, again.decision) == ("scan", "superseded")
-    assert world.index.plan_nodes(table, begun.generation, []) is None
-    assert world.index.finish_scan(table, begun.generation, kept=[], skipped=[], nodes=1) is None
-    world.index.record_failure(table, begun.generation, "An old worker's trouble.")
+    again = world.index.begin_scan(table, scan.generation, skip=0, for_event=False)
+    assert (scan.decision, again.decision) == ("scan", "superseded")
+    assert world.index.plan_nodes(table, scan.generation, []) is None
+    assert world.index.finish_scan(table, scan.generation, kept=[], skipped=[], nodes=1) is None
+    world.index.record_failure(table, scan.generation, "An old worker failed.")
     assert world.sql("select metadata->'search_index'->>'state' from tool where table_id = %s", table) == [("pending",)]
 
 

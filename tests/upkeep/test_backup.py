@@ -16,7 +16,7 @@ from tests.table_world import TableWorld, long, world_of
 
 GUIDE = (REPOSITORY / "docs" / "how-to" / "backup.md").read_text()
 RECORDS = [
-    *("project", "project_member", "context_table", "tool", "mcp", "mcp_binding", "table_fingerprint"),
+    *("project", "project_member", "context_table", "tool", "mcp", "mcp_binding", "table_index_version"),
     *("table_namespace", "outbox"),
 ]
 QUESTION = "二次関数"

@@ -39,9 +39,9 @@ def world(a_world: Worlds) -> World:
     return world
 
 
-def built(world: World, *, flips: bool = False) -> BuildResult:
+def built(world: World, *, activates: bool = False) -> BuildResult:
     """One run of the schedule."""
-    return BuildIndexVersions(world.indexes, world.settings, world.queue, lambda _name: NoTables(), flips)()
+    return BuildIndexVersions(world.indexes, world.settings, world.queue, lambda _name: NoTables(), activates)()
 
 
 def best(world: World, query: str = "二次方程式を解く公式") -> tuple[str, float]:
@@ -49,7 +49,7 @@ def best(world: World, query: str = "二次方程式を解く公式") -> tuple[s
     return hit.id, hit.similarity
 
 
-def keepers(world: World) -> IndexVersionAdmin:
+def admin(world: World) -> IndexVersionAdmin:
     return IndexVersionAdmin(world.indexes, world.settings.__eq__)
 
 
@@ -65,7 +65,7 @@ def test_searches_answer_as_before_until_activation(world: World) -> None:
     for body in world.queue.take_messages():
         world.deliver(body)
         assert best(world) == before
-    assert keepers(world).flip("next").settings == OTHER
+    assert admin(world).flip("next").settings == OTHER
     assert best(world)[0] == before[0]
     assert world.search.version == OTHER.knowledge
 
@@ -75,9 +75,9 @@ def test_an_edit_is_found_before_and_after_activation(world: World) -> None:
     built(world)
     world.put("a.html", a_page({"rule-formula": "三平方の定理: 斜辺の2乗は他の2辺の2乗の和です。"}))
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
-    assert keepers(world).flip(OTHER.id).live
+    assert admin(world).flip(OTHER.id).live
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
-    assert keepers(world).flip(SETTINGS.id).live
+    assert admin(world).flip(SETTINGS.id).live
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
 
 
@@ -89,18 +89,18 @@ def test_the_live_index_does_not_wait_for_the_model_of_the_next(world: World) ->
     world.put("a.html", a_page({"rule-formula": "三平方の定理: 斜辺の2乗は他の2辺の2乗の和です。"}))
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
     with pytest.raises(Conflict, match="not whole"):
-        keepers(world).flip("next")
+        admin(world).flip("next")
     world.embedder_of(OTHER.model).down = False
     assert world.indexes.pages_to_build(OTHER.recipe, seconds=0, limit=9) == ["a"]
 
 
 def test_a_whole_index_is_activated_automatically_once(world: World) -> None:
     world.settings = OTHER
-    assert built(world, flips=True).flipped is None
+    assert built(world, activates=True).flipped is None
     world.settle()
-    assert built(world, flips=True).flipped == OTHER.id
-    keepers(world).flip(SETTINGS.id)
-    assert built(world, flips=True).flipped is None
+    assert built(world, activates=True).flipped == OTHER.id
+    admin(world).flip(SETTINGS.id)
+    assert built(world, activates=True).flipped is None
     assert find_version(world.indexes.kept(), None).settings == SETTINGS
 
 
@@ -108,8 +108,8 @@ def test_the_index_of_the_deployed_settings_is_not_dropped(world: World) -> None
     world.settings = OTHER
     built(world)
     with pytest.raises(Conflict, match="Deploy other settings first"):
-        keepers(world).drop("next")
+        admin(world).drop("next")
     world.settings = SETTINGS
-    assert keepers(world).drop("next") == OTHER.id
+    assert admin(world).drop("next") == OTHER.id
     with pytest.raises(NotFound):
-        keepers(world).flip("next")
+        admin(world).flip("next")

@@ -27,7 +27,7 @@ NOWHERE = UnfinishedWorkStore(short_client("http://127.0.0.1:9", "key"))
 
 @dataclass
 class Pages:
-    """A `QueueWork` whose pages each need one call of a vendor. What is wrong with the vendor is said by the test.
+    """A `QueueWork` whose pages each need one call of a vendor. The test sets what is wrong with the vendor.
 
     `calls` are the product's own circuit and retries of one worker, by the clock of the queue.
     """

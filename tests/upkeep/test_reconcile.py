@@ -30,9 +30,9 @@ def found(world: World, kind: str = "keys", *, dry_run: bool = False) -> list[tu
     differences: list[Difference] = []
     after = None
     while True:
-        walked = world.reconcile.page(kind, after, dry_run=dry_run, seconds=10)
-        differences += walked.differences
-        after = walked.after
+        page = world.reconcile.page(kind, after, dry_run=dry_run, seconds=10)
+        differences += page.differences
+        after = page.after
         if after is None:
             return [(one.rule, one.where) for one in differences]
 
@@ -58,7 +58,7 @@ def is_left(world: World) -> bool:
 
 def minutes_pass(world: World) -> None:
     """Lets pass what a worker that died may keep a run for."""
-    world.sql.execute("update public.reconciliation set busy_until = busy_until - interval '200 seconds'")
+    world.sql.execute("update public.reconciliation_run set claimed_until = claimed_until - interval '200 seconds'")
 
 
 def damaged(world: World) -> dict[str, str]:
@@ -134,7 +134,7 @@ def test_more_than_half_of_a_small_library_is_not_deleted_at_night_and_one_page_
 
 
 def repairs(world: World) -> dict[str, str]:
-    """What whoever asks by hand is shown, by key."""
+    """Returns the repairs that the command shows, by key."""
     shown = world.reconcile.page("keys", None, dry_run=True, seconds=10).differences
     return {one.where: one.repair for one in shown}
 
@@ -216,7 +216,7 @@ def test_an_emptied_index_is_built_again_from_the_bucket(world: World) -> None:
     for key in ("a.html", "junior/b.html"):
         world.put(key, ONE)
     before, embedded = texts(world), len(world.embedder.embedded)
-    world.sql.execute("truncate public.material, public.followed_file, public.site_synonyms cascade")
+    world.sql.execute("truncate public.material, public.authored_file, public.site_synonyms cascade")
     assert texts(world) == {}
     assert [rule for rule, _ in found(world)] == ["missing", "missing", "unread", "unread"]
     world.settle()
@@ -333,7 +333,7 @@ def test_a_night_compares_everything_and_continues_each_minute(world: World) -> 
 
 def test_only_one_run_works_at_a_time(world: World) -> None:
     damaged(world)
-    world.walks.take("whole", seconds=60, begin=True)
+    world.runs.take("whole", seconds=60, begin=True)
     assert [world.reconcile(whole=whole) for whole in (True, False)] == [ReconciliationResult()] * 2
 
 

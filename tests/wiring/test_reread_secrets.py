@@ -23,7 +23,7 @@ from tests.wiring.test_settings import ENVIRONMENT, SECRET
 
 @dataclass
 class Rotated:
-    """A function's environment, and a keeper who replaces everything in its secret."""
+    """A function's environment, and an operator who replaces its secret."""
 
     environ: dict[str, str]
     client: Any
