@@ -206,20 +206,20 @@ create function public.near_words(p_reading text) returns jsonb
 language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
   with asked as materialized (
     select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width,
-           case when length(p_reading) >= 7 then 2 else 1 end as slips
+           case when length(p_reading) >= 7 then 2 else 1 end as max_edits
   ),
   around as (
     select r.reading, r.written, r.sound from asked a, reading r
-    where left(r.sound, 2) = left(a.sound, 2) and length(r.sound) between a.width - a.slips and a.width + a.slips
+    where left(r.sound, 2) = left(a.sound, 2) and length(r.sound) between a.width - a.max_edits and a.width + a.max_edits
     union
     select r.reading, r.written, r.sound from asked a, reading r
-    where right(r.sound, 2) = right(a.sound, 2) and length(r.sound) between a.width - a.slips and a.width + a.slips
+    where right(r.sound, 2) = right(a.sound, 2) and length(r.sound) between a.width - a.max_edits and a.width + a.max_edits
   ),
   measured as (
     select r.reading, r.written,
            case when is_swapped(r.sound, a.sound) then 1 else greatest(1, r.edits) end as distance
     from (select n.*, levenshtein_less_equal(n.sound, a.sound, 2) as edits from around n, asked a) r, asked a
-    where r.edits <= a.slips or r.edits = 2 and is_swapped(r.sound, a.sound)
+    where r.edits <= a.max_edits or r.edits = 2 and is_swapped(r.sound, a.sound)
   )
   select jsonb_agg(m.written order by m.place) from (
     select w.written, row_number() over (order by min(w.distance), max(w.n) desc, w.written) as place
@@ -310,7 +310,7 @@ end $$;
 -- A question is a list of slots, each with the terms that express it: [{"kind": "word" | "reading", "terms": [{"term",
 -- "weight"}]}]. A chunk has a slot as well as it has the best of the slot's terms:
 --   words     the sum over word slots of max(weight * idf(term) * share), divided by what the slots could give, where
---             share = presence + (1 - presence) * impact
+--             share = presence_weight + (1 - presence_weight) * impact
 --   readings  the same over slots of kana readings
 --   coverage  max(words, reading_weight * readings)
 --   z         the distance of the cosine from the mean cosine of the question with texts at random, in standard
@@ -342,7 +342,7 @@ declare
   depth constant integer := greatest(4 * p_limit, 50);
   word_weight constant double precision := p_calibration->>'word_weight';
   reading_weight constant double precision := p_calibration->>'reading_weight';
-  presence constant double precision := p_calibration->>'presence';
+  presence_weight constant double precision := p_calibration->>'presence_weight';
   missing_penalty constant double precision := p_calibration->>'missing_penalty';
   example_penalty constant double precision := p_calibration->>'example_penalty';
   steepness constant double precision := p_calibration->>'steepness';
@@ -441,7 +441,7 @@ begin
     from slots s
   ),
   hits as (
-    select h.chunk, a.slot, a.is_reading, s.is_plain, a.gain * (presence + (1 - presence) * h.impact / 32767) as value
+    select h.chunk, a.slot, a.is_reading, s.is_plain, a.gain * (presence_weight + (1 - presence_weight) * h.impact / 32767) as value
     from slots s join asked a using (slot)
     cross join lateral (
       select p.chunks, p.impacts from posting p
@@ -502,7 +502,7 @@ begin
     from candidates c
     cross join lateral (select w.terms, w.impacts from chunk_words w where w.id = c.id offset 0) w
     cross join lateral (
-      select t.term, presence + (1 - presence) * t.impact / 32767 as share
+      select t.term, presence_weight + (1 - presence_weight) * t.impact / 32767 as share
       from unnest(w.terms, w.impacts) as t(term, impact)) u
     join asked a on a.term = u.term
     group by c.id, a.slot, a.is_reading

@@ -18,7 +18,7 @@ BLUE = IndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER, TableCut(), CHUNKER)
 GREEN = replace(BLUE, model=replace(MODEL, passage_prefix="text: "))
 THIRD = replace(BLUE, model=replace(MODEL, passage_prefix="passage: "))
 SMALLER = replace(BLUE, cut=TableCut(chunk_size=400, overlap=50))
-NEW_RECIPE = replace(BLUE, recipe="another/1")
+NEW_TEMPLATE = replace(BLUE, text_template="another/1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class House:
         for each in embedded:
             self.knowledge.embed([chunk], each.knowledge)
         self.knowledge.index.apply(
-            PageChange(name, a_source(name, version), chunks=[chunk], fingerprint=by.knowledge.id),
+            PageChange(name, a_source(name, version), chunks=[chunk], fingerprint=by.pages.id),
             expected_generation=None,
         )
 
@@ -50,7 +50,7 @@ class House:
         state = self.knowledge.index.state(name)
         assert state is not None
         done = self.knowledge.index.apply(
-            PageChange(name, None, chunks=[chunk], fingerprint=by.knowledge.id), expected_generation=state.generation
+            PageChange(name, None, chunks=[chunk], fingerprint=by.pages.id), expected_generation=state.generation
         )
         assert done.outcome == "applied"
 
@@ -161,12 +161,12 @@ def test_a_vector_of_an_older_text_goes_even_where_no_new_one_has_come(house: Ho
 def test_an_index_of_a_former_recipe_keeps_its_vectors_until_the_text_changes(house: House) -> None:
     house.indexes.keep(BLUE)
     house.write("m", "たすき掛け", 1, by=BLUE, embedded=(BLUE,))
-    house.indexes.keep(NEW_RECIPE)
-    house.again("m", "たすき掛け", by=NEW_RECIPE, embedded=(NEW_RECIPE,))
+    house.indexes.keep(NEW_TEMPLATE)
+    house.again("m", "たすき掛け", by=NEW_TEMPLATE, embedded=(NEW_TEMPLATE,))
     assert house.cosines("たすき掛け", BLUE) == {"m": pytest.approx(1.0)}
-    house.write("m", "平方完成", 2, by=NEW_RECIPE, embedded=(NEW_RECIPE,))
+    house.write("m", "平方完成", 2, by=NEW_TEMPLATE, embedded=(NEW_TEMPLATE,))
     assert house.cosines("平方完成", BLUE) == {}
-    assert house.cosines("平方完成", NEW_RECIPE) == {"m": pytest.approx(1.0)}
+    assert house.cosines("平方完成", NEW_TEMPLATE) == {"m": pytest.approx(1.0)}
     assert house.missing(BLUE) == ("m",)
 
 

@@ -149,7 +149,7 @@ def fingerprint_row(fingerprint: PageIndexVersion) -> dict[str, Any]:
         "dimensions": model.dimensions,
         "query_prefix": model.query_prefix,
         "passage_prefix": model.passage_prefix,
-        "recipe": fingerprint.recipe,
+        "recipe": fingerprint.text_template,
         "analyzer": fingerprint.analyzer,
     }
 
