@@ -43,8 +43,8 @@ from sakuin.tables.admin.tools import ToolAdmin
 from sakuin.tables.reconcile import ReconcileTables, TableClaims
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
-from sakuin_local.database import Database
-from sakuin_local.tokens import Keys
+from sakuin_local.supabase.database import Database
+from sakuin_local.supabase.tokens import Keys
 from supabase import Client
 
 from tests.builders import a_page
@@ -157,9 +157,9 @@ class World:
             index=self.index,
             embedder=self.embedder,
             learns=LearnsSources(self.bucket, self.index, self.model, self.prefix),
-            fingerprint=self.settings.pages,
+            version=self.settings.pages,
             max_page_bytes=self.max_page_bytes,
-            kept=self.pages_of_indexes,
+            targets=self.pages_of_indexes,
         )
 
     def pages_of_indexes(self) -> Sequence[PageTarget]:
@@ -185,7 +185,7 @@ class World:
         kept = self.indexes.kept()
         asked = find_version(kept, version).settings if kept else self.settings
         embedder = self.embedder_of(asked.model)
-        return SearchKnowledge(self.searched, self.lexicon, embedder, asked.knowledge, self.base_url)
+        return SearchKnowledge(self.searched, self.lexicon, embedder, asked.pages, self.base_url)
 
     @property
     def read(self) -> ReadKnowledge:
@@ -224,10 +224,15 @@ class World:
         materials = ReconcileMaterials(
             bucket or self.bucket, self.records, self.unfinished, self.queue, self.prefix, lambda: now
         )
+        clock = (tick * ticks for tick in count()).__next__
+        return Reconcile(materials, self.reconcile_tables, self.walks, clock, line_is_empty)
+
+    @property
+    def reconcile_tables(self) -> ReconcileTables:
+        """Compares Tables, where there are none."""
         nothing: Any = None
         claims = TableClaims(self.client, self.settings.tables.id)
-        tables = ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
-        return Reconcile(materials, tables, self.walks, (tick * ticks for tick in count()).__next__, line_is_empty)
+        return ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
 
     # ---------------------------------------------------------------- projects
 

@@ -19,8 +19,8 @@ from sakuin_local.addresses import free_port
 from sakuin_local.processes import Programs
 from sakuin_local.serving import served
 from sakuin_local.turbopuffer.endpoint import application
-from sakuin_local.turbopuffer.service import start_turbopuffer
 from sakuin_local.turbopuffer.store import Store
+from sakuin_local.vendors import start_turbopuffer
 
 from tests.doubles.chunk_store import MemoryChunkStore
 

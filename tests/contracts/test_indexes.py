@@ -33,9 +33,9 @@ class House:
     ) -> None:
         """Applies a page of one chunk, as `IndexPage` does with the settings `by`."""
         chunk = self.chunk(name, content)
-        self.knowledge.index.record_index_version(by.knowledge)
+        self.knowledge.index.record_index_version(by.pages)
         for each in embedded:
-            self.knowledge.embed([chunk], each.knowledge)
+            self.knowledge.embed([chunk], each.pages)
         self.knowledge.index.apply(
             PageChange(name, a_source(name, version), chunks=[chunk], fingerprint=by.pages.id),
             expected_generation=None,
@@ -44,9 +44,9 @@ class House:
     def again(self, name: str, content: str, *, by: IndexVersion, embedded: tuple[IndexVersion, ...]) -> None:
         """Applies the same version again."""
         chunk = self.chunk(name, content)
-        self.knowledge.index.record_index_version(by.knowledge)
+        self.knowledge.index.record_index_version(by.pages)
         for each in embedded:
-            self.knowledge.embed([chunk], each.knowledge)
+            self.knowledge.embed([chunk], each.pages)
         state = self.knowledge.index.state(name)
         assert state is not None
         done = self.knowledge.index.apply(
@@ -59,7 +59,7 @@ class House:
 
     def cosines(self, query: str, asked: IndexVersion) -> dict[str, float | None]:
         """What each page is to a question by meaning, in the index that is asked; None: it has no vector there."""
-        question = Question(vector_of(text_of("rule-a", query)), (), asked.knowledge, EVERYTHING, 10)
+        question = Question(vector_of(text_of("rule-a", query)), (), asked.pages, EVERYTHING, 10)
         return {match.material: match.cosine for match in self.knowledge.search.matches(question)}
 
     def missing(self, asked: IndexVersion) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ def test_a_vector_of_an_older_text_goes_even_where_no_new_one_has_come(house: Ho
     assert house.missing(GREEN) == ("m",)
 
 
-def test_an_index_of_a_former_recipe_keeps_its_vectors_until_the_text_changes(house: House) -> None:
+def test_an_index_of_a_former_text_template_keeps_its_vectors_until_the_text_changes(house: House) -> None:
     house.indexes.keep(BLUE)
     house.write("m", "たすき掛け", 1, by=BLUE, embedded=(BLUE,))
     house.indexes.keep(NEW_TEMPLATE)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.tables.index_names import namespace
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.database_server import DatabaseServer
 from tests.table_world import TableWorld, WatchedStore, long, world_of
@@ -23,9 +23,7 @@ def neighbours(database_server: DatabaseServer, tmp_path_factory: pytest.TempPat
 
 def indexed(world: TableWorld, text: str = A) -> tuple[str, str]:
     """A Table that is indexed whole, and its endpoint."""
-    table = world.table({"a": text})
-    endpoint = world.endpoint(world.tool(table, ""))
-    world.settle()
+    table, _, endpoint = world.indexed({"a": text})
     return table, endpoint
 
 

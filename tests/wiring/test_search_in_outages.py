@@ -13,7 +13,7 @@ from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 from sakuin.settings import Settings
 from sakuin.wiring.mcp import mcp_endpoint
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page, a_source
 from tests.contracts.openai_server import OpenAIServer

@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.platform.sqs import SqsQueue
 from sakuin.retrieval.index_version import (
     ANALYZER,
