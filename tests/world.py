@@ -287,7 +287,7 @@ class World:
 
     def followed_files(self) -> Mapping[str, str | None]:
         """The version of each `learns.yml` for which its pages were last indexed again."""
-        return dict(self.sql.execute("select key, version_id from public.followed_file").fetchall())
+        return dict(self.sql.execute("select key, version_id from public.authored_file").fetchall())
 
     def rows(self, *tables: str) -> list[list[tuple[Any, ...]]]:
         """Every row of these tables, to compare before and after."""

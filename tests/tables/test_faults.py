@@ -96,7 +96,7 @@ def test_a_node_that_came_back_survives_the_removal_that_failed_before(world: Ta
     world.settle()
     assert texts(world, endpoint) == {A[:4], B[:4]}
     assert len(world.rows(table)) == 4
-    assert world.sql("select 1 from removed_chunk where table_id = %s", table) == []
+    assert world.sql("select 1 from pending_deletion where table_id = %s", table) == []
 
 
 def test_two_workers_at_once_finish_what_one_would(world: TableWorld, database: Database, stand_in: str) -> None:

@@ -181,7 +181,7 @@ def test_a_table_that_is_deleted_leaves_no_words(world: TableWorld) -> None:
 def test_an_index_that_is_forgotten_leaves_no_words(world: TableWorld) -> None:
     world = reading(world)
     table, _, _ = world.indexed({"a": long("公式")})
-    world.call("forget_fingerprint", table=table, fingerprint=FINGERPRINT.id)
+    world.call("delete_table_index", table=table, fingerprint=FINGERPRINT.id)
     assert counts(world, table, COUNTED) == {}
 
 

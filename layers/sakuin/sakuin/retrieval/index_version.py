@@ -43,7 +43,7 @@ class PageIndexVersion:
 
     @property
     def space(self) -> str:
-        """16 hex digits of all that changes vectors: all but the analyzer. SQL's `space_of` computes the same."""
+        """16 hex digits of all that changes vectors: all but the analyzer."""
         model = self.model
         parts = (model.name, str(model.dimensions), model.query_prefix, model.passage_prefix, self.text_template)
         return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
