@@ -158,9 +158,9 @@ class World:
             index=self.index,
             embedder=self.embedder,
             learns=LearnsSources(self.bucket, self.index, self.model, self.prefix),
-            fingerprint=self.settings.knowledge,
+            version=self.settings.knowledge,
             max_page_bytes=self.max_page_bytes,
-            kept=self.pages_of_indexes,
+            targets=self.pages_of_indexes,
         )
 
     def pages_of_indexes(self) -> Sequence[PageTarget]:
@@ -225,10 +225,15 @@ class World:
         materials = ReconcileMaterials(
             bucket or self.bucket, self.records, self.unfinished, self.queue, self.prefix, lambda: now
         )
+        clock = (tick * ticks for tick in count()).__next__
+        return Reconcile(materials, self.reconcile_tables, self.walks, clock, line_is_empty)
+
+    @property
+    def reconcile_tables(self) -> ReconcileTables:
+        """Compares Tables, where there are none."""
         nothing: Any = None
         claims = TableClaims(self.client, tables_of(self.settings).id)
-        tables = ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
-        return Reconcile(materials, tables, self.walks, (tick * ticks for tick in count()).__next__, line_is_empty)
+        return ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
 
     # ---------------------------------------------------------------- projects
 
@@ -283,7 +288,7 @@ class World:
 
     def followed_files(self) -> Mapping[str, str | None]:
         """The version of each `learns.yml` for which its pages were last indexed again."""
-        return dict(self.sql.execute("select key, version_id from public.followed_file").fetchall())
+        return dict(self.sql.execute("select key, version_id from public.authored_file").fetchall())
 
     def rows(self, *tables: str) -> list[list[tuple[Any, ...]]]:
         """Every row of these tables, to compare before and after."""

@@ -67,7 +67,7 @@ def test_searches_answer_as_before_until_the_flip_whatever_of_the_next_index_is_
         assert best(world) == before
     assert keepers(world).flip("next").settings == OTHER
     assert best(world)[0] == before[0]
-    assert world.search.fingerprint == OTHER.knowledge
+    assert world.search.version == OTHER.knowledge
 
 
 def test_an_edit_meanwhile_is_found_by_whom_the_old_index_answers_and_after_the_flip(world: World) -> None:

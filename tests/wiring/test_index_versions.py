@@ -41,7 +41,7 @@ def test_pages_are_embedded_once_a_model_and_only_as_this_code_writes_them() -> 
     indexes = [kept(SETTINGS, live=True), kept(SMALLER), kept(OTHER_MODEL), kept(OLD_RECIPE)]
     pages = pages_of(lambda: indexes, embedder)
     for _ in range(2):
-        assert {(each.fingerprint.model, each.live) for each in pages()} == {
+        assert {(each.version.model, each.live) for each in pages()} == {
             (SETTINGS.model, True),
             (OTHER_MODEL.model, False),
         }

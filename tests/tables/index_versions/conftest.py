@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.platform.sqs import SqsQueue
 from sakuin.retrieval.index_version import (
     ANALYZER,
@@ -175,7 +175,7 @@ def deployment(world: TableWorld) -> Iterator[Deployment]:
     deployment = Deployment(world)
     deployment.build()
     yield deployment
-    world.sql("delete from search_index")
+    world.sql("delete from index_version")
 
 
 @pytest.fixture
