@@ -67,7 +67,7 @@ def test_searches_answer_as_before_until_the_flip_whatever_of_the_next_index_is_
         assert best(world) == before
     assert keepers(world).flip("next").settings == OTHER
     assert best(world)[0] == before[0]
-    assert world.search.version == OTHER.knowledge
+    assert world.search.version == OTHER.pages
 
 
 def test_an_edit_meanwhile_is_found_by_whom_the_old_index_answers_and_after_the_flip(world: World) -> None:
@@ -91,7 +91,7 @@ def test_what_answers_does_not_wait_for_a_model_that_only_the_next_index_needs(w
     with pytest.raises(Conflict, match="not whole"):
         keepers(world).flip("next")
     world.embedder_of(OTHER.model).down = False
-    assert world.indexes.pages_to_build(OTHER.recipe, seconds=0, limit=9) == ["a"]
+    assert world.indexes.pages_to_build(OTHER.text_template, seconds=0, limit=9) == ["a"]
 
 
 def test_an_index_that_never_answered_does_once_it_is_whole_where_that_is_wanted(world: World) -> None:
