@@ -67,7 +67,7 @@ def test_searches_answer_as_before_until_activation(world: World) -> None:
         assert best(world) == before
     assert admin(world).flip("next").settings == OTHER
     assert best(world)[0] == before[0]
-    assert world.search.version == OTHER.knowledge
+    assert world.search.version == OTHER.pages
 
 
 def test_an_edit_is_found_before_and_after_activation(world: World) -> None:
@@ -91,7 +91,7 @@ def test_the_live_index_does_not_wait_for_the_model_of_the_next(world: World) ->
     with pytest.raises(Conflict, match="not whole"):
         admin(world).flip("next")
     world.embedder_of(OTHER.model).down = False
-    assert world.indexes.pages_to_build(OTHER.recipe, seconds=0, limit=9) == ["a"]
+    assert world.indexes.pages_to_build(OTHER.text_template, seconds=0, limit=9) == ["a"]
 
 
 def test_a_whole_index_is_activated_automatically_once(world: World) -> None:

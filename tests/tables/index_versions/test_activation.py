@@ -3,7 +3,6 @@
 import pytest
 from sakuin.errors import Conflict, Unavailable
 from sakuin.platform.retry import MAX_RECEIVES
-from sakuin.retrieval.index_version import tables_of
 from sakuin.tables.index_names import namespace
 from sakuin.tables.work import IndexInEachVersion
 
@@ -80,7 +79,7 @@ def test_an_index_that_cannot_be_embedded_changes_nothing_of_what_answers(deploy
         deployment.settle()
         deployment.passes(900)
     assert deployment.waiting == []
-    assert {fingerprint_of(message) for message in deployment.sqs.dead} == {tables_of(GREEN).id}
+    assert {fingerprint_of(message) for message in deployment.sqs.dead} == {GREEN.tables.id}
     assert deployment.world.status(asked.tool)["state"] == "ready"
     ((table, reason),) = deployment.state(GREEN).tables.named
     assert (table, reason.startswith("The embedding service did not answer. Send it again")) == (asked.table, True)
@@ -116,19 +115,19 @@ def test_a_dropped_index_leaves_nothing_behind_and_its_late_messages_do_nothing(
     deployment.indexes.flip(GREEN.id)
     deployment.edit(asked.table, {"a": long("一次関数")})
     deployment.deliver()
-    late = [message for message in deployment.waiting if fingerprint_of(message) == tables_of(BLUE).id]
+    late = [message for message in deployment.waiting if fingerprint_of(message) == BLUE.tables.id]
     assert late
     deployment.indexes.drop(BLUE.id, seconds=0)
     deployment.settle()
     deployment.build()
     old = namespace(deployment.world.project, asked.table)
     assert list(deployment.world.store.namespaces(old)) == [
-        namespace(deployment.world.project, asked.table, tables_of(GREEN).id)
+        namespace(deployment.world.project, asked.table, GREEN.tables.id)
     ]
     held = "select distinct fingerprint from {} where table_id = %s"
     for relation in ("node", "chunks", "table_scan", "table_reading"):
         rows = deployment.world.sql(held.format(relation), asked.table)
-        assert rows in ([(tables_of(GREEN).id,)], [])
+        assert rows in ([(GREEN.tables.id,)], [])
     assert deployment.pointers(asked.endpoint) == {"/a"}
 
 
