@@ -20,7 +20,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 class Api:
-    """A person who calls the API; by default a member of one project with one Table."""
+    """A client of the API; by default a member of one project with one Table."""
 
     def __init__(self, world: World) -> None:
         self.world, self.records, self.bodies, self.bus = world, world.projects, world.bodies, world.bus
@@ -41,7 +41,7 @@ class Api:
         return answer.json()
 
     def key_hashes(self, mcp: str) -> tuple[Any, ...] | None:
-        """The hash of an endpoint's key, and of the one before."""
+        """Returns the hash of an endpoint's key, and of the one before."""
         hashes = "select api_key_hash, previous_key_hash from public.mcp where id = %s"
         return self.world.sql.execute(hashes, [mcp]).fetchone()
 

@@ -24,7 +24,7 @@ def world(a_world: Worlds) -> World:
 
 
 def text(world: World, material: str = MATERIAL) -> str:
-    """What is searchable of a material."""
+    """Returns what is searchable of a material."""
     return "".join(chunk.content for chunk in world.chunks(material))
 
 

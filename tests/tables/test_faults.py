@@ -23,7 +23,7 @@ def texts(world: TableWorld, endpoint: str) -> set[str]:
 
 
 def scanned(world: TableWorld) -> list[tuple[Any, ...]]:
-    """Delivers the scan; the embedding that it asked for."""
+    """Delivers the scan; returns its messages."""
     world.deliver(world.queues.asked.pop(0))
     asked = list(world.queues.asked)
     world.queues.asked.clear()

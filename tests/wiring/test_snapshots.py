@@ -18,7 +18,7 @@ SECRET = (
 
 
 class Connection:
-    """What may not be used again after a restore; it is as old as the process that made it."""
+    """A connection that must not be used after a restore."""
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -31,7 +31,7 @@ class Connection:
 
 
 class SecretsManager:
-    """What AWS's answers, with one secret whose key somebody rotates."""
+    """A Secrets Manager with one secret."""
 
     def __init__(self) -> None:
         self.key = "first"
@@ -40,7 +40,7 @@ class SecretsManager:
 
 @pytest.fixture
 def secrets(monkeypatch: pytest.MonkeyPatch) -> Iterator[SecretsManager]:
-    """On a free port, where boto3 looks for it."""
+    """A Secrets Manager on a free port, where boto3 looks for it."""
     manager = SecretsManager()
 
     class Answer(BaseHTTPRequestHandler):
