@@ -111,12 +111,6 @@ def test_a_generated_description_is_within_its_limit(api: Api) -> None:
     assert len(api.tool(json_path="/a" * 4000)["description"]) <= 2000
 
 
-def test_a_tool_over_a_table_of_another_project_is_404(api: Api) -> None:
-    other = api.made("/v1/projects", {"name": "q"})["id"]
-    asked = {"table_id": api.table, "json_path": "", "name": "a"}
-    assert api.call("POST", f"/v1/projects/{other}/tools", asked).status_code == 404
-
-
 def test_a_name_twice_at_an_endpoint_is_409_and_no_endpoint_is_half_made(api: Api) -> None:
     one, same, other = api.tool("one"), api.tool("one"), api.tool("other")
     mcps = f"/v1/projects/{api.project}/mcps"

@@ -48,15 +48,6 @@ def test_keys_outside_the_prefix_are_ignored_and_inside_it_is_cut_off(a_world: W
     assert world.materials() == ["a"]
 
 
-def test_an_event_reads_its_own_version_and_a_late_one_changes_nothing(world: World) -> None:
-    world.bucket.write(KEY, ONE)
-    world.bucket.write(KEY, TWO)
-    first, second = world.bucket.take_messages()
-    for body in (second, first, second):
-        world.deliver(body)
-    assert "二の版" in text(world)
-
-
 def test_a_version_that_is_gone_was_superseded(world: World) -> None:
     version = world.bucket.write(KEY, ONE)
     (message,) = world.bucket.take_messages()

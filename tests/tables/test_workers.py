@@ -25,7 +25,6 @@ from tests.table_world import FINGERPRINT, TableWorld, WatchedStore, long
 from tests.worked_queue import WorkedQueue
 
 TEXT = long("二次方程式の解の公式")
-BUSY = CircuitOpen("a namespace is busy", vendor="turbopuffer", namespace="n", retry_after=20)
 NO_S3 = Unavailable("S3 did not answer", vendor="s3")
 AWAY = CircuitOpen("openai keeps failing", vendor="openai", retry_after=20)
 
@@ -132,14 +131,6 @@ def test_an_import_that_waits_is_asked_for_by_its_key(workers: Workers, tables: 
     assert [(kind, state) for kind, state, _ in workers.rows] == [("upload", "waiting")]
     tables.sql("update unfinished_work set retry_at = now()")
     assert workers.resume() == ["import"]
-
-
-def test_a_message_that_fails_is_the_only_one_that_comes_back(workers: Workers, tables: TableWorld) -> None:
-    table = tables.table({"a": TEXT})
-    tables.tool(table, "")
-    assert workers.tool(scan(tables, table), "not JSON", scan(tables, table)) == [True, False, True]
-    assert workers.embed("{}", *batches(tables)) == [False, True]
-    assert tables.rows(table)
 
 
 def test_a_failure_before_the_last_is_not_shown_on_the_tool(workers: Workers, tables: TableWorld) -> None:
