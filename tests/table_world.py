@@ -1,4 +1,4 @@
-"""Tables end to end without Lambda: the real database, the real store's stand-in, messages that tests deliver."""
+"""Tables end to end without Lambda: a real database, the stand-in for turbopuffer, messages delivered by tests."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,13 +43,7 @@ class MemoryQueues:
     asked: list[tuple[Any, ...]] = field(default_factory=list)
 
     def index(
-        self,
-        project_id: str,
-        table_id: str,
-        *,
-        generation: int | None = None,
-        skip: int = 0,
-        resumed: bool = False,
+        self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0, resumed: bool = False
     ) -> None:
         self.asked.append(("index", project_id, table_id, generation, skip))
 
@@ -62,8 +56,6 @@ class MemoryQueues:
 
 @dataclass
 class MemoryBodies:
-    """`TableBodies` in a dictionary."""
-
     bodies: dict[str, bytes] = field(default_factory=dict)
 
     def read(self, key: str, *, max_bytes: int) -> bytes:
@@ -77,7 +69,7 @@ class MemoryBodies:
 
 @dataclass
 class WatchedStore:
-    """A store that does something once, right before or after a call of a method, by the method's name."""
+    """A store that calls a function once, right before or after a method, by the method's name."""
 
     real: Any
     before: dict[str, Callable[[], None]] = field(default_factory=dict)
@@ -123,7 +115,7 @@ def _nothing() -> None:
 
 @dataclass
 class TableWorld:
-    """One project with everything it needs. `store` and `embedder` may be swapped for failing ones."""
+    """One project with everything it needs. `store` and `embedder` may be replaced by failing ones."""
 
     client: Client
     store: Any
@@ -174,8 +166,20 @@ class TableWorld:
         made = self.call("create_mcp", project=self.project, name="e", key_hash="0" * 64, tools=list(tools))
         return str(made["id"])
 
+    def documented(self, document: object) -> tuple[str, str, str]:
+        """Makes a Table, a Tool over all of it and an endpoint; returns their ids."""
+        table = self.table(document)
+        tool = self.tool(table, "")
+        return table, tool, self.endpoint(tool)
+
+    def indexed(self, document: object) -> tuple[str, str, str]:
+        """The same, indexed."""
+        made = self.documented(document)
+        self.settle()
+        return made
+
     def deliver(self, message: tuple[Any, ...]) -> None:
-        """One message to its worker."""
+        """Delivers one message to its worker."""
         if message[0] == "index":
             _, project, table, generation, skip = message
             self.scan(project, table, generation=generation, skip=skip)
@@ -206,13 +210,13 @@ class TableWorld:
         return ToolSearch(self.client, FINGERPRINT.id)
 
     def ask(self, endpoint: str, arguments: dict[str, Any], *, tool: str = "search") -> CallToolResult | None:
-        """What `tools/call` answers; None for a name that is no tool's."""
+        """Calls a tool; returns None for an unknown name."""
         found = self.records.endpoint(endpoint)
         assert found is not None
         return self.tools.call(found, tool, arguments)
 
     def found(self, endpoint: str, query: str = "説明", *, tool: str | None = None) -> set[str]:
-        """The pointers that answer, of all results."""
+        """Returns the pointers of all results."""
         return {hit.chunk.json_pointer for hit in self.search(endpoint, query, tool=tool, top_k=50).results}
 
     def maintain(self, bus: EventBus | None = None) -> MaintenanceResult:
@@ -220,18 +224,18 @@ class TableWorld:
         return maintenance(self, send=send, has_backlog=bool(self.queues.asked))()
 
     def sql(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
-        """What no function of the product does, done to the database."""
+        """Runs SQL that no function of the product has."""
         with psycopg.connect(self.dsn) as connection:
             cursor = connection.execute(statement.encode(), arguments)
             return cursor.fetchall() if cursor.description else []
 
     def beside(self) -> "TableWorld":
-        """Another project in the same house."""
+        """Makes another project of the same deployment."""
         other = self.call("create_project", name="other")["id"]
         return replace(self, project=other, queues=MemoryQueues(), embedder=MemoryEmbedder())
 
     def search(self, endpoint: str, query: str, *, tool: str | None = None, top_k: int = 5) -> TableAnswer:
-        """What an agent would get from the endpoint's first tool, or the one named."""
+        """Searches with the endpoint's first tool, or the one named."""
         records = self.records
         found = records.endpoint(endpoint)
         assert found is not None
@@ -239,7 +243,7 @@ class TableWorld:
         return SearchTable(records, self.store, self.embedder)(endpoint, chosen, query, top_k=top_k)
 
     def rows(self, table: str) -> dict[str, int]:
-        """What the store holds of a Table: doc id to generation."""
+        """Returns the rows of a Table in the store: doc id to generation."""
         try:
             return dict(self.store.ids(namespace(self.project, table)))
         except NotFound:
@@ -248,7 +252,7 @@ class TableWorld:
 
 @dataclass(frozen=True, slots=True)
 class OfProject:
-    """The part of an index that `RestartTables` asks, as one project alone: Tables of other tests stall too."""
+    """The records that `RestartTables` reads, of one project alone."""
 
     real: TableIndex
     project: str
@@ -268,7 +272,7 @@ def maintenance(
     send: Callable[[], int] = lambda: 0,
     has_backlog: bool = False,
 ) -> Maintain:
-    """As `bootstrap` puts it together; `has_backlog` says whether messages about Tables wait for a worker."""
+    """Returns the maintenance of a world; `has_backlog`: messages about Tables wait for a worker."""
     index = index or world.index
     queues = queues or world.queues
     give_up = RecordTableFailure(lambda: {index.fingerprint: index})
@@ -295,5 +299,5 @@ def world_of(database: Database, stand_in: str) -> TableWorld:
 
 
 def long(words: str, length: int = 1200) -> str:
-    """A large string about something."""
+    """Returns a large string."""
     return (f"{words}について説明します。" * length)[:length]

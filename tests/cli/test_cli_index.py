@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import boto3
 import pytest
-from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.platform.sqs import SqsQueue
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin_local.supabase.database import Database

@@ -1,4 +1,4 @@
-"""What happens in the bucket happens in the index."""
+"""Events of the bucket, and the index after them."""
 
 import re
 import unicodedata
@@ -24,7 +24,7 @@ def world(a_world: Worlds) -> World:
 
 
 def text(world: World, material: str = MATERIAL) -> str:
-    """What is searchable of a material."""
+    """Returns what is searchable of a material."""
     return "".join(chunk.content for chunk in world.chunks(material))
 
 
@@ -46,15 +46,6 @@ def test_keys_outside_the_prefix_are_ignored_and_inside_it_is_cut_off(a_world: W
     world.put("site/a.html", ONE)
     world.put("other/b.html", ONE)
     assert world.materials() == ["a"]
-
-
-def test_an_event_reads_its_own_version_and_a_late_one_changes_nothing(world: World) -> None:
-    world.bucket.write(KEY, ONE)
-    world.bucket.write(KEY, TWO)
-    first, second = world.bucket.take_messages()
-    for body in (second, first, second):
-        world.deliver(body)
-    assert "二の版" in text(world)
 
 
 def test_a_version_that_is_gone_was_superseded(world: World) -> None:
@@ -146,7 +137,7 @@ def test_a_waiting_key_that_lost_its_newest_version_comes_with_the_one_before(wo
 def test_a_page_that_was_asked_for_again_is_applied_from_its_indexed_version(world: World) -> None:
     world.put(KEY, ONE)
     generation = world.state(MATERIAL).generation
-    done = world.process(ReindexMaterial(MATERIAL, "new model"))
+    done = world.process(ReindexMaterial(material=MATERIAL, reason="new model"))
     assert done.result is not None
     assert done.result.applied.outcome == "applied"
     assert world.state(MATERIAL).generation == generation + 1
@@ -156,9 +147,9 @@ def test_asking_again_after_a_newer_upload_does_not_bring_back_the_old(world: Wo
     world.put(KEY, ONE)
     world.bucket.write(KEY, TWO)
     (newer,) = world.bucket.take_messages()
-    world.process(ReindexMaterial(MATERIAL, "new model"))
+    world.process(ReindexMaterial(material=MATERIAL, reason="new model"))
     world.deliver(newer)
-    world.process(ReindexMaterial(MATERIAL, "new model"))
+    world.process(ReindexMaterial(material=MATERIAL, reason="new model"))
     assert "二の版" in text(world)
 
 
@@ -166,15 +157,15 @@ def test_asking_again_for_what_is_gone_or_unknown_is_ignored(world: World) -> No
     world.put(KEY, ONE)
     world.bucket.remove(KEY)
     world.settle()
-    assert world.process(ReindexMaterial(MATERIAL, "new model")).ignored
-    assert world.process(ReindexMaterial("never/heard", "new model")).ignored
+    assert world.process(ReindexMaterial(material=MATERIAL, reason="new model")).ignored
+    assert world.process(ReindexMaterial(material="never/heard", reason="new model")).ignored
     assert world.chunks() == []
 
 
 def test_asking_again_keeps_a_failed_page_failed_and_its_good_version_searchable(world: World) -> None:
     world.put(KEY, ONE)
     world.put(KEY, b"%PDF-1.7")
-    world.process(ReindexMaterial(MATERIAL, "new model"))
+    world.process(ReindexMaterial(material=MATERIAL, reason="new model"))
     assert world.state(MATERIAL).status == "failed"
     assert "一の版" in text(world)
 
@@ -202,9 +193,7 @@ def test_a_provisional_list_is_upgraded_when_the_model_answers(a_world: Worlds) 
 
 @given(st.data())
 @settings(max_examples=50)
-def test_in_whatever_order_messages_come_the_index_ends_where_the_bucket_is(
-    a_world: Worlds, data: st.DataObject
-) -> None:
+def test_messages_in_any_order_end_at_the_state_of_the_bucket(a_world: Worlds, data: st.DataObject) -> None:
     world = a_world()
     keys = ("が.html", unicodedata.normalize("NFD", "が.html"))
     for number in range(data.draw(st.integers(1, 5))):

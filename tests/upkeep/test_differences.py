@@ -1,11 +1,11 @@
-"""Two snapshots in, what differs out."""
+"""Differences between two snapshots."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from sakuin.knowledge.model import RecordedObject
-from sakuin.knowledge.reconcile import is_file_beside, of_bucket
+from sakuin.knowledge.reconcile import bucket_differences, is_authored_file
 from sakuin.platform.s3 import BucketObject
 from sakuin.tables.reconcile import RecordedTable, lost_and_left_over
 
@@ -45,9 +45,9 @@ def test_a_page_s_key_by_what_bucket_and_index_say(
 ) -> None:
     there = [BucketObject("a.html", held, EARLIER)]
     known = [recorded] if recorded else []
-    assert [one.rule for one in of_bucket(there, known, prefix="", until=NOW)] == ([rule] if rule else [])
+    assert [one.rule for one in bucket_differences(there, known, prefix="", until=NOW)] == ([rule] if rule else [])
     if held is None:
-        assert [one.rule for one in of_bucket([], known, prefix="", until=NOW)] == ([rule] if rule else [])
+        assert [one.rule for one in bucket_differences([], known, prefix="", until=NOW)] == ([rule] if rule else [])
 
 
 @pytest.mark.parametrize(
@@ -68,40 +68,40 @@ def test_a_file_beside_the_pages_is_read_as_it_is_now(
     known = [RecordedObject(key, "file", recorded[0], recorded[0] is None, recorded[1])] if recorded else []
     if recorded == (None, True):
         known = [RecordedObject(key, "file", None, gone=True)]
-    found = of_bucket([BucketObject(key, held, EARLIER)], known, prefix="site/", until=NOW)
+    found = bucket_differences([BucketObject(key, held, EARLIER)], known, prefix="site/", until=NOW)
     assert [one.rule for one in found] == (["unread"] if differs else [])
 
 
-def test_what_changed_just_now_and_what_is_our_own_is_left_alone() -> None:
+def test_recent_changes_and_own_keys_are_not_compared() -> None:
     young, own, other = "young.html", "_sakuin/canary.html", "style.css"
     held = [BucketObject(own, "v", EARLIER), BucketObject(other, "v", EARLIER), BucketObject(young, "v", NOW)]
-    assert of_bucket(held, [], prefix="", until=EARLIER, own=("_sakuin/",)) == []
+    assert bucket_differences(held, [], prefix="", until=EARLIER, own=("_sakuin/",)) == []
     recorded = [replace(owner(), young=True)]
-    assert of_bucket([], recorded, prefix="", until=EARLIER) == []
+    assert bucket_differences([], recorded, prefix="", until=EARLIER) == []
     removed = [BucketObject("a.html", None, NOW)]
-    assert of_bucket(removed, [owner()], prefix="", until=EARLIER) == []
+    assert bucket_differences(removed, [owner()], prefix="", until=EARLIER) == []
 
 
-def test_what_differs_comes_by_key_and_says_what_is_done() -> None:
+def test_differences_are_sorted_by_key_and_have_a_repair() -> None:
     held = [BucketObject(key, "v", EARLIER) for key in ("あ.html", "b.html", "Z.html")]
-    found = of_bucket(held, [], prefix="", until=NOW)
+    found = bucket_differences(held, [], prefix="", until=NOW)
     assert [one.where for one in found] == ["Z.html", "b.html", "あ.html"]
-    assert {one.repair for one in found} == {"its key is looked at again"}
+    assert {one.repair for one in found} == {"the key is checked again"}
 
 
 def test_only_files_in_the_library_are_files_beside_its_pages() -> None:
-    assert is_file_beside("site/x/learns.yml", "site/")
-    assert not is_file_beside("learns.yml", "site/")
-    assert not is_file_beside("site/x/synonyms.yml", "site/")
-    assert not is_file_beside("xlearns.yml", "")
+    assert is_authored_file("site/x/learns.yml", "site/")
+    assert not is_authored_file("learns.yml", "site/")
+    assert not is_authored_file("site/x/synonyms.yml", "site/")
+    assert not is_authored_file("xlearns.yml", "")
 
 
-def test_the_store_has_lost_what_is_recorded_and_keeps_what_nobody_wants() -> None:
+def test_lost_and_unwanted_rows_are_told_apart() -> None:
     table = RecordedTable(generation=5, planned=True, stored={"a", "b"}, coming={"c"})
     rows = {"b": 1, "c": 5, "old": 4, "now": 5, "newer": 6}
     assert lost_and_left_over(table, rows) == (["a"], ["now", "old"])
 
 
-def test_of_a_table_that_is_being_walked_nothing_is_left_over() -> None:
+def test_a_table_under_scan_has_no_unwanted_rows() -> None:
     table = RecordedTable(generation=5, planned=False, stored={"a"}, coming=())
     assert lost_and_left_over(table, {"x": 1}) == (["a"], [])

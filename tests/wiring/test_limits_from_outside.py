@@ -1,4 +1,4 @@
-"""Each limit of a deployment, met by whoever calls it: through HTTP, over MCP, by an upload."""
+"""Each limit of a deployment, through HTTP, MCP and uploads."""
 
 import json
 import os
@@ -39,17 +39,18 @@ LIMITS = {
 
 @pytest.fixture(scope="module")
 def house(database: Database, stand_in: str) -> Iterator[House]:
-    """A deployment in which little is enough."""
+    """A deployment with low limits."""
     with house_of(database, stand_in, LIMITS=json.dumps(LIMITS)) as open_house:
         yield open_house
 
 
 class Person:
-    """Somebody who signed in, with one project."""
+    """A user with one project."""
 
     def __init__(self, house: House) -> None:
         self.house = house
-        self.token = house.token(str(uuid4()))
+        self.id = str(uuid4())
+        self.token = house.token(self.id)
         self.project = self.made("/v1/projects", {"name": "p"})["id"]
 
     def ask(self, method: str, path: str, body: object = None) -> Answer:
@@ -98,10 +99,23 @@ def test_the_third_of_two_is_422_and_says_what_raises_the_limit(person: Person, 
     assert third.json["detail"].endswith(f"; the limit is 2 ({limit}). Remove some, or raise the limit.")
 
 
-def test_a_person_has_so_many_projects(person: Person) -> None:
-    assert person.ask("POST", "/v1/projects", {"name": "q"}).status == 201
-    third = person.ask("POST", "/v1/projects", {"name": "r"})
-    assert (third.status, "the limit is 2 (projects)" in third.body) == (422, True)
+def test_an_upload_counts_as_a_table_and_a_removed_table_does_not(person: Person) -> None:
+    first, upload = person.table(), {"name": "t", "size": 10}
+    assert [person.of_project("tables/uploads", upload).status for _ in range(2)] == [201, 422]
+    assert person.ask("DELETE", f"/v1/tables/{first}").status == 204
+    assert person.of_project("tables/uploads", upload).status == 201
+
+
+def test_a_person_has_so_many_projects_and_those_of_others_are_not_counted(house: House, person: Person) -> None:
+    other = Person(house)
+    second = other.made("/v1/projects", {"name": "q"})["id"]
+    for project in (other.project, second):
+        assert other.ask("POST", f"/v1/projects/{project}/members", {"user_id": person.id}).status == 204
+    refused = other.ask("POST", "/v1/projects", {"name": "r"})
+    said = "That would be 3 projects that you created; the limit is 2 (projects)"
+    assert (refused.status, said in refused.body) == (422, True)
+    assert person.ask("POST", "/v1/projects", {"name": "mine"}).status == 201
+    assert len(person.ask("GET", "/v1/projects").json["projects"]) == 4
 
 
 def test_a_project_has_so_many_members_for_members_and_for_admins(house: House, person: Person) -> None:
@@ -127,6 +141,8 @@ def test_an_endpoint_has_so_many_tools(person: Person) -> None:
     made = person.of_project("mcps", {"name": "e", "tool_ids": [one]}).json["mcp"]["id"]
     refused = person.ask("PUT", f"/v1/mcps/{made}/tools/{other}")
     assert (refused.status, "the limit is 1 (endpoint_tools)" in refused.body) == (422, True)
+    # A bound tool can be switched, however many there are.
+    assert person.ask("PUT", f"/v1/mcps/{made}/tools/{one}", {"status": "disabled"}).status == 200
 
 
 def test_a_table_has_so_many_bytes_however_it_comes(person: Person) -> None:
@@ -178,7 +194,7 @@ def test_a_key_has_so_many_calls_in_a_minute(house: House, person: Person) -> No
 
 
 def page_status(house: House, body: bytes) -> dict[str, Any]:
-    """What is held of a page that was uploaded and whose message was worked on."""
+    """Uploads a page and processes its message; returns its status."""
     name = f"limits-{uuid4().hex}"
     boto3.client("s3", "us-east-1").put_object(Bucket="materials", Key=f"{name}.html", Body=body)
     record = event("index_material.put")["Records"][0]
@@ -202,12 +218,9 @@ def test_a_page_has_so_many_bytes_and_explanations(house: House) -> None:
     assert page_status(house, a_page({"rule-a": "規則: 説明の文。"}))["status"] == "ready"
 
 
-def walked(house: House, person: Person, table: str, *, upload: str | None = None) -> None:
-    """Has the Table's message, or that of an uploaded body, worked on."""
-    body: dict[str, Any] = {
-        "detail-type": "TableUpdated",
-        "detail": {"project_id": person.project, "table_id": table},
-    }
+def scan_table(house: House, person: Person, table: str, *, upload: str | None = None) -> None:
+    """Processes the message of a Table, or that of an uploaded body."""
+    body: dict[str, Any] = {"detail-type": "TableUpdated", "detail": {"project_id": person.project, "table_id": table}}
     record = event("index_tool.body")["Records"][0]
     if upload is not None:
         body = json.loads(record["body"])
@@ -228,7 +241,7 @@ def test_a_table_has_so_many_large_strings_and_chunks(
 ) -> None:
     table = person.table(document)
     made = person.tool(table)
-    walked(house, person, table)
+    scan_table(house, person, table)
     status = person.ask("GET", f"/v1/tools/{made}").json["metadata"]["search_index"]
     assert status["state"] == "error"
     assert re.search(said, status["last_error"]), status["last_error"]
@@ -237,7 +250,7 @@ def test_a_table_has_so_many_large_strings_and_chunks(
 def test_a_string_of_a_table_has_so_many_characters_and_is_skipped_alone(house: House, person: Person) -> None:
     table = person.table({"a": "word " * 700, "b": "word " * 250})
     made = person.tool(table)
-    walked(house, person, table)
+    scan_table(house, person, table)
     (skipped,) = person.ask("GET", f"/v1/tools/{made}").json["metadata"]["search_index"]["skipped_nodes"]
     assert skipped["json_pointer"] == "/a"
     assert "3,500 characters; the limit is 3,000 (string_chars)" in skipped["reason"]
@@ -248,7 +261,7 @@ def test_an_uploaded_body_has_so_many_bytes_and_the_last_good_version_stays(hous
     assert person.ask("POST", f"/v1/tables/{table}/uploads", {"size": 9_000}).status == 201
     key = f"tables/{person.project}/{table}/1.json"
     boto3.client("s3", "us-east-1").put_object(Bucket="tables", Key=key, Body=b'"' + b"x" * 9_000 + b'"')
-    walked(house, person, table, upload=key)
+    scan_table(house, person, table, upload=key)
     said = person.ask("GET", f"/v1/tables/{table}").json
     assert said["import_error"] == "The document has 9,002 bytes; the limit is 9,000 (table_bytes)"
     assert person.ask("GET", f"/v1/tables/{table}/data").json == {"a": 1}

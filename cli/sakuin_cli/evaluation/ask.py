@@ -12,9 +12,9 @@ from sakuin.errors import Invalid, Unavailable
 from sakuin.explain.explanation import ExplainedHit, hit_of
 
 from sakuin_cli.client import DeploymentClient
-from sakuin_cli.evaluation.figures import DEPTH, Asked
+from sakuin_cli.evaluation.figures import DEPTH, Answer
 from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion
-from sakuin_cli.evaluation.run import Failure, FailureKind, Run
+from sakuin_cli.evaluation.run import EvaluationRun, FailedQuestion, FailureKind
 from sakuin_cli.evaluation.variants import WHOLE_PIPELINE, Variant, changes
 from sakuin_cli.terminal import OnProgress
 
@@ -37,7 +37,7 @@ def ask_all(
     index: str | None = None,
     on_progress: OnProgress = lambda _phase, _done, _total: None,
     sleep: Callable[[float], None] = time.sleep,
-) -> Run:
+) -> EvaluationRun:
     """Asks the questions in the whole pipeline and in `variants`. A question that is not valid becomes a bad line.
 
     `on_progress` counts the questions of all variants. `index` names an index version; None is the live one. `sleep`
@@ -54,13 +54,13 @@ def ask_all(
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         first = list(counted(pool.map(lambda one: ask(one, expected=next(iter(one.gold), None)), questions)))
         answered = [(one, given) for one, given in zip(questions, first, strict=True) if not isinstance(given, BadLine)]
-        answers = {WHOLE_PIPELINE.name: tuple(_asked(given) for _, given in answered)}
+        answers = {WHOLE_PIPELINE.name: tuple(_answer(given) for _, given in answered)}
         for variant in variants:
             again = pool.map(partial(ask.in_variant, variant), answered)
-            answers[variant.name] = tuple(map(_asked, counted(again)))
+            answers[variant.name] = tuple(map(_answer, counted(again)))
         failures = tuple(pool.map(lambda pair: _failure(ask, *pair), answered))
     states = (given["index_state"] for _, given in answered)
-    return Run(
+    return EvaluationRun(
         tool=tool,
         k=k,
         questions=tuple(one for one, _ in answered),
@@ -119,27 +119,27 @@ class _Ask:
         return explanation
 
 
-def _asked(explanation: Explanation) -> Asked:
-    return Asked(tuple(hit["id"] for hit in explanation["results"]), bool(explanation["refused"]))
+def _answer(explanation: Explanation) -> Answer:
+    return Answer(tuple(hit["id"] for hit in explanation["results"]), bool(explanation["refused"]))
 
 
-def _failure(ask: _Ask, question: LabelledQuestion, given: Explanation) -> Failure | None:
+def _failure(ask: _Ask, question: LabelledQuestion, given: Explanation) -> FailedQuestion | None:
     """Returns the failure of a question, None if there is none."""
-    kind, missing = _kind(question, _asked(given), ask.k)
+    kind, missing = _kind(question, _answer(given), ask.k)
     # A Search Tool never refuses, so an answer is no failure.
     if kind is None or (kind == "answered" and given["threshold"] is None):
         return None
     shown = tuple(map(hit_of, given["results"][:_SHOWN]))
     if missing is None:
-        return Failure(question, kind, shown, None, _why_answered(shown, given["threshold"]))
+        return FailedQuestion(question, kind, shown, None, _why_answered(shown, given["threshold"]))
     explained = given["expected"]
     if explained is None or explained["id"] != missing:
         again = ask(question, expected=missing)
         explained = {"why": again.reason} if isinstance(again, BadLine) else again["expected"]
-    return Failure(question, kind, shown, missing, explained["why"])
+    return FailedQuestion(question, kind, shown, missing, explained["why"])
 
 
-def _kind(question: LabelledQuestion, asked: Asked, k: int) -> tuple[FailureKind | None, str | None]:
+def _kind(question: LabelledQuestion, asked: Answer, k: int) -> tuple[FailureKind | None, str | None]:
     """Returns how a question failed, and the relevant id to explain."""
     if not question.gold:
         return (None, None) if asked.refused else ("answered", None)

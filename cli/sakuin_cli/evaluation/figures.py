@@ -14,8 +14,8 @@ DEPTH = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The answer to a question: the ids, best first, and whether the index refused the question."""
+class Answer:
+    """The answer to a question: the ids, best first, and whether it is `no_good_match`."""
 
     ranking: tuple[str, ...]
     refused: bool = False
@@ -39,12 +39,13 @@ RECOGNISED = "recognised"
 REFUSED = "refused"
 
 
-# What is measured: the answers of an agent, where a refused question found nothing; the ranking before the threshold
-# and the refusals; the ranking alone, where the threshold does not apply.
+# agent               what an agent gets: a refused question has no results
+# order and refusals  the order without the threshold, and the refusals
+# order               the order only, for rankings to which the threshold does not apply
 View = Literal["agent", "order and refusals", "order"]
 
 
-def values(question: LabelledQuestion, asked: Asked, *, k: int, view: View) -> dict[str, float]:
+def values(question: LabelledQuestion, asked: Answer, *, k: int, view: View) -> dict[str, float]:
     """Returns the value of each measure for a question.
 
     `recognised` is 1 for a refused question without an answer, `refused` is 1 for a refused one with an answer.
@@ -64,7 +65,7 @@ def values(question: LabelledQuestion, asked: Asked, *, k: int, view: View) -> d
 
 
 def groups(
-    questions: Sequence[LabelledQuestion], asked: Sequence[Asked], *, k: int, view: View, resamples: Resamples
+    questions: Sequence[LabelledQuestion], asked: Sequence[Answer], *, k: int, view: View, resamples: Resamples
 ) -> list[Group]:
     """Returns the figures of all questions, each half, and each category, in the order of the labels."""
     each = [values(question, one, k=k, view=view) for question, one in zip(questions, asked, strict=True)]

@@ -7,8 +7,8 @@ from sakuin.explain.explanation import ExplainedHit
 
 from sakuin_cli.evaluation.figures import Group, measures
 from sakuin_cli.evaluation.report import KINDS, Report, direction_of, measured_in
-from sakuin_cli.evaluation.run import Comparison, Failure
-from sakuin_cli.evaluation.statistics import CELLS, Estimate, PairedChange
+from sakuin_cli.evaluation.run import Comparison, FailedQuestion
+from sakuin_cli.evaluation.statistics import CELLS, Estimate, MeanDifference
 
 _NAME, _PLOT, _ROW = 190, 470, 26
 
@@ -147,7 +147,7 @@ def _comparison(comparison: Comparison) -> str:
     return "<h2>Compared with the saved run</h2>" + _whole_table(("measure", *CELLS), rows) + note
 
 
-def _difference(name: str, difference: PairedChange) -> str:
+def _difference(name: str, difference: MeanDifference) -> str:
     before, after, change, *rest = difference.cells()
     return (
         f"<tr><td>{escape(name)}</td><td>{before}</td><td>{after}</td>"
@@ -162,7 +162,7 @@ def _whole_table(heads: Iterable[str], rows: Iterable[str]) -> str:
     return f'<div class="card"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
 
 
-def _failures(failures: Sequence[Failure], k: int) -> Iterable[str]:
+def _failures(failures: Sequence[FailedQuestion], k: int) -> Iterable[str]:
     for kind, title in KINDS.items():
         some = [failure for failure in failures if failure.kind == kind]
         if some:
@@ -170,7 +170,7 @@ def _failures(failures: Sequence[Failure], k: int) -> Iterable[str]:
             yield from map(_failure, some)
 
 
-def _failure(failure: Failure) -> str:
+def _failure(failure: FailedQuestion) -> str:
     question = failure.question
     expected = f"<p>expected <code>{escape(failure.expected)}</code></p>" if failure.expected else ""
     shown = "".join(f"<li>{_hit(hit)}</li>" for hit in failure.shown)

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from sakuin_cli.evaluation.figures import RECOGNISED, REFUSED, Group, measures
 from sakuin_cli.evaluation.floors import Floor, Missed, missed
-from sakuin_cli.evaluation.run import Comparison, Run, compared
-from sakuin_cli.evaluation.statistics import CONFIDENCE, PairedChange, Resamples
+from sakuin_cli.evaluation.run import Comparison, EvaluationRun, compared
+from sakuin_cli.evaluation.statistics import CONFIDENCE, MeanDifference, Resamples
 from sakuin_cli.evaluation.variants import AGENT
 
 # The kinds of failures; `k` is the number of results that count.
@@ -24,7 +24,7 @@ _SIGNIFICANT = 0.05
 class Report:
     """A run with its figures. The floors apply to the answers of an agent."""
 
-    run: Run
+    run: EvaluationRun
     figures: Mapping[str, Sequence[Group]]
     comparison: Comparison | None
     missed: tuple[Missed, ...]
@@ -66,7 +66,7 @@ class Report:
         }
 
 
-def report_of(run: Run, *, before: Run | None = None, floors: Iterable[Floor] = ()) -> Report:
+def report_of(run: EvaluationRun, *, before: EvaluationRun | None = None, floors: Iterable[Floor] = ()) -> Report:
     """Returns the report of a run, compared with `before` if given."""
     resamples = Resamples()
     figures = run.figures(resamples)
@@ -79,7 +79,7 @@ def measured_in(groups: Sequence[Group], k: int) -> tuple[str, ...]:
     return tuple(name for name in (*measures(k), REFUSED, RECOGNISED) if any(name in one.figures for one in groups))
 
 
-def direction_of(measure: str, change: PairedChange) -> Literal["up", "down", ""]:
+def direction_of(measure: str, change: MeanDifference) -> Literal["up", "down", ""]:
     """Returns whether a measure got significantly better (`up`) or worse (`down`)."""
     if change.p >= _SIGNIFICANT:
         return ""

@@ -8,10 +8,10 @@ from typing import Any, Literal
 from sakuin.errors import Invalid
 from sakuin.explain.explanation import ExplainedHit, hit_of
 
-from sakuin_cli.evaluation.figures import Asked, Group, View, groups, values
+from sakuin_cli.evaluation.figures import Answer, Group, View, groups, values
 from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion
-from sakuin_cli.evaluation.statistics import PairedChange, Resamples, paired_change
-from sakuin_cli.evaluation.variants import AGENT, LEGS, WHOLE_PIPELINE
+from sakuin_cli.evaluation.statistics import MeanDifference, Resamples, mean_difference
+from sakuin_cli.evaluation.variants import AGENT, SINGLE_MODES, WHOLE_PIPELINE
 
 _FORMAT = 1
 
@@ -23,7 +23,7 @@ FailureKind = Literal["missed", "partly", "refused", "answered"]
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedQuestion:
     """A failed question: the first results, a relevant id that is missing, and why."""
 
     question: LabelledQuestion
@@ -34,8 +34,8 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """The answers to `questions`, by variant one `Asked` per question. `tool` None is `search_knowledge`.
+class EvaluationRun:
+    """The answers to `questions`, by variant one `Answer` per question. `tool` None is `search_knowledge`.
 
     `index_state` is set if the index of a tool was not ready during the run.
     """
@@ -43,8 +43,8 @@ class Run:
     tool: str | None
     k: int
     questions: tuple[LabelledQuestion, ...]
-    answers: Mapping[str, tuple[Asked, ...]]
-    failures: tuple[Failure, ...] = ()
+    answers: Mapping[str, tuple[Answer, ...]]
+    failures: tuple[FailedQuestion, ...] = ()
     bad_lines: tuple[BadLine, ...] = ()
     index_state: str | None = None
 
@@ -63,8 +63,8 @@ class Run:
 
     def view(self, variant: str) -> View:
         """Returns what is measured in a variant."""
-        # The threshold is calibrated for both searches together, and a Search Tool has none.
-        if self.tool is not None or variant in {leg.name for leg in LEGS}:
+        # The threshold is calibrated for the hybrid search; a Search Tool has none.
+        if self.tool is not None or variant in {mode.name for mode in SINGLE_MODES}:
             return "order"
         return "agent" if variant == AGENT else "order and refusals"
 
@@ -77,11 +77,11 @@ class Run:
 class Comparison:
     """The change of each measure over the questions of both runs; `left_out` counts those of one run only."""
 
-    differences: Mapping[str, PairedChange]
+    differences: Mapping[str, MeanDifference]
     left_out: int
 
 
-def run_in(text: str) -> Run:
+def run_in(text: str) -> EvaluationRun:
     """Parses a saved run; raises `Invalid`."""
     try:
         return _run(json.loads(text))
@@ -89,7 +89,7 @@ def run_in(text: str) -> Run:
         raise Invalid("Not a saved run: give a file that `sakuin eval --save` has written") from error
 
 
-def compared(before: Run, after: Run, resamples: Resamples) -> Comparison:
+def compared(before: EvaluationRun, after: EvaluationRun, resamples: Resamples) -> Comparison:
     """Compares the answers of an agent, question by question; a question with other ids counts as another one."""
     if before.k != after.k:
         raise Invalid(f"The saved run was made with --k {before.k}: give the same to compare")
@@ -101,35 +101,37 @@ def compared(before: Run, after: Run, resamples: Resamples) -> Comparison:
     found = {}
     for name in names:
         pairs = [(old[key][name], new[key][name]) for key in both if name in new[key]]
-        if (change := paired_change([one for one, _ in pairs], [two for _, two in pairs], resamples)) is not None:
+        if (change := mean_difference([one for one, _ in pairs], [two for _, two in pairs], resamples)) is not None:
             found[name] = change
     return Comparison(found, len(old) + len(new) - 2 * len(both))
 
 
-def _values(run: Run) -> dict[tuple[str, frozenset[str]], dict[str, float]]:
-    answers: Sequence[Asked] = run.answers[WHOLE_PIPELINE.name]
+def _values(run: EvaluationRun) -> dict[tuple[str, frozenset[str]], dict[str, float]]:
+    answers: Sequence[Answer] = run.answers[WHOLE_PIPELINE.name]
     return {
         (question.query, frozenset(question.gold)): values(question, asked, k=run.k, view=run.view(AGENT))
         for question, asked in zip(run.questions, answers, strict=True)
     }
 
 
-def _run(saved: Mapping[str, Any]) -> Run:
+def _run(saved: Mapping[str, Any]) -> EvaluationRun:
     if saved["format"] != _FORMAT or WHOLE_PIPELINE.name not in saved["answers"]:
         raise ValueError("another format")
     answers = {
-        name: tuple(Asked(tuple(one["ranking"]), one["refused"]) for one in given)
+        name: tuple(Answer(tuple(one["ranking"]), one["refused"]) for one in given)
         for name, given in saved["answers"].items()
     }
     questions = tuple(map(_question, saved["questions"]))
     if any(len(given) != len(questions) for given in answers.values()):
         raise ValueError("cut short")
     failures = tuple(
-        Failure(_question(one["question"]), one["kind"], tuple(map(hit_of, one["shown"])), one["expected"], one["why"])
+        FailedQuestion(
+            _question(one["question"]), one["kind"], tuple(map(hit_of, one["shown"])), one["expected"], one["why"]
+        )
         for one in saved["failures"]
     )
     bad = tuple(BadLine(one["line"], one["reason"]) for one in saved["bad_lines"])
-    return Run(saved["tool"], saved["k"], questions, answers, failures, bad, saved.get("index_state"))
+    return EvaluationRun(saved["tool"], saved["k"], questions, answers, failures, bad, saved.get("index_state"))
 
 
 def _question(saved: Mapping[str, Any]) -> LabelledQuestion:

@@ -59,7 +59,7 @@ class Resamples:
 
 
 @dataclass(frozen=True, slots=True)
-class PairedChange:
+class MeanDifference:
     """The means of `n` questions before and after, the interval of the change, and its p-value.
 
     `higher` and `lower` count the questions that changed.
@@ -82,14 +82,14 @@ class PairedChange:
         return (*means, interval, f"{self.p:.3f}", str(self.higher), str(self.lower))
 
 
-def paired_change(before: Sequence[float], after: Sequence[float], resamples: Resamples) -> PairedChange | None:
+def mean_difference(before: Sequence[float], after: Sequence[float], resamples: Resamples) -> MeanDifference | None:
     """Compares the values of the same questions before and after; returns None without questions."""
     changes = [new - old for old, new in zip(before, after, strict=True)]
     estimate = resamples.estimate(changes)
     if estimate is None:
         return None
     n = len(changes)
-    return PairedChange(
+    return MeanDifference(
         before=fsum(before) / n,
         after=fsum(after) / n,
         change=estimate.mean,

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from sakuin_cli.evaluation.figures import WHOLE, Group, measures
 from sakuin_cli.evaluation.report import KINDS, Report, direction_of, measured_in
-from sakuin_cli.evaluation.run import Comparison, Failure
+from sakuin_cli.evaluation.run import Comparison, FailedQuestion
 from sakuin_cli.evaluation.statistics import CELLS, Estimate
 from sakuin_cli.evaluation.variants import AGENT
 
@@ -107,7 +107,7 @@ def _print_comparison(out: Console, comparison: Comparison) -> None:
     out.print()
 
 
-def _print_failures(out: Console, failures: Sequence[Failure], k: int) -> None:
+def _print_failures(out: Console, failures: Sequence[FailedQuestion], k: int) -> None:
     for kind, title in KINDS.items():
         some = [failure for failure in failures if failure.kind == kind]
         if not some:

@@ -23,7 +23,7 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 # threshold is calibrated for both searches together.
 AGENT = "agent"
 WHOLE_PIPELINE = Variant("both legs")
-LEGS = (Variant("words only", mode="words"), Variant("vectors only", mode="vectors"))
+SINGLE_MODES = (Variant("words only", mode="words"), Variant("vectors only", mode="vectors"))
 # Rules that record a step whenever they change a question. The others may change it without one.
 _LEAVE_STEPS = {"notation", "reduction", "rewriting", "typos", "examples"}
 ABLATIONS = tuple(Variant(f"without {rule}", without=rule) for rule in RULES)

@@ -1,7 +1,6 @@
-"""Which element each semantic id of a page names.
+"""The element that each semantic id of a page names.
 
-An id usually names the element that carries it. Where authors put it elsewhere, it names what a
-reader sees after following the link:
+An id usually names the element that has it. In these places it names what a reader sees after following the link:
 
 - on a heading, or inside one: the heading and what follows it;
 - on a `dt`: the term and its `dd`s; on a `summary`, `caption`, `legend`, `figcaption`: what they title;
@@ -19,7 +18,7 @@ from bs4.element import NavigableString
 
 from sakuin.knowledge.page import ChunkType, type_of_anchor
 from sakuin.knowledge.reading.parsing import attribute
-from sakuin.knowledge.reading.walking import HEADINGS, Step, begins_with_text, steps
+from sakuin.knowledge.reading.tree import HEADINGS, Step, begins_with_text, steps
 from sakuin.language.unicode_text import visible
 
 INLINE = frozenset(
@@ -32,17 +31,13 @@ TITLES_PARENT = {"summary": "details", "caption": "table", "legend": "fieldset",
 
 FIRST_WORDS_NAME = frozenset({"p", "li", "td", "th", "dd"})
 
-LONGEST_ANCHOR = 200  # a chunk's id is a key in an index of the database
-
+LONGEST_ANCHOR = 200  # characters: a chunk id is a key in an index of the database
 MOST_INLINE_LEVELS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """`anchor` names `element`, and, if it is a heading or a term, what follows it.
-
-    `origin` carries the id.
-    """
+class AnchoredElement:
+    """The `element` that `anchor` names; for a heading or a term also what follows it. `origin` has the id."""
 
     anchor: str
     type: ChunkType
@@ -51,23 +46,23 @@ class Place:
     shape: Literal["element", "heading", "term"]
 
 
-def places(walk: Sequence[Step]) -> list[Place]:
-    """The semantic ids of a page in its order, each once: of duplicates the first counts."""
-    visible_elements = {id(step.tag) for step in walk if step.kind == "open"}
-    found: dict[str, Place] = {}
-    for step in walk:
+def anchored_elements(page_steps: Sequence[Step]) -> list[AnchoredElement]:
+    """Returns the elements with a semantic id in page order. Of duplicate ids the first counts."""
+    visible_elements = {id(step.tag) for step in page_steps if step.kind == "open"}
+    found: dict[str, AnchoredElement] = {}
+    for step in page_steps:
         if step.kind == "open" and "id" in step.tag.attrs:
             anchor = visible(attribute(step.tag, "id"))
             chunk_type = usable_type(anchor)
             if chunk_type is not None and anchor not in found:
                 named = _named(step.tag)
                 element = named if id(named) in visible_elements else step.tag
-                found[anchor] = Place(anchor, chunk_type, step.tag, element, _shape(element))
+                found[anchor] = AnchoredElement(anchor, chunk_type, step.tag, element, _shape(element))
     return list(found.values())
 
 
 def usable_type(anchor: str) -> ChunkType | None:
-    """The type an id names, None if it cannot be part of a chunk's id (white space, `#`, too long)."""
+    """Returns the type that an id names, None if it cannot be part of a chunk id (white space, `#`, too long)."""
     if len(anchor) > LONGEST_ANCHOR or "#" in anchor or any(character.isspace() for character in anchor):
         return None
     return type_of_anchor(anchor)
@@ -89,7 +84,7 @@ def _named(tag: Tag) -> Tag:
 
 
 def _block_of(tag: Tag) -> Tag:
-    """The heading, term or paragraph that inline `tag` stands for, or `tag`."""
+    """Returns the heading, term or paragraph that the inline element `tag` stands for, or `tag`."""
     outer, leads = tag, True
     for _ in range(MOST_INLINE_LEVELS):
         parent = outer.parent
@@ -110,7 +105,7 @@ def _block_of(tag: Tag) -> Tag:
 
 
 def _next_to(tag: Tag) -> Tag:
-    """What follows an empty element: that is where a link to it lands."""
+    """Returns the element after an empty one, which a link to it leads to."""
     outer = tag
     for _ in range(MOST_INLINE_LEVELS):
         for sibling in outer.next_siblings:
@@ -143,7 +138,7 @@ def _before(tag: Tag) -> Iterable[object]:
     if parent is None:
         return ()
     before: list[object] = []
-    for sibling in parent.contents[:3]:  # "leads" bears white space and one decoration, no more
+    for sibling in parent.contents[:3]:  # only white space and one decoration may come before
         if sibling is tag:
             return before
         before.append(sibling)

@@ -1,4 +1,4 @@
-"""A page's tree in reading order: elements that open and close, and the text that a reader sees."""
+"""The tree of a page in reading order: elements that open and close, and visible text."""
 
 import re
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from sakuin.knowledge.reading.parsing import OPAQUE, attribute
 
 HEADINGS = {f"h{rank}": rank for rank in range(1, 7)}
 
-# Furniture of a page, or drawn by the browser another way.
+# Not part of the text, or rendered by the browser in another way.
 SKIPPED = OPAQUE | {"head", "title", "nav", "rp", "rt", "dialog", "menu", "option", "annotation", "annotation-xml"}
 
 HIDING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
 
 
 class Step(NamedTuple):
-    """`tag` opens, closes, or holds `text`."""
+    """`tag` opens, closes, or contains `text`."""
 
     kind: Literal["open", "close", "text"]
     tag: Tag
@@ -28,7 +28,7 @@ class Step(NamedTuple):
 
 
 def steps(root: Tag) -> Iterator[Step]:
-    """Every visible element and text under `root`, `root` first; never recursive, so any depth will do."""
+    """Yields every visible element and text under `root`, `root` first. Iterative, so that any depth works."""
     yield Step("open", root)
     path = [(root, iter(root.contents))]
     while path:
@@ -50,15 +50,14 @@ def steps(root: Tag) -> Iterator[Step]:
 
 
 def begins_with_text(tag: Tag) -> bool:
-    """Whether any text stands near the beginning of an element (a bounded look: pages may nest without end)."""
+    """Returns whether there is text near the beginning of an element. Bounded, since pages may nest without limit."""
     return any(step.kind == "text" and step.text.strip() for step in islice(steps(tag), 20))
 
 
 def is_hidden(tag: Tag) -> bool:
-    """Whether readers never see an element's text.
+    """Returns whether the text of an element is hidden by its tag, an attribute or a style.
 
-    Hidden text never reaches an agent, whether an attribute or a style hides it: what a person
-    cannot see on the page, a search must not tell.
+    Hidden text must never reach an agent, since a person cannot see it on the page.
     """
     if tag.name in SKIPPED:
         return True
