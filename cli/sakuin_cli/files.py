@@ -14,7 +14,6 @@ def read_bytes(path: str) -> bytes:
 
 
 def read_text(file: Path) -> str:
-    """Returns the text of a UTF-8 file."""
     try:
         return file.read_text("utf-8")
     except UnicodeDecodeError as error:
@@ -24,7 +23,6 @@ def read_text(file: Path) -> str:
 
 
 def write_text(file: Path, text: str) -> None:
-    """Writes a UTF-8 file."""
     try:
         file.write_text(text, "utf-8")
     except OSError as error:

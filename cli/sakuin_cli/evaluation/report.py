@@ -50,7 +50,6 @@ class Report:
         return not self.missed and not self.run.bad_lines
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the report as a JSON document."""
         run = self.run
         return {
             "tool": run.tool,

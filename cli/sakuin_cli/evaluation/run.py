@@ -50,7 +50,6 @@ class EvaluationRun:
 
     @property
     def name(self) -> str:
-        """Returns the name of the tool."""
         return self.tool or "search_knowledge"
 
     def figures(self, resamples: Resamples) -> dict[str, list[Group]]:
@@ -69,7 +68,6 @@ class EvaluationRun:
         return "agent" if variant == AGENT else "order and refusals"
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the document that is saved."""
         return {"format": _FORMAT, **asdict(self)}
 
 
