@@ -1,4 +1,4 @@
-"""Which indexes a function works on."""
+"""The index versions that a function works on."""
 
 from dataclasses import replace
 
@@ -48,7 +48,7 @@ def test_pages_are_embedded_once_a_model_and_only_as_this_code_writes_them() -> 
     assert len(made) == 2
 
 
-def test_a_table_is_walked_once_for_indexes_that_cut_alike_and_last_for_what_answers() -> None:
+def test_a_table_is_scanned_once_for_equal_cuts_and_last_for_the_live_index() -> None:
     live = kept(SETTINGS, live=True)
     indexes = [live, kept(OLD_TEMPLATE), kept(SMALLER)]
     assert [each.settings for each in live_last(lambda: indexes)] == [SMALLER, SETTINGS]

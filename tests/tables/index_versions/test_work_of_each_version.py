@@ -1,4 +1,4 @@
-"""Work of one index that stalls, waits or fails is resumed, and given up, in that index alone."""
+"""Work of one index version that stalls, waits or fails is handled in that version alone."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -41,7 +41,7 @@ def asked_of(message: Message) -> tuple[str, str | None]:
 
 
 def edited_but_for(deployment: Deployment, asked: Asked, still: IndexVersion) -> None:
-    """A new text, which one index never hears how to embed."""
+    """Edits a Table and loses the messages of one index."""
     deployment.edit(asked.table, {"a": long("一次関数")})
     deployment.deliver()
     deployment.lose(still)
@@ -49,13 +49,12 @@ def edited_but_for(deployment: Deployment, asked: Asked, still: IndexVersion) ->
 
 
 def is_whole(deployment: Deployment, settings: IndexVersion, asked: Asked) -> bool:
-    """Whether an index has all of the Table."""
     said = deployment.world.call("is_table_complete", table=asked.table, fingerprint=settings.tables.id)
     return bool(said)
 
 
 @EACH
-def test_a_table_that_stands_still_in_one_index_is_started_again_in_that_index(
+def test_a_table_that_stalls_in_one_index_is_restarted_in_that_index(
     both: Deployment, still: IndexVersion, other: IndexVersion
 ) -> None:
     asked = indexed(both, {"a": long("二次方程式")})
@@ -74,7 +73,7 @@ def test_a_table_that_stands_still_in_one_index_is_started_again_in_that_index(
 
 
 def stood_still(deployment: Deployment, asked: Asked, still: IndexVersion) -> None:
-    """It is started again and again, and each time its messages are lost."""
+    """Restarts the indexing repeatedly and loses its messages each time."""
     edited_but_for(deployment, asked, still)
     for _ in range(MAX_RECEIVES + 1):
         deployment.passes(130)
@@ -82,7 +81,7 @@ def stood_still(deployment: Deployment, asked: Asked, still: IndexVersion) -> No
         deployment.lose(still)
 
 
-def test_a_table_that_stands_still_in_the_index_that_answers_has_an_error_there_alone(both: Deployment) -> None:
+def test_a_table_that_stalls_in_the_live_index_has_an_error_only_there(both: Deployment) -> None:
     asked = indexed(both, {"a": long("二次方程式")})
     stood_still(both, asked, BLUE)
     status = both.world.status(asked.tool)
@@ -91,7 +90,7 @@ def test_a_table_that_stands_still_in_the_index_that_answers_has_an_error_there_
     assert both.state(GREEN).is_whole
 
 
-def test_a_table_that_stands_still_beside_has_an_error_there_alone_until_it_changes_or_a_day_has_passed(
+def test_a_table_that_stalls_in_the_next_index_has_an_error_only_there_for_a_day(
     both: Deployment,
 ) -> None:
     asked = indexed(both, {"a": long("二次方程式")})
@@ -172,7 +171,7 @@ def test_what_one_index_waits_for_does_not_hold_up_the_other(
     assert both.functions.rows(asked.table) == []
 
 
-def test_a_sign_of_life_in_one_index_is_none_in_the_other(both: Deployment) -> None:
+def test_progress_in_one_index_is_none_in_the_other(both: Deployment) -> None:
     # More chunks than a message holds: one batch of them is a sign of life, and does not make the Table whole.
     asked = indexed(both, {"a": long("二次方程式")})
     both.edit(asked.table, {"a": long("一次関数", 30_000)})
