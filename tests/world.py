@@ -22,7 +22,7 @@ from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.knowledge.search import ReadKnowledge, SearchKnowledge
 from sakuin.platform.embedding import EmbeddingModel
-from sakuin.platform.supabase.members import acting_with
+from sakuin.platform.supabase.client import clients_of_users
 from sakuin.platform.supabase.tokens import tokens_of
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.retrieval.index_version import (
@@ -111,7 +111,7 @@ class World:
         self.searched: KnowledgeSearch = KnowledgeSearch(self.client, CALIBRATION)
         self.unfinished = UnfinishedWorkStore(self.client)
         self.walks = ReconciliationRuns(self.client)
-        self.projects = ProjectRecords(self.client, acting_with(self.client, lambda: self.database.anon_key))
+        self.projects = ProjectRecords(self.client, clients_of_users(self.client, lambda: self.database.anon_key))
 
     # ---------------------------------------------------------------- indexing
 
@@ -233,8 +233,8 @@ class World:
             tables=TableAdmin(self.projects, self.bodies),
             tools=ToolAdmin(self.projects),
             endpoints=EndpointAdmin(self.projects),
-            hear=HandleDatabaseChange(self.projects),
-            send=PublishOutbox(Outbox(self.client), self.bus),
+            handle_change=HandleDatabaseChange(self.projects),
+            publish=PublishOutbox(Outbox(self.client), self.bus),
             user_of=tokens_of(self.database.rest_url, lambda: (self.database.jwt_secret,)).user_of,
             hook_secrets=lambda: (HOOK_SECRET,),
         )

@@ -83,13 +83,13 @@ class Worker:
     circuits: dict[str, Circuit] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        ask = self.calls("passages", tries=3, longest_call=LONGEST_CALL)
+        ask = self.calls("passages", attempts=3, longest_call=LONGEST_CALL)
         self.world.embedder = HangingEmbedder(clock=self.clock, ask=ask)
         self.world.embedders[BESIDE.model] = HangingEmbedder(BESIDE.model, clock=self.clock, ask=ask)
 
     def calls(self, work: str, *, tries: int, longest_call: float) -> VendorCalls:
         now: Callable[[], float] = lambda: self.clock.now  # noqa: E731
-        retries = background(tries=tries, seconds_left=self.current.seconds_left, longest_call=longest_call)
+        retries = background(attempts=tries, seconds_left=self.current.seconds_left, longest_call=longest_call)
         self.circuits[work] = Circuit(f"openai-{work}", "openai", clock=now)
         return VendorCalls(replace(retries, sleep=self.clock.passes, clock=now), self.circuits[work])
 
@@ -119,7 +119,7 @@ def test_a_vendor_that_hangs_ends_no_worker_and_the_first_opens_its_circuit(
     worker: Worker, kept: list[object], learns: bool
 ) -> None:
     if learns:
-        ask = worker.calls("learns", tries=1, longest_call=LONGEST_LEARNS)
+        ask = worker.calls("learns", attempts=1, longest_call=LONGEST_LEARNS)
         worker.world.model = HangingModel(clock=worker.clock, ask=ask)
     for settings in (BESIDE, SETTINGS):
         if settings in kept:

@@ -163,7 +163,7 @@ def test_the_key_that_opened_is_noted_and_a_wrong_one_is_not(tools: KnowledgeToo
     noted: list[str] = []
 
     async def requests() -> None:
-        app = McpApp(knowledge_server(tools, "1.2.3"), ring, used=noted.append)
+        app = McpApp(knowledge_server(tools, "1.2.3"), ring, record_use=noted.append)
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
         async with app.run(), httpx.AsyncClient(transport=transport, base_url="http://sakuin.test") as client:
             for key in (AUTHORIZATION, {"Authorization": "Bearer wrong"}, {}):

@@ -11,7 +11,7 @@ from sakuin.mcp.app import LONGEST_BODY, McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.messages import LONGEST_BATCH
 from sakuin.mcp.server import knowledge_server
-from sakuin.platform.asgi import held_open
+from sakuin.platform.asgi import persistent_handler
 
 from tests.entrypoints.events import Context, event, ring
 
@@ -50,7 +50,7 @@ Ask = Callable[..., Answer]
 def ask(tools: KnowledgeTools) -> Ask:
     """One request to the function; a header that is None is left out."""
     app = McpApp(knowledge_server(tools, "1.2.3"), ring, (PAGE,))
-    handler = held_open(app, app.run)
+    handler = persistent_handler(app, app.run)
 
     def asked(body: str | bytes, method: str = "POST", **headers: str | None) -> Answer:
         recorded = event("mcp.search")

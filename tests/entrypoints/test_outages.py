@@ -66,7 +66,7 @@ class Pages:
         if self.supabase_away:
             raise Unavailable("Supabase did not answer", vendor="supabase")
         namespace = "hot" if self.hot(asked.key) else "cold"
-        retries = Retries(tries=1, patience=1.0, longest_pause=1.0)
+        retries = Retries(attempts=1, max_seconds=1.0, max_pause=1.0)
         # A worker that has just started knows nothing of the vendor: the most that an outage can cost.
         circuit = (
             self.circuit if self.shares_a_circuit else Circuit("vendor-work", "openai", clock=lambda: self.sqs.now)

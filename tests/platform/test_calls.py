@@ -36,13 +36,13 @@ class Vendor:
         self, *, tries: int = 4, patience: float = 60.0, budget: RetryBudget | None = None, ends: float = math.inf
     ) -> Retries:
         return Retries(
-            tries=tries,
-            patience=patience,
-            longest_pause=5.0,
+            attempts=tries,
+            max_seconds=patience,
+            max_pause=5.0,
             budget=budget or RetryBudget(),
             sleep=self.sleep,
             clock=lambda: self.now,
-            share=lambda: 0.5,
+            jitter=lambda: 0.5,
             seconds_left=lambda: ends - self.now,
             longest_call=35.0,
         )
@@ -57,7 +57,7 @@ def test_pauses_are_a_random_part_of_one_that_doubles() -> None:
 def test_it_is_called_so_often_and_no_more() -> None:
     vendor = Vendor(9)
     with pytest.raises(Unavailable):
-        vendor.retries(tries=3)(vendor)
+        vendor.retries(attempts=3)(vendor)
     assert vendor.calls == 3
 
 
@@ -140,7 +140,7 @@ class Worker:
 
     def call(self, namespace: str | None = None) -> str:
         retries = Retries(
-            tries=1, patience=60.0, longest_pause=5.0, seconds_left=lambda: self.seconds_left, longest_call=35.0
+            attempts=1, max_seconds=60.0, max_pause=5.0, seconds_left=lambda: self.seconds_left, longest_call=35.0
         )
         return VendorCalls(retries, self.circuit)(self.answer, namespace=namespace)
 
@@ -273,7 +273,7 @@ def test_a_call_is_made_only_where_it_may_take_its_time(worker: Worker, seconds:
 def test_each_call_is_repeated_before_it_counts_as_a_failure() -> None:
     vendor, circuit = Vendor(9), Circuit("openai-passages", "openai")
     with pytest.raises(Unavailable):
-        VendorCalls(vendor.retries(tries=4), circuit)(vendor)
+        VendorCalls(vendor.retries(attempts=4), circuit)(vendor)
     assert (vendor.calls, circuit.failures) == (4, 1)
 
 

@@ -397,8 +397,8 @@ class Down:
     times: int = 1_000
     error: BaseException = field(default_factory=lambda: Unavailable("S3 did not answer"))
 
-    def held(self, *where: Any, **page: Any) -> Any:
+    def current_objects(self, *where: Any, **page: Any) -> Any:
         self.times -= 1
         if self.times >= 0:
             raise self.error
-        return self.real.held(*where, **page)
+        return self.real.current_objects(*where, **page)

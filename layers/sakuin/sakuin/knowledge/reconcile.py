@@ -127,7 +127,7 @@ class ReconcileMaterials:
         Who settles nothing asked by hand, and gets what he asked for even if most pages go, or have dead letters; he is
         also shown what somebody is at. The schedule leaves both alone: the rows of work say it.
         """
-        held = self.bucket.held(self.prefix, after=after, limit=_KEYS_A_PAGE)
+        held = self.bucket.current_objects(self.prefix, after=after, limit=_KEYS_A_PAGE)
         recorded = self.records.objects(after or self.prefix, limit=_KEYS_A_PAGE, settling=settling.total_seconds())
         ends = [held.upto] if held.upto is not None else []
         if len(recorded) == _KEYS_A_PAGE:

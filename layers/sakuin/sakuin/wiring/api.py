@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sakuin import __version__
 from sakuin.platform.redaction import Handler
-from sakuin.platform.secrets_manager import NamedSecret
+from sakuin.platform.secrets import NamedSecret
 from sakuin.settings import Settings
 from sakuin.wiring.clients import SecretKeys, aws, bucket_of_pages, material_queue, secret_of, start_telemetry, supabase
 from sakuin.wiring.handlers import http_handler
@@ -65,7 +65,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         now = secret.now()
         return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes])
 
-    used = record_once_a_day(key_use.note, lambda: datetime.now(UTC).date())
+    record_use = record_once_a_day(key_use.record, lambda: datetime.now(UTC).date())
     longest = settings.limits.api_request_bytes
     rest = rest_api(
         library,
@@ -73,7 +73,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         __version__,
         *project_routers(project_services(settings, secret, client), ring),
         admin_routers=admin_routers,
-        used=used,
+        record_use=record_use,
         days=days,
         work_of=work_of,
         longest_body=longest,
@@ -84,7 +84,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
 def project_services(settings: Settings, secret: NamedSecret, client: "Client") -> "ProjectServices":
     """What the routes of projects ask."""
     from sakuin.http.projects import ProjectServices
-    from sakuin.platform.supabase.members import acting_with
+    from sakuin.platform.supabase.client import clients_of_users
     from sakuin.platform.supabase.tokens import tokens_of
     from sakuin.tables.admin.database_changes import HandleDatabaseChange
     from sakuin.tables.admin.documents import S3TableDocuments
@@ -97,15 +97,15 @@ def project_services(settings: Settings, secret: NamedSecret, client: "Client") 
     from sakuin.tables.admin.tools import ToolAdmin
 
     now = secret.now
-    acting = acting_with(client, lambda: now().supabase_publishable_key)
+    acting = clients_of_users(client, lambda: now().supabase_publishable_key)
     records = ProjectRecords(client, acting)
     return ProjectServices(
         projects=ProjectAdmin(records, settings.limits),
         tables=TableAdmin(records, S3TableDocuments(aws("s3"), settings.tables_bucket), settings.limits),
         tools=ToolAdmin(records, settings.limits.tools),
         endpoints=EndpointAdmin(records, settings.limits),
-        hear=HandleDatabaseChange(records),
-        send=PublishOutbox(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name)),
+        handle_change=HandleDatabaseChange(records),
+        publish=PublishOutbox(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name)),
         user_of=tokens_of(settings.supabase_url, lambda: now().jwt_secrets).user_of,
         hook_secrets=lambda: now().hook_secrets,
     )

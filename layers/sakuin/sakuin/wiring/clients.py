@@ -10,8 +10,7 @@ from aws_lambda_powertools import Logger, Metrics, Tracer
 
 from sakuin.platform.calls import Change, Circuit, Retries, VendorCalls, background, interactive
 from sakuin.platform.redaction import Redaction, redacting_logger
-from sakuin.platform.secrets import Secrets
-from sakuin.platform.secrets_manager import NamedSecret, RenewedKey, auth_of
+from sakuin.platform.secrets import NamedSecret, RenewedKey, Secrets, auth_of
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import connected, credentials
 from sakuin.platform.telemetry import (
@@ -19,8 +18,8 @@ from sakuin.platform.telemetry import (
     REQUEST_HEADER,
     CurrentWork,
     EmfMeter,
+    add_work_to_messages,
     instrument_client,
-    name_work_in_messages,
 )
 from sakuin.settings import Settings
 
@@ -76,7 +75,7 @@ def secret_of(settings: Settings, telemetry: Telemetry) -> NamedSecret:
 
     Each holder of one gets its looks at it for itself: wrong keys must not use up those of a vendor's key.
     """
-    return NamedSecret(settings.secret_name, told=telemetry.redaction.know)
+    return NamedSecret(settings.secret_name, on_read=telemetry.redaction.add)
 
 
 def _renewed_key(
@@ -89,7 +88,7 @@ def _renewed_key(
 def supabase(settings: Settings, secrets: Secrets, telemetry: Telemetry) -> "Client":
     """Supabase, with the service key."""
     client = renew_key(connected(settings.supabase_url, secrets.supabase_service_key), settings, secrets, telemetry)
-    instrument_client(client.session, telemetry.meter, telemetry.work, header=REQUEST_HEADER, leg="Database")
+    instrument_client(client.session, telemetry.meter, telemetry.work, header=REQUEST_HEADER, system="Database")
     return client
 
 
@@ -109,7 +108,7 @@ def openai(settings: Settings, secrets: Secrets, telemetry: Telemetry, *, leg: s
 
     session = DefaultHttpxClient()
     session.auth = auth_of(httpx2.Auth, _renewed_key(settings, secrets, lambda now: now.openai_api_key, telemetry))
-    instrument_client(session, telemetry.meter, telemetry.work, header=OPENAI_HEADER, leg=leg)
+    instrument_client(session, telemetry.meter, telemetry.work, header=OPENAI_HEADER, system=leg)
     return OpenAI(
         api_key=secrets.openai_api_key,
         base_url=settings.openai_base_url,
@@ -126,8 +125,8 @@ def question_embedder(settings: Settings, secrets: Secrets, telemetry: Telemetry
 
     session = openai_connected(settings.openai_base_url, secrets.openai_api_key)
     session.auth = auth_of(httpx.Auth, _renewed_key(settings, secrets, lambda now: now.openai_api_key, telemetry))
-    instrument_client(session, telemetry.meter, telemetry.work, header=OPENAI_HEADER, leg="Embedding")
-    ask = _calls(telemetry, interactive(tries=2), vendor="openai", work="questions")
+    instrument_client(session, telemetry.meter, telemetry.work, header=OPENAI_HEADER, system="Embedding")
+    ask = _calls(telemetry, interactive(attempts=2), vendor="openai", work="questions")
     return OpenAIQuestions(session, settings.embedding_model, partial(_used, settings, telemetry), ask)
 
 
@@ -148,7 +147,7 @@ def learns_model(settings: Settings, secrets: Secrets, telemetry: Telemetry, cli
         return None
     from sakuin.knowledge.learns.openai import LONGEST_LEARNS, OpenAILearnsModel
 
-    retries = background(tries=1, seconds_left=telemetry.work.seconds_left, longest_call=LONGEST_LEARNS)
+    retries = background(attempts=1, seconds_left=telemetry.work.seconds_left, longest_call=LONGEST_LEARNS)
     ask = _calls(telemetry, retries, vendor="openai", work="learns")
     model = OpenAILearnsModel(openai(settings, secrets, telemetry, leg="Learns"), settings.learns_model, ask=ask)
     if not settings.limits.embedding_daily_tokens:
@@ -166,7 +165,7 @@ def _embedder(settings: Settings, secrets: Secrets, telemetry: Telemetry, spend:
         _used(settings, telemetry, tokens)
         spend(tokens)
 
-    retries = background(tries=3, seconds_left=telemetry.work.seconds_left)
+    retries = background(attempts=3, seconds_left=telemetry.work.seconds_left)
     ask = _calls(telemetry, retries, vendor="openai", work="passages")
     return OpenAIEmbedder(openai(settings, secrets, telemetry, leg="Embedding"), settings.embedding_model, used, ask)
 
@@ -187,7 +186,7 @@ def chunk_store(settings: Settings, secrets: Secrets, telemetry: Telemetry) -> "
     session = DefaultHttpxClient()
     key = _renewed_key(settings, secrets, lambda now: now.turbopuffer_api_key, telemetry)
     session.auth = auth_of(httpx2.Auth, key)
-    instrument_client(session, telemetry.meter, telemetry.work, header=REQUEST_HEADER, leg="Store")
+    instrument_client(session, telemetry.meter, telemetry.work, header=REQUEST_HEADER, system="Store")
     return TurbopufferChunkStore(
         store_connected(settings.turbopuffer_base_url, secrets.turbopuffer_api_key, session),
         ask=_calls(
@@ -209,7 +208,7 @@ def queues(telemetry: Telemetry) -> Any:
     """boto3's client of SQS."""
     from sakuin.platform.aws import client
 
-    return name_work_in_messages(client("sqs"), telemetry.work)
+    return add_work_to_messages(client("sqs"), telemetry.work)
 
 
 def aws(service: str) -> Any:

@@ -34,7 +34,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
 
     from sakuin.knowledge.canary import CanaryAnswer
     from sakuin.knowledge.postgres_records import MaterialRecords
-    from sakuin.platform.aws_lambda import LambdaFunction
+    from sakuin.platform.aws import LambdaFunction
     from sakuin.platform.s3 import S3Bucket
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.tables.admin.eventbridge import EventBridgeBus

@@ -109,7 +109,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.mcp.rate_limiter import Quotas, RateLimiter
     from sakuin.mcp.search_tools import SearchTools
     from sakuin.mcp.server import knowledge_server, search_tools_server
-    from sakuin.platform.asgi import held_open
+    from sakuin.platform.asgi import persistent_handler
     from sakuin.platform.keys import KeyUse, record_once_a_day
     from sakuin.retrieval.calibration import calibration_of
     from sakuin.tables.postgres import ToolSearch
@@ -127,7 +127,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     index = KnowledgeSearch(client, calibration_of(settings.embedding_model.name))
     tools = KnowledgeTools(searches, ReadKnowledge(index, settings.base_url), telemetry.meter)
     records = ToolSearch(client, table_fingerprint(settings).id)
-    used = record_once_a_day(KeyUse(client).note, lambda: datetime.now(UTC).date())
+    record_use = record_once_a_day(KeyUse(client).record, lambda: datetime.now(UTC).date())
     explain = ExplainApp(
         ExplainKnowledge(searches),
         ExplainTool(records, searches),
@@ -140,12 +140,12 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         settings.allowed_origins,
         tools_server=search_tools_server(SearchTools(searches, telemetry.meter), __version__),
         endpoint=records.endpoint,
-        used=used,
+        record_use=record_use,
         allow=RateLimiter(Quotas(client), settings.limits.queries_per_minute, time.monotonic),
         longest_body=settings.limits.mcp_request_bytes,
         explain=explain,
     )
-    answer_http = held_open(app, app.run)
+    answer_http = persistent_handler(app, app.run)
 
     def answer(event: dict[str, Any], context: Any) -> dict[str, Any]:
         # Called by `maintain`: events of the gateway have no such member.
