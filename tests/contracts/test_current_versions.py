@@ -40,7 +40,7 @@ def test_what_the_bucket_holds_applies_below_the_fence_and_is_the_fence_from_the
     assert (state(knowledge).source, state(knowledge).status) == (anew, "ready")
     assert state(knowledge).indexed_version_id == anew.version_id
     assert knowledge.contents() == {"rule-a": "新"}
-    assert knowledge.records.receipts([(KEY, anew.version_id or "")])[0].outcome == "applied"
+    assert knowledge.records.upload_results([(KEY, anew.version_id or "")])[0].outcome == "applied"
 
 
 @pytest.mark.parametrize("sequencer", [0x8, 0x10, 0x20, 0x900, 0xA00])
@@ -124,7 +124,7 @@ def test_another_key_waits_below_its_own_fence_and_takes_over_from_one_that_is_g
     # The material's events no longer count: who comes next asks the bucket too.
     assert come(knowledge, anew, "三") == "superseded"
     assert held(knowledge, anew, "三", seen=state(knowledge).generation) == "applied"
-    assert (knowledge.contents(), knowledge.records.waiting()) == ({"rule-a": "三"}, [])
+    assert (knowledge.contents(), knowledge.records.competing_keys()) == ({"rule-a": "三"}, [])
 
 
 def test_a_waiting_key_that_is_gone_waits_no_more(knowledge: Knowledge) -> None:
@@ -134,7 +134,7 @@ def test_a_waiting_key_that_is_gone_waits_no_more(knowledge: Knowledge) -> None:
     done = knowledge.index.apply(
         PageChange("m", gone, deleted=True), expected_generation=state(knowledge).generation, current=True
     )
-    assert (done.outcome, done.next_owner, knowledge.records.waiting()) == ("applied", None, [])
+    assert (done.outcome, done.next_owner, knowledge.records.competing_keys()) == ("applied", None, [])
     assert knowledge.contents() == {"rule-a": "一"}
     assert come(knowledge, a_source(KEY, 0x20), "次") == "applied"
 

@@ -7,10 +7,9 @@ from typing import Any
 import boto3
 import pytest
 from moto import mock_aws
-from sakuin.adapters.sqs_work import SqsWorkQueues
-from sakuin.domain.work import About, DueWork, WorkQueueName
 from sakuin.errors import Unavailable
-from sakuin_cli.dead_letters import DeadLetterQueues
+from sakuin.platform.telemetry import MESSAGE_ATTRIBUTE
+from sakuin_cli.dead_letters import DeadLetterQueues, QueueName
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,24 +17,24 @@ class Queues:
     """The three queues and their dead letters at moto, and an operator who lists them."""
 
     client: Any
-    urls: dict[WorkQueueName, str]
-    dead_urls: dict[WorkQueueName, str]
+    urls: dict[QueueName, str]
+    dead_urls: dict[QueueName, str]
 
     @property
     def dead(self) -> DeadLetterQueues:
         return DeadLetterQueues(self.client, self.urls, self.dead_urls)
 
-    def put(self, queue: WorkQueueName, body: str) -> None:
+    def put(self, queue: QueueName, body: str) -> None:
         """Puts a message among the dead letters."""
         self.client.send_message(QueueUrl=self.dead_urls[queue], MessageBody=body)
 
-    def listed(self, queue: WorkQueueName) -> list[str]:
+    def listed(self, queue: QueueName) -> list[str]:
         """The bodies of the dead letters, left as they were."""
         found = self.dead.receive(queue)
         self.dead.release(found)
         return [letter.body for letter in found]
 
-    def arrived(self, queue: WorkQueueName) -> list[str]:
+    def arrived(self, queue: QueueName) -> list[str]:
         """The bodies that came back to a queue."""
         found: list[str] = []
         while messages := self.client.receive_message(QueueUrl=self.urls[queue], MaxNumberOfMessages=10).get(
@@ -45,7 +44,7 @@ class Queues:
         return found
 
 
-NAMES: tuple[WorkQueueName, ...] = ("material", "tool", "embed")
+NAMES: tuple[QueueName, ...] = ("material", "tool", "embed")
 
 
 @pytest.fixture
@@ -114,24 +113,15 @@ def test_what_the_bus_could_not_deliver_says_why(queues: Queues) -> None:
         MessageAttributes={name: {"DataType": "String", "StringValue": value} for name, value in said.items()},
     )
     (letter,) = queues.dead.receive("tool")
-    assert (letter.bus_reason, letter.tries, letter.work_id) == ("Access denied", 185, letter.id)
+    assert (letter.bus_reason, letter.tries) == ("Access denied", 185)
 
 
-def test_a_copy_goes_under_its_old_name_wherever_it_is_sent(queues: Queues) -> None:
-    work = DueWork("m1", "material", "body", "r1", About("x"), attempt=5, lost=True)
-    at = SqsWorkQueues(queues.client, queues.urls, queues.dead_urls)
-    at.send(work)
-    at.bury(work)
+def test_a_letter_keeps_its_correlation_id_when_it_is_sent_again(queues: Queues) -> None:
+    attribute = {"DataType": "String", "StringValue": "r1"}
+    queues.client.send_message(
+        QueueUrl=queues.dead_urls["material"], MessageBody="body", MessageAttributes={MESSAGE_ATTRIBUTE: attribute}
+    )
     (letter,) = queues.dead.receive("material")
-    assert (letter.work_id, letter.correlation_id, letter.body) == ("m1", "r1", "body")
+    queues.dead.send_again(letter)
     (sent,) = queues.client.receive_message(QueueUrl=queues.urls["material"], MessageAttributeNames=["All"])["Messages"]
-    assert sent["MessageAttributes"]["work_id"]["StringValue"] == "m1"
-    assert sent["MessageAttributes"]["correlation_id"]["StringValue"] == "r1"
-
-
-def test_a_line_is_empty_until_a_message_waits(queues: Queues) -> None:
-    at = SqsWorkQueues(queues.client, queues.urls, queues.dead_urls)
-    assert at.lines_are_empty("tool", "embed")
-    queues.client.send_message(QueueUrl=queues.urls["embed"], MessageBody="{}", DelaySeconds=60)
-    assert at.lines_are_empty("tool")
-    assert not at.lines_are_empty("tool", "embed")
+    assert sent["MessageAttributes"][MESSAGE_ATTRIBUTE]["StringValue"] == "r1"

@@ -1,11 +1,11 @@
-"""What `ReconciliationRuns` and `LibraryRecords` promise."""
+"""What `ReconciliationRuns` and `MaterialRecords` promise."""
 
 from dataclasses import dataclass
 
 import psycopg
 import pytest
 from sakuin.knowledge.model import Learns, PageChange, RecordedObject
-from sakuin.knowledge.postgres_records import LibraryRecords
+from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.language.indexing import index_words
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
@@ -21,7 +21,7 @@ from tests.emptied import emptied
 class Timed:
     """Walks, and how time passes for them."""
 
-    walks: ReconciliationRuns
+    runs: ReconciliationRuns
     sql: psycopg.Connection
 
     def passes(self, seconds: float) -> None:
@@ -36,51 +36,51 @@ def timed(service: Client, sql: psycopg.Connection) -> Timed:
 
 
 def test_a_walk_begins_when_it_is_asked_to_and_goes_on_until_its_end(timed: Timed) -> None:
-    walks = timed.walks
-    assert walks.take("whole", seconds=60) is None
-    assert walks.take("whole", seconds=60, begin=True) == Run(None)
-    walks.leave("whole", "b")
-    assert walks.take("whole", seconds=60) == Run("b")
-    walks.leave("whole", "c")
-    assert walks.take("whole", seconds=60, begin=True) == Run("c")
-    walks.leave("whole", None)
-    assert walks.take("whole", seconds=60) is None
-    assert walks.take("whole", seconds=60, begin=True) == Run(None)
+    runs = timed.runs
+    assert runs.take("whole", seconds=60) is None
+    assert runs.take("whole", seconds=60, begin=True) == Run(None)
+    runs.release("whole", "b")
+    assert runs.take("whole", seconds=60) == Run("b")
+    runs.release("whole", "c")
+    assert runs.take("whole", seconds=60, begin=True) == Run("c")
+    runs.release("whole", None)
+    assert runs.take("whole", seconds=60) is None
+    assert runs.take("whole", seconds=60, begin=True) == Run(None)
 
 
 def test_who_dies_is_followed_from_where_he_noted_that_he_was(timed: Timed) -> None:
-    walks = timed.walks
-    walks.take("whole", seconds=60, begin=True)
-    walks.keep("whole", "b")
-    assert walks.take("whole", seconds=60) is None
+    runs = timed.runs
+    runs.take("whole", seconds=60, begin=True)
+    runs.save("whole", "b")
+    assert runs.take("whole", seconds=60) is None
     timed.passes(61)
-    assert walks.take("whole", seconds=60) == Run("b")
+    assert runs.take("whole", seconds=60) == Run("b")
 
 
 def test_one_at_a_time_walks_and_who_dies_loses_his_turn(timed: Timed) -> None:
-    walks = timed.walks
-    walks.take("round", seconds=60, begin=True)
-    assert walks.take("round", seconds=60, begin=True) is None
-    assert walks.take("another", seconds=60, begin=True) == Run(None)
+    runs = timed.runs
+    runs.take("round", seconds=60, begin=True)
+    assert runs.take("round", seconds=60, begin=True) is None
+    assert runs.take("another", seconds=60, begin=True) == Run(None)
     timed.passes(61)
-    assert walks.take("round", seconds=60) == Run(None)
+    assert runs.take("round", seconds=60) == Run(None)
 
 
 @pytest.fixture
-def records(service: Client) -> LibraryRecords:
+def records(service: Client) -> MaterialRecords:
     """Over the same database as `knowledge`."""
-    return LibraryRecords(service)
+    return MaterialRecords(service)
 
 
 def test_the_keys_that_are_known_come_in_the_order_of_their_bytes(
-    knowledge: Knowledge, records: LibraryRecords
+    knowledge: Knowledge, records: MaterialRecords
 ) -> None:
     for key, material in (("b-1.html", "b-1"), ("b.html", "b"), ("あ.html", "あ"), ("B/x.html", "B/x")):
         knowledge.apply(a_source(key, 16), [a_chunk(material, "rule-a", "一")], material=material)
     knowledge.apply(a_source("b2.html", 16), [a_chunk("b", "rule-a", "二")], material="b")
     knowledge.index.apply(PageChange("b-1", a_source("b-1.html", 32), deleted=True))
-    knowledge.index.followed("learns.yml", "v1")
-    knowledge.index.followed("a/learns.yml", None)
+    knowledge.index.record_learns_file("learns.yml", "v1")
+    knowledge.index.record_learns_file("a/learns.yml", None)
     found = records.objects("", limit=10)
     assert found == [
         RecordedObject("B/x.html", "owner", "B/x.html@16", gone=False),
@@ -97,12 +97,12 @@ def test_the_keys_that_are_known_come_in_the_order_of_their_bytes(
 
 def test_what_changed_just_now_is_young(knowledge: Knowledge, service: Client) -> None:
     knowledge.apply(a_source("a.html", 16), [a_chunk("m", "rule-a", "一")])
-    records = LibraryRecords(service)
+    records = MaterialRecords(service)
     assert [one.young for one in records.objects("", limit=9, settling=60)] == [True]
     assert [one.young for one in records.objects("", limit=9)] == [False]
 
 
-def test_a_key_waits_freely_when_its_owner_is_gone(knowledge: Knowledge, records: LibraryRecords) -> None:
+def test_a_key_waits_freely_when_its_owner_is_gone(knowledge: Knowledge, records: MaterialRecords) -> None:
     knowledge.apply(a_source("a.html", 16), [a_chunk("m", "rule-a", "一")])
     knowledge.apply(a_source("b.html", 16), [a_chunk("m", "rule-a", "二")])
     knowledge.index.apply(PageChange("m", a_source("a.html", 32), deleted=True))
@@ -112,39 +112,39 @@ def test_a_key_waits_freely_when_its_owner_is_gone(knowledge: Knowledge, records
     ]
 
 
-def test_pages_are_counted_by_key_without_the_deleted_ones(knowledge: Knowledge, records: LibraryRecords) -> None:
+def test_pages_are_counted_by_key_without_the_deleted_ones(knowledge: Knowledge, records: MaterialRecords) -> None:
     for key in ("a", "b", "c"):
         knowledge.apply(a_source(key, 16), [a_chunk(key, "rule-a", "一")], material=key)
     knowledge.apply(a_source("a2", 16), [a_chunk("a", "rule-a", "二")], material="a")
     knowledge.index.apply(PageChange("b", a_source("b", 32), deleted=True))
-    knowledge.index.followed("learns.yml", "v1")
-    assert records.pages() == 3
+    knowledge.index.record_learns_file("learns.yml", "v1")
+    assert records.page_count() == 3
 
 
-def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge, records: LibraryRecords) -> None:
+def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge, records: MaterialRecords) -> None:
     for material in ("a", "b", "c"):
         knowledge.apply(a_source(material, 16), [a_chunk(material, "rule-a", "公式")], material=material)
     knowledge.index.apply(PageChange("b", a_source("b", 32), deleted=True))
-    assert records.broken("", limit=2) == ([], "b")
-    assert records.broken("b", limit=2) == ([], None)
+    assert records.broken_materials("", limit=2) == ([], "b")
+    assert records.broken_materials("b", limit=2) == ([], None)
 
 
 @pytest.mark.parametrize("subject", [WorkSubject("file", "c.html"), WorkSubject("material", "c")])
 def test_pages_whose_learns_wait_for_a_model_are_named_unless_their_work_is_unfinished(
-    knowledge: Knowledge, records: LibraryRecords, service: Client, subject: WorkSubject
+    knowledge: Knowledge, records: MaterialRecords, service: Client, subject: WorkSubject
 ) -> None:
     for material in ("a", "b", "c"):
         learns = Learns(("甲の方法", "乙の方法", "丙の方法"), "written" if material == "b" else "provisional")
         knowledge.apply(
             a_source(f"{material}.html", 16), [a_chunk(material, "rule-a", "公式", learns=learns)], material=material
         )
-    assert records.provisional("", limit=2) == (["a"], "b")
-    assert records.provisional("b", limit=2) == (["c"], None)
+    assert records.provisional_materials("", limit=2) == (["a"], "b")
+    assert records.provisional_materials("b", limit=2) == (["c"], None)
     UnfinishedWorkStore(service).defer(subject, Defer(60, "tomorrow"))
-    assert records.provisional("", limit=9) == (["a"], None)
+    assert records.provisional_materials("", limit=9) == (["a"], None)
 
 
-def test_readings_go_when_no_page_has_them_any_more(knowledge: Knowledge, records: LibraryRecords) -> None:
+def test_readings_go_when_no_page_has_them_any_more(knowledge: Knowledge, records: MaterialRecords) -> None:
     read = a_chunk("m", "rule-a", "公式", words=index_words(title="公式", learns=(), body="二次方程式を解く"))
     knowledge.apply(a_source("m.html", 16), [read])
     assert records.delete_unused_readings("", limit=500, dry_run=False) == (0, None)
@@ -177,13 +177,13 @@ def test_what_is_broken_is_found_and_whole_again_once_mended_and_applied(
     knowledge.apply(a_source("m.html", 16), chunks)
     words = sorted(sql.execute("select term, n from public.posting where n > 0").fetchall())
     sql.execute(damage.encode())
-    records = LibraryRecords(service)
-    assert records.broken("", limit=9) == ([("m", why)], None)
-    records.mend("m")
+    records = MaterialRecords(service)
+    assert records.broken_materials("", limit=9) == ([("m", why)], None)
+    records.repair("m")
     state = knowledge.index.state("m")
     assert state is not None
     if state.status == "ready":
         knowledge.apply(None, chunks, expected=state.generation)
         assert sorted(sql.execute("select term, n from public.posting where n > 0").fetchall()) == words
-    assert records.broken("", limit=9) == ([], None)
+    assert records.broken_materials("", limit=9) == ([], None)
     assert knowledge.contents() == ({} if state.status == "deleted" else {"rule-a": "二次方程式", "rule-b": "一次関数"})

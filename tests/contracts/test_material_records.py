@@ -49,7 +49,7 @@ def test_a_name_may_hold_any_sign(knowledge: Knowledge, material: str) -> None:
     assert listed(knowledge, prefix=material[:5]) == ([material], None)
     assert listed(knowledge, after=material) == ([], None)
     assert knowledge.search.chunk(f"{material}#rule-a").anchor == "rule-a"
-    assert list(knowledge.records.indexed([material])) == [material]
+    assert list(knowledge.records.indexed_materials([material])) == [material]
 
 
 def test_counts_are_by_status_and_of_chunks(knowledge: Knowledge) -> None:
@@ -64,9 +64,9 @@ def test_receipts_of_versions_not_worked_on_yet_are_left_out(knowledge: Knowledg
     add(knowledge, "a")
     knowledge.index.apply(PageChange("b", a_source("b", 1), error="not HTML"))
     versions = [("a", "a@1"), ("b", "b@1"), ("a", "a@2"), ("c", "c@1")]
-    found = {(one.key, one.outcome, one.reason) for one in knowledge.records.receipts(versions)}
+    found = {(one.key, one.outcome, one.reason) for one in knowledge.records.upload_results(versions)}
     assert found == {("a", "applied", None), ("b", "failed", "not HTML")}
-    assert knowledge.records.receipts([]) == []
+    assert knowledge.records.upload_results([]) == []
 
 
 def test_receipts_of_1100_versions_come_whole(knowledge: Knowledge, sql: psycopg.Connection) -> None:
@@ -76,7 +76,7 @@ def test_receipts_of_1100_versions_come_whole(knowledge: Knowledge, sql: psycopg
         "select 'key-' || n, 'v' || n, 'applied' from generate_series(1, 1100) n"
     )
     versions = [(f"key-{number}", f"v{number}") for number in range(1, 1101)]
-    assert len(knowledge.records.receipts(versions)) == 1100
+    assert len(knowledge.records.upload_results(versions)) == 1100
 
 
 def test_what_is_indexed_comes_in_page_order_with_what_the_author_gave(knowledge: Knowledge) -> None:
@@ -88,7 +88,7 @@ def test_what_is_indexed_comes_in_page_order_with_what_the_author_gave(knowledge
     ]
     knowledge.apply(a_source("m", 1), chunks)
     knowledge.apply(a_source("empty", 1), [], material="empty")
-    assert knowledge.records.indexed(["m", "empty", "unknown"]) == {
+    assert knowledge.records.indexed_materials(["m", "empty", "unknown"]) == {
         "m": IndexedMaterial(
             (
                 IndexedChunk("rule-b", LEARNS.items),
@@ -102,8 +102,8 @@ def test_what_is_indexed_comes_in_page_order_with_what_the_author_gave(knowledge
 
 def test_waiting_keys_are_reported_with_the_owner(knowledge: Knowledge) -> None:
     add(knowledge, "m")
-    assert knowledge.records.waiting() == []
+    assert knowledge.records.competing_keys() == []
     for key in ("z", "b"):
         knowledge.apply(a_source(key, 1), [a_chunk("m", "rule-a", "一")])
     knowledge.index.apply(PageChange("m", a_source("c", 1), deleted=True))
-    assert knowledge.records.waiting() == [("m", "b", "m"), ("m", "z", "m")]
+    assert knowledge.records.competing_keys() == [("m", "b", "m"), ("m", "z", "m")]

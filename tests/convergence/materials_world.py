@@ -14,14 +14,14 @@ from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.messages import BucketEvent
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.postgres_records import LibraryRecords
+from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch
 from sakuin.knowledge.queue import MaterialQueue
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.upkeep.resume_work import ResumeWork
+from sakuin.upkeep.maintain import ResumeWork
 from sakuin_local.database import Database
 from supabase import Client
 
@@ -87,7 +87,7 @@ class MaterialsWorld:
         embedder = Gate(MemoryEmbedder(), "openai", away("openai"), shunned("openai"))
         learns = LearnsSources(bucket, self.index, None, "")
         apply_page = IndexPage(bucket, self.index, embedder, learns, FINGERPRINT, 1_000_000)
-        records = LibraryRecords(self.house.client)
+        records = MaterialRecords(self.house.client)
         self.unfinished = UnfinishedWorkStore(self.house.client)
         self.reconcile = ReconcileMaterials(bucket, records, self.unfinished, queue, "", lambda: self.bucket.now)
         tables: Any = None

@@ -19,7 +19,8 @@ from sakuin.explain.explanation import SearchExplanation
 from sakuin.knowledge.model import Filters
 from sakuin.mcp.arguments import Name, Query, TopK, Type
 from sakuin.platform.asgi import Receive, Scope, Send, error_status
-from sakuin.platform.keys import KeyRing, RecordUse, challenge, matching_hash
+from sakuin.platform.keys import RecordUse, challenge, matching_hash
+from sakuin.platform.secrets import KeyRing
 from sakuin.retrieval.legs import Legs, Rule
 
 PATH = "/v1/explain"

@@ -14,7 +14,8 @@ from sakuin.http.unfinished_work import WorkView
 from sakuin.knowledge.library import Library
 from sakuin.limits import Limits
 from sakuin.platform.asgi import Application, Receive, Scope, Send, error_status, read_body, replayed
-from sakuin.platform.keys import KeyRing, RecordUse, challenge, matching_hash
+from sakuin.platform.keys import RecordUse, challenge, matching_hash
+from sakuin.platform.secrets import KeyRing
 
 
 class MaterialView(BaseModel):
@@ -195,7 +196,7 @@ def rest_api(
     def status() -> StatusView:
         counts = dict(library.records.counts())
         chunks = counts.pop("chunks")
-        waiting = [{"material": material, "key": key} for material, key, _owner in library.records.waiting()]
+        waiting = [{"material": material, "key": key} for material, key, _owner in library.records.competing_keys()]
         return StatusView(materials=counts, chunks=chunks, waiting=waiting)
 
     @app.get("/v1/materials", **guarded)
@@ -210,13 +211,13 @@ def rest_api(
     @app.post("/v1/receipts", **guarded)
     def receipts(asked: VersionsView) -> ReceiptsView:
         """Returns the results of uploaded versions. Versions that were not processed yet are omitted."""
-        found = library.records.receipts([(item.key, item.version_id) for item in asked.versions])
+        found = library.records.upload_results([(item.key, item.version_id) for item in asked.versions])
         return ReceiptsView(receipts=[ReceiptView(**asdict(item)) for item in found])
 
     @app.post("/v1/anchors", **guarded)
     def anchors(materials: Annotated[list[str], Field(max_length=500)]) -> AnchorsView:
         """Returns the indexed anchors of materials, to compare them with pages that are not uploaded yet."""
-        found = library.records.indexed(materials)
+        found = library.records.indexed_materials(materials)
         views = {
             material: [AnchorView.model_validate(asdict(chunk)) for chunk in indexed.chunks]
             for material, indexed in found.items()
@@ -231,7 +232,7 @@ def rest_api(
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> ValidationView:
         """Compares the index with the HTML in the bucket, `limit` materials in each request."""
-        findings, next_cursor = library.validated(prefix=prefix, after=after, strict=strict, limit=limit)
+        findings, next_cursor = library.findings(prefix=prefix, after=after, strict=strict, limit=limit)
         return ValidationView(findings=[FindingView(**asdict(item)) for item in findings], next_cursor=next_cursor)
 
     @app.post("/v1/reapply", status_code=202, **guarded)

@@ -63,7 +63,7 @@ def index_router(admin: IndexVersionAdmin) -> APIRouter:
 
     @routes.get("/index")
     def indexes() -> IndexesView:
-        return IndexesView(indexes=[_view(state) for state in admin.states()])
+        return IndexesView(indexes=[_view(state) for state in admin.indexes.states()])
 
     @routes.post("/index/flip")
     def flip(asked: ActivationAsked) -> IndexVersionView:
@@ -73,7 +73,7 @@ def index_router(admin: IndexVersionAdmin) -> APIRouter:
     @routes.delete("/index/{name}")
     def drop(name: str) -> DroppedView:
         """Deletes an index version that is not active."""
-        return DroppedView(fingerprint=admin.drop(name))
+        return DroppedView(fingerprint=admin.delete(name))
 
     return routes
 

@@ -38,7 +38,8 @@ from sakuin.http.views import (
     UploadTargetView,
     UploadView,
 )
-from sakuin.platform.keys import KEY_PREFIX, KeyRing, key_of, matching_hash
+from sakuin.platform.keys import KEY_PREFIX, key_of, matching_hash
+from sakuin.platform.secrets import KeyRing
 from sakuin.tables.admin.database_changes import HandleDatabaseChange
 from sakuin.tables.admin.endpoints import EndpointAdmin
 from sakuin.tables.admin.outbox import PublishOutbox

@@ -20,7 +20,8 @@ from sakuin.mcp.messages import Messages, error_body, problem_of, read_messages,
 from sakuin.mcp.origins import is_foreign, is_preflight, preflight_headers, with_origin
 from sakuin.mcp.server import ENDPOINT
 from sakuin.platform.asgi import Application, Message, Receive, Scope, Send, read_body, replayed, retry_header
-from sakuin.platform.keys import KeyRing, RecordUse, challenge, key_of, matching_hash
+from sakuin.platform.keys import RecordUse, challenge, key_of, matching_hash
+from sakuin.platform.secrets import KeyRing
 from sakuin.tables.model import Endpoint
 
 PATH = "/mcp"

@@ -115,7 +115,7 @@ def _within_budget(answer: TableAnswer) -> dict[str, Any]:
     while len(shown["results"]) > 1 and bytes_of(shown) > ANSWER_BYTES:
         shown["results"].pop()
         shown["truncated"] = (
-            f"{len(shown['results'])} of {total} results fit in 40 kB; lower-ranked ones were omitted. Narrow the query or "
-            "lower `top_k`."
+            f"{len(shown['results'])} of {total} results fit in 40 kB; lower-ranked ones were omitted. Narrow "
+            "the query or lower `top_k`."
         )
     return shown

@@ -8,10 +8,14 @@ import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from sakuin.errors import SakuinError
 from sakuin.platform.supabase.client import Client, answer, call
+
+if TYPE_CHECKING:
+    # The command uses the form of keys, and has no secret to read.
+    from sakuin.platform.secrets import KeyRing
 
 KEY_PREFIX = "sk_sakuin_"
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="sakuin"'}
@@ -46,14 +50,7 @@ def known_hash(key: str, hashes: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
-class KeyRing(Protocol):
-    """The valid keys of an endpoint, as a worker knows them."""
-
-    def hashes(self, *, newer: bool = False) -> Iterable[str]:
-        """Returns their hashes, at most some minutes old; with `newer` it reads them again, at a limited rate."""
-
-
-def matching_hash(headers: Mapping[str, str], ring: KeyRing) -> str | None:
+def matching_hash(headers: Mapping[str, str], ring: "KeyRing") -> str | None:
     """Returns the hash of the valid key in the `Authorization` header, else None. Header names are lower case."""
     key = key_of(headers)
     if key is None:

@@ -134,6 +134,18 @@ class NamedSecret:
         return members
 
 
+@dataclass(frozen=True, slots=True)
+class KeyRing:
+    """The valid keys of an endpoint, which are members of the secret."""
+
+    secret: NamedSecret
+    hashes_of: Callable[[Secrets], Iterable[str]]
+
+    def hashes(self, *, newer: bool = False) -> Iterable[str]:
+        """Returns their hashes, at most five minutes old; with `newer` it reads them again, at a limited rate."""
+        return self.hashes_of(self.secret.newer() if newer else self.secret.now())
+
+
 @dataclass(slots=True)
 class RenewedKey:
     """The key of a client that was built with the key `first`. `now` returns the current key of the secret."""

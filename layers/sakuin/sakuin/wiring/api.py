@@ -1,14 +1,14 @@
-"""The function that keepers of the library and of projects call."""
+"""The function `api`: the REST API of the library and of projects."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sakuin import __version__
+from sakuin.platform.aws import client as aws
 from sakuin.platform.redaction import Handler
-from sakuin.platform.secrets import NamedSecret
+from sakuin.platform.secrets import KeyRing, NamedSecret
 from sakuin.settings import Settings
-from sakuin.wiring.clients import SecretKeys, aws, bucket_of_pages, material_queue, secret_of, start_telemetry, supabase
+from sakuin.wiring.clients import bucket_of_pages, material_queue, secret_of, start_telemetry, supabase
 from sakuin.wiring.handlers import http_handler
 from sakuin.wiring.index_versions import is_deployed, page_fingerprint
 from sakuin.wiring.starting import without_gc
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @without_gc
 def rest_endpoint(environ: Mapping[str, str]) -> Handler:
-    """The handler of the function that keepers of the library and of projects call."""
+    """Returns the handler of the function."""
     from mangum import Mangum
 
     from sakuin.http.app import rest_api
@@ -50,7 +50,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         box_selectors=settings.box_selectors,
         most_explanations=settings.limits.page_explanations,
     )
-    ring = SecretKeys(secret, lambda now: now.admin_key_hashes)
+    ring = KeyRing(secret, lambda now: now.admin_key_hashes)
     unfinished = UnfinishedWorkStore(client)
     work_of = WorkOfMaterials(unfinished, settings.material_prefix)
     reconcile = reconciling(settings, secret.now(), telemetry, client)
@@ -65,24 +65,22 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         now = secret.now()
         return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes])
 
-    record_use = record_once_a_day(key_use.record, lambda: datetime.now(UTC).date())
-    longest = settings.limits.api_request_bytes
     rest = rest_api(
         library,
         ring,
         __version__,
         *project_routers(project_services(settings, secret, client), ring),
         admin_routers=admin_routers,
-        record_use=record_use,
+        record_use=record_once_a_day(key_use.record),
         days=days,
         work_of=work_of,
-        longest_body=longest,
+        longest_body=settings.limits.api_request_bytes,
     )
     return http_handler(Mangum(rest, lifespan="off"), telemetry)
 
 
 def project_services(settings: Settings, secret: NamedSecret, client: "Client") -> "ProjectServices":
-    """What the routes of projects ask."""
+    """Returns the use cases of projects."""
     from sakuin.http.projects import ProjectServices
     from sakuin.platform.supabase.client import clients_of_users
     from sakuin.platform.supabase.tokens import tokens_of

@@ -3,12 +3,15 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-
-from openai import APIConnectionError, APIStatusError, OpenAI, OpenAIError
+from typing import TYPE_CHECKING
 
 from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import Ask, background, retry_after
 from sakuin.platform.embedding import EmbeddingModel, Vector, requests
+
+if TYPE_CHECKING:
+    # The function `mcp` uses `status_error` and `in_order`, and must not load the SDK.
+    from openai import OpenAI
 
 VENDOR = "openai"
 NO_ANSWER = "The embedding service did not answer"
@@ -77,7 +80,7 @@ class OpenAIEmbedder:
     The SDK's own retries are off: they have no budget, and sleep for up to two minutes.
     """
 
-    client: OpenAI
+    client: "OpenAI"
     model: EmbeddingModel
     on_tokens: Callable[[int], None] = lambda _tokens: None
     ask: Ask = field(default_factory=lambda: background(attempts=3))
@@ -95,6 +98,8 @@ class OpenAIEmbedder:
         return self.ask(lambda: self._create(texts))
 
     def _create(self, texts: list[str]) -> list[Vector]:
+        from openai import APIConnectionError, APIStatusError, OpenAIError
+
         try:
             answer = self.client.with_options(max_retries=0).embeddings.create(
                 model=self.model.name, input=texts, dimensions=self.model.dimensions
