@@ -57,7 +57,7 @@ def test_an_unknown_material_is_a_failure(operator: Operator) -> None:
     assert "junior/x" in shown.document["error"]
 
 
-REASON = "OpenAI refused the key; this waits for openai and continues by itself once that is fixed"
+REASON = "OpenAI refused the key; this waits for openai and continues automatically after the correction"
 
 
 def unfinished(operator: Operator) -> UnfinishedWorkStore:

@@ -76,7 +76,7 @@ def test_a_missing_or_wrong_key_is_401_and_says_what_to_send(world: World, key: 
 
 def test_only_post_is_answered_and_every_other_path_is_the_endpoints(world: World) -> None:
     assert ask(world, None, method="GET").headers["allow"] == "POST"
-    assert "no sessions" in ask(world, None, method="GET", url="/mcp").text
+    assert "Use POST" in ask(world, None, method="GET", url="/mcp").text
 
 
 @pytest.mark.parametrize(

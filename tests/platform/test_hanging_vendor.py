@@ -87,9 +87,9 @@ class Worker:
         self.world.embedder = HangingEmbedder(clock=self.clock, ask=ask)
         self.world.embedders[BESIDE.model] = HangingEmbedder(BESIDE.model, clock=self.clock, ask=ask)
 
-    def calls(self, work: str, *, tries: int, longest_call: float) -> VendorCalls:
+    def calls(self, work: str, *, attempts: int, longest_call: float) -> VendorCalls:
         now: Callable[[], float] = lambda: self.clock.now  # noqa: E731
-        retries = background(attempts=tries, seconds_left=self.current.seconds_left, longest_call=longest_call)
+        retries = background(attempts=attempts, seconds_left=self.current.seconds_left, longest_call=longest_call)
         self.circuits[work] = Circuit(f"openai-{work}", "openai", clock=now)
         return VendorCalls(replace(retries, sleep=self.clock.passes, clock=now), self.circuits[work])
 
@@ -139,5 +139,5 @@ def test_work_that_a_worker_has_no_time_for_costs_no_delivery_and_is_sent_again_
     assert worker.invoked("a", begins_after=TIMEOUT - 40) == TIMEOUT - 40
     assert (worker.is_done, worker.circuits["passages"].failures) == (True, 0)
     row = worker.row("a")
-    assert (row.state, row.reason) == ("waiting", "Its worker's time was nearly over; this continues by itself")
+    assert (row.state, row.reason) == ("waiting", "The worker had too little time left; this continues automatically")
     assert [work.subject.id for work in worker.unfinished.claim_due(limit=10)] == ["a.html"]

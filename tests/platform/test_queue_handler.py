@@ -223,7 +223,7 @@ def test_the_last_failure_is_recorded_and_said_to_whom_it_concerns_and_is_a_dead
 def test_an_unexpected_failure_is_recorded_without_its_words(queue: Queue) -> None:
     queue.work.error = RuntimeError("postgres://user:secret@host")
     assert not queue.deliver(receives=MAX_RECEIVES)
-    assert queue.row.reason == "An unexpected error happened; see the log"
+    assert queue.row.reason == "An unexpected error occurred; see the log"
 
 
 def test_a_worker_that_is_killed_by_the_last_delivery_has_said_so_before(queue: Queue) -> None:
@@ -254,7 +254,7 @@ def test_a_queue_that_does_not_take_the_time_has_its_message_back_after_its_own(
     queue.work.error = Invalid("It is wrong")
     assert not queue.deliver()
     assert queue.hidden == [720]
-    assert queue.warnings == ["message comes back after the queue's own time"]
+    assert queue.warnings == ["the retry delay is not set; the visibility timeout applies"]
 
 
 # ---------------------------------------------------------------- messages that wait
@@ -375,6 +375,6 @@ def test_a_line_about_a_message_names_the_message_and_whose_work_it_is(queue: Qu
     queue.work.error = OverBudget("The day's tokens are used up")
     queue.deliver(correlation_id="r1")
     (line,) = [json.loads(line) for line in queue.log.getvalue().splitlines()]
-    assert (line["message"], line["level"], line["reason"]) == ("work waits", "WARNING", "The day's tokens are used up")
+    assert (line["message"], line["level"], line["reason"]) == ("work deferred", "WARNING", "The day's tokens are used up")
     assert line["correlation_id"] == queue.current() == "r1"
     assert line["message_id"] == "m1"

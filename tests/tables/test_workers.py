@@ -240,7 +240,7 @@ def test_an_unexpected_error_is_said_without_its_words(workers: Workers, tables:
     tables.store = WatchedStore(tables.store, before={"upsert": surprise})
     assert workers.embed(*batches(tables), receives=5) == [False]
     assert "secret" not in tables.status(tool)["last_error"]
-    assert tables.status(tool)["last_error"].startswith("An unexpected error happened")
+    assert tables.status(tool)["last_error"].startswith("An unexpected error occurred")
 
 
 def test_a_scan_that_failed_for_the_last_time_is_said_on_the_tool(workers: Workers, tables: TableWorld) -> None:

@@ -53,7 +53,7 @@ def index_admin(world: World) -> IndexVersionAdmin:
 
 
 def test_nothing_is_asked_for_while_the_settings_stay(world: World) -> None:
-    assert built(world) == BuildResult(pages=0, tables=0, swept=0, flipped=None)
+    assert built(world) == BuildResult(pages=0, tables=0, swept=0, activated=None)
 
 
 def test_searches_answer_as_before_until_the_flip_whatever_of_the_next_index_is_there(world: World) -> None:
@@ -106,7 +106,7 @@ def test_an_index_that_never_answered_does_once_it_is_whole_where_that_is_wanted
 def test_the_deployed_settings_index_is_not_dropped_for_it_would_be_built_again(world: World) -> None:
     world.settings = OTHER
     built(world)
-    with pytest.raises(Conflict, match="Deploy other settings first"):
+    with pytest.raises(Conflict, match="Deploy others first"):
         index_admin(world).delete("next")
     world.settings = SETTINGS
     assert index_admin(world).delete("next") == OTHER.id

@@ -187,8 +187,8 @@ def test_a_weekend_with_a_wrong_key_fills_no_dead_letters_and_once_it_is_right_e
     # Each message once, then a probe every seven and a half minutes at most, sooner in the first hour.
     assert house.pages.asked <= PAGES + 60 * 8 + 20
     assert {row.reason for row in house.rows.rows(state="waiting")} == {
-        "The embedding service refused with 401: check openai_api_key; this waits for openai and continues by itself "
-        "once that is fixed"
+        "The embedding service refused with 401: check openai_api_key; this waits for openai and continues automatically "
+        "after the correction"
     }
     house.pages.key_refused = False
     house.steps(40, until=lambda: is_all_done(house))

@@ -45,7 +45,7 @@ def test_no_client_of_a_worker_waits_longer_than_is_reckoned_with(
 ) -> None:
     settings, secrets = Settings.read(environ), Secrets.read(members, "sakuin")
     embeds, stores = (
-        openai_client(settings, secrets, start_telemetry("Index"), leg="Embedding"),
+        openai_client(settings, secrets, start_telemetry("Index"), system="Embedding"),
         connected("https://store", "key"),
     )
     for timeout in (embeds.timeout, stores.timeout):

@@ -18,7 +18,7 @@ from tests.tables.index_versions.conftest import BLUE, GREEN, Asked, Deployment,
 
 STILL = "Its indexing was started 5 times and stalled each time"
 NO_ANSWER = "The worker ended without an answer: too much memory, too much time, or a defect"
-WAITS = "openai is not called for a while; this waits for openai and continues by itself"
+WAITS = "openai is not called for a while; this waits for openai and continues automatically"
 EACH = pytest.mark.parametrize(("still", "other"), [(BLUE, GREEN), (GREEN, BLUE)], ids=["live", "beside"])
 
 

@@ -165,9 +165,8 @@ def _embedder(settings: Settings, secrets: Secrets, telemetry: Telemetry, spend:
 
     retries = background(attempts=3, seconds_left=telemetry.work.seconds_left)
     ask = _calls(telemetry, retries, vendor="openai", work="passages")
-    return OpenAIEmbedder(
-        openai(settings, secrets, telemetry, system="Embedding"), settings.embedding_model, on_tokens, ask
-    )
+    client = openai(settings, secrets, telemetry, system="Embedding")
+    return OpenAIEmbedder(client, settings.embedding_model, on_tokens, ask)
 
 
 def _count_tokens(settings: Settings, telemetry: Telemetry, tokens: int) -> None:
