@@ -14,7 +14,7 @@ from typing import LiteralString, cast
 import numpy as np
 import psycopg
 from sakuin.retrieval.calibration import calibration_of
-from sakuin_local.database import running_database
+from sakuin_local.supabase.database import running_database
 
 A_PAGE = 20
 DIMENSIONS = 64

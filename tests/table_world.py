@@ -26,7 +26,7 @@ from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.tables.work import RecordTableFailure
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult, ResumeWork
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 from supabase import Client
 
 from tests.doubles.embedder import MODEL, MemoryEmbedder

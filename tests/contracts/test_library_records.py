@@ -98,7 +98,7 @@ def test_the_keys_that_are_known_come_in_the_order_of_their_bytes(
 def test_what_changed_just_now_is_young(knowledge: Knowledge, service: Client) -> None:
     knowledge.apply(a_source("a.html", 16), [a_chunk("m", "rule-a", "一")])
     records = MaterialRecords(service)
-    assert [one.young for one in records.objects("", limit=9, settling=60)] == [True]
+    assert [one.young for one in records.objects("", limit=9, young_seconds=60)] == [True]
     assert [one.young for one in records.objects("", limit=9)] == [False]
 
 

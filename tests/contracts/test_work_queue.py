@@ -9,8 +9,7 @@ import pytest
 from moto import mock_aws
 from sakuin.errors import Unavailable
 from sakuin.knowledge.bucket_events import subject_of_event
-from sakuin.knowledge.messages import BucketEvent, RecheckKey, ReindexMaterial, read_event
-from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.messages import BucketEvent, MaterialQueue, RecheckKey, ReindexMaterial, read_event
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.tables.messages import DocumentUploaded, EmbedAsked, IndexAsked, embed_message, tool_message
@@ -60,8 +59,8 @@ def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 def test_each_material_is_a_message_of_its_own(both: Both) -> None:
     both.queue.reindex(["b", "junior/二次方程式の解き方_教材"], reason="learns.yml changed")
     assert both.received() == [
-        ReindexMaterial("b", "learns.yml changed"),
-        ReindexMaterial("junior/二次方程式の解き方_教材", "learns.yml changed"),
+        ReindexMaterial(material="b", reason="learns.yml changed"),
+        ReindexMaterial(material="junior/二次方程式の解き方_教材", reason="learns.yml changed"),
     ]
 
 
@@ -73,7 +72,9 @@ def test_no_material_is_no_message_and_no_error(both: Both) -> None:
 def test_any_number_of_materials_arrives(both: Both) -> None:
     materials = [f"page-{number:02}" for number in range(23)]
     both.queue.reindex(set(materials), reason="new model", attempt=2)
-    assert both.received() == [ReindexMaterial(material, "new model", 2) for material in materials]
+    assert both.received() == [
+        ReindexMaterial(material=material, reason="new model", attempt=2) for material in materials
+    ]
 
 
 def test_each_key_that_is_to_be_checked_again_is_a_message_of_its_own(both: Both) -> None:
@@ -82,7 +83,7 @@ def test_each_key_that_is_to_be_checked_again_is_a_message_of_its_own(both: Both
     both.queue.recheck([], reason="nothing")
     found = both.received()
     assert len(found) == len(keys)
-    assert set(found) == {RecheckKey(key, "reconcile") for key in keys}
+    assert set(found) == {RecheckKey(key=key, reason="reconcile") for key in keys}
 
 
 # ---------------------------------------------------------------- messages that only the product's own queues send

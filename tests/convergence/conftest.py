@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.convergence.materials_world import MaterialsHouse, materials_house
 from tests.convergence.tables_house import TablesHouse, tables_house

@@ -6,7 +6,7 @@ from typing import Any
 from sakuin.language.indexing import index_words
 from sakuin.tables.index_names import namespace
 from sakuin.tables.scan import content_hash
-from sakuin_local.turbopuffer.refusals import Refused
+from sakuin_local.turbopuffer.limits import Refused
 
 from tests.convergence.tables_oracle import Piece, TablesOracle, below, pieces
 from tests.convergence.tables_world import TablesWorld

@@ -10,8 +10,8 @@ from sakuin.platform.calls import Ask, background
 from sakuin.platform.supabase.client import connected
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
-from sakuin_local.database import Database
 from sakuin_local.serving import served
+from sakuin_local.supabase.database import Database
 from sakuin_local.turbopuffer.endpoint import application
 from sakuin_local.turbopuffer.store import Store
 from supabase import Client

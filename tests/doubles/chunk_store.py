@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 
 from sakuin.errors import Invalid
-from sakuin.language.questions.question import Slot
+from sakuin.language.model import Slot
 from sakuin.platform.embedding import Vector
 from sakuin.tables.chunk_store import FoundChunk, StoredChunkRow
 

@@ -3,7 +3,7 @@
 from collections.abc import Generator
 
 import pytest
-from sakuin.language.analysis import analyzed
+from sakuin.language.analysis import analyze
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 
 from tests.builders import a_page
@@ -23,7 +23,7 @@ def pytest_runtest_call() -> Generator[None, object, object]:
 @pytest.fixture(scope="session", autouse=True)
 def dictionary_loaded() -> None:
     """The first text loads Sudachi's dictionary, which no measure of growth should see."""
-    analyzed("二次方程式")
+    analyze("二次方程式")
 
 
 @pytest.fixture

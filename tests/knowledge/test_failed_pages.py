@@ -58,12 +58,12 @@ def test_what_a_newer_version_has_overtaken_changes_nothing(world: World) -> Non
 
 
 def test_a_reindex_has_no_version_to_blame(world: World) -> None:
-    give_up(world, ReindexMaterial("junior/x", "a new model"))
+    give_up(world, ReindexMaterial(material="junior/x", reason="a new model"))
     assert world.state("junior/x").status == "ready"
 
 
 def recheck(key: str = "junior/x.html") -> RecheckKey:
-    return RecheckKey(key, "reconcile")
+    return RecheckKey(key=key, reason="reconcile")
 
 
 def test_a_recheck_that_failed_is_recorded_for_the_version_that_the_bucket_holds(world: World) -> None:

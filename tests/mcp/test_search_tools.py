@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from sakuin.errors import Unavailable
-from sakuin.language.visible_text import INVISIBLE
+from sakuin.language.unicode_text import INVISIBLE
 from sakuin.mcp.answers import ANSWER_BYTES
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools

@@ -15,7 +15,7 @@ from sakuin.platform.retry import MAX_RECEIVES
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkKind, WorkSubject, short_client
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import time_passes_in
 from tests.doubles.sqs import ModelledSqs
@@ -375,6 +375,10 @@ def test_a_line_about_a_message_names_the_message_and_whose_work_it_is(queue: Qu
     queue.work.error = OverBudget("The day's tokens are used up")
     queue.deliver(correlation_id="r1")
     (line,) = [json.loads(line) for line in queue.log.getvalue().splitlines()]
-    assert (line["message"], line["level"], line["reason"]) == ("work deferred", "WARNING", "The day's tokens are used up")
+    assert (line["message"], line["level"], line["reason"]) == (
+        "work deferred",
+        "WARNING",
+        "The day's tokens are used up",
+    )
     assert line["correlation_id"] == queue.current() == "r1"
     assert line["message_id"] == "m1"

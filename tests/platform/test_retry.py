@@ -94,8 +94,8 @@ def test_work_that_its_worker_had_no_time_for_continues_at_once_and_ends_after_t
 def test_work_whose_key_is_refused_waits_at_once_for_twenty_days_and_says_what_to_check(receives: int) -> None:
     assert decision(REFUSED, receives=receives) == Defer(
         0,
-        "The embedding service refused with 401: check openai_api_key; this waits for openai and continues automatically "
-        "after the correction",
+        "The embedding service refused with 401: check openai_api_key; this waits for openai and continues "
+        "automatically after the correction",
         "openai",
         longest=20 * A_DAY,
     )

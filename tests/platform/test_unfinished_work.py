@@ -13,7 +13,7 @@ from sakuin.platform.retry import Defer
 from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.unfinished_work import DueWork, UnfinishedWork, UnfinishedWorkStore, WorkSubject, short_client
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import time_passes
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.doubles.event_bus import MemoryBus
 from tests.table_world import TableWorld, WatchedStore, long, world_of

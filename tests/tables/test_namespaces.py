@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.tables.index_names import namespace
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.database_server import DatabaseServer
 from tests.table_world import TableWorld, WatchedStore, long, world_of

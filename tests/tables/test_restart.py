@@ -7,7 +7,7 @@ import pytest
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 from sakuin.tables.restart import RestartTables
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import time_passes_in
 from tests.table_world import FINGERPRINT, MemoryQueues, TableWorld, world_of

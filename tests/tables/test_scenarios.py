@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from sakuin.language.questions.question import Slot, WeightedTerm
+from sakuin.language.model import Slot, WeightedTerm
 from sakuin.tables.json_pointer import pointer_hash
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 from sakuin.tables.scan import content_hash

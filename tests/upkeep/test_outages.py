@@ -9,13 +9,12 @@ import psycopg
 import pytest
 from sakuin.errors import Refused, Unavailable
 from sakuin.knowledge.bucket_events import subject_of_event
-from sakuin.knowledge.messages import BucketEvent, RecheckKey, read_event
-from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.messages import BucketEvent, MaterialQueue, RecheckKey, read_event
 from sakuin.platform.calls import Circuit, Retries, VendorCalls
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject, short_client
 from sakuin.upkeep.maintain import ResumeWork
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import work_ages
 from tests.doubles.sqs import ModelledSqs
@@ -187,8 +186,8 @@ def test_a_weekend_with_a_wrong_key_fills_no_dead_letters_and_once_it_is_right_e
     # Each message once, then a probe every seven and a half minutes at most, sooner in the first hour.
     assert house.pages.asked <= PAGES + 60 * 8 + 20
     assert {row.reason for row in house.rows.rows(state="waiting")} == {
-        "The embedding service refused with 401: check openai_api_key; this waits for openai and continues automatically "
-        "after the correction"
+        "The embedding service refused with 401: check openai_api_key; this waits for openai and continues "
+        "automatically after the correction"
     }
     house.pages.key_refused = False
     house.steps(40, until=lambda: is_all_done(house))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Invalid, Unavailable
-from sakuin.knowledge.reconcile import FAILED, HELD_BACK, UNDER_WAY
+from sakuin.knowledge.reconcile import FAILED, NEEDS_COMMAND, UNDER_WAY
 from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import WorkSubject
@@ -103,8 +103,8 @@ def test_a_bucket_that_lost_most_pages_at_once_empties_the_index_only_when_someb
     for number in range(30):
         world.bucket.remove(f"{number:02}.html")
     world.bucket.forget_messages()
-    at_night = world.reconcile.page("keys", None, dry_run=False, seconds=10, settling=timedelta(microseconds=1))
-    assert {(one.rule, one.repair) for one in at_night.differences} == {("gone", HELD_BACK)}
+    at_night = world.reconcile.page("keys", None, dry_run=False, seconds=10, grace=timedelta(microseconds=1))
+    assert {(one.rule, one.repair) for one in at_night.differences} == {("gone", NEEDS_COMMAND)}
     assert (world.settle(), len(texts(world))) == ([], 30)
 
     found(world)
@@ -205,7 +205,7 @@ def test_a_few_pages_that_went_unheard_are_taken_out_by_itself(world: World) -> 
     for number in range(5):
         world.bucket.remove(f"{number:02}.html")
     world.bucket.forget_messages()
-    world.reconcile.page("keys", None, dry_run=False, seconds=10, settling=timedelta(microseconds=1))
+    world.reconcile.page("keys", None, dry_run=False, seconds=10, grace=timedelta(microseconds=1))
     world.settle()
     assert len(texts(world)) == 25
 

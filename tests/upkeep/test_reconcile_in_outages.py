@@ -15,9 +15,9 @@ from sakuin.errors import CircuitOpen, OverBudget
 from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_records import MaterialRecords
-from sakuin.knowledge.queue import MaterialQueue
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.platform.embedding import Vector
 from sakuin.platform.s3 import StoredObject
@@ -27,7 +27,7 @@ from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 from sakuin.tables.reconcile import ReconcileTables, TableClaims
 from sakuin.upkeep.maintain import ResumeWork
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
 from tests.convergence.passing import time_passes

@@ -11,7 +11,7 @@ import boto3
 import pytest
 from sakuin.wiring.index_material import material_indexer
 from sakuin.wiring.index_tool import table_indexer
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
 from tests.events import Context, event

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sakuin.language.questions.question import LexiconEntries, LexiconLookup
+from sakuin.language.model import LexiconEntries, LexiconLookup
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, answer, call, vector_text
 from sakuin.retrieval.index_version import TableIndexVersion
@@ -328,7 +328,7 @@ class ToolSearch:
             },
         )
         written, near = ({word: tuple(forms) for word, forms in row[kind].items()} for kind in ("written", "near"))
-        return LexiconEntries(written=written, near=near)
+        return LexiconEntries(spellings=written, similar=near)
 
     def current(self, mcp_id: str, tool_id: str, doc_ids: Collection[str]) -> Mapping[str, FullChunk]:
         """By doc id, those that are current, in the tool's scope, and reachable through this endpoint now."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sakuin.errors import Conflict
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.postgres import fingerprint_row
-from sakuin.knowledge.queue import MaterialQueue
 from sakuin.platform.supabase.client import Client, call
-from sakuin.retrieval.index_version import BuiltPart, IndexVersion, IndexVersionState, KeptIndexVersion, named_index
+from sakuin.retrieval.index_version import BuiltPart, IndexVersion, IndexVersionState, StoredIndexVersion, find_version
 from sakuin.tables.queues import TableQueues
 
 # A page that is not indexed after so long is requested again. Tables are restarted by maintenance.
@@ -29,10 +29,10 @@ class IndexVersions:
 
     client: Client
 
-    def all(self) -> Sequence[KeptIndexVersion]:
+    def all(self) -> Sequence[StoredIndexVersion]:
         """Returns all of them, the oldest first; none before the first is added."""
         return [
-            KeptIndexVersion(
+            StoredIndexVersion(
                 settings=IndexVersion.of(row["parts"]),
                 live=row["live"],
                 answered=row["answered"],
@@ -115,11 +115,11 @@ class IndexVersionAdmin:
 
     def activate(self, name: str, *, force: bool = False) -> IndexVersionState:
         """Activates the named index version."""
-        return self.indexes.activate(named_index(self.indexes.all(), name).settings.id, force=force)
+        return self.indexes.activate(find_version(self.indexes.all(), name).settings.id, force=force)
 
     def delete(self, name: str) -> str:
         """Deletes the named index version and returns its fingerprint."""
-        found = named_index(self.indexes.all(), name)
+        found = find_version(self.indexes.all(), name)
         fingerprint = found.settings.id
         if self.is_deployed(found.settings) and not found.live:
             raise Conflict(f"{fingerprint} has the deployed settings, so it would be built again. Deploy others first")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from sakuin.errors import SakuinError
-from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.platform.run_all import run_all
 from sakuin.platform.unfinished_work import DueWork, UnfinishedWorkStore
 from sakuin.tables.chunk_store import ChunkStore

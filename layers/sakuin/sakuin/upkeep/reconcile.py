@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from sakuin.errors import Invalid, SakuinError
-from sakuin.knowledge.reconcile import SETTLING, ReconcileMaterials
+from sakuin.knowledge.reconcile import GRACE, ReconcileMaterials
 from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.reconcile import ReconcileTables
@@ -135,18 +135,18 @@ class Reconcile:
         return ReconciliationResult(found, after is not None, failed)
 
     def _page(self, position: Position, seconds: float) -> ComparedPage:
-        settling = SETTLING
+        grace = GRACE
         if position.kind == "keys" and not self.queue_is_empty():
-            settling = _QUEUE_AGE
-        return self.page(position.kind, position.after, dry_run=False, seconds=seconds, settling=settling)
+            grace = _QUEUE_AGE
+        return self.page(position.kind, position.after, dry_run=False, seconds=seconds, grace=grace)
 
     def page(
-        self, kind: str, after: str | None, *, dry_run: bool, seconds: float, settling: timedelta = timedelta(0)
+        self, kind: str, after: str | None, *, dry_run: bool, seconds: float, grace: timedelta = timedelta(0)
     ) -> ComparedPage:
-        """Compares one page of one kind, in about so many seconds. Newer changes than `settling` are ignored."""
+        """Compares one page of one kind, in about so many seconds. Newer changes than `grace` are ignored."""
         until = self.clock() + seconds
         if kind == "keys":
-            return self.materials.keys(after, dry_run=dry_run, settling=settling)
+            return self.materials.keys(after, dry_run=dry_run, grace=grace)
         if kind == "pages":
             return self.materials.pages(after, dry_run=dry_run)
         if kind == "words":
