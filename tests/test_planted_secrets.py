@@ -249,7 +249,7 @@ def test_an_answer_that_holds_a_secret_after_all_is_cleaned_and_reported(worker:
     body = handler({"rawPath": "/mcp"}, Context())["body"]
     # A key that was just made is in its own answer, a token may be in a Table: only what the worker knows is hidden.
     assert set(leaked(body)) == set(leaked(EVERYTHING)) - set(SECRETS.confidential)
-    assert "an answer held a secret" in worker.lines.getvalue()
+    assert "a secret in an answer is redacted" in worker.lines.getvalue()
 
 
 def test_fields_and_arguments_of_a_log_line_hold_no_secret(worker: Lambda, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,7 +35,7 @@ def test_what_might_outlast_the_invocation_is_not_begun(
         lambda: chunk_store(settings, secrets, observed).delete_namespace("n"),
     )
     for call in calls:
-        with pytest.raises(OutOfTime, match="this continues by itself"):
+        with pytest.raises(OutOfTime, match="this continues automatically"):
             call()
     assert openai.requests == []
 
