@@ -37,8 +37,8 @@ class Quotas:
 
         A call grants at most a quarter of the rest: searches that one worker does not use are lost to the others.
         """
-        arguments = {"p_holder": principal, "p_wanted": wanted, "p_per_minute": per_minute}
-        row = call(self.client, "take_allowance", arguments)
+        arguments = {"p_principal": principal, "p_wanted": wanted, "p_per_minute": per_minute}
+        row = call(self.client, "consume_quota", arguments)
         return Grant(int(row["searches"]), float(row["seconds"]))
 
 

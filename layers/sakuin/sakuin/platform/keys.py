@@ -99,7 +99,7 @@ class KeyUse:
 
     def record(self, key_hash: str) -> None:
         """Records that the key was used today, in UTC."""
-        call(self.client, "note_key_use", {"p_key_hash": key_hash})
+        call(self.client, "record_key_use", {"p_key_hash": key_hash})
 
     def days(self, key_hashes: Collection[str]) -> Mapping[str, str]:
         """Returns the last day, as 2026-11-22, of each key that was used within a year."""

@@ -39,7 +39,7 @@ class IndexVersions:
                 tables=row["tables"],
                 suffix=row["suffix"],
             )
-            for row in call(self.client, "kept_indexes", {})
+            for row in call(self.client, "index_versions", {})
         ]
 
     def add(self, settings: IndexVersion) -> None:
@@ -55,24 +55,24 @@ class IndexVersions:
             "tables": tables.id,
             "table_space": tables.space,
         }
-        call(self.client, "keep_index", {"p_index": row})
+        call(self.client, "record_index_version", {"p_index": row})
 
     def states(self) -> Sequence[IndexVersionState]:
         """Returns the progress of each, the oldest first."""
-        return [_state(row) for row in call(self.client, "index_states", {})]
+        return [_state(row) for row in call(self.client, "index_version_states", {})]
 
     def activate(self, fingerprint: str, *, force: bool = False) -> IndexVersionState:
         """Activates this index version; the previous one stays. `Conflict` if it is not complete, unless forced."""
-        return _state(call(self.client, "flip_index", {"p_fingerprint": fingerprint, "p_force": force}))
+        return _state(call(self.client, "activate_index_version", {"p_fingerprint": fingerprint, "p_force": force}))
 
     def delete(self, fingerprint: str, *, seconds: int) -> None:
         """Deletes it; `Conflict` if it is active, or was active within the last `seconds`."""
-        call(self.client, "drop_index", {"p_fingerprint": fingerprint, "p_seconds": seconds})
+        call(self.client, "delete_index_version", {"p_fingerprint": fingerprint, "p_seconds": seconds})
 
     def pages_to_build(self, recipe: str, *, seconds: int, limit: int) -> Sequence[str]:
         """Returns materials missing in an index version with this text template, not returned within `seconds`."""
-        arguments = {"p_recipe": recipe, "p_seconds": seconds, "p_limit": limit}
-        return list(call(self.client, "pages_to_build", arguments))
+        arguments = {"p_text_template": recipe, "p_seconds": seconds, "p_limit": limit}
+        return list(call(self.client, "claim_pages_to_build", arguments))
 
     def tables_to_build(self, tables: str, *, seconds: int, limit: int) -> Sequence[tuple[str, str]]:
         """Returns `(project, table)` never requested for this index over Tables, or failed `seconds` ago.
@@ -80,11 +80,11 @@ class IndexVersions:
         With the Tables in progress at most `limit`; none for the active one.
         """
         arguments = {"p_fingerprint": tables, "p_seconds": seconds, "p_limit": limit}
-        return [(row["project_id"], row["table_id"]) for row in call(self.client, "tables_to_build", arguments)]
+        return [(row["project_id"], row["table_id"]) for row in call(self.client, "claim_tables_to_build", arguments)]
 
     def refresh_tools(self, *, seconds: int) -> int:
         """Updates the status of Tools for the active index version, for at most `seconds`; returns the Tables."""
-        return int(call(self.client, "refresh_tools", {"p_seconds": seconds}))
+        return int(call(self.client, "refresh_tool_status", {"p_seconds": seconds}))
 
     def sweep_vectors(self, *, limit: int) -> int:
         """Deletes vectors that no index version uses, at most `limit` of each kind; returns their number."""

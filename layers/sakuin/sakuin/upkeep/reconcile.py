@@ -42,16 +42,16 @@ class ReconciliationRuns:
 
         `begin`: begins a run if there is none.
         """
-        row = call(self.client, "take_walk", {"p_walk": name, "p_seconds": seconds, "p_begin": begin})
+        row = call(self.client, "claim_reconciliation", {"p_name": name, "p_seconds": seconds, "p_begin": begin})
         return Run(row["after"]) if row else None
 
     def save(self, name: str, after: str | None) -> None:
         """Saves the progress, from which another worker continues if this one dies."""
-        call(self.client, "keep_walk", {"p_walk": name, "p_after": after})
+        call(self.client, "save_reconciliation_progress", {"p_name": name, "p_after": after})
 
     def release(self, name: str, after: str | None) -> None:
         """Saves the progress and ends the lease; with None it ends the run."""
-        call(self.client, "leave_walk", {"p_walk": name, "p_after": after})
+        call(self.client, "release_reconciliation", {"p_name": name, "p_after": after})
 
 
 @dataclass(frozen=True, slots=True)
