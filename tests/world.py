@@ -226,7 +226,7 @@ class World:
             bucket or self.bucket, self.records, self.unfinished, self.queue, self.prefix, lambda: now
         )
         clock = (tick * ticks for tick in count()).__next__
-        return Reconcile(materials, self.reconcile_tables, self.walks, clock, queue_is_empty)
+        return Reconcile(materials, self.reconcile_tables, self.runs, clock, queue_is_empty)
 
     @property
     def reconcile_tables(self) -> ReconcileTables:

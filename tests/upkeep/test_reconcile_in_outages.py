@@ -107,7 +107,7 @@ class Library:
             self.bucket, self.world.records, self.unfinished, self.messages, "", partial(datetime.now, UTC)
         )
         is_empty = SqsQueue(self.sqs, "queue").is_empty
-        reconcile = Reconcile(materials, self.world.reconcile_tables, self.world.walks, time.monotonic, is_empty)
+        reconcile = Reconcile(materials, self.world.reconcile_tables, self.world.runs, time.monotonic, is_empty)
         found = [one.where for one in reconcile(whole=True).differences]
         self._deliver()
         return found
