@@ -33,7 +33,7 @@ class IndexVersions:
         """Returns all of them, the oldest first; none before the first is added."""
         return [
             StoredIndexVersion(
-                settings=IndexVersion.of(row["parts"]),
+                settings=IndexVersion.from_json(row["parts"]),
                 live=row["live"],
                 answered=row["answered"],
                 tables=row["tables"],
@@ -44,14 +44,11 @@ class IndexVersions:
 
     def add(self, settings: IndexVersion) -> None:
         """Adds an index version, which every later change updates. The first one becomes active."""
-        # Not every function that calls `all` has the layer of the chunker.
-        from sakuin.retrieval.index_version import tables_of
-
-        tables = tables_of(settings)
+        tables = settings.tables
         row = {
             "fingerprint": settings.id,
             "parts": settings.as_json(),
-            "knowledge": fingerprint_row(settings.knowledge),
+            "knowledge": fingerprint_row(settings.pages),
             "tables": tables.id,
             "table_space": tables.space,
         }
@@ -69,9 +66,9 @@ class IndexVersions:
         """Deletes it; `Conflict` if it is active, or was active within the last `seconds`."""
         call(self.client, "delete_index_version", {"p_fingerprint": fingerprint, "p_seconds": seconds})
 
-    def pages_to_build(self, recipe: str, *, seconds: int, limit: int) -> Sequence[str]:
+    def pages_to_build(self, text_template: str, *, seconds: int, limit: int) -> Sequence[str]:
         """Returns materials missing in an index version with this text template, not returned within `seconds`."""
-        arguments = {"p_text_template": recipe, "p_seconds": seconds, "p_limit": limit}
+        arguments = {"p_text_template": text_template, "p_seconds": seconds, "p_limit": limit}
         return list(call(self.client, "claim_pages_to_build", arguments))
 
     def tables_to_build(self, tables: str, *, seconds: int, limit: int) -> Sequence[tuple[str, str]]:
@@ -94,7 +91,7 @@ class IndexVersions:
 def _state(row: Mapping[str, Any]) -> IndexVersionState:
     pages, tables = row["pages"], row["tables"]
     return IndexVersionState(
-        settings=IndexVersion.of(row["parts"]),
+        settings=IndexVersion.from_json(row["parts"]),
         live=row["live"],
         created_at=row["created_at"],
         live_since=row["live_since"],
@@ -154,7 +151,7 @@ class BuildIndexVersions:
     def __call__(self) -> BuildResult:
         """Requests missing pages and Tables that are not requested yet."""
         self.indexes.add(self.deployed)
-        pages = self.indexes.pages_to_build(self.deployed.recipe, seconds=_PAGE_SECONDS, limit=_PAGES_PER_RUN)
+        pages = self.indexes.pages_to_build(self.deployed.text_template, seconds=_PAGE_SECONDS, limit=_PAGES_PER_RUN)
         self.pages.reindex(pages, reason="an index is built")
         tables = sum(self._request_tables(each.tables) for each in self.indexes.all() if not each.live)
         activated = self._activate_complete() if self.activates else None

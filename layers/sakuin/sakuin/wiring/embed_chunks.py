@@ -11,7 +11,6 @@ from sakuin.wiring.index_versions import embedder_of_each_model, kept_or_own, li
 
 def chunk_embedder(environ: Mapping[str, str]) -> Handler:
     """Returns the handler of the function."""
-    from sakuin.retrieval.index_version import tables_of
     from sakuin.tables.embed_chunks import EmbedChunks
     from sakuin.tables.postgres import TableIndex
     from sakuin.tables.work import EmbedInEachVersion, EmbedWork, RecordTableFailure
@@ -26,7 +25,7 @@ def chunk_embedder(environ: Mapping[str, str]) -> Handler:
     def embedders() -> dict[str, EmbedChunks]:
         return {
             each.tables: EmbedChunks(
-                TableIndex(client, tables_of(each.settings)),
+                TableIndex(client, each.settings.tables),
                 store,
                 embedder_for(each.settings.model),
                 each.suffix,
