@@ -36,7 +36,7 @@ def ask(
     record_use: RecordUse = lambda _key_hash: None,
     **parts: Any,
 ) -> httpx.Response:
-    """One request with the key; `parts` are httpx's, and change it."""
+    """Sends one request with the key; `parts` are httpx's and change it."""
     records: Any = tables and tables.records
     searches: Any = tables
     explain = ExplainApp(ExplainKnowledge(world), ExplainTool(records, searches), ring, record_use=record_use)
