@@ -41,7 +41,7 @@ from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.projects import ProjectAdmin
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.admin.tools import ToolAdmin
-from sakuin.tables.reconcile import ReconcileTables, TableClaims
+from sakuin.tables.reconcile import ReconcileTables, TableSummaries
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 from sakuin_local.supabase.database import Database
@@ -226,8 +226,8 @@ class World:
             bucket or self.bucket, self.records, self.unfinished, self.queue, self.prefix, lambda: now
         )
         nothing: Any = None
-        claims = TableClaims(self.client, tables_of(self.settings).id)
-        tables = ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
+        summaries = TableSummaries(self.client, tables_of(self.settings).id)
+        tables = ReconcileTables(summaries, nothing, nothing, nothing, lambda: "")
         return Reconcile(materials, tables, self.walks, (tick * ticks for tick in count()).__next__, line_is_empty)
 
     # ---------------------------------------------------------------- projects
@@ -235,6 +235,7 @@ class World:
     @property
     def project_services(self) -> ProjectServices:
         return ProjectServices(
+            records=self.projects,
             projects=ProjectAdmin(self.projects),
             tables=TableAdmin(self.projects, self.bodies),
             tools=ToolAdmin(self.projects),

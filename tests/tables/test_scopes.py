@@ -93,9 +93,9 @@ def test_rows_that_the_store_gives_from_outside_the_scope_are_not_shown(world: T
     found = world.records.endpoint(endpoint)
     assert found is not None
     tool = next(each for each in found.tools if each.name == "search")
-    assert {each.json_pointer for each in world.records.current(endpoint, tool.id, world.rows(table)).values()} == {
-        "/articles/0"
-    }
+    assert {
+        each.json_pointer for each in world.records.current_chunks(endpoint, tool.id, world.rows(table)).values()
+    } == {"/articles/0"}
 
 
 def test_a_pointer_of_300_japanese_characters_is_filtered_and_answered(world: TableWorld) -> None:
@@ -157,7 +157,7 @@ def test_a_string_a_thousand_levels_deep_is_found(world: TableWorld) -> None:
 
 
 def test_a_scan_of_many_pages_finds_everything_and_forgets_nothing(world: TableWorld) -> None:
-    paged = replace(world, cut=TableCut(threshold=2), nodes_a_page=3)
+    paged = replace(world, cut=TableCut(threshold=2), chunks_a_page=3)
     tool = paged.tool(paged.table([f"節{n}" for n in range(10)]), "")
     paged.deliver(paged.queues.asked.pop(0))
     assert ("index", paged.project) == paged.queues.asked[-1][:2]

@@ -19,7 +19,7 @@ from sakuin.knowledge.search import SearchKnowledge
 from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.tables.reconcile import ReconcileTables, TableClaims
+from sakuin.tables.reconcile import ReconcileTables, TableSummaries
 from sakuin.upkeep.reconcile import KINDS, Reconcile, ReconciliationRuns
 from sakuin_local.supabase.database import Database
 
@@ -72,7 +72,7 @@ class Deployment:
         return Reconcile(
             ReconcileMaterials(self.bucket, MaterialRecords(client), self.unfinished, self.queue, "", lambda: now),
             ReconcileTables(
-                TableClaims(client, OF_TABLES.id),
+                TableSummaries(client, OF_TABLES.id),
                 tables.index,
                 tables.store,
                 tables.queues,

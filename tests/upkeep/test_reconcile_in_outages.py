@@ -24,7 +24,7 @@ from sakuin.platform.s3 import StoredObject
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import connected
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
-from sakuin.tables.reconcile import ReconcileTables, TableClaims
+from sakuin.tables.reconcile import ReconcileTables, TableSummaries
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 from sakuin.upkeep.resume_work import ResumeWork
 from sakuin_local.supabase.database import Database
@@ -121,8 +121,8 @@ class Library:
         records = MaterialRecords(self.client)
         now = partial(datetime.now, UTC)
         materials = ReconcileMaterials(self.bucket, records, self.unfinished, self.messages, "", now)
-        claims = TableClaims(self.client, "no index")
-        tables = ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
+        summaries = TableSummaries(self.client, "no index")
+        tables = ReconcileTables(summaries, nothing, nothing, nothing, lambda: "")
         is_empty = SqsQueue(self.sqs, "queue").is_empty
         reconcile = Reconcile(materials, tables, ReconciliationRuns(self.client), time.monotonic, is_empty)
         found = [one.where for one in reconcile(whole=True).differences]

@@ -4,7 +4,7 @@ import pytest
 from sakuin.errors import Conflict, Unavailable
 from sakuin.platform.retry import MAX_RECEIVES
 from sakuin.retrieval.index_version import tables_of
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.work import IndexInEachVersion
 
 from tests.table_functions import fingerprint_of

@@ -42,6 +42,7 @@ from sakuin.platform.keys import KeyRing
 from sakuin.tables.admin.database_changes import HandleDatabaseChange
 from sakuin.tables.admin.endpoints import EndpointAdmin
 from sakuin.tables.admin.outbox import PublishOutbox
+from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.projects import ProjectAdmin
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.admin.tools import ToolAdmin
@@ -59,6 +60,7 @@ _MAX_ANSWER = 4_500_000
 class ProjectServices:
     """The use cases behind the API. `user_of` gives a token's user, `hook_secrets` what a webhook may send."""
 
+    records: ProjectRecords
     projects: ProjectAdmin
     tables: TableAdmin
     tools: ToolAdmin
@@ -110,12 +112,12 @@ def _projects(routes: APIRouter, services: ProjectServices, user: Any, changing:
 
     @routes.get("/projects")
     def projects(caller: user) -> ProjectsView:
-        return ProjectsView(projects=[ProjectView.model_validate(one) for one in keep.all(caller)])
+        return ProjectsView(projects=[ProjectView.model_validate(one) for one in services.records.projects(caller)])
 
     @routes.delete("/projects/{project_id}", status_code=204, dependencies=changing)
     def delete_project(caller: user, project_id: UUID) -> None:
         """Deletes a project with its Tables, Tools and endpoints."""
-        keep.delete(caller, str(project_id))
+        services.records.delete_project(caller, str(project_id))
 
     @routes.post("/projects/{project_id}/members", status_code=204)
     def add_member(caller: user, project_id: UUID, asked: MemberAsked) -> None:
@@ -123,12 +125,14 @@ def _projects(routes: APIRouter, services: ProjectServices, user: Any, changing:
 
     @routes.get("/projects/{project_id}/members")
     def members(caller: user, project_id: UUID) -> MembersView:
-        return MembersView(members=[MemberView.model_validate(one) for one in keep.members(caller, str(project_id))])
+        return MembersView(
+            members=[MemberView.model_validate(one) for one in services.records.members(caller, str(project_id))]
+        )
 
     @routes.delete("/projects/{project_id}/members/{user_id}", status_code=204)
     def remove_member(caller: user, project_id: UUID, user_id: UUID) -> None:
         """Removes a member, also oneself; 409 for the last one."""
-        keep.remove_member(caller, str(project_id), str(user_id))
+        services.records.remove_member(caller, str(project_id), str(user_id))
 
 
 def _tables(routes: APIRouter, services: ProjectServices, user: Any, changing: Any) -> None:
@@ -160,7 +164,9 @@ def _tables(routes: APIRouter, services: ProjectServices, user: Any, changing: A
 
     @routes.get("/projects/{project_id}/tables")
     def tables(caller: user, project_id: UUID) -> TablesView:
-        return TablesView(tables=[TableView.model_validate(one) for one in keep.all(caller, str(project_id))])
+        return TablesView(
+            tables=[TableView.model_validate(one) for one in services.records.tables(caller, str(project_id))]
+        )
 
     @routes.get("/tables/{table_id}")
     def read_table(caller: user, table_id: UUID) -> TableView:
@@ -195,7 +201,7 @@ def _tables(routes: APIRouter, services: ProjectServices, user: Any, changing: A
     @routes.delete("/tables/{table_id}", status_code=204, dependencies=changing)
     def delete_table(caller: user, table_id: UUID) -> None:
         """Deletes a Table with its Tools."""
-        keep.delete(caller, str(table_id))
+        services.records.delete_table(caller, str(table_id))
 
     @routes.post("/tables/{table_id}/uploads", status_code=201)
     def announce_document(caller: user, table_id: UUID, asked: UploadAsked) -> UploadView:
@@ -227,11 +233,13 @@ def _tools(routes: APIRouter, services: ProjectServices, user: Any, changing: An
 
     @routes.get("/projects/{project_id}/tools")
     def tools(caller: user, project_id: UUID) -> ToolsView:
-        return ToolsView(tools=[ToolView.model_validate(one) for one in keep.all(caller, str(project_id))])
+        return ToolsView(
+            tools=[ToolView.model_validate(one) for one in services.records.tools(caller, str(project_id))]
+        )
 
     @routes.get("/tools/{tool_id}")
     def read_tool(caller: user, tool_id: UUID) -> ToolView:
-        return ToolView.model_validate(keep.read(caller, str(tool_id)))
+        return ToolView.model_validate(services.records.tool(caller, str(tool_id)))
 
     @routes.patch("/tools/{tool_id}", dependencies=changing)
     def change_tool(caller: user, tool_id: UUID, asked: ToolChangeAsked) -> ToolView:
@@ -240,11 +248,11 @@ def _tools(routes: APIRouter, services: ProjectServices, user: Any, changing: An
 
     @routes.post("/tools/{tool_id}/reindex", status_code=202, dependencies=changing)
     def reindex_tool(caller: user, tool_id: UUID) -> ToolView:
-        return ToolView.model_validate(keep.reindex(caller, str(tool_id)))
+        return ToolView.model_validate(services.records.reindex_tool(caller, str(tool_id)))
 
     @routes.delete("/tools/{tool_id}", status_code=204, dependencies=changing)
     def delete_tool(caller: user, tool_id: UUID) -> None:
-        keep.delete(caller, str(tool_id))
+        services.records.delete_tool(caller, str(tool_id))
 
 
 def _endpoints(routes: APIRouter, services: ProjectServices, user: Any) -> None:
@@ -258,11 +266,13 @@ def _endpoints(routes: APIRouter, services: ProjectServices, user: Any) -> None:
 
     @routes.get("/projects/{project_id}/mcps")
     def mcps(caller: user, project_id: UUID) -> EndpointsView:
-        return EndpointsView(mcps=[EndpointView.model_validate(one) for one in keep.all(caller, str(project_id))])
+        return EndpointsView(
+            mcps=[EndpointView.model_validate(one) for one in services.records.endpoints(caller, str(project_id))]
+        )
 
     @routes.get("/mcps/{mcp_id}")
     def read_mcp(caller: user, mcp_id: UUID) -> EndpointView:
-        return EndpointView.model_validate(keep.read(caller, str(mcp_id)))
+        return EndpointView.model_validate(services.records.endpoint(caller, str(mcp_id)))
 
     @routes.patch("/mcps/{mcp_id}")
     def change_mcp(caller: user, mcp_id: UUID, asked: EndpointChangeAsked) -> EndpointView:
@@ -277,7 +287,7 @@ def _endpoints(routes: APIRouter, services: ProjectServices, user: Any) -> None:
 
     @routes.delete("/mcps/{mcp_id}", status_code=204)
     def delete_mcp(caller: user, mcp_id: UUID) -> None:
-        keep.delete(caller, str(mcp_id))
+        services.records.delete_endpoint(caller, str(mcp_id))
 
     @routes.put("/mcps/{mcp_id}/tools/{tool_id}")
     def bind_tool(caller: user, mcp_id: UUID, tool_id: UUID, asked: BindingAsked | None = None) -> EndpointView:
@@ -287,7 +297,7 @@ def _endpoints(routes: APIRouter, services: ProjectServices, user: Any) -> None:
 
     @routes.delete("/mcps/{mcp_id}/tools/{tool_id}")
     def unbind_tool(caller: user, mcp_id: UUID, tool_id: UUID) -> EndpointView:
-        return EndpointView.model_validate(keep.unbind(caller, str(mcp_id), str(tool_id)))
+        return EndpointView.model_validate(services.records.unbind(caller, str(mcp_id), str(tool_id)))
 
 
 def _with_key(made: tuple[Any, str]) -> EndpointKeyView:

@@ -7,8 +7,7 @@ from typing import TypeVar
 
 from sakuin.errors import SakuinError
 from sakuin.platform.run_all import run_all
-from sakuin.tables.chunk_store import ChunkStore
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import ChunkStore, namespace
 from sakuin.tables.nodes import OrphanedIndex
 from sakuin.tables.postgres import TableIndex
 

@@ -32,7 +32,7 @@ def reconciling(
         from sakuin.platform.unfinished_work import UnfinishedWorkStore
         from sakuin.retrieval.index_version import tables_of
         from sakuin.tables.postgres import TableIndex
-        from sakuin.tables.reconcile import ReconcileTables, TableClaims
+        from sakuin.tables.reconcile import ReconcileTables, TableSummaries
         from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 
         index = TableIndex(client, tables_of(live.settings))
@@ -46,7 +46,7 @@ def reconciling(
             lambda: datetime.now(UTC),
         )
         tables = ReconcileTables(
-            TableClaims(client, live.tables),
+            TableSummaries(client, live.tables),
             index,
             chunk_store(settings, secrets, telemetry),
             table_queues(settings, telemetry),
