@@ -225,10 +225,15 @@ class World:
         materials = ReconcileMaterials(
             bucket or self.bucket, self.records, self.unfinished, self.queue, self.prefix, lambda: now
         )
+        clock = (tick * ticks for tick in count()).__next__
+        return Reconcile(materials, self.reconcile_tables, self.walks, clock, line_is_empty)
+
+    @property
+    def reconcile_tables(self) -> ReconcileTables:
+        """Compares Tables, where there are none."""
         nothing: Any = None
-        summaries = TableSummaries(self.client, tables_of(self.settings).id)
-        tables = ReconcileTables(summaries, nothing, nothing, nothing, lambda: "")
-        return Reconcile(materials, tables, self.walks, (tick * ticks for tick in count()).__next__, line_is_empty)
+        claims = TableSummaries(self.client, tables_of(self.settings).id)
+        return ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
 
     # ---------------------------------------------------------------- projects
 
@@ -284,7 +289,7 @@ class World:
 
     def followed_files(self) -> Mapping[str, str | None]:
         """The version of each `learns.yml` for which its pages were last indexed again."""
-        return dict(self.sql.execute("select key, version_id from public.followed_file").fetchall())
+        return dict(self.sql.execute("select key, version_id from public.authored_file").fetchall())
 
     def rows(self, *tables: str) -> list[list[tuple[Any, ...]]]:
         """Every row of these tables, to compare before and after."""

@@ -33,8 +33,8 @@ from tests.doubles.sqs import ModelledSqs
 
 _QUEUE = "materials"
 _TABLES = (
-    *("knowledge_chunks", "chunk_words", "posting", "reading", "waiting_source", "receipt", "site_synonyms"),
-    *("followed_file", "material", "unfinished_work", "embedding_cache"),
+    *("knowledge_chunks", "chunk_words", "posting", "reading", "competing_key", "upload_result", "site_synonyms"),
+    *("authored_file", "material", "unfinished_work", "embedding_cache"),
 )
 
 

@@ -82,8 +82,7 @@ def test_what_was_expected_is_judged_wherever_it_ranks(tables: TableWorld, endpo
 
 def test_what_ranks_too_deep_for_an_answer_is_looked_for_further_down(tables: TableWorld) -> None:
     many = {str(number): long(f"傾き{number}の") for number in range(60)}
-    endpoint = tables.endpoint(tables.tool(tables.table({**many, "last": long("公式")}), ""))
-    tables.settle()
+    _, _, endpoint = tables.indexed({**many, "last": long("公式")})
     far = explained(tables, endpoint, "傾き", mode="vectors").candidates
     missing = next(f"/{number}" for number in [*many, "last"] if f"/{number}" not in {each.json_path for each in far})
 

@@ -136,7 +136,7 @@ def test_a_guessed_row_of_the_engine_answers_its_own_tool_alone(house: House, ow
             words = {"p_readings": ["コウシキ"], "p_words": {}, "p_fingerprint": FINGERPRINT.id}
             known = call(
                 house.workers.client,
-                "table_words",
+                "table_lexicon_entries",
                 {"p_mcp": endpoint.ids["mcp_id"], "p_tool": tool.ids["tool_id"], **words},
             )
             assert bool(known["written"]) is (endpoint is tool is owner)

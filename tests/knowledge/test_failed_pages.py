@@ -84,6 +84,6 @@ def test_a_recheck_of_what_is_known_or_gone_changes_nothing(world: World) -> Non
     world.bucket.remove("junior/x.html")
     give_up(world, recheck())
     give_up(world, recheck("learns.yml"))
-    (receipts,) = world.rows("receipt")
+    (receipts,) = world.rows("upload_result")
     assert world.state("junior/x").status == "ready"
     assert [row[:2] for row in receipts] == [("junior/x.html", "version-1")]

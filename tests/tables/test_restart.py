@@ -95,7 +95,7 @@ def test_after_five_restarts_without_success_its_tools_say_so(stalled: Stalled) 
 
 def test_restarts_are_counted_for_each_index_and_for_a_day(stalled: Stalled) -> None:
     def count(index: str) -> int | None:
-        found = stalled.world.call("table_restarted", table=stalled.table, fingerprint=index, seconds=120)
+        found = stalled.world.call("record_table_restart", table=stalled.table, fingerprint=index, seconds=120)
         return None if found is None else int(found)
 
     assert (count("one"), count("one"), count("other")) == (1, None, 1)

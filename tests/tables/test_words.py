@@ -75,18 +75,14 @@ def counts(world: TableWorld, table: str, statement: str) -> dict[tuple[Any, ...
 
 def test_a_reading_has_its_written_forms_the_most_frequent_first(world: TableWorld) -> None:
     world = reading(world)
-    table = world.table({"a": long("片向き"), "b": long("傾き"), "c": long("傾きと公式")})
-    tool = world.tool(table, "")
-    world.settle()
+    _, tool, _ = world.indexed({"a": long("片向き"), "b": long("傾き"), "c": long("傾きと公式")})
 
     assert known(world, tool).spellings == {"カタムキ": ("傾き", "片向き"), "コウシキ": ("公式",)}
 
 
 def test_the_words_of_a_text_that_is_gone_go_with_it(world: TableWorld) -> None:
     world = reading(world)
-    table = world.table({"a": long("片向き"), "b": long("公式")})
-    tool = world.tool(table, "")
-    world.settle()
+    table, tool, _ = world.indexed({"a": long("片向き"), "b": long("公式")})
     world.replace(table, {"a": long("傾き"), "b": long("公式")})
     assert known(world, tool).spellings == {"カタムキ": ("片向き",), "コウシキ": ("公式",)}
 
@@ -176,9 +172,7 @@ def test_an_endpoint_that_is_closed_or_unbound_knows_nothing(world: TableWorld) 
 
 def test_a_table_that_is_deleted_leaves_no_words(world: TableWorld) -> None:
     world = reading(world)
-    table = world.table({"a": long("公式")})
-    world.tool(table, "")
-    world.settle()
+    table, _, _ = world.indexed({"a": long("公式")})
     assert counts(world, table, COUNTED)
     world.call("delete_table", table=table)
     assert counts(world, table, COUNTED) == {}
@@ -186,10 +180,8 @@ def test_a_table_that_is_deleted_leaves_no_words(world: TableWorld) -> None:
 
 def test_an_index_that_is_forgotten_leaves_no_words(world: TableWorld) -> None:
     world = reading(world)
-    table = world.table({"a": long("公式")})
-    world.tool(table, "")
-    world.settle()
-    world.call("forget_fingerprint", table=table, fingerprint=FINGERPRINT.id)
+    table, _, _ = world.indexed({"a": long("公式")})
+    world.call("delete_table_index", table=table, fingerprint=FINGERPRINT.id)
     assert counts(world, table, COUNTED) == {}
 
 

@@ -22,7 +22,7 @@ RECORDS = (
     "tool",
     "mcp",
     "mcp_binding",
-    "table_fingerprint",
+    "table_index_version",
     "table_namespace",
     "outbox",
 )

@@ -176,9 +176,7 @@ def test_a_worker_that_knows_of_the_outage_does_not_even_call(house: House) -> N
     assert (is_all_done(house), house.dead) == (True, [])
 
 
-def test_a_weekend_with_a_wrong_key_fills_no_dead_letters_and_once_it_is_right_everything_is_done(
-    house: House,
-) -> None:
+def test_a_weekend_with_a_wrong_key_fills_no_dead_letters_and_once_it_is_right_everything_is_done(house: House) -> None:
     house.pages.key_refused = True
     # Sixty hours.
     house.steps(360, minutes=10)

@@ -58,7 +58,7 @@ def is_left(world: World) -> bool:
 
 def minutes_pass(world: World) -> None:
     """Lets pass what a worker that died may keep a run for."""
-    world.sql.execute("update public.reconciliation set busy_until = busy_until - interval '200 seconds'")
+    world.sql.execute("update public.reconciliation_run set claimed_until = claimed_until - interval '200 seconds'")
 
 
 def damaged(world: World) -> dict[str, str]:
@@ -216,7 +216,7 @@ def test_an_emptied_index_is_built_again_from_the_bucket(world: World) -> None:
     for key in ("a.html", "junior/b.html"):
         world.put(key, ONE)
     before, embedded = texts(world), len(world.embedder.embedded)
-    world.sql.execute("truncate public.material, public.followed_file, public.site_synonyms cascade")
+    world.sql.execute("truncate public.material, public.authored_file, public.site_synonyms cascade")
     assert texts(world) == {}
     assert [rule for rule, _ in found(world)] == ["missing", "missing", "unread", "unread"]
     world.settle()

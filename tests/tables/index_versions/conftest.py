@@ -174,7 +174,7 @@ def deployment(world: TableWorld) -> Iterator[Deployment]:
     deployment = Deployment(world)
     deployment.build()
     yield deployment
-    world.sql("delete from search_index")
+    world.sql("delete from index_version")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 from sakuin.errors import NotFound
 from sakuin.platform.embedding import EmbeddingModel
 
-# A change of either builds every chunk again; the analyzer's code is `sakuin.domain.language`.
+# A change of either builds every chunk again; the analyzer's code is `sakuin.language`.
 TEXT_TEMPLATE = "title+headings+learns+content/1"
 
 ANALYZER = "sudachi-small-A+kana3+notation+glossary/2"
@@ -30,7 +30,7 @@ class PageIndexVersion:
 
     @property
     def space(self) -> str:
-        """16 hex digits of what makes vectors comparable: all but the analyzer. SQL's `space_of` gives the same."""
+        """16 hex digits of what makes vectors comparable: all but the analyzer."""
         model = self.model
         parts = (model.name, str(model.dimensions), model.query_prefix, model.passage_prefix, self.recipe)
         return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]

@@ -161,8 +161,8 @@ class TableIndex:
         words = sorted({word for chunk in chunks for word in chunk.readings})
         places = {word: place for place, word in enumerate(words)}
         stored = [asdict(chunk) | {"readings": sorted(map(places.__getitem__, chunk.readings))} for chunk in chunks]
-        row = self._of_table(table_id, "chunks_stored", p_stored=stored, p_readings=words)
-        published = tuple(PublishedNode(**node) for node in row["flipped"])
+        row = self._of_table(table_id, "record_stored", p_stored=stored, p_readings=words)
+        published = tuple(PublishedNode(**node) for node in row["published"])
         return StoredResult(row["alive"], tuple(row["unwanted"]), published)
 
     def record_refused(self, table_id: str, reasons: Mapping[str, str]) -> None:
@@ -171,7 +171,7 @@ class TableIndex:
         Their nodes are not searchable until their text changes. Their Tools show the reasons (`SkippedNode`).
         """
         refused = [{"id": id, "reason": storable(reason)} for id, reason in reasons.items()]
-        self._of_table(table_id, "refuse_nodes", p_refused=refused)
+        self._of_table(table_id, "mark_refused", p_refused=refused)
 
     def recorded_rows(self, table_id: str) -> RecordedRows | None:
         """Returns the recorded rows of a Table in the store; None if the Table was deleted."""
@@ -180,31 +180,31 @@ class TableIndex:
 
     def mark_missing(self, table_id: str, ids: Collection[str]) -> None:
         """Records that the store has lost these chunks. The next scan requests them; until then they stay published."""
-        self._of_table(table_id, "chunks_lost", p_ids=sorted(ids))
+        self._of_table(table_id, "mark_missing", p_ids=sorted(ids))
 
     def record_comparison(self, table_id: str, generation: int) -> None:
         """Records that the store was compared for this generation. Does nothing if a newer generation exists."""
-        self._of_table(table_id, "index_compared", p_generation=generation)
+        self._of_table(table_id, "finish_comparison", p_generation=generation)
 
     def mark_swept(self, table_id: str, nodes: Sequence[PublishedNode]) -> None:
         """Records that the older rows of these nodes are deleted from the store."""
         swept = [asdict(node) for node in nodes]
-        self._of_table(table_id, "nodes_swept", p_swept=swept)
+        self._of_table(table_id, "mark_swept", p_swept=swept)
 
     def nodes_to_sweep(self, table_id: str) -> Sequence[PublishedNode]:
         """Returns the published nodes that may still have rows of older versions in the store."""
-        return [PublishedNode(**row) for row in self._of_table(table_id, "unswept_nodes")]
+        return [PublishedNode(**row) for row in self._of_table(table_id, "nodes_to_sweep")]
 
     def mark_ready_if_complete(self, table_id: str) -> bool:
         """Returns whether the current generation is complete. For the live index, updates the status of the Tools."""
-        return bool(self._of_table(table_id, "settle_index"))
+        return bool(self._of_table(table_id, "mark_ready_if_complete"))
 
     def record_failure(self, table_id: str, generation: int | None, message: str) -> None:
         """Records why this generation (None: the current one) is not indexed, in a sentence for people.
 
         For the live index, it also sets the Tools to `error`.
         """
-        self._of_table(table_id, "walk_failed", p_generation=generation, p_error=storable(message))
+        self._of_table(table_id, "record_scan_failure", p_generation=generation, p_error=storable(message))
 
     def stalled_tables(self, seconds: int) -> Sequence[tuple[str, str]]:
         """Returns `(project, table)` of incomplete Tables without progress for `seconds` and without unfinished work.
@@ -212,7 +212,7 @@ class TableIndex:
         It includes Tables without Tools that still have rows. For an index version that is not live, it excludes Tables
         that were never requested, or whose indexing failed.
         """
-        rows = self._call("stuck_tables", p_fingerprint=self.fingerprint, p_seconds=seconds)
+        rows = self._call("stalled_tables", p_fingerprint=self.fingerprint, p_seconds=seconds)
         return [(row["project_id"], row["table_id"]) for row in rows]
 
     def record_restart(self, table_id: str, *, seconds: int) -> int | None:
@@ -221,24 +221,24 @@ class TableIndex:
         It is None if the Table was restarted within `seconds`, or deleted. The count starts again with a new
         generation, and after a day.
         """
-        count: int | None = self._of_table(table_id, "table_restarted", p_seconds=seconds)
+        count: int | None = self._of_table(table_id, "record_table_restart", p_seconds=seconds)
         return count
 
     def namespace_suffix(self) -> str:
         """Returns the suffix of this version's namespaces; empty for the first version of a deployment."""
-        return str(self._call("namespace_suffix", p_fingerprint=self.fingerprint))
+        return str(self._call("assign_namespace_suffix", p_fingerprint=self.fingerprint))
 
     def orphaned_indexes(self) -> Sequence[OrphanedIndex]:
         """Returns the rows of Tables for dropped index versions."""
         return [
             OrphanedIndex(row["project_id"], row["table_id"], other["fingerprint"], other["suffix"])
-            for row in self._call("leftover_fingerprints", p_fingerprint=self.fingerprint)
+            for row in self._call("orphaned_table_indexes", p_fingerprint=self.fingerprint)
             for other in row["fingerprints"]
         ]
 
     def delete_records(self, orphaned: OrphanedIndex) -> None:
         """Deletes the records of a dropped index version."""
-        self._call("forget_fingerprint", p_table=orphaned.table_id, p_fingerprint=orphaned.fingerprint)
+        self._call("delete_table_index", p_table=orphaned.table_id, p_fingerprint=orphaned.fingerprint)
 
     def orphaned_namespaces(self, table_id: str | None = None) -> Sequence[str]:
         """Returns the recorded namespaces, of one Table or of all, that nothing needs any more, in order.
@@ -246,7 +246,7 @@ class TableIndex:
         Their Table was deleted, or their index version was dropped and its records are deleted. The store may or may
         not have them.
         """
-        names: list[str] = self._call("abandoned_namespaces", p_fingerprint=self.fingerprint, p_table=table_id)
+        names: list[str] = self._call("mark_abandoned_namespaces", p_fingerprint=self.fingerprint, p_table=table_id)
         return names
 
     def delete_namespace_records(self, namespaces: Collection[str], *, seconds: int) -> None:
@@ -271,7 +271,7 @@ class ToolSearch:
         """Returns the endpoint; None if it does not exist, is disabled, or its id is not a UUID."""
         if not _is_uuid(mcp_id):
             return None
-        row = call(self.client, "endpoint_of", {"p_mcp": mcp_id})
+        row = call(self.client, "endpoint", {"p_mcp": mcp_id})
         if row is None:
             return None
         tools = tuple(_bound(tool) for tool in row["tools"])
@@ -283,7 +283,7 @@ class ToolSearch:
             return LexiconEntries()
         row = call(
             self.client,
-            "table_words",
+            "table_lexicon_entries",
             {
                 "p_mcp": mcp_id,
                 "p_tool": tool_id,

@@ -94,12 +94,12 @@ class TableSummaries:
 
     def of_tables(self, table_ids: Collection[str]) -> Sequence[TableSummary]:
         """Returns the summaries of these Tables, without deleted ones. Raises `Unavailable` if they take too long."""
-        rows = self._call("tables_claimed", p_fingerprint=self.fingerprint, p_tables=sorted(table_ids))
+        rows = self._call("table_claims", p_fingerprint=self.fingerprint, p_tables=sorted(table_ids))
         return [TableSummary(row["project_id"], row["table_id"], row["settled"], row["unbuilt"]) for row in rows]
 
     def raise_generation(self, table_id: str, generation: int) -> None:
         """Raises a Table to at least this generation, which has to be indexed."""
-        self._call("catch_up_table", p_table=table_id, p_generation=generation)
+        self._call("raise_generation", p_table=table_id, p_generation=generation)
 
     def _call(self, function: str, **arguments: Any) -> Any:
         return call(self.client, function, arguments)

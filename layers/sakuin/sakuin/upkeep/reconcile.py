@@ -30,16 +30,16 @@ class ReconciliationRuns:
 
         `begin`: where none is under way, one begins.
         """
-        row = call(self.client, "take_walk", {"p_walk": name, "p_seconds": seconds, "p_begin": begin})
+        row = call(self.client, "claim_reconciliation", {"p_name": name, "p_seconds": seconds, "p_begin": begin})
         return Run(row["after"]) if row else None
 
     def keep(self, name: str, after: str | None) -> None:
         """Notes how far it came, and keeps it: whoever takes it after a death goes on from here."""
-        call(self.client, "keep_walk", {"p_walk": name, "p_after": after})
+        call(self.client, "save_reconciliation_progress", {"p_name": name, "p_after": after})
 
     def leave(self, name: str, after: str | None) -> None:
         """Gives it back where it stands; None: it came to its end."""
-        call(self.client, "leave_walk", {"p_walk": name, "p_after": after})
+        call(self.client, "release_reconciliation", {"p_name": name, "p_after": after})
 
 
 # A minute apart: what lasts longer is not waited for, and the next night begins anew.

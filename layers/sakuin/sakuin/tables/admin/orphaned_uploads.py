@@ -19,13 +19,13 @@ class OrphanedUploads:
     def folders_due(self, *, of_the_gone: timedelta, left: timedelta, limit: int) -> Sequence[OrphanedFolder]:
         """Returns folders of Tables deleted for `of_the_gone`, or replaced for `left`, the oldest first."""
         seconds = {"p_gone": int(of_the_gone.total_seconds()), "p_left": int(left.total_seconds())}
-        rows = call(self.client, "left_bodies", {**seconds, "p_limit": limit})
+        rows = call(self.client, "orphaned_uploads", {**seconds, "p_limit": limit})
         return [OrphanedFolder(row["folder"], row["keep"], row["gone"]) for row in rows]
 
     def mark_removed(self, folder: OrphanedFolder, *, again: bool) -> None:
         """Records that a folder was processed. `again`: it has documents that are too young, and becomes due again."""
         arguments = {"p_folder": folder.folder, "p_keep": folder.current_key, "p_again": again}
-        call(self.client, "bodies_removed", arguments)
+        call(self.client, "record_upload_cleanup", arguments)
 
 
 # The URL of an upload is valid for minutes, and a worker runs for minutes.

@@ -34,7 +34,7 @@ class Outbox:
     def mark_sent(self, ids: Collection[int]) -> None:
         """Records that the bus accepted these events. Idempotent; no ids is not an error."""
         if ids:
-            call(self.client, "events_sent", {"p_ids": sorted(ids)})
+            call(self.client, "mark_events_sent", {"p_ids": sorted(ids)})
 
 
 _AT_ONCE = 100
