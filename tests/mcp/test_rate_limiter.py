@@ -15,7 +15,7 @@ from tests.doubles.allowances import ClockedAllowances
 
 @dataclass
 class Fleet:
-    """Some workers of one deployment, at one time."""
+    """Workers of one deployment, at one time."""
 
     client: Client
     sql: psycopg.Connection
@@ -29,7 +29,7 @@ class Fleet:
         self.all = [RateLimiter(self.allowances, self.per_minute, lambda: self.now) for _ in range(self.workers)]
 
     def answered(self, searches: int, *, each: int = 1, key: str = "k") -> int:
-        """How many of so many requests get through, spread over the workers."""
+        """Returns how many of so many requests are allowed, spread over the workers."""
         return sum(self._passes(self.all[place % self.workers], key, each) for place in range(searches))
 
     def _passes(self, worker: RateLimiter, key: str, count: int) -> bool:
@@ -50,7 +50,7 @@ def test_a_key_gets_its_searches_and_then_a_retry_time(a_fleet: Callable[..., Fl
     fleet = a_fleet(per_minute=50)
     assert fleet.answered(80) == 50
     fleet.now = 13
-    with pytest.raises(OverLimit, match=r"50 searches a minute \(queries_per_minute\)") as raised:
+    with pytest.raises(OverLimit, match=r"50 searches in a minute \(queries_per_minute\)") as raised:
         fleet.all[0]("k", 1)
     assert raised.value.retry_after == 47
     fleet.now = 61

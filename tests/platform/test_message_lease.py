@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
-from sakuin.platform.message_lease import MessageLease
-from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.sqs import MessageLease, SqsQueue
 
 from tests.doubles.sqs import VISIBILITY_SECONDS, Message, ModelledSqs
 
@@ -19,7 +18,7 @@ LONG_ENOUGH = 60.0
 
 @dataclass
 class Watched:
-    """SQS, which counts how often it was asked to hide a message; `lost` of the requests do not arrive."""
+    """SQS that counts requests to hide a message; `lost` of them do not arrive."""
 
     real: ModelledSqs = field(default_factory=ModelledSqs)
     lost: int = 0

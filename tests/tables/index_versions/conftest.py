@@ -24,10 +24,16 @@ from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.recovery import RecordTableFailure, RestartInEachVersion, RestartTables
 from sakuin.tables.search import SearchTable, TableAnswer
+<<<<<<< HEAD
 from sakuin.upkeep.build_indexes import BuildIndexVersions
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult
 from sakuin.upkeep.resume_work import ResumeWork
+=======
+from sakuin.tables.work import RecordTableFailure, RestartInEachVersion
+from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
+from sakuin.upkeep.maintain import Maintain, MaintenanceResult, ResumeWork
+>>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 from sakuin.wiring.index_versions import live_last, table_indexes
 
 from tests.convergence.passing import time_passes
@@ -42,7 +48,7 @@ GREEN = replace(BLUE, model=replace(MODEL, passage_prefix="passage: "), cut=Tabl
 
 @dataclass
 class Deployment:
-    """The functions over one project, wired as `bootstrap` does. `own` are the settings that are deployed."""
+    """The functions over one project. `own` are the deployed settings."""
 
     world: TableWorld
     own: IndexVersion = BLUE
@@ -78,7 +84,7 @@ class Deployment:
         return TableIndex(self.world.client, settings.tables)
 
     def build(self) -> MaintenanceResult:
-        """The schedule's turn."""
+        """Runs the schedule."""
         materials = MaterialQueue(SqsQueue(self.sqs, "materials"))
         maintain = Maintain(
             # Events are sent by `edit`.
@@ -101,25 +107,25 @@ class Deployment:
         }
 
     def kept(self) -> list[StoredIndexVersion]:
-        return live_last(self.indexes.kept)
+        return live_last(self.indexes.all)
 
     def state(self, settings: IndexVersion) -> IndexVersionState:
         return next(each for each in self.indexes.states() if each.settings == settings)
 
     def passes(self, seconds: int) -> None:
-        """So much time, in which nothing happens."""
+        """Lets so many seconds pass."""
         with psycopg.connect(self.world.dsn, autocommit=True) as sql:
             time_passes(sql, seconds)
         self.sqs.passes(seconds)
 
     def lose(self, settings: IndexVersion) -> None:
-        """The queues forget what waits for one index."""
+        """Loses the messages for one index."""
         for message in self.waiting:
             if fingerprint_of(message) == settings.tables.id:
                 self.sqs.forget(message)
 
     def deliver(self) -> bool:
-        """The oldest message to its function, twice; whether it is done."""
+        """Delivers the oldest message twice; returns whether it is done."""
         self.functions.take(doubled=True)
         return self.functions.take()
 
@@ -150,13 +156,13 @@ class Deployment:
         }
 
     def edit(self, table: str, document: object) -> None:
-        """A new document, and its event."""
+        """Replaces the document and sends the event."""
         self.world.replace(table, document)
         self.queues().index(self.world.project, table)
 
     def search(self, endpoint: str, query: str = "説明", name: str | None = None) -> TableAnswer:
-        """What an agent gets, or would get of the index `name`."""
-        asked = find_version(self.indexes.kept(), name)
+        """Returns the answer of the index `name`, by default of the live one."""
+        asked = find_version(self.indexes.all(), name)
         records = ToolSearch(self.world.client, asked.tables)
         found = records.endpoint(endpoint)
         assert found is not None
@@ -169,7 +175,7 @@ class Deployment:
 
 @pytest.fixture
 def deployment(world: TableWorld) -> Iterator[Deployment]:
-    """A deployment whose first index answers."""
+    """A deployment with one live index version."""
     deployment = Deployment(world)
     deployment.build()
     yield deployment
@@ -178,7 +184,7 @@ def deployment(world: TableWorld) -> Iterator[Deployment]:
 
 @pytest.fixture
 def both(deployment: Deployment) -> Deployment:
-    """The same, with a second index beside the one that answers."""
+    """The same with a second index version beside it."""
     deployment.own = GREEN
     deployment.build()
     return deployment

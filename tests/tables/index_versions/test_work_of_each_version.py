@@ -18,7 +18,7 @@ from tests.tables.index_versions.conftest import BLUE, GREEN, Asked, Deployment,
 
 STILL = "Its indexing was started 5 times and stalled each time"
 NO_ANSWER = "The worker ended without an answer: too much memory, too much time, or a defect"
-WAITS = "openai is not called for a while; this waits for openai and continues by itself"
+WAITS = "openai is not called for a while; this waits for openai and continues automatically"
 EACH = pytest.mark.parametrize(("still", "other"), [(BLUE, GREEN), (GREEN, BLUE)], ids=["live", "beside"])
 
 
@@ -41,7 +41,7 @@ def asked_of(message: Message) -> tuple[str, str | None]:
 
 
 def edited_but_for(deployment: Deployment, asked: Asked, still: IndexVersion) -> None:
-    """A new text, which one index never hears how to embed."""
+    """Edits a Table and loses the messages of one index."""
     deployment.edit(asked.table, {"a": long("一次関数")})
     deployment.deliver()
     deployment.lose(still)
@@ -49,7 +49,6 @@ def edited_but_for(deployment: Deployment, asked: Asked, still: IndexVersion) ->
 
 
 def is_whole(deployment: Deployment, settings: IndexVersion, asked: Asked) -> bool:
-    """Whether an index has all of the Table."""
     said = deployment.world.call("is_table_complete", table=asked.table, fingerprint=settings.tables.id)
     return bool(said)
 
@@ -74,7 +73,7 @@ def test_a_table_that_stalls_in_one_index_is_restarted_in_that_index(
 
 
 def stood_still(deployment: Deployment, asked: Asked, still: IndexVersion) -> None:
-    """It is started again and again, and each time its messages are lost."""
+    """Restarts the indexing repeatedly and loses its messages each time."""
     edited_but_for(deployment, asked, still)
     for _ in range(MAX_RECEIVES + 1):
         deployment.passes(130)
@@ -209,7 +208,7 @@ def test_a_scan_that_fails_beside_does_not_keep_what_answers_from_its_own(both: 
 
 def test_no_more_tables_are_asked_for_than_may_be_under_way(deployment: Deployment) -> None:
     tables = sorted(indexed(deployment, {"a": long("二次方程式")}).table for _ in range(3))
-    deployment.indexes.keep(GREEN)
+    deployment.indexes.add(GREEN)
 
     def asked() -> list[str]:
         found = deployment.indexes.tables_to_build(GREEN.tables.id, seconds=86_400, limit=2)
