@@ -1,4 +1,4 @@
-"""Secrets planted into everything that can go wrong: none comes out again, by log, answer, status or command."""
+"""Planted secrets: no log, answer, status or error has one."""
 
 import io
 import json
@@ -16,7 +16,7 @@ from sakuin.http.app import rest_api
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
-from sakuin.platform.asgi import held_open
+from sakuin.platform.asgi import persistent_handler
 from sakuin.platform.calls import background
 from sakuin.platform.openai.embeddings import OpenAIEmbedder
 from sakuin.platform.openai.questions import OpenAIQuestions
@@ -70,20 +70,20 @@ EVERYTHING = " and ".join(PLANTED)
 
 
 def leaked(text: str) -> list[str]:
-    """Which of the planted secrets the text holds, as it is or as JSON spells it."""
+    """Returns the planted secrets in a text, plain or as JSON spells them."""
     spelled = {part: {part, json.dumps(part)[1:-1]} for part in PLANTED.values()}
     return [part for part, forms in spelled.items() if any(form in text for form in forms)]
 
 
 @dataclass
 class Lambda:
-    """A worker whose every line is kept: Powertools' and what the root logger prints."""
+    """A worker whose log lines are kept: Powertools' and those of the root logger."""
 
     lines: io.StringIO = field(default_factory=io.StringIO)
     redaction: Redaction = field(default_factory=Redaction)
 
     def __post_init__(self) -> None:
-        self.redaction.know(SECRETS.confidential)
+        self.redaction.add(SECRETS.confidential)
         formatter = RedactingFormatter(self.redaction)
         self.logger: Logger = Logger(service="planted", logger_formatter=formatter, stream=self.lines)
         self.logger.registered_handler.setFormatter(formatter)
@@ -108,7 +108,7 @@ def worker() -> Iterator[Lambda]:
 
 
 def fails(*_: Any, **__: Any) -> Any:
-    """As libraries fail: with everything that they had in their hands, in the message and in what caused it."""
+    """Fails as libraries do: with secrets in the message and in its cause."""
     try:
         raise httpx.ConnectError(f"cannot reach {EVERYTHING}")
     except httpx.ConnectError as error:
@@ -124,7 +124,7 @@ def fails_as_ours(*_: Any, **__: Any) -> Any:
 
 @dataclass
 class Failing:
-    """Whatever a function asks: it fails."""
+    """A part of a function that fails."""
 
     hashes: Callable[..., Any]
 
@@ -142,7 +142,7 @@ FAILURES = [fails, fails_as_ours]
 NOTHING_COUNTED = pytest.mark.filterwarnings("ignore:No application metrics to publish")
 
 
-def test_the_planted_would_be_found() -> None:
+def test_the_planted_secrets_would_be_found() -> None:
     assert len(leaked(EVERYTHING)) == len(PLANTED) == 10
     assert len(leaked(json.dumps({"m": EVERYTHING}))) == 10
 
@@ -235,7 +235,7 @@ def test_an_agent_and_the_log_see_no_secret(
     world = a_world()
     tools = KnowledgeTools(Failing(failure) if where == "search" else world, world.read)
     app = McpApp(knowledge_server(tools, "1"), Failing(failure) if where == "keys" else ring)
-    handler = http_handler(held_open(app, app.run), worker.watch)
+    handler = http_handler(persistent_handler(app, app.run), worker.watch)
     answer = handler(event("mcp.search"), Context())
     assert leaked(worker.said(capsys) + json.dumps(answer)) == []
 
@@ -245,7 +245,7 @@ def test_an_answer_that_holds_a_secret_after_all_is_cleaned_and_reported(worker:
     body = handler({"rawPath": "/mcp"}, Context())["body"]
     # A key that was just made is in its own answer, a token may be in a Table: only what the worker knows is hidden.
     assert set(leaked(body)) == set(leaked(EVERYTHING)) - set(SECRETS.confidential)
-    assert "an answer held a secret" in worker.lines.getvalue()
+    assert "a secret in an answer is redacted" in worker.lines.getvalue()
 
 
 def test_fields_and_arguments_of_a_log_line_hold_no_secret(worker: Lambda, capsys: pytest.CaptureFixture[str]) -> None:
@@ -260,7 +260,7 @@ def test_fields_and_arguments_of_a_log_line_hold_no_secret(worker: Lambda, capsy
 
 @pytest.fixture(scope="module")
 def parrot() -> Iterator[str]:
-    """A vendor that refuses each request and says back what it was sent."""
+    """A vendor that refuses each request and echoes it."""
 
     async def repeat(request: Request) -> JSONResponse:
         said = " ".join(request.headers.values()) + (await request.body()).decode() + EVERYTHING
@@ -276,16 +276,16 @@ def _embeds(url: str) -> Any:
     from openai import OpenAI
 
     client = OpenAI(api_key=SECRETS.openai_api_key, base_url=url, max_retries=0)
-    return OpenAIEmbedder(client, MODEL, ask=background(tries=1)).passages(["x"])
+    return OpenAIEmbedder(client, MODEL, ask=background(attempts=1)).passages(["x"])
 
 
 def _asks(url: str) -> Any:
-    return OpenAIQuestions(questions(url, SECRETS.openai_api_key), MODEL, ask=background(tries=1)).query("x")
+    return OpenAIQuestions(questions(url, SECRETS.openai_api_key), MODEL, ask=background(attempts=1)).query("x")
 
 
 def _stores(url: str) -> Any:
     client = store(url, SECRETS.turbopuffer_api_key).with_options(max_retries=0)
-    return TurbopufferChunkStore(client, ask=background(tries=1)).ids("project_a_table_b")
+    return TurbopufferChunkStore(client, ask=background(attempts=1)).ids("project_a_table_b")
 
 
 def _calls(url: str) -> Any:
@@ -294,9 +294,7 @@ def _calls(url: str) -> Any:
 
 @pytest.mark.parametrize("status", [400, 401, 403, 409, 422, 500])
 @pytest.mark.parametrize("ask", [_embeds, _asks, _stores, _calls])
-def test_a_vendor_that_says_back_what_it_was_sent_gets_no_secret_into_our_sentence(
-    parrot: str, ask: Callable[[str], Any], status: int
-) -> None:
+def test_an_echo_of_a_vendor_puts_no_secret_into_our_error(parrot: str, ask: Callable[[str], Any], status: int) -> None:
     with pytest.raises(SakuinError) as raised:
         ask(f"{parrot}/{status}")
     # These sentences become last_error, a receipt's reason, and the answer to a caller.
@@ -321,5 +319,5 @@ def test_a_key_in_a_header_that_opens_nothing_is_not_repeated(a_world: Worlds, w
         '{"url": "http://127.0.0.1:8787/mcp", "at": "2026-11-22T05:30:00Z"}',
     ],
 )
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_a_text_without_a_secret_is_unchanged(text: str) -> None:
     assert redacted(text, ["local", ""]) == text

@@ -13,7 +13,7 @@ from sakuin.errors import Unavailable
 from sakuin_cli.client import DeploymentClient
 from sakuin_cli.evaluation.ask import ask_all
 from sakuin_cli.evaluation.labels import labelled_questions
-from sakuin_cli.evaluation.run import Run
+from sakuin_cli.evaluation.run import EvaluationRun
 from sakuin_cli.rest import session
 
 from tests.builders import a_page
@@ -49,7 +49,7 @@ def test_the_report_says_what_an_agent_gets_and_why_not(filled: Operator) -> Non
     shown = filled.sakuin("eval", labels(filled, RIGHT, WRONG, OFF))
     assert shown.code == 0
     assert shown.out.startswith("3 questions to search_knowledge, 2 with an answer, 1 without\n")
-    assert "1 no right answer among the first 5" in shown.out
+    assert "1 no relevant result among the first 5" in shown.out
     assert f"expected {MATERIAL}#rule-gone" in shown.out
     assert "Nothing is indexed under this id." in shown.out
     assert "\x1b" not in shown.out
@@ -115,8 +115,8 @@ def test_two_runs_are_compared_question_by_question(filled: Operator) -> None:
     same = filled.sakuin("eval", file, "--compare", saved, "--json").document["comparison"]
     assert (same["left_out"], same["differences"]["recall@5"]["n"]) == (0, 2)
     other = filled.sakuin("eval", corrected, "--compare", saved)
-    assert "Against the saved run" in other.out
-    assert "2 questions are in one of the two runs only" in other.out
+    assert "Compared with the saved run" in other.out
+    assert "2 questions are in one run only" in other.out
     assert filled.sakuin("eval", file, "--compare", file).code == 1
 
 
@@ -183,7 +183,7 @@ def test_a_tool_that_is_still_being_indexed_is_shown_to_be(filled: Operator) -> 
     assert "The tool's index is not ready (indexing)" in Page(report.read_text("utf-8")).words
 
 
-def asked(url: str, pauses: list[float]) -> Run:
+def asked(url: str, pauses: list[float]) -> EvaluationRun:
     """The run over one question, by a person who does not wait between tries."""
     questions, _ = labelled_questions(json.dumps(RIGHT))
     return ask_all(DeploymentClient(session(url, ADMIN_KEY)), questions, tool=None, k=5, sleep=pauses.append)
@@ -233,7 +233,7 @@ def test_an_explanation_as_json_is_what_the_deployment_says(filled: Operator) ->
 
 def test_an_expected_chunk_that_a_filter_leaves_out_is_explained(filled: Operator) -> None:
     shown = filled.sakuin("explain", "解の公式", FORMULA, "--type", "example", "--json").document["expected"]
-    assert shown["why"] == "The filter type=example leaves it out: its type is rule."
+    assert shown["why"] == "The filter type=example excludes it: its type is rule."
     assert shown["hit"] is None
 
 

@@ -72,7 +72,7 @@ def test_receipts_of_versions_not_worked_on_yet_are_left_out(knowledge: Knowledg
 def test_receipts_of_1100_versions_come_whole(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     # PostgREST cuts answers at 1,000 rows without a word.
     sql.execute(
-        "insert into public.receipt (key, version_id, outcome) "
+        "insert into public.upload_result (key, version_id, outcome) "
         "select 'key-' || n, 'v' || n, 'applied' from generate_series(1, 1100) n"
     )
     versions = [(f"key-{number}", f"v{number}") for number in range(1, 1101)]

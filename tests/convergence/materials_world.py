@@ -20,7 +20,7 @@ from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.upkeep.resume_work import ResumeWork
+from sakuin.upkeep.maintain import ResumeWork
 from sakuin_local.supabase.database import Database
 from supabase import Client
 
@@ -33,8 +33,8 @@ from tests.doubles.sqs import ModelledSqs
 
 _QUEUE = "materials"
 _TABLES = (
-    *("knowledge_chunks", "chunk_words", "posting", "reading", "waiting_source", "receipt", "site_synonyms"),
-    *("followed_file", "material", "unfinished_work", "embedding_cache"),
+    *("knowledge_chunks", "chunk_words", "posting", "reading", "competing_key", "upload_result", "site_synonyms"),
+    *("authored_file", "material", "unfinished_work", "embedding_cache"),
 )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import namespace
 
 from tests.convergence.interleaving import Fate
 from tests.convergence.tables_actions import END, Change, Forget, GoOn, Work
@@ -44,12 +44,12 @@ def states(story: TablesMachine) -> set[str]:
 
 def test_who_dies_between_the_flip_and_the_sweep_leaves_no_old_rows(story: TablesMachine) -> None:
     vector_text(story, {"a": B})
-    story.step(Work(0, False, "rpc/chunks_stored", Fate.DIE_AFTER))
+    story.step(Work(0, False, "rpc/record_stored", Fate.DIE_AFTER))
 
 
 def test_who_comes_next_sweeps_what_another_has_not_swept_yet(story: TablesMachine) -> None:
     vector_text(story, {"a": B})
-    story.step(Work(0, True, "rpc/chunks_stored", Fate.GO))
+    story.step(Work(0, True, "rpc/record_stored", Fate.GO))
     story.step(Work(0, False, END, Fate.GO))
     assert states(story) == {"ready"}
     (table,) = story.oracle.documents
@@ -76,7 +76,7 @@ def test_rows_of_a_text_that_was_overtaken_go_though_their_worker_died(story: Ta
 def test_a_late_sweep_spares_the_text_that_came_back(story: TablesMachine) -> None:
     vector_text(story, {"a": B})
     # Flipped, and not swept yet.
-    story.step(Work(0, False, "rpc/chunks_stored", Fate.GO))
+    story.step(Work(0, False, "rpc/record_stored", Fate.GO))
     vector_text(story, {"a": A})
     story.step(Work(0, False, END, Fate.GO))
     story.step(GoOn(0, END, Fate.GO))
@@ -96,7 +96,7 @@ def test_rows_that_the_store_has_lost_are_stored_again(story: TablesMachine) -> 
 
 def test_rows_that_the_store_loses_while_they_are_replaced_are_stored_again(story: TablesMachine) -> None:
     vector_text(story, {"a": B, "list": [C]})
-    story.step(Work(0, False, "rpc/chunks_stored", Fate.GO))
+    story.step(Work(0, False, "rpc/record_stored", Fate.GO))
     story.step(Change("lose rows", 0, {}, "", sent=False))
     story.step(GoOn(0, END, Fate.GO))
 

@@ -97,7 +97,7 @@ class House:
         tables = [
             name
             for (name,) in self.sql.execute("select tablename from pg_tables where schemaname = 'public' order by 1")
-            if name not in ("key_use", "allowance")
+            if name not in ("key_use", "search_quota")
         ]
         digest = "select md5(coalesce(string_agg(t::text, '' order by t::text), '')) from public.{} t"
         return {name: str(self.sql.execute(digest.format(name).encode()).fetchone()) for name in tables}

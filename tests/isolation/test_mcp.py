@@ -129,14 +129,14 @@ def test_a_guessed_row_of_the_engine_answers_its_own_tool_alone(house: House, ow
     }
     for endpoint in (owner, other):
         for tool in (owner, other):
-            found = house.workers.records.current(
+            found = house.workers.records.current_chunks(
                 endpoint.ids["mcp_id"], tool.ids["tool_id"], [name for name, *_ in rows]
             )
             assert found.keys() == (reachable[endpoint.ids["mcp_id"]] if endpoint is tool else set())
             words = {"p_readings": ["コウシキ"], "p_words": {}, "p_fingerprint": FINGERPRINT.id}
             known = call(
                 house.workers.client,
-                "table_words",
+                "table_lexicon_entries",
                 {"p_mcp": endpoint.ids["mcp_id"], "p_tool": tool.ids["tool_id"], **words},
             )
             assert bool(known["written"]) is (endpoint is tool is owner)

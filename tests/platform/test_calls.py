@@ -1,4 +1,4 @@
-"""How often a vendor is called, how long one waits in between, and when it is not called at all."""
+"""Retries and circuits of vendor calls."""
 
 import math
 from dataclasses import dataclass, field
@@ -33,16 +33,16 @@ class Vendor:
         self.now += seconds
 
     def retries(
-        self, *, tries: int = 4, patience: float = 60.0, budget: RetryBudget | None = None, ends: float = math.inf
+        self, *, attempts: int = 4, max_seconds: float = 60.0, budget: RetryBudget | None = None, ends: float = math.inf
     ) -> Retries:
         return Retries(
-            tries=tries,
-            patience=patience,
-            longest_pause=5.0,
+            attempts=attempts,
+            max_seconds=max_seconds,
+            max_pause=5.0,
             budget=budget or RetryBudget(),
             sleep=self.sleep,
             clock=lambda: self.now,
-            share=lambda: 0.5,
+            jitter=lambda: 0.5,
             seconds_left=lambda: ends - self.now,
             longest_call=35.0,
         )
@@ -57,7 +57,7 @@ def test_pauses_are_a_random_part_of_one_that_doubles() -> None:
 def test_it_is_called_so_often_and_no_more() -> None:
     vendor = Vendor(9)
     with pytest.raises(Unavailable):
-        vendor.retries(tries=3)(vendor)
+        vendor.retries(attempts=3)(vendor)
     assert vendor.calls == 3
 
 
@@ -84,13 +84,13 @@ def test_what_would_fail_again_is_not_repeated(error: Exception) -> None:
     assert vendor.calls == 1
 
 
-def test_a_vendor_is_waited_for_as_it_asks() -> None:
+def test_a_short_retry_time_is_waited_for() -> None:
     vendor = Vendor(1, Unavailable("no", retry_after=3.0))
     assert vendor.retries()(vendor) == "an answer"
     assert vendor.naps == [3.0]
 
 
-def test_a_vendor_that_asks_for_long_is_not_waited_for() -> None:
+def test_a_long_retry_time_is_not_waited_for() -> None:
     vendor = Vendor(1, Unavailable("no", retry_after=5.1))
     with pytest.raises(Unavailable) as failure:
         vendor.retries()(vendor)
@@ -112,8 +112,8 @@ def test_a_healthy_vendor_earns_its_retries_back() -> None:
     call = vendor.retries(budget=budget)
     for _ in range(5):
         call(vendor)
-    assert budget.spend()
-    assert not budget.spend()
+    assert budget.take()
+    assert not budget.take()
 
 
 # ---------------------------------------------------------------- a vendor that keeps failing
@@ -140,7 +140,7 @@ class Worker:
 
     def call(self, namespace: str | None = None) -> str:
         retries = Retries(
-            tries=1, patience=60.0, longest_pause=5.0, seconds_left=lambda: self.seconds_left, longest_call=35.0
+            attempts=1, max_seconds=60.0, max_pause=5.0, seconds_left=lambda: self.seconds_left, longest_call=35.0
         )
         return VendorCalls(retries, self.circuit)(self.answer, namespace=namespace)
 
@@ -158,7 +158,7 @@ class Worker:
         self.error = None
 
     def is_not_called(self, namespace: str | None = None) -> CircuitOpen:
-        """The error that stands for a call."""
+        """Returns the error raised in place of a call."""
         before = self.calls
         with pytest.raises(CircuitOpen) as refused:
             self.call(namespace)
@@ -174,7 +174,7 @@ def worker() -> Worker:
 def test_three_failures_in_a_row_open_the_circuit_for_half_a_minute(worker: Worker) -> None:
     worker.fails(3)
     refused = worker.is_not_called()
-    assert str(refused) == "turbopuffer keeps failing and is called again in 30 seconds"
+    assert str(refused) == "turbopuffer keeps failing; the next call is possible in 30 seconds"
     assert (refused.vendor, refused.retry_after, refused.namespace) == ("turbopuffer", 30.0, None)
     worker.now += 29
     worker.is_not_called("a namespace")
@@ -205,19 +205,19 @@ def test_failures_with_an_answer_between_them_open_nothing(worker: Worker) -> No
     assert worker.changes == []
 
 
-def test_a_vendor_that_refuses_requests_is_there(worker: Worker) -> None:
+def test_refused_requests_open_no_circuit(worker: Worker) -> None:
     for _ in range(5):
         worker.fails(2)
         worker.fails(2, Invalid("The text is too long"))
     assert worker.changes == []
 
 
-def test_a_vendor_that_refuses_our_key_is_there_and_that_is_counted(worker: Worker) -> None:
+def test_a_refused_key_opens_no_circuit_in_a_worker_and_is_reported(worker: Worker) -> None:
     worker.fails(5, Refused("The vendor answered 401", vendor="turbopuffer"))
     assert (worker.calls, worker.changes) == (5, ["refused"] * 5)
 
 
-def test_a_vendor_is_not_called_before_it_wants_to_be(worker: Worker) -> None:
+def test_a_vendor_is_not_called_before_its_retry_time(worker: Worker) -> None:
     worker.fails(1, Unavailable("The vendor answered 503", vendor="turbopuffer", retry_after=20.0))
     worker.now += 15
     assert worker.is_not_called().retry_after == pytest.approx(5)
@@ -225,7 +225,7 @@ def test_a_vendor_is_not_called_before_it_wants_to_be(worker: Worker) -> None:
     assert worker.call() == "an answer"
 
 
-def test_a_vendor_that_wants_to_be_left_alone_for_years_is_called_within_a_quarter_of_an_hour(worker: Worker) -> None:
+def test_a_retry_time_is_at_most_a_quarter_of_an_hour(worker: Worker) -> None:
     worker.fails(1, Unavailable("The vendor answered 503", vendor="turbopuffer", retry_after=1e9))
     worker.now += 899
     worker.is_not_called()
@@ -233,11 +233,11 @@ def test_a_vendor_that_wants_to_be_left_alone_for_years_is_called_within_a_quart
     assert worker.call() == "an answer"
 
 
-def test_a_busy_namespace_leaves_the_others_alone(worker: Worker) -> None:
+def test_a_busy_namespace_does_not_block_others(worker: Worker) -> None:
     busy = Unavailable("429", vendor="turbopuffer", retry_after=20.0, namespace="hot")
     worker.fails(1, busy, namespace="hot")
     refused = worker.is_not_called("hot")
-    assert str(refused) == "a namespace of turbopuffer keeps failing and is called again in 20 seconds"
+    assert str(refused) == "a namespace of turbopuffer keeps failing; the next call is possible in 20 seconds"
     assert (refused.namespace, refused.retry_after) == ("hot", 20.0)
     assert worker.call("cold") == worker.call() == "an answer"
     worker.is_not_called("hot")
@@ -265,7 +265,7 @@ def test_a_call_is_made_only_where_it_may_take_its_time(worker: Worker, seconds:
     if calls:
         assert worker.call() == "an answer"
     else:
-        with pytest.raises(OutOfTime, match="this continues by itself"):
+        with pytest.raises(OutOfTime, match="this continues automatically"):
             worker.call()
     assert (worker.calls, worker.changes) == (calls, [])
 
@@ -273,7 +273,7 @@ def test_a_call_is_made_only_where_it_may_take_its_time(worker: Worker, seconds:
 def test_each_call_is_repeated_before_it_counts_as_a_failure() -> None:
     vendor, circuit = Vendor(9), Circuit("openai-passages", "openai")
     with pytest.raises(Unavailable):
-        VendorCalls(vendor.retries(tries=4), circuit)(vendor)
+        VendorCalls(vendor.retries(attempts=4), circuit)(vendor)
     assert (vendor.calls, circuit.failures) == (4, 1)
 
 

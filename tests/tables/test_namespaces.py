@@ -1,11 +1,11 @@
-"""Deployments that share one account of the search engine: each removes what it wrote itself, and all of that."""
+"""Deployments that share an account of turbopuffer: each deletes only its own namespaces."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import namespace
 from sakuin_local.supabase.database import Database
 
 from tests.database_server import DatabaseServer
@@ -16,13 +16,13 @@ A, B = long("二次方程式の解の公式"), long("一次関数の傾き")
 
 @pytest.fixture(scope="module")
 def neighbours(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """Another deployment's database."""
+    """The database of another deployment."""
     with database_server.copy(tmp_path_factory.mktemp("neighbours")) as running:
         yield running
 
 
 def indexed(world: TableWorld, text: str = A) -> tuple[str, str]:
-    """A Table that is indexed whole, and its endpoint."""
+    """Makes and indexes a Table; returns it and its endpoint."""
     table, _, endpoint = world.indexed({"a": text})
     return table, endpoint
 
@@ -40,7 +40,7 @@ def dies() -> None:
 
 
 def dying_upsert(world: TableWorld, before: Callable[[], None]) -> TableWorld:
-    """A worker before whose write something happens, and who dies right after it."""
+    """Returns a worker that calls `before` before its write and dies right after it."""
     return replace(world, store=WatchedStore(world.store, before={"upsert": before}, after={"upsert": dies}))
 
 
@@ -100,7 +100,7 @@ def test_a_removed_namespace_is_forgotten_once_no_late_write_can_come(world: Tab
     assert world.maintain().removed == 1
     assert world.maintain().removed == 0
     assert remembered(world, table)
-    world.sql("update table_namespace set gone_at = now() - interval '2 days' where table_id = %s", table)
+    world.sql("update table_namespace set unneeded_since = now() - interval '2 days' where table_id = %s", table)
     world.maintain()
     assert not remembered(world, table)
 
@@ -108,7 +108,7 @@ def test_a_removed_namespace_is_forgotten_once_no_late_write_can_come(world: Tab
 def test_a_namespace_that_is_still_in_the_store_is_not_forgotten_however_old(world: TableWorld) -> None:
     table, _ = indexed(world)
     world.call("delete_table", table=table)
-    world.sql("update table_namespace set gone_at = now() - interval '2 days' where table_id = %s", table)
+    world.sql("update table_namespace set unneeded_since = now() - interval '2 days' where table_id = %s", table)
     failing = replace(world, store=WatchedStore(world.store, before={"delete_namespace": dies}))
     with pytest.raises(Unavailable):
         failing.maintain()
@@ -120,11 +120,11 @@ def test_a_namespace_that_is_still_in_the_store_is_not_forgotten_however_old(wor
 def test_what_is_written_again_is_not_forgotten(world: TableWorld) -> None:
     table, _ = indexed(world)
     name = namespace(world.project, table)
-    world.sql("update table_namespace set gone_at = now() - interval '2 days' where table_id = %s", table)
+    world.sql("update table_namespace set unneeded_since = now() - interval '2 days' where table_id = %s", table)
     world.replace(table, {"a": B})
     world.settle()
     world.index.delete_namespace_records([name], seconds=0)
-    assert world.sql("select gone_at from table_namespace where namespace = %s", name) == [(None,)]
+    assert world.sql("select unneeded_since from table_namespace where namespace = %s", name) == [(None,)]
 
 
 def test_nothing_is_remembered_of_a_table_that_is_gone_before_the_first_write(world: TableWorld) -> None:

@@ -1,4 +1,4 @@
-"""Stalled indexing of a Table is restarted, soon where nothing can be on its way, and not for ever."""
+"""Restarts of stalled indexing of a Table."""
 
 from dataclasses import dataclass, field
 
@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
-from sakuin.tables.restart import RestartTables
+from sakuin.tables.recovery import RestartTables
 from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import time_passes_in
@@ -39,7 +39,7 @@ class Stalled:
         time_passes_in(self.dsn, seconds)
 
     def restarted(self) -> int:
-        """How many Tables a minute's maintenance restarts."""
+        """Returns how many Tables maintenance restarts."""
         restart = RestartTables(
             FINGERPRINT.id,
             self.world.index,
@@ -76,7 +76,7 @@ def test_two_at_once_restart_it_once(stalled: Stalled) -> None:
     assert [stalled.restarted(), stalled.restarted()] == [1, 0]
 
 
-def test_a_table_that_waits_is_left_alone(stalled: Stalled, unfinished: UnfinishedWorkStore) -> None:
+def test_a_waiting_table_is_not_restarted(stalled: Stalled, unfinished: UnfinishedWorkStore) -> None:
     unfinished.defer(WorkSubject("table", stalled.table, FINGERPRINT.id), Defer(3600, "tomorrow"))
     stalled.passes(1000)
     assert stalled.restarted() == 0
@@ -95,7 +95,7 @@ def test_after_five_restarts_without_success_its_tools_say_so(stalled: Stalled) 
 
 def test_restarts_are_counted_for_each_index_and_for_a_day(stalled: Stalled) -> None:
     def count(index: str) -> int | None:
-        found = stalled.world.call("table_restarted", table=stalled.table, fingerprint=index, seconds=120)
+        found = stalled.world.call("record_table_restart", table=stalled.table, fingerprint=index, seconds=120)
         return None if found is None else int(found)
 
     assert (count("one"), count("one"), count("other")) == (1, None, 1)

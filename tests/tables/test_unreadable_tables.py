@@ -1,4 +1,4 @@
-"""A Table that cannot be compared is reported, and stops no other."""
+"""A Table that cannot be compared is reported and does not stop others."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import CircuitOpen, Unavailable
-from sakuin.tables.reconcile import ClaimedTable, ReconcileTables
+from sakuin.tables.reconcile import ReconcileTables, TableSummary
 
 TIMED_OUT = Unavailable("Supabase is not available (57014)", vendor="supabase")
 ALL = [f"t{number:02}" for number in range(40)]
@@ -14,22 +14,21 @@ ALL = [f"t{number:02}" for number in range(40)]
 
 @dataclass
 class Records:
-    """Claims and store of forty Tables; `large` ones take more time than a query has, `bad` ones fail at the store."""
+    """Records and store of forty Tables; `large` ones time out, `bad` ones fail at the store."""
 
     large: set[str] = field(default_factory=set)
     bad: dict[str, BaseException] = field(default_factory=dict)
     compared: list[str] = field(default_factory=list)
 
-    def after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
+    def ids_after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
         return [name for name in ALL if name > (table_id or "")][:limit]
 
-    def claimed(self, table_ids: Collection[str]) -> Sequence[ClaimedTable]:
+    def of_tables(self, table_ids: Collection[str]) -> Sequence[TableSummary]:
         if self.large.intersection(table_ids):
             raise TIMED_OUT
-        return [ClaimedTable("p", name, 1, True, False) for name in table_ids]
+        return [TableSummary("p", name, True, False) for name in table_ids]
 
     def recorded_rows(self, table_id: str) -> None:
-        """Gone meanwhile; or it cannot be read."""
         self.compared.append(table_id)
         if table_id in self.bad:
             raise self.bad[table_id]
@@ -44,9 +43,9 @@ class Records:
 def test_a_night_goes_past_a_table_that_fails(records: Records) -> None:
     after, found = None, []
     for _ in range(3):
-        walked = records.reconcile.page(after, dry_run=False, is_over=lambda: False)
-        after = walked.after
-        found += [(one.rule, one.where, one.message) for one in walked.differences]
+        page = records.reconcile.page(after, dry_run=False, is_over=lambda: False)
+        after = page.after
+        found += [(one.rule, one.where, one.message) for one in page.differences]
     assert found == [("failed", "t03", "It could not be compared: Supabase is not available (57014).")]
     assert (after, {*records.compared, "t03"}) == (None, set(ALL))
 

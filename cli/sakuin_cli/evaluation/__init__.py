@@ -1,1 +1,1 @@
-"""How right the answers are, by labelled questions."""
+"""Answer quality, measured with labelled questions."""

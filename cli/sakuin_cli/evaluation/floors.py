@@ -1,4 +1,4 @@
-"""What a run must reach."""
+"""Floors and ceilings of the figures of a run."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,27 +29,27 @@ class Floor:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A floor that a run does not reach; without `seen` no question of the file counts for it."""
+    """A floor that a run misses; `seen` is None if no question has the measure."""
 
     floor: Floor
     seen: float | None
 
     def __str__(self) -> str:
-        return f"{self.floor}: {'no question counts for it' if self.seen is None else f'{self.seen:.3f}'}"
+        return f"{self.floor}: {'no question has this measure' if self.seen is None else f'{self.seen:.3f}'}"
 
 
 def floor_of(side: Side, text: str) -> Floor:
-    """A floor written `recall@5=0.85` or `kana-only:recall@5=0.92`; anything else is `Invalid`."""
+    """Parses a floor such as `recall@5=0.85` or `kana-only:recall@5=0.92`; raises `Invalid`."""
     name, _, value = text.rpartition("=")
     return _floor(side, name, value)
 
 
 def floors_in(text: str) -> list[Floor]:
-    """The floors of a file `{"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}`; anything else is `Invalid`."""
+    """Parses a file such as `{"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}`; raises `Invalid`."""
     try:
         document = json.loads(text)
     except ValueError as error:
-        raise Invalid(f"The gate is no JSON: {error}") from error
+        raise Invalid(f"The gate is not JSON: {error}") from error
     sides: tuple[Side, ...] = ("min", "max")
     if not isinstance(document, dict) or not set(document) <= set(sides):
         raise Invalid('A gate is an object with "min" and "max": {"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}')
@@ -63,18 +63,15 @@ def floors_in(text: str) -> list[Floor]:
 
 
 def missed(floors: Iterable[Floor], groups: Sequence[Group]) -> list[Missed]:
-    """Those floors that the figures do not reach. A floor of something that was not measured is missed too."""
+    """Returns the floors that the figures miss. A floor of a measure without questions is missed too."""
     figures: Mapping[str, Mapping[str, Any]] = {group.name: group.figures for group in groups}
     failed = []
     for floor in floors:
         estimate = figures.get(floor.group, {}).get(floor.measure)
         seen = None if estimate is None else estimate.mean
-        # A mean of eighths may miss its own value by the last bit.
-        slack = 1e-9
-        reached = seen is not None and (
-            seen >= floor.value - slack if floor.side == "min" else seen <= floor.value + slack
-        )
-        if not reached:
+        sign = 1 if floor.side == "min" else -1
+        # A mean may differ in the last bit.
+        if seen is None or sign * (seen - floor.value) < -1e-9:
             failed.append(Missed(floor, seen))
     return failed
 
@@ -86,5 +83,5 @@ def _floor(side: Side, name: str, value: object) -> Floor:
     except ValueError:
         number = float("nan")
     if not measure or not isfinite(number):
-        raise Invalid(f"{name}={value} is no bound: write recall@5=0.85, or kana-only:recall@5=0.92 for a category")
+        raise Invalid(f"{name}={value} is not a floor: write recall@5=0.85, or kana-only:recall@5=0.92 for a category")
     return Floor(side, measure, number, group or WHOLE)

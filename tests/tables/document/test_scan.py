@@ -28,7 +28,7 @@ def test_the_threshold_itself_is_large_and_one_below_is_not() -> None:
     assert list(large_strings(document, "")) == [LargeString("/large", "あ" * 1000)]
 
 
-def test_only_what_the_scope_holds_is_walked() -> None:
+def test_only_the_scope_is_scanned() -> None:
     large = "x" * 1000
     document = {"articles": [{"content": large}], "articles2": [large], "secret": large}
     assert pointers(document, "/articles") == ["/articles/0/content"]
@@ -54,14 +54,14 @@ def test_nodes_come_in_the_documents_order() -> None:
     assert pointers(document, threshold=2) == ["/z/0", "/z/1/y", "/a", "//"]
 
 
-def test_a_thousand_levels_are_walked() -> None:
+def test_a_thousand_levels_are_scanned() -> None:
     depth = 1000
     document = parsed_table('{"a":[' * (depth // 2) + json.dumps("x" * 1000) + "]}" * (depth // 2))
     assert pointers(document) == ["/a/0" * (depth // 2)]
 
 
 def longer_than(node: Any, least: int) -> int:
-    """How many strings of `least` or more a document holds, counted the plain way."""
+    """Counts the strings of `least` or more."""
     if isinstance(node, str):
         return len(node) >= least
     below = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
@@ -84,8 +84,8 @@ def test_a_scope_gives_the_part_of_the_whole_that_it_holds(document: object, dat
 
 def test_what_postgres_cannot_hold_has_a_reason() -> None:
     assert problem_of("日本語 👨‍👩‍👧\n") is None
-    assert problem_of("ab\0") == "Character 2 is NUL (\\u0000), which Postgres text cannot hold. Remove it."
-    assert problem_of("\udc00") == "Character 0 is half of a surrogate pair (\\udc00), which is no text. Replace it."
+    assert problem_of("ab\0") == "Character 2 is NUL (\\u0000), which Postgres cannot store. Remove it."
+    assert problem_of("\udc00") == "Character 0 is half of a surrogate pair (\\udc00), which is not text. Replace it."
 
 
 @given(st.text(alphabet=st.characters(codec=None)))

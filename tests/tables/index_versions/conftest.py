@@ -1,4 +1,4 @@
-"""A deployment that keeps two indexes over Tables: the product's functions, a double of SQS, and a clock."""
+"""A deployment with two index versions of Tables: the product's functions, a double of SQS, and a clock."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -17,19 +17,23 @@ from sakuin.retrieval.index_version import (
     StoredIndexVersion,
     TableCut,
     find_version,
-    tables_of,
 )
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import IndexTable
+from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex, ToolSearch
-from sakuin.tables.queues import TableQueues
-from sakuin.tables.restart import RestartTables
+from sakuin.tables.recovery import RecordTableFailure, RestartInEachVersion, RestartTables
 from sakuin.tables.search import SearchTable, TableAnswer
-from sakuin.tables.work import RecordTableFailure, RestartInEachVersion
+<<<<<<< HEAD
 from sakuin.upkeep.build_indexes import BuildIndexVersions
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult
 from sakuin.upkeep.resume_work import ResumeWork
+=======
+from sakuin.tables.work import RecordTableFailure, RestartInEachVersion
+from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
+from sakuin.upkeep.maintain import Maintain, MaintenanceResult, ResumeWork
+>>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 from sakuin.wiring.index_versions import live_last, table_indexes
 
 from tests.convergence.passing import time_passes
@@ -44,7 +48,7 @@ GREEN = replace(BLUE, model=replace(MODEL, passage_prefix="passage: "), cut=Tabl
 
 @dataclass
 class Deployment:
-    """The functions over one project, wired as `bootstrap` does. `own` are the settings that are deployed."""
+    """The functions over one project. `own` are the deployed settings."""
 
     world: TableWorld
     own: IndexVersion = BLUE
@@ -77,10 +81,10 @@ class Deployment:
         return self.embedders.setdefault(settings.id, MemoryEmbedder(settings.model))
 
     def index(self, settings: IndexVersion) -> TableIndex:
-        return TableIndex(self.world.client, tables_of(settings))
+        return TableIndex(self.world.client, settings.tables)
 
     def build(self) -> MaintenanceResult:
-        """The schedule's turn."""
+        """Runs the schedule."""
         materials = MaterialQueue(SqsQueue(self.sqs, "materials"))
         maintain = Maintain(
             # Events are sent by `edit`.
@@ -103,25 +107,25 @@ class Deployment:
         }
 
     def kept(self) -> list[StoredIndexVersion]:
-        return live_last(self.indexes.kept)
+        return live_last(self.indexes.all)
 
     def state(self, settings: IndexVersion) -> IndexVersionState:
         return next(each for each in self.indexes.states() if each.settings == settings)
 
     def passes(self, seconds: int) -> None:
-        """So much time, in which nothing happens."""
+        """Lets so many seconds pass."""
         with psycopg.connect(self.world.dsn, autocommit=True) as sql:
             time_passes(sql, seconds)
         self.sqs.passes(seconds)
 
     def lose(self, settings: IndexVersion) -> None:
-        """The queues forget what waits for one index."""
+        """Loses the messages for one index."""
         for message in self.waiting:
-            if fingerprint_of(message) == tables_of(settings).id:
+            if fingerprint_of(message) == settings.tables.id:
                 self.sqs.forget(message)
 
     def deliver(self) -> bool:
-        """The oldest message to its function, twice; whether it is done."""
+        """Delivers the oldest message twice; returns whether it is done."""
         self.functions.take(doubled=True)
         return self.functions.take()
 
@@ -152,13 +156,13 @@ class Deployment:
         }
 
     def edit(self, table: str, document: object) -> None:
-        """A new document, and its event."""
+        """Replaces the document and sends the event."""
         self.world.replace(table, document)
         self.queues().index(self.world.project, table)
 
     def search(self, endpoint: str, query: str = "説明", name: str | None = None) -> TableAnswer:
-        """What an agent gets, or would get of the index `name`."""
-        asked = find_version(self.indexes.kept(), name)
+        """Returns the answer of the index `name`, by default of the live one."""
+        asked = find_version(self.indexes.all(), name)
         records = ToolSearch(self.world.client, asked.tables)
         found = records.endpoint(endpoint)
         assert found is not None
@@ -171,16 +175,16 @@ class Deployment:
 
 @pytest.fixture
 def deployment(world: TableWorld) -> Iterator[Deployment]:
-    """A deployment whose first index answers."""
+    """A deployment with one live index version."""
     deployment = Deployment(world)
     deployment.build()
     yield deployment
-    world.sql("delete from search_index")
+    world.sql("delete from index_version")
 
 
 @pytest.fixture
 def both(deployment: Deployment) -> Deployment:
-    """The same, with a second index beside the one that answers."""
+    """The same with a second index version beside it."""
     deployment.own = GREEN
     deployment.build()
     return deployment

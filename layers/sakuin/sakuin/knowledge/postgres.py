@@ -27,7 +27,7 @@ class KnowledgeIndex:
 
     def record_index_version(self, version: PageIndexVersion) -> None:
         """Records the parts of an index version. Idempotent."""
-        call(self.client, "remember_fingerprint", {"p_fingerprint": fingerprint_row(version)})
+        call(self.client, "record_page_index_version", {"p_version": fingerprint_row(version)})
 
     def state(self, material: str) -> MaterialState | None:
         """Returns the record of a material, None if there is none."""
@@ -81,7 +81,9 @@ class KnowledgeIndex:
 
     def record_upload_result(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
         """Records the result of a version that changed no material."""
-        call(self.client, "write_receipt", {"p_source": asdict(source), "p_outcome": outcome, "p_reason": reason})
+        call(
+            self.client, "record_upload_result", {"p_source": asdict(source), "p_outcome": outcome, "p_reason": reason}
+        )
 
     def store_synonyms(
         self,
@@ -113,7 +115,7 @@ class KnowledgeIndex:
 
     def record_learns_file(self, key: str, version_id: str | None) -> None:
         """Records that the pages of this version of an authored file were requested. None stands for its removal."""
-        answer(self.client.table("followed_file").upsert({"key": key, "version_id": version_id, "at": "now"}))
+        answer(self.client.table("authored_file").upsert({"key": key, "version_id": version_id, "applied_at": "now"}))
 
     def cached_learns(self, cache_key: str) -> Mapping[str, tuple[str, ...]] | None:
         """Returns the stored answer of a model, None if there is none."""
@@ -138,15 +140,16 @@ class KnowledgeIndex:
 
 
 def fingerprint_row(version: PageIndexVersion) -> dict[str, Any]:
-    """Returns an index version as a row of `index_fingerprint`."""
+    """Returns an index version as a row of `page_index_version`."""
     model = version.model
     return {
         "fingerprint": version.id,
+        "space": version.space,
         "model": model.name,
         "dimensions": model.dimensions,
         "query_prefix": model.query_prefix,
         "passage_prefix": model.passage_prefix,
-        "recipe": version.recipe,
+        "text_template": version.text_template,
         "analyzer": version.analyzer,
     }
 

@@ -36,11 +36,11 @@ class MaterialRecords:
     def upload_results(self, versions: Collection[tuple[str, str]]) -> Sequence[UploadResult]:
         """Returns the results of `(key, version id)` pairs, without those that are not processed yet."""
         wanted = [{"key": key, "version_id": version_id} for key, version_id in versions]
-        return [UploadResult(**row) for row in call(self.client, "receipts_of", {"p_versions": wanted})]
+        return [UploadResult(**row) for row in call(self.client, "upload_results", {"p_versions": wanted})]
 
     def competing_keys(self) -> Sequence[tuple[str, str, str]]:
         """Returns `(material, key, owner's key)` of each key that waits for a material of another key."""
-        return [(row["material"], row["key"], row["owner"]) for row in call(self.client, "waiting_sources", {})]
+        return [(row["material"], row["key"], row["owner"]) for row in call(self.client, "competing_keys", {})]
 
     def indexed_materials(self, materials: Collection[str]) -> Mapping[str, IndexedMaterial]:
         """Returns the indexed chunks of these materials, without unknown materials."""
@@ -72,11 +72,11 @@ class MaterialRecords:
 
     def repair(self, material: str) -> None:
         """Restores the postings of a material from its recorded words. Its reindexing restores the rest."""
-        call(self.client, "mend_material", {"p_material": material})
+        call(self.client, "repair_material", {"p_material": material})
 
     def delete_unused_readings(self, after: str, *, limit: int, dry_run: bool) -> tuple[int, str | None]:
         """Deletes those of `limit` readings after `after` that no page has. Returns their number, and the cursor."""
-        page = call(self.client, "sweep_readings", {"p_after": after, "p_limit": limit, "p_dry_run": dry_run})
+        page = call(self.client, "delete_unused_readings", {"p_after": after, "p_limit": limit, "p_dry_run": dry_run})
         return page["unused"], page["next"]
 
 

@@ -102,7 +102,7 @@ class Lexicon:
     def look_up(self, query: str, words: LexiconLookup) -> LexiconEntries:
         """Returns what is known about the words of `query`; it may be nothing."""
         asked = {"p_readings": sorted(words.readings), "p_words": dict(words.words), "p_query": canonical(query)}
-        found = call(self.client, "look_up_words", asked)
+        found = call(self.client, "lexicon_entries", asked)
         groups = [tuple(group) for group in found["synonyms"]]
         return LexiconEntries(_tuples(found["written"]), _tuples(found["near"]), synonyms_in(query, groups))
 
