@@ -11,7 +11,7 @@ from sakuin.upkeep.index_versions import IndexVersions
 from supabase import Client
 
 from tests.builders import a_chunk, a_source, text_of
-from tests.contracts.conftest import Knowledge
+from tests.contracts.postgres.conftest import Knowledge
 from tests.doubles.embedder import MODEL, vector_of
 
 BLUE = IndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER, TableCut(), CHUNKER)
@@ -231,6 +231,6 @@ def test_a_deleted_page_is_in_no_index(house: House) -> None:
     house.indexes.keep(BLUE)
     house.indexes.keep(GREEN)
     house.write("m", "たすき掛け", 1, by=GREEN, embedded=(BLUE, GREEN))
-    house.knowledge.index.apply(PageChange("m", a_source("m", 2), deleted=True))
+    house.knowledge.delete(a_source("m", 2))
     for each in (BLUE, GREEN):
         assert (house.cosines("たすき掛け", each), house.missing(each)) == ({}, ())

@@ -1,12 +1,12 @@
 """What every `Lexicon` promises."""
 
 import pytest
-from sakuin.knowledge.model import KnowledgeChunk, PageChange
+from sakuin.knowledge.model import KnowledgeChunk
 from sakuin.language.indexed_words import IndexedWords
 from sakuin.language.questions.question import LexiconEntries, LexiconLookup
 
 from tests.builders import a_chunk, a_source
-from tests.contracts.conftest import Knowledge
+from tests.contracts.postgres.conftest import Knowledge
 
 NOTHING = LexiconLookup(frozenset(), {})
 
@@ -45,7 +45,7 @@ def test_what_no_page_has_any_more_is_forgotten(knowledge: Knowledge) -> None:
     store(knowledge, a_text("m", 1, ("カイ", "解"), ("シキ", "式")), a_text("n", 1, ("シキ", "式")))
     store(knowledge, a_text("m", 1, ("カイ", "階")), version=2)
     assert vector_text(knowledge, "カイ", "シキ") == {"カイ": ("階",), "シキ": ("式",)}
-    knowledge.index.apply(PageChange("n", a_source("n", 2), deleted=True))
+    knowledge.delete(a_source("n", 2), material="n")
     assert vector_text(knowledge, "カイ", "シキ") == {"カイ": ("階",)}
 
 

@@ -8,14 +8,14 @@ import numpy as np
 import psycopg
 import pytest
 from sakuin.errors import NotFound
-from sakuin.knowledge.model import EVERYTHING, Filters, KnowledgeChunk, Match, PageChange
+from sakuin.knowledge.model import EVERYTHING, Filters, KnowledgeChunk, Match
 from sakuin.knowledge.postgres_search import Question
 from sakuin.language.questions.understanding import analyze_query, words_to_look_up
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 
 from tests.builders import LEARNS, a_chunk, a_source, text_of
-from tests.contracts.conftest import Knowledge
+from tests.contracts.postgres.conftest import Knowledge
 from tests.doubles.embedder import CALIBRATION, FINGERPRINT, vector_of
 
 OTHER = PageIndexVersion(EmbeddingModel("another", 1536), TEXT_TEMPLATE, ANALYZER)
@@ -256,7 +256,7 @@ def test_concepts_come_by_material_and_anchor_in_pages(knowledge: Knowledge) -> 
 
 def test_a_cursor_survives_the_removal_of_its_concept(knowledge: Knowledge) -> None:
     store(knowledge, [a_chunk(material, "rule-a", "一") for material in "abc"])
-    knowledge.index.apply(PageChange("b", a_source("b", 2), deleted=True))
+    knowledge.delete(a_source("b", 2), material="b")
     rest, _ = knowledge.search.concepts(EVERYTHING, after="b#rule-a", limit=5)
     assert [item.id for item in rest] == ["c#rule-a"]
 

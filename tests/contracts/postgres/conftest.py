@@ -2,24 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import psycopg
 import pytest
-from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, PageChange, Source
+from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, PageChange, Source
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
 from sakuin.retrieval.index_version import PageIndexVersion
 from supabase import Client
 
-from tests.builders import text_of
+from tests.builders import a_chunk, a_source, text_of
 from tests.doubles.embedder import CALIBRATION, FINGERPRINT, vector_of
 from tests.emptied import emptied
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """The four ports over one database."""
+    """The adapters over one database."""
 
     index: KnowledgeIndex
     records: MaterialRecords
@@ -27,7 +28,7 @@ class Knowledge:
     lexicon: Lexicon
 
     def embed(self, chunks: Sequence[KnowledgeChunk], fingerprint: PageIndexVersion = FINGERPRINT) -> None:
-        """Keeps the vectors of these chunks."""
+        """Stores the vectors of these chunks."""
         self.index.remember(fingerprint)
         vectors = {chunk.text_hash: vector_of(text_of(chunk.title, chunk.content)) for chunk in chunks}
         self.index.store_vectors(vectors, fingerprint)
@@ -38,30 +39,45 @@ class Knowledge:
         chunks: Sequence[KnowledgeChunk],
         *,
         material: str = "m",
-        expected: int | None = None,
         fingerprint: PageIndexVersion = FINGERPRINT,
+        **seen: Any,
     ) -> ChangeResult:
-        """Applies chunks whose vectors are kept first, as IndexPage does."""
+        """Applies chunks after their vectors, as IndexPage does; `seen` goes to `KnowledgeIndex.apply`."""
         self.embed(chunks, fingerprint)
-        return self.index.apply(
-            PageChange(material, source, chunks=chunks, fingerprint=fingerprint.id), expected_generation=expected
-        )
+        return self.index.apply(PageChange(material, source, chunks=chunks, fingerprint=fingerprint.id), **seen)
+
+    def delete(self, source: Source, *, material: str = "m", **seen: Any) -> ChangeResult:
+        """Applies a deletion."""
+        return self.index.apply(PageChange(material, source, deleted=True), **seen)
+
+    def fail(self, source: Source, error: str = "not HTML", *, material: str = "m", **seen: Any) -> ChangeResult:
+        """Applies a version that cannot be read."""
+        return self.index.apply(PageChange(material, source, error=error), **seen)
+
+    def add(self, *materials: str) -> None:
+        """Applies a page of one rule for each material; its key is the material's name."""
+        for material in materials:
+            self.apply(a_source(material, 1), [a_chunk(material, "rule-a", "一")], material=material)
+
+    def state(self, material: str = "m") -> MaterialState:
+        """The record of a material, which must exist."""
+        found = self.index.state(material)
+        assert found is not None
+        return found
 
     def contents(self, material: str = "m") -> dict[str, str]:
-        """What is searchable of a material: anchor to content."""
+        """The searchable content of a material by anchor."""
         indexed = self.records.indexed([material]).get(material)
         anchors = [chunk.anchor for chunk in indexed.chunks] if indexed else []
         return {anchor: self.search.chunk(f"{material}#{anchor}").content for anchor in anchors}
 
     def generations(self, material: str = "m") -> dict[str, int]:
         """The generation of each searchable chunk of a material."""
-        anchors = self.contents(material)
-        return {anchor: self.search.chunk(f"{material}#{anchor}").generation for anchor in anchors}
+        return {anchor: self.search.chunk(f"{material}#{anchor}").generation for anchor in self.contents(material)}
 
 
 @pytest.fixture
 def knowledge(service: Client, sql: psycopg.Connection) -> Knowledge:
-    """The ports over an empty database."""
     emptied(sql)
     return Knowledge(
         KnowledgeIndex(service), MaterialRecords(service), KnowledgeSearch(service, CALIBRATION), Lexicon(service)

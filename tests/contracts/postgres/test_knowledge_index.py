@@ -1,4 +1,4 @@
-"""What every `KnowledgeIndex` promises: the fence, whatever comes, however often, in whatever order."""
+"""`KnowledgeIndex`: the fence of versions, vectors and receipts."""
 
 import unicodedata
 from dataclasses import replace
@@ -13,7 +13,7 @@ from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 
 from tests.builders import a_chunk, a_source
-from tests.contracts.conftest import Knowledge
+from tests.contracts.postgres.conftest import Knowledge
 from tests.doubles.embedder import FINGERPRINT, vector_of
 
 KEY = "m.html"
@@ -28,9 +28,8 @@ def test_an_applied_version_is_searchable_and_its_state_says_so(knowledge: Knowl
     source = a_source(KEY, 10)
     applied = knowledge.apply(source, [a_chunk("m", "rule-a", "一"), a_chunk("m", "tip-b", "二", position=1)])
 
-    state = knowledge.index.state("m")
+    state = knowledge.state()
     assert applied.outcome == "applied"
-    assert state is not None
     assert (state.status, state.error, state.source) == ("ready", None, source)
     assert (state.generation, state.chunks_count) == (applied.generation, 2)
     assert (state.indexed_version_id, state.fingerprint) == (source.version_id, FINGERPRINT.id)
@@ -57,7 +56,7 @@ def test_the_same_version_twice_changes_nothing_when_it_names_the_generation(kno
     source, chunks = a_source(KEY, 10), [a_chunk("m", "rule-a", "一")]
     first = knowledge.apply(source, chunks)
     before = knowledge.generations()
-    assert knowledge.apply(source, chunks, expected=first.generation).outcome == "applied"
+    assert knowledge.apply(source, chunks, expected_generation=first.generation).outcome == "applied"
     assert knowledge.generations() == before
 
 
@@ -67,7 +66,7 @@ def test_the_same_version_twice_is_a_conflict_if_the_row_changed_since(
 ) -> None:
     source = a_source(KEY, 10)
     first = knowledge.apply(source, [a_chunk("m", "rule-a", "一")])
-    second = knowledge.apply(source, [a_chunk("m", "rule-a", "違う")], expected=expected)
+    second = knowledge.apply(source, [a_chunk("m", "rule-a", "違う")], expected_generation=expected)
     assert (second.outcome, second.generation) == ("conflict", first.generation)
     assert knowledge.contents() == {"rule-a": "一"}
 
@@ -76,27 +75,30 @@ def test_a_change_without_an_upload_applies_only_to_what_was_read(knowledge: Kno
     assert knowledge.apply(None, []).outcome == "conflict"
     source = a_source(KEY, 10)
     first = knowledge.apply(source, [a_chunk("m", "rule-a", "一")])
-    assert knowledge.apply(None, [a_chunk("m", "rule-a", "古い")], expected=first.generation - 1).outcome == "conflict"
-    again = knowledge.apply(None, [a_chunk("m", "rule-a", "二")], expected=first.generation)
-    state = knowledge.index.state("m")
+    assert (
+        knowledge.apply(None, [a_chunk("m", "rule-a", "古い")], expected_generation=first.generation - 1).outcome
+        == "conflict"
+    )
+    again = knowledge.apply(None, [a_chunk("m", "rule-a", "二")], expected_generation=first.generation)
+    state = knowledge.state()
     assert again.outcome == "applied"
-    assert state is not None
     assert (state.source, state.indexed_version_id) == (source, source.version_id)
     assert knowledge.contents() == {"rule-a": "二"}
 
 
 def test_a_change_without_an_upload_does_not_revive_what_was_deleted(knowledge: Knowledge) -> None:
     knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一")])
-    gone = knowledge.index.apply(PageChange("m", a_source(KEY, 20), deleted=True))
-    assert knowledge.apply(None, [a_chunk("m", "rule-a", "一")], expected=gone.generation).outcome == "conflict"
+    gone = knowledge.delete(a_source(KEY, 20))
+    assert (
+        knowledge.apply(None, [a_chunk("m", "rule-a", "一")], expected_generation=gone.generation).outcome == "conflict"
+    )
     assert knowledge.contents() == {}
 
 
 def test_a_deleted_material_leaves_a_tombstone_that_no_late_version_passes(knowledge: Knowledge) -> None:
     knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一")])
-    assert knowledge.index.apply(PageChange("m", a_source(KEY, 30), deleted=True)).outcome == "applied"
-    state = knowledge.index.state("m")
-    assert state is not None
+    assert knowledge.delete(a_source(KEY, 30)).outcome == "applied"
+    state = knowledge.state()
     assert (state.status, state.indexed_version_id, state.chunks_count) == ("deleted", None, 0)
     assert knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "二")]).outcome == "superseded"
     assert knowledge.contents() == {}
@@ -105,23 +107,22 @@ def test_a_deleted_material_leaves_a_tombstone_that_no_late_version_passes(knowl
 
 
 def test_a_delete_that_comes_before_its_version_keeps_the_version_out(knowledge: Knowledge) -> None:
-    assert knowledge.index.apply(PageChange("m", a_source(KEY, 20), deleted=True)).outcome == "applied"
+    assert knowledge.delete(a_source(KEY, 20)).outcome == "applied"
     assert knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一")]).outcome == "superseded"
     assert knowledge.contents() == {}
 
 
 def test_a_late_delete_removes_nothing_newer(knowledge: Knowledge) -> None:
     knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "一")])
-    assert knowledge.index.apply(PageChange("m", a_source(KEY, 10), deleted=True)).outcome == "superseded"
+    assert knowledge.delete(a_source(KEY, 10)).outcome == "superseded"
     assert knowledge.contents() == {"rule-a": "一"}
 
 
 def test_a_version_that_cannot_be_read_keeps_the_last_good_one_searchable(knowledge: Knowledge) -> None:
     good, bad = a_source(KEY, 10), a_source(KEY, 20)
     knowledge.apply(good, [a_chunk("m", "rule-a", "一")])
-    assert knowledge.index.apply(PageChange("m", bad, error="not HTML")).outcome == "failed"
-    state = knowledge.index.state("m")
-    assert state is not None
+    assert knowledge.fail(bad).outcome == "failed"
+    state = knowledge.state()
     assert (state.status, state.error, state.source) == ("failed", "not HTML", bad)
     assert state.indexed_version_id == good.version_id
     assert knowledge.contents() == {"rule-a": "一"}
@@ -130,21 +131,19 @@ def test_a_version_that_cannot_be_read_keeps_the_last_good_one_searchable(knowle
 
 def test_an_older_readable_version_still_counts_after_a_newer_unreadable_one(knowledge: Knowledge) -> None:
     bad = a_source(KEY, 30)
-    knowledge.index.apply(PageChange("m", bad, error="not HTML"))
+    knowledge.fail(bad)
     assert knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "二")]).outcome == "applied"
     assert knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一")]).outcome == "superseded"
-    assert knowledge.index.apply(PageChange("m", a_source(KEY, 25), error="neither")).outcome == "superseded"
-    state = knowledge.index.state("m")
-    assert state is not None
+    assert knowledge.fail(a_source(KEY, 25), "neither").outcome == "superseded"
+    state = knowledge.state()
     assert (state.status, state.error, state.source) == ("failed", "not HTML", bad)
     assert knowledge.contents() == {"rule-a": "二"}
 
 
 def test_a_readable_version_heals_a_failed_material(knowledge: Knowledge) -> None:
-    knowledge.index.apply(PageChange("m", a_source(KEY, 10), error="not HTML"))
+    knowledge.fail(a_source(KEY, 10))
     knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "一")])
-    state = knowledge.index.state("m")
-    assert state is not None
+    state = knowledge.state()
     assert (state.status, state.error) == ("ready", None)
 
 
@@ -163,7 +162,7 @@ def test_a_second_spelling_of_the_key_waits_until_the_first_goes(knowledge: Know
     assert knowledge.contents() == {"rule-a": "一"}
     assert knowledge.records.receipts([(nfd, second.version_id or "")])[0].outcome == "waiting"
 
-    gone = knowledge.index.apply(PageChange("m", a_source(nfc, 60), deleted=True))
+    gone = knowledge.delete(a_source(nfc, 60))
     assert gone.next_owner == second
     assert knowledge.apply(gone.next_owner, [a_chunk("m", "rule-a", "二")]).outcome == "applied"
     assert knowledge.records.waiting() == []
@@ -177,17 +176,16 @@ def test_the_key_that_waited_longest_is_the_successor_and_one_deleted_is_none(kn
     knowledge.apply(a_source("a", 1), [a_chunk("m", "rule-a", "一")])
     knowledge.apply(a_source("c", 1), [a_chunk("m", "rule-a", "二")])
     knowledge.apply(a_source("b", 1), [a_chunk("m", "rule-a", "三")])
-    assert knowledge.index.apply(PageChange("m", a_source("c", 2), deleted=True)).outcome == "applied"
+    assert knowledge.delete(a_source("c", 2)).outcome == "applied"
     assert knowledge.apply(a_source("c", 1), [a_chunk("m", "rule-a", "二")]).outcome == "superseded"
-    assert knowledge.index.apply(PageChange("m", a_source("a", 2), deleted=True)).next_owner == a_source("b", 1)
-    assert knowledge.index.apply(PageChange("m", a_source("a", 2), deleted=True)).next_owner == a_source("b", 1)
+    assert knowledge.delete(a_source("a", 2)).next_owner == a_source("b", 1)
+    assert knowledge.delete(a_source("a", 2)).next_owner == a_source("b", 1)
 
 
 def test_an_unreadable_second_spelling_waits_as_any_other(knowledge: Knowledge) -> None:
     knowledge.apply(a_source("a", 1), [a_chunk("m", "rule-a", "一")])
-    assert knowledge.index.apply(PageChange("m", a_source("b", 1), error="not HTML")).outcome == "waiting"
-    state = knowledge.index.state("m")
-    assert state is not None
+    assert knowledge.fail(a_source("b", 1)).outcome == "waiting"
+    state = knowledge.state()
     assert state.status == "ready"
 
 
@@ -277,7 +275,7 @@ def test_the_pages_that_a_learns_file_has_to_do_with(knowledge: Knowledge) -> No
         if material in ("junior/b", "senior/a"):
             chunk = a_chunk(material, "rule-a", material, learns=type(authored)(authored.items, "author", ("一",)))
         knowledge.apply(a_source(material, 1), [chunk], material=material)
-    knowledge.index.apply(PageChange("junior/z", a_source("junior/z", 2), deleted=True))
+    knowledge.delete(a_source("junior/z", 2), material="junior/z")
     speaks = knowledge.index.materials_named_in
     assert sorted(speaks("junior/", ["c", "junior/a", "z"])) == ["junior/a", "junior/b", "junior/deep/c"]
     assert sorted(speaks("", [])) == ["junior/b", "senior/a"]
@@ -287,7 +285,7 @@ def test_the_pages_that_a_learns_file_has_to_do_with(knowledge: Knowledge) -> No
 def test_the_materials_built_with_another_fingerprint(knowledge: Knowledge) -> None:
     knowledge.apply(a_source("a", 1), [a_chunk("a", "rule-a", "一")], material="a")
     knowledge.apply(a_source("b", 1), [a_chunk("b", "rule-a", "一")], material="b", fingerprint=OTHER)
-    knowledge.index.apply(PageChange("c", a_source("c", 1), error="never readable"))
+    knowledge.fail(a_source("c", 1), "never readable", material="c")
     assert list(knowledge.index.outdated_materials(FINGERPRINT.id)) == ["b"]
     assert list(knowledge.index.outdated_materials(OTHER.id)) == ["a"]
 

@@ -14,7 +14,7 @@ from sakuin.tables.turbopuffer.client import connected as turbopuffer
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 
 from tests.contracts.scripted_server import Said, ScriptedServer, scripted_server
-from tests.contracts.test_chunk_store import row
+from tests.contracts.turbopuffer.test_chunk_store import row
 
 HTML = Said(body=b"<html>Welcome to the proxy</html>", headers=(("Content-Type", "text/html"),))
 HALF = Said(body=b'{"rows": [{"id": "a", "generation": 1}], "results": [], "rows_affected": 1}', cut=True)

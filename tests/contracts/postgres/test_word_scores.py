@@ -19,7 +19,7 @@ from sakuin.retrieval.index_version import PageIndexVersion
 from supabase import Client
 
 from tests.builders import a_chunk, a_source
-from tests.contracts.conftest import Knowledge
+from tests.contracts.postgres.conftest import Knowledge
 from tests.doubles.embedder import CALIBRATION, FINGERPRINT, vector_of
 from tests.effort import times
 from tests.emptied import emptied

@@ -1,19 +1,14 @@
-"""What every `MaterialRecords` promises."""
+"""`MaterialRecords`: lists, counts, receipts and waiting keys."""
 
 import psycopg
 import pytest
-from sakuin.knowledge.model import Learns, PageChange
+from sakuin.knowledge.model import Learns
 from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial
 
 from tests.builders import LEARNS, a_chunk, a_source
-from tests.contracts.conftest import Knowledge
+from tests.contracts.postgres.conftest import Knowledge
 
 AWKWARD = 'a,b(c)."d" & e+f %41 ?#*'
-
-
-def add(knowledge: Knowledge, *materials: str) -> None:
-    for material in materials:
-        knowledge.apply(a_source(material, 1), [a_chunk(material, "rule-a", "一")], material=material)
 
 
 def listed(knowledge: Knowledge, **wanted: str | int) -> tuple[list[str], str | None]:
@@ -22,9 +17,9 @@ def listed(knowledge: Knowledge, **wanted: str | int) -> tuple[list[str], str | 
 
 
 def test_materials_come_by_name_in_pages_without_the_deleted(knowledge: Knowledge) -> None:
-    add(knowledge, "c", "a", "B", "あ", "d")
-    knowledge.index.apply(PageChange("d", a_source("d", 2), deleted=True))
-    knowledge.index.apply(PageChange("e", a_source("e", 1), error="not HTML"))
+    knowledge.add("c", "a", "B", "あ", "d")
+    knowledge.delete(a_source("d", 2), material="d")
+    knowledge.fail(a_source("e", 1), material="e")
     assert listed(knowledge) == (["B", "a", "c", "e", "あ"], None)
     assert listed(knowledge, limit=2) == (["B", "a"], "a")
     assert listed(knowledge, limit=2, after="a") == (["c", "e"], "e")
@@ -33,7 +28,7 @@ def test_materials_come_by_name_in_pages_without_the_deleted(knowledge: Knowledg
 
 
 def test_a_prefix_narrows_the_list_also_behind_a_cursor(knowledge: Knowledge) -> None:
-    add(knowledge, "junior/a", "junior/b", "juniorx", "senior/a", "senior/𠮷")
+    knowledge.add("junior/a", "junior/b", "juniorx", "senior/a", "senior/𠮷")
     assert listed(knowledge, prefix="senior/") == (["senior/a", "senior/𠮷"], None)
     assert listed(knowledge, prefix="junior/", limit=1) == (["junior/a"], "junior/a")
     assert listed(knowledge, prefix="junior/", limit=1, after="junior/a") == (["junior/b"], None)
@@ -41,11 +36,9 @@ def test_a_prefix_narrows_the_list_also_behind_a_cursor(knowledge: Knowledge) ->
 
 
 @pytest.mark.parametrize("material", [AWKWARD, "_%", "null", "a\\b", "100%/50%25", "A" * 300])
-def test_a_name_may_hold_any_sign(knowledge: Knowledge, material: str) -> None:
-    add(knowledge, material)
-    state = knowledge.index.state(material)
-    assert state is not None
-    assert state.material == material
+def test_a_name_may_contain_any_character(knowledge: Knowledge, material: str) -> None:
+    knowledge.add(material)
+    assert knowledge.state(material).material == material
     assert listed(knowledge, prefix=material[:5]) == ([material], None)
     assert listed(knowledge, after=material) == ([], None)
     assert knowledge.search.chunk(f"{material}#rule-a").anchor == "rule-a"
@@ -54,15 +47,15 @@ def test_a_name_may_hold_any_sign(knowledge: Knowledge, material: str) -> None:
 
 def test_counts_are_by_status_and_of_chunks(knowledge: Knowledge) -> None:
     assert knowledge.records.counts() == {"chunks": 0}
-    add(knowledge, "a", "b", "c")
-    knowledge.index.apply(PageChange("d", a_source("d", 1), error="not HTML"))
-    knowledge.index.apply(PageChange("c", a_source("c", 2), deleted=True))
+    knowledge.add("a", "b", "c")
+    knowledge.fail(a_source("d", 1), material="d")
+    knowledge.delete(a_source("c", 2), material="c")
     assert knowledge.records.counts() == {"ready": 2, "failed": 1, "chunks": 2}
 
 
-def test_receipts_of_versions_not_worked_on_yet_are_left_out(knowledge: Knowledge) -> None:
-    add(knowledge, "a")
-    knowledge.index.apply(PageChange("b", a_source("b", 1), error="not HTML"))
+def test_versions_that_were_not_processed_have_no_receipt(knowledge: Knowledge) -> None:
+    knowledge.add("a")
+    knowledge.fail(a_source("b", 1), material="b")
     versions = [("a", "a@1"), ("b", "b@1"), ("a", "a@2"), ("c", "c@1")]
     found = {(one.key, one.outcome, one.reason) for one in knowledge.records.receipts(versions)}
     assert found == {("a", "applied", None), ("b", "failed", "not HTML")}
@@ -101,9 +94,9 @@ def test_what_is_indexed_comes_in_page_order_with_what_the_author_gave(knowledge
 
 
 def test_waiting_keys_are_reported_with_the_owner(knowledge: Knowledge) -> None:
-    add(knowledge, "m")
+    knowledge.add("m")
     assert knowledge.records.waiting() == []
     for key in ("z", "b"):
         knowledge.apply(a_source(key, 1), [a_chunk("m", "rule-a", "一")])
-    knowledge.index.apply(PageChange("m", a_source("c", 1), deleted=True))
+    knowledge.delete(a_source("c", 1))
     assert knowledge.records.waiting() == [("m", "b", "m"), ("m", "z", "m")]

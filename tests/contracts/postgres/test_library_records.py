@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import psycopg
 import pytest
-from sakuin.knowledge.model import Learns, PageChange, RecordedObject
+from sakuin.knowledge.model import Learns, RecordedObject
 from sakuin.knowledge.postgres_records import LibraryRecords
 from sakuin.language.indexing import index_words
 from sakuin.platform.retry import Defer
@@ -13,7 +13,7 @@ from sakuin.upkeep.reconcile import ReconciliationRuns, Run
 from supabase import Client
 
 from tests.builders import a_chunk, a_source
-from tests.contracts.conftest import Knowledge
+from tests.contracts.postgres.conftest import Knowledge
 from tests.emptied import emptied
 
 
@@ -78,7 +78,7 @@ def test_the_keys_that_are_known_come_in_the_order_of_their_bytes(
     for key, material in (("b-1.html", "b-1"), ("b.html", "b"), ("あ.html", "あ"), ("B/x.html", "B/x")):
         knowledge.apply(a_source(key, 16), [a_chunk(material, "rule-a", "一")], material=material)
     knowledge.apply(a_source("b2.html", 16), [a_chunk("b", "rule-a", "二")], material="b")
-    knowledge.index.apply(PageChange("b-1", a_source("b-1.html", 32), deleted=True))
+    knowledge.delete(a_source("b-1.html", 32), material="b-1")
     knowledge.index.followed("learns.yml", "v1")
     knowledge.index.followed("a/learns.yml", None)
     found = records.objects("", limit=10)
@@ -105,7 +105,7 @@ def test_what_changed_just_now_is_young(knowledge: Knowledge, service: Client) -
 def test_a_key_waits_freely_when_its_owner_is_gone(knowledge: Knowledge, records: LibraryRecords) -> None:
     knowledge.apply(a_source("a.html", 16), [a_chunk("m", "rule-a", "一")])
     knowledge.apply(a_source("b.html", 16), [a_chunk("m", "rule-a", "二")])
-    knowledge.index.apply(PageChange("m", a_source("a.html", 32), deleted=True))
+    knowledge.delete(a_source("a.html", 32))
     assert [(one.key, one.gone, one.free) for one in records.objects("", limit=9)] == [
         ("a.html", True, False),
         ("b.html", False, True),
@@ -116,7 +116,7 @@ def test_pages_are_counted_by_key_without_the_deleted_ones(knowledge: Knowledge,
     for key in ("a", "b", "c"):
         knowledge.apply(a_source(key, 16), [a_chunk(key, "rule-a", "一")], material=key)
     knowledge.apply(a_source("a2", 16), [a_chunk("a", "rule-a", "二")], material="a")
-    knowledge.index.apply(PageChange("b", a_source("b", 32), deleted=True))
+    knowledge.delete(a_source("b", 32), material="b")
     knowledge.index.followed("learns.yml", "v1")
     assert records.pages() == 3
 
@@ -124,7 +124,7 @@ def test_pages_are_counted_by_key_without_the_deleted_ones(knowledge: Knowledge,
 def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge, records: LibraryRecords) -> None:
     for material in ("a", "b", "c"):
         knowledge.apply(a_source(material, 16), [a_chunk(material, "rule-a", "公式")], material=material)
-    knowledge.index.apply(PageChange("b", a_source("b", 32), deleted=True))
+    knowledge.delete(a_source("b", 32), material="b")
     assert records.broken("", limit=2) == ([], "b")
     assert records.broken("b", limit=2) == ([], None)
 
@@ -180,10 +180,9 @@ def test_what_is_broken_is_found_and_whole_again_once_mended_and_applied(
     records = LibraryRecords(service)
     assert records.broken("", limit=9) == ([("m", why)], None)
     records.mend("m")
-    state = knowledge.index.state("m")
-    assert state is not None
+    state = knowledge.state()
     if state.status == "ready":
-        knowledge.apply(None, chunks, expected=state.generation)
+        knowledge.apply(None, chunks, expected_generation=state.generation)
         assert sorted(sql.execute("select term, n from public.posting where n > 0").fetchall()) == words
     assert records.broken("", limit=9) == ([], None)
     assert knowledge.contents() == ({} if state.status == "deleted" else {"rule-a": "二次方程式", "rule-b": "一次関数"})

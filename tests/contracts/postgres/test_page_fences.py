@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, PageChange, Source
 
 from tests.builders import a_chunk, a_source
-from tests.contracts.conftest import Knowledge
+from tests.contracts.postgres.conftest import Knowledge
 from tests.doubles.embedder import FINGERPRINT
 from tests.effort import times
 
