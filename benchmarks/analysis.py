@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from sakuin.knowledge.reading import read_page
+from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.language.indexing import index_words
 from sakuin.language.questions.question import LexiconEntries
 from sakuin.language.questions.understanding import analyze_query, words_to_look_up

@@ -14,7 +14,7 @@ from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.model import Source, padded
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
-from sakuin.knowledge.reading import read_page
+from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.knowledge.search import SearchKnowledge
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.s3 import StoredObject

@@ -29,7 +29,7 @@ from sakuin_local.database import running_database
 
 from benchmarks.stack import Stack, quantile
 from tests.builders import a_page
-from tests.entrypoints.events import Context, event, ring
+from tests.events import Context, event, ring
 from tests.world import World
 
 BOXES = {f"rule-{n}": f"公式その{n}: 係数を読みとって公式に代入する。" for n in range(20)}

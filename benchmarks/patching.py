@@ -48,7 +48,7 @@ class FileBodies:
 
     folder: Path
 
-    def presigned_put(self, key: str, *, seconds: int, size: int) -> UploadTarget:
+    def upload_target(self, key: str, *, seconds: int, size: int) -> UploadTarget:
         raise NotImplementedError
 
     def read(self, key: str, *, max_bytes: int) -> bytes:

@@ -68,9 +68,9 @@ def store(stack: Stack, project: str, table: str, nodes: Sequence[NodeVersion]) 
     stack.store.upsert(name, rows)
     ids = {
         doc_id(table, each.json_pointer, each.content_hash, each.chunk_index): each.id
-        for each in stack.index.to_store(table, plan.missing, namespace=name)
+        for each in stack.index.chunks_to_store(table, plan.missing, namespace=name)
     }
-    stack.index.stored(
+    stack.index.record_stored(
         table,
         [
             StoredChunkRef(ids[row.doc_id], name, row.doc_id, said.readings)

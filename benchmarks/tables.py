@@ -39,7 +39,7 @@ class FileBodies:
     def write(self, key: str, body: bytes) -> None:
         raise NotImplementedError
 
-    def presigned_put(self, key: str, *, seconds: int, size: int) -> Any:
+    def upload_target(self, key: str, *, seconds: int, size: int) -> Any:
         raise NotImplementedError
 
 

@@ -25,7 +25,10 @@ from tests.hanging import ended_when_it_hangs
 from tests.parallel import SHARED, SUMMARY
 
 if TYPE_CHECKING:
-    from tests.world import Worlds
+    from sakuin.mcp.knowledge_tools import KnowledgeTools
+
+    from tests.table_world import TableWorld
+    from tests.world import World, Worlds
 
 # The same examples each time: a build that was green stays so. How long one takes to make says more of the machine.
 settings.register_profile(
@@ -155,3 +158,39 @@ def a_world(database: Database, service: Client, sql: psycopg.Connection) -> "Wo
     from tests.world import Worlds
 
     return Worlds(database, service, sql)
+
+
+@pytest.fixture
+def world(a_world: "Worlds", empty_database: Database) -> "World":
+    """A library with one page of three explanations; it may share its database with `tables`."""
+    from tests.world import with_a_page
+
+    return with_a_page(a_world)
+
+
+@pytest.fixture
+def tools(world: "World") -> "KnowledgeTools":
+    """The tools of the knowledge endpoint over that library."""
+    from sakuin.mcp.knowledge_tools import KnowledgeTools
+
+    return KnowledgeTools(world, world.read)
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of turbopuffer's stand-in, for a module."""
+    from sakuin_local.serving import served
+    from sakuin_local.turbopuffer.endpoint import application
+    from sakuin_local.turbopuffer.store import Store
+
+    store = Store(tmp_path_factory.mktemp("turbopuffer") / "turbopuffer.sqlite")
+    with served(application(store)) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture
+def tables(empty_database: Database, stand_in: str) -> "TableWorld":
+    """A project for Tables, on the real database."""
+    from tests.table_world import world_of
+
+    return world_of(empty_database, stand_in)

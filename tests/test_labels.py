@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sakuin.knowledge.reading import read_page
+from sakuin.knowledge.reading.page_reader import read_page
 
 ROOT = Path(__file__).resolve().parent.parent
 LABELS = ROOT / "tests" / "labels"

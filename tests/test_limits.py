@@ -19,9 +19,9 @@ from sakuin.tables.admin import projects as names_of_records
 from sakuin.tables.admin import tables as keep_tables
 from sakuin.tables.admin import tools as keep_tools
 
-from tests.bootstrap import test_limits_from_outside
 from tests.environment import ENVIRONMENT
 from tests.test_template import ROOT, resources
+from tests.wiring import test_limits_from_outside
 
 ROW = re.compile(r"^\| (?P<what>[^|]+) \| (?P<limit>[\d,]+) \| (?P<member>[^|]*)\| (?P<beyond>[^|]+) \|$", re.MULTILINE)
 ROWS = list(ROW.finditer((ROOT / "docs" / "reference" / "limits.md").read_text(encoding="utf-8")))
@@ -72,7 +72,7 @@ def test_limits_that_are_none_are_refused_with_their_name(text: str, error: str)
 
 
 def test_every_limit_is_met_from_outside() -> None:
-    elsewhere = {"embedding_daily_tokens": "tests/tables/test_table_budget.py"}
+    elsewhere = {"embedding_daily_tokens": "tests/tables/test_budget.py"}
     assert set(LIMITS) == set(test_limits_from_outside.LIMITS) | elsewhere.keys()
     assert all((ROOT / path).is_file() for path in elsewhere.values())
 

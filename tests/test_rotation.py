@@ -22,9 +22,9 @@ from sakuin.wiring.mcp import mcp_endpoint
 from sakuin_cli.deployment_keys import DeploymentKeys, StoredSecret
 from sakuin_local.database import Database
 
-from tests.entrypoints.events import Context, event
 from tests.environment import ENVIRONMENT
-from tests.test_settings import SECRET as MEMBERS
+from tests.events import Context, event
+from tests.wiring.test_settings import SECRET as MEMBERS
 
 NAME = "sakuin/prod"
 

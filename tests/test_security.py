@@ -18,7 +18,7 @@ NAMED = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 FOLDERS = ("tests/isolation", "tests/hostile")
 MODULES = (
     "tests/test_rotation.py",
-    "tests/test_renewed_keys.py",
+    "tests/platform/test_renewed_keys.py",
     "tests/test_planted_secrets.py",
     "tests/test_locks.py",
 )

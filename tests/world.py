@@ -10,14 +10,14 @@ from typing import Any
 import psycopg
 from sakuin.http.projects import ProjectServices
 from sakuin.knowledge.bucket_events import BucketEvents
-from sakuin.knowledge.index_page import IndexOfPages, IndexPage
+from sakuin.knowledge.index_page import IndexPage, PageTarget
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.library import Library
 from sakuin.knowledge.messages import BucketEvent, read_event
 from sakuin.knowledge.model import EventResult, Learns, MaterialState, UploadResult
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.postgres_records import LibraryRecords, MaterialRecords
+from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.knowledge.search import ReadKnowledge, SearchKnowledge
@@ -48,6 +48,7 @@ from sakuin_local.database import Database
 from sakuin_local.tokens import Keys
 from supabase import Client
 
+from tests.builders import a_page
 from tests.convergence.passing import AN_HOUR, time_passes
 from tests.doubles.bucket import MemoryBucket
 from tests.doubles.embedder import CALIBRATION, MODEL, MemoryEmbedder
@@ -56,11 +57,17 @@ from tests.doubles.learns_model import MemoryLearnsModel
 from tests.doubles.queue import MemoryQueue
 from tests.doubles.table_bodies import MemoryBodies
 from tests.emptied import emptied
-from tests.entrypoints.events import a_telemetry
+from tests.events import a_telemetry
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 SETTINGS = IndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER, TableCut(), CHUNKER)
 HOOK_SECRET = "hook-secret"
+PAGE_KEY = "junior/二次方程式の解き方_教材.html"
+PAGE_BOXES = {
+    "rule-quadratic-formula": "解の公式: 二次方程式を公式で解きたいときは、係数を読みとって公式に代入する。",
+    "method-tasukigake": "たすき掛け: 二次式を二つの因数に分ける。",
+    "ex-1": "噴水の高さ: 水の高さを時刻で表した式を調べる。",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +113,6 @@ class World:
         self.index = KnowledgeIndex(self.client)
         self.indexes = IndexVersions(self.client)
         self.records = MaterialRecords(self.client)
-        self.library_records = LibraryRecords(self.client)
         self.lexicon = Lexicon(self.client)
         self.searched: KnowledgeSearch = KnowledgeSearch(self.client, CALIBRATION)
         self.unfinished = UnfinishedWorkStore(self.client)
@@ -157,10 +163,10 @@ class World:
             kept=self.pages_of_indexes,
         )
 
-    def pages_of_indexes(self) -> Sequence[IndexOfPages]:
+    def pages_of_indexes(self) -> Sequence[PageTarget]:
         """What pages are embedded for: as `bootstrap` has it."""
         return [
-            IndexOfPages(each.settings.knowledge, self.embedder_of(each.settings.model), each.live)
+            PageTarget(each.settings.knowledge, self.embedder_of(each.settings.model), each.live)
             for each in self.indexes.kept()
             if each.settings.recipe == self.settings.recipe
         ]
@@ -217,7 +223,7 @@ class World:
         """
         time_passes(self.sql, AN_HOUR)
         materials = ReconcileMaterials(
-            bucket or self.bucket, self.library_records, self.unfinished, self.queue, self.prefix, lambda: now
+            bucket or self.bucket, self.records, self.unfinished, self.queue, self.prefix, lambda: now
         )
         nothing: Any = None
         claims = TableClaims(self.client, tables_of(self.settings).id)
@@ -267,7 +273,7 @@ class World:
 
     def receipt(self, key: str, version: str) -> UploadResult:
         """What was recorded of an uploaded version, which must be there."""
-        (found,) = self.records.receipts([(key, version)])
+        (found,) = self.records.upload_results([(key, version)])
         return found
 
     def synonyms(self) -> list[list[str]]:
@@ -297,6 +303,13 @@ class Worlds:
         if empty:
             emptied(self.sql)
         return World(self.database, self.client, self.sql, **parts)
+
+
+def with_a_page(a_world: Worlds) -> World:
+    """A library with one page of three explanations; what else its database holds stays."""
+    world = a_world(empty=False, base_url="/school_asset")
+    world.put(PAGE_KEY, a_page(PAGE_BOXES, head="<meta name='category' content='代数'>"))
+    return world
 
 
 def _chunk(

@@ -26,8 +26,8 @@ from tests.conformance.gateway import behind_gateway
 from tests.contracts.openai_server import OpenAIServer, openai_server
 from tests.doubles.embedder import DIMENSIONS, MODEL
 from tests.emptied import emptied
-from tests.entrypoints.events import Context
 from tests.environment import environment
+from tests.events import Context
 
 API_KEY, ADMIN_KEY = "sk_sakuin_agent", "sk_sakuin_admin"
 BUCKET = "materials"

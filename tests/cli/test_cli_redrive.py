@@ -17,7 +17,7 @@ from sakuin_cli.terminal import minute
 
 from tests.cli.aws_endpoint import aws_endpoint
 from tests.cli.conftest import Operator, Output
-from tests.entrypoints.events import event
+from tests.events import event
 
 TABLE = "11111111-1111-1111-1111-111111111111"
 IDS = {"project_id": TABLE, "table_id": TABLE}

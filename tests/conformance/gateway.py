@@ -12,7 +12,7 @@ import anyio.to_thread
 from sakuin.platform.asgi import Handler
 from sakuin_local.serving import served
 
-from tests.entrypoints.events import Context
+from tests.events import Context
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

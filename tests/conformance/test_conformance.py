@@ -17,7 +17,7 @@ from tests.builders import a_page
 from tests.clients.node import ran
 from tests.conformance.fixture_tools import ANSWERS, ConformanceTools
 from tests.conformance.gateway import behind_gateway
-from tests.entrypoints.events import AUTHORIZATION, a_telemetry, ring
+from tests.events import AUTHORIZATION, a_telemetry, ring
 from tests.world import Worlds
 
 HERE = Path(__file__).parent

@@ -16,7 +16,7 @@ from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 
 from tests.doubles.sqs import Message
-from tests.entrypoints.events import Context
+from tests.events import Context
 
 P = ParamSpec("P")
 T = TypeVar("T")

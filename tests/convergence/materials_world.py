@@ -14,7 +14,7 @@ from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.messages import BucketEvent
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.postgres_records import LibraryRecords
+from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch
 from sakuin.knowledge.queue import MaterialQueue
 from sakuin.knowledge.reconcile import ReconcileMaterials
@@ -87,7 +87,7 @@ class MaterialsWorld:
         embedder = Gate(MemoryEmbedder(), "openai", away("openai"), shunned("openai"))
         learns = LearnsSources(bucket, self.index, None, "")
         apply_page = IndexPage(bucket, self.index, embedder, learns, FINGERPRINT, 1_000_000)
-        records = LibraryRecords(self.house.client)
+        records = MaterialRecords(self.house.client)
         self.unfinished = UnfinishedWorkStore(self.house.client)
         self.reconcile = ReconcileMaterials(bucket, records, self.unfinished, queue, "", lambda: self.bucket.now)
         tables: Any = None

@@ -52,7 +52,7 @@ def check_settled(world: TablesWorld, oracle: TablesOracle, project: str, endpoi
     assert not world.sqs.messages, "messages wait"
     assert not sql.execute("select event from outbox where sent_at is null").fetchall(), "events wait"
     check_finished(sql)
-    assert not world.index.stuck(-1), "Tables stand still"
+    assert not world.index.stalled_tables(-1), "Tables stand still"
     alive = {namespace(project, table) for table in oracle.documents}
     kept = {name["id"] for name in world.house.stand_in.listed("project_", "", 1000)["namespaces"]}
     assert kept <= alive, f"namespaces without a Table: {kept - alive}"

@@ -12,7 +12,7 @@ class MemoryBodies:
 
     bodies: dict[str, bytes] = field(default_factory=dict)
 
-    def presigned_put(self, key: str, *, seconds: int, size: int) -> UploadTarget:
+    def upload_target(self, key: str, *, seconds: int, size: int) -> UploadTarget:
         return UploadTarget(f"https://bucket/{key}?seconds={seconds}", {"Content-Length": str(size)})
 
     def read(self, key: str, *, max_bytes: int) -> bytes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sakuin.knowledge.reading import read_page
+from sakuin.knowledge.reading.page_reader import read_page
 
 ANCHOR = '<div id="rule-a">'
 

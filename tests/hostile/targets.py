@@ -14,7 +14,7 @@ from sakuin.knowledge.learns.learns_yml import parse_learns
 from sakuin.knowledge.learns.writer import write_learns
 from sakuin.knowledge.messages import read_event
 from sakuin.knowledge.names import chunk_id, link, material_of_key, split_chunk_id
-from sakuin.knowledge.reading import read_page
+from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.knowledge.validation import findings_of_page
 from sakuin.language.analysis import terms
 from sakuin.language.morphemes import LONGEST_TERM

@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 from sakuin.errors import UnreadablePage
-from sakuin.knowledge.reading import read_page
+from sakuin.knowledge.reading.page_reader import read_page
 
 from tests.hostile.pages import page, texts
 

@@ -2,7 +2,7 @@
 
 import pytest
 from sakuin.knowledge.learns.writer import write_learns
-from sakuin.knowledge.reading import read_page
+from sakuin.knowledge.reading.page_reader import read_page
 
 from tests.hostile.pages import ANCHOR, page, texts, titles
 

@@ -11,7 +11,7 @@ from sakuin.http.projects import project_routers
 from sakuin.tables.document import parsed_table
 from starlette.testclient import TestClient
 
-from tests.entrypoints.events import AUTHORIZATION, ring
+from tests.events import AUTHORIZATION, ring
 from tests.world import HOOK_SECRET, World, Worlds
 
 LARGE = "x" * 1000

@@ -3,8 +3,7 @@
 import pytest
 from botocore.response import StreamingBody
 from sakuin.errors import UnreadablePage
-from sakuin.knowledge.reading import read_page
-from sakuin.knowledge.reading.page_reader import MOST_CHARACTERS
+from sakuin.knowledge.reading.page_reader import MOST_CHARACTERS, read_page
 from sakuin.knowledge.reading.parsing import MOST_ELEMENTS
 from sakuin.platform.s3 import S3Bucket
 

@@ -4,9 +4,7 @@ import pytest
 from sakuin.tables.scan import LONGEST_POINTER
 from sakuin_local.database import Database
 
-from tests.tables.conftest import TableWorld, long, stand_in, world_of
-
-__all__ = ["stand_in"]
+from tests.table_world import TableWorld, long, world_of
 
 TEXT = long("二次方程式の解の公式")
 PROMISE = "x" * 1000

@@ -2,7 +2,7 @@
 
 import pytest
 from sakuin.knowledge.learns.writer import write_learns
-from sakuin.knowledge.reading import read_page
+from sakuin.knowledge.reading.page_reader import read_page
 
 from tests.hostile.growth import grows_with_its_input, peak_bytes
 from tests.hostile.pages import GROWING, page

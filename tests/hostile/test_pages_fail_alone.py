@@ -52,6 +52,6 @@ def test_validation_names_every_bad_page_and_judges_the_others(a_world: Worlds) 
         world.put(f"bad{number:02}.html", GOOD)
         world.put(f"bad{number:02}.html", bad)
     world.put("good.html", GOOD)
-    findings, _ = world.library.validated(prefix="", after=None, strict=False, limit=50)
+    findings, _ = world.library.findings(prefix="", after=None, strict=False, limit=50)
     unreadable = {finding.material for finding in findings if finding.rule == "unreadable-page"}
     assert unreadable == {f"bad{number:02}" for number in range(len(BAD))}

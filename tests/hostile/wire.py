@@ -15,7 +15,7 @@ from sakuin.platform.keys import hash_of_key
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
 from sakuin.tables.search import TableAnswer
 
-from tests.entrypoints.events import ENDPOINT, ENDPOINT_KEY, Context, event, ring
+from tests.events import ENDPOINT, ENDPOINT_KEY, Context, event, ring
 
 STATELESS = "2026-07-28"
 ERAS = ("2025-03-26", "2025-06-18", "2025-11-25", STATELESS)

@@ -9,9 +9,7 @@ import pytest
 from sakuin_local.database import Database
 
 from tests.isolation.house import House, house_of
-from tests.tables.conftest import long, stand_in
-
-__all__ = ["stand_in"]
+from tests.table_world import long
 
 
 @dataclass(frozen=True, slots=True)

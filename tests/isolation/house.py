@@ -23,10 +23,10 @@ from sakuin_local.tokens import Keys
 from tests.contracts.openai_server import openai_server
 from tests.doubles.embedder import DIMENSIONS, MODEL
 from tests.emptied import emptied
-from tests.entrypoints.events import Context
 from tests.environment import ENVIRONMENT
+from tests.events import Context
 from tests.isolation.gateway import PUBLISHABLE, SECRET, Gateway, gateway
-from tests.tables.conftest import TableWorld, world_of
+from tests.table_world import TableWorld, world_of
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 NAME = "sakuin/isolation"

@@ -11,7 +11,7 @@ from sakuin.tables.search import SearchTable
 from tests.doubles.embedder import MemoryEmbedder
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.house import Answer, House
-from tests.tables.conftest import FINGERPRINT
+from tests.table_world import FINGERPRINT
 
 
 def listed(house: House, mcp_id: str | None, key: str) -> set[str]:

@@ -9,9 +9,7 @@ from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin_local.database import Database
 
 from tests.doubles.embedder import MemoryEmbedder
-from tests.tables.conftest import TableWorld, long, stand_in, world_of
-
-__all__ = ["stand_in"]
+from tests.table_world import TableWorld, long, world_of
 
 TEXT = long("判別式と解の個数")
 

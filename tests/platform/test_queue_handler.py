@@ -19,7 +19,7 @@ from sakuin_local.database import Database
 
 from tests.convergence.passing import time_passes_in
 from tests.doubles.sqs import ModelledSqs
-from tests.entrypoints.events import Context
+from tests.events import Context
 
 EACH_DELIVERY = range(1, MAX_RECEIVES + 1)
 A_DAY = 86_400

@@ -13,7 +13,7 @@ from sakuin.tables.index_table import IndexTable
 from sakuin.tables.postgres import TableIndex
 
 from tests.doubles.embedder import MODEL
-from tests.tables.conftest import MemoryQueues, TableWorld, long
+from tests.table_world import MemoryQueues, TableWorld, long
 
 FIVE = [long(f"その{number}") for number in range(5)]
 SCANNED = ("page", "scanned")

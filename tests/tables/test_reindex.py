@@ -6,7 +6,7 @@ import pytest
 from sakuin.errors import Unavailable
 from sakuin.tables.index_names import namespace
 
-from tests.tables.conftest import TableWorld, WatchedStore, long
+from tests.table_world import TableWorld, WatchedStore, long
 
 A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
 
@@ -146,10 +146,10 @@ def test_a_comparison_that_dies_half_way_is_finished_by_the_retry(world: TableWo
     table, tool, endpoint = indexed(world, {"a": A})
     world.store.delete_namespace(namespace(world.project, table))
     world.call("reindex_tool", tool=tool)
-    recorded = world.index.recorded(table)
+    recorded = world.index.recorded_rows(table)
     assert recorded is not None
-    world.index.lost(table, sorted(recorded.stored.values())[:1])
-    assert not world.index.settle(table)
+    world.index.mark_missing(table, sorted(recorded.stored.values())[:1])
+    assert not world.index.mark_ready_if_complete(table)
     world.queues.index(world.project, table)
     world.settle()
     assert (world.found(endpoint), len(world.rows(table))) == ({"/a"}, 2)

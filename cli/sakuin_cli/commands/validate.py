@@ -95,7 +95,7 @@ def _local_findings(
 def _page_findings(
     upload: "Upload", indexed: "IndexedMaterial | None", box_selectors: Sequence[str], strict: bool
 ) -> "Sequence[Finding]":
-    from sakuin.knowledge.reading import read_page
+    from sakuin.knowledge.reading.page_reader import read_page
     from sakuin.knowledge.validation import findings_of_page, unreadable_page
 
     material = upload.material or upload.key

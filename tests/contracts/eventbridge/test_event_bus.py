@@ -52,7 +52,7 @@ def test_a_presigned_address_is_for_one_body_of_one_key_one_size_and_one_type() 
 
     keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "ap-northeast-1"}
     bodies = S3TableDocuments(client("s3", **keys), "tables")
-    target = bodies.presigned_put("tables/p/t/1.json", seconds=60, size=7)
+    target = bodies.upload_target("tables/p/t/1.json", seconds=60, size=7)
     assert target.url.startswith("https://tables.s3.")
     assert "/tables/p/t/1.json?" in target.url
     assert "X-Amz-Expires=60" in target.url

@@ -29,7 +29,7 @@ class Knowledge:
 
     def embed(self, chunks: Sequence[KnowledgeChunk], fingerprint: PageIndexVersion = FINGERPRINT) -> None:
         """Stores the vectors of these chunks."""
-        self.index.remember(fingerprint)
+        self.index.record_index_version(fingerprint)
         vectors = {chunk.text_hash: vector_of(text_of(chunk.title, chunk.content)) for chunk in chunks}
         self.index.store_vectors(vectors, fingerprint)
 
@@ -67,7 +67,7 @@ class Knowledge:
 
     def contents(self, material: str = "m") -> dict[str, str]:
         """The searchable content of a material by anchor."""
-        indexed = self.records.indexed([material]).get(material)
+        indexed = self.records.indexed_materials([material]).get(material)
         anchors = [chunk.anchor for chunk in indexed.chunks] if indexed else []
         return {anchor: self.search.chunk(f"{material}#{anchor}").content for anchor in anchors}
 

@@ -28,7 +28,7 @@ def test_the_current_version_applies_below_the_fence_and_sets_the_fence(knowledg
     assert (knowledge.state().source, knowledge.state().status) == (current, "ready")
     assert knowledge.state().indexed_version_id == current.version_id
     assert knowledge.contents() == {"rule-a": "新"}
-    assert knowledge.records.receipts([(KEY, current.version_id or "")])[0].outcome == "applied"
+    assert knowledge.records.upload_results([(KEY, current.version_id or "")])[0].outcome == "applied"
 
 
 @pytest.mark.parametrize("sequencer", [0x8, 0x10, 0x20, 0x900, 0xA00])
@@ -97,7 +97,7 @@ def test_another_key_waits_below_its_own_fence_and_replaces_a_deleted_owner(know
     # The material's events no longer count: the next key has to compare with the bucket, too.
     assert apply_event(knowledge, other, "三") == "superseded"
     assert apply_current(knowledge, other, "三", seen=knowledge.state().generation) == "applied"
-    assert (knowledge.contents(), knowledge.records.waiting()) == ({"rule-a": "三"}, [])
+    assert (knowledge.contents(), knowledge.records.competing_keys()) == ({"rule-a": "三"}, [])
 
 
 def test_a_waiting_key_that_is_deleted_no_longer_waits(knowledge: Knowledge) -> None:
@@ -105,7 +105,7 @@ def test_a_waiting_key_that_is_deleted_no_longer_waits(knowledge: Knowledge) -> 
     apply_event(knowledge, a_source("n.html", 0x900), "二")
     gone = Source("materials", "n.html", None, "")
     done = knowledge.delete(gone, expected_generation=knowledge.state().generation, current=True)
-    assert (done.outcome, done.next_owner, knowledge.records.waiting()) == ("applied", None, [])
+    assert (done.outcome, done.next_owner, knowledge.records.competing_keys()) == ("applied", None, [])
     assert knowledge.contents() == {"rule-a": "一"}
     assert apply_event(knowledge, a_source(KEY, 0x20), "次") == "applied"
 

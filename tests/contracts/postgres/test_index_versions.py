@@ -33,7 +33,7 @@ class House:
     ) -> None:
         """Applies a page of one chunk, as `IndexPage` does with the settings `by`."""
         chunk = self.chunk(name, content)
-        self.knowledge.index.remember(by.knowledge)
+        self.knowledge.index.record_index_version(by.knowledge)
         for each in embedded:
             self.knowledge.embed([chunk], each.knowledge)
         self.knowledge.index.apply(
@@ -44,7 +44,7 @@ class House:
     def again(self, name: str, content: str, *, by: IndexVersion, embedded: tuple[IndexVersion, ...]) -> None:
         """Applies the same version again."""
         chunk = self.chunk(name, content)
-        self.knowledge.index.remember(by.knowledge)
+        self.knowledge.index.record_index_version(by.knowledge)
         for each in embedded:
             self.knowledge.embed([chunk], each.knowledge)
         state = self.knowledge.index.state(name)

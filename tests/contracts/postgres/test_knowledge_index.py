@@ -49,7 +49,7 @@ def test_an_older_version_that_comes_late_is_superseded(knowledge: Knowledge) ->
     assert knowledge.apply(late, [a_chunk("m", "rule-a", "旧")]).outcome == "superseded"
     assert knowledge.contents() == {"rule-a": "新"}
     # Whoever was told so asks the bucket, and says what became of it.
-    assert knowledge.records.receipts([(KEY, late.version_id or "")]) == []
+    assert knowledge.records.upload_results([(KEY, late.version_id or "")]) == []
 
 
 def test_the_same_version_twice_changes_nothing_when_it_names_the_generation(knowledge: Knowledge) -> None:
@@ -126,7 +126,7 @@ def test_a_version_that_cannot_be_read_keeps_the_last_good_one_searchable(knowle
     assert (state.status, state.error, state.source) == ("failed", "not HTML", bad)
     assert state.indexed_version_id == good.version_id
     assert knowledge.contents() == {"rule-a": "一"}
-    assert knowledge.records.receipts([(KEY, bad.version_id or "")])[0].reason == "not HTML"
+    assert knowledge.records.upload_results([(KEY, bad.version_id or "")])[0].reason == "not HTML"
 
 
 def test_an_older_readable_version_still_counts_after_a_newer_unreadable_one(knowledge: Knowledge) -> None:
@@ -158,14 +158,14 @@ def test_a_second_spelling_of_the_key_waits_until_the_first_goes(knowledge: Know
     first, second = a_source(nfc, 50), a_source(nfd, 5)
     knowledge.apply(first, [a_chunk("m", "rule-a", "一")])
     assert knowledge.apply(second, [a_chunk("m", "rule-a", "二")]).outcome == "waiting"
-    assert knowledge.records.waiting() == [("m", nfd, nfc)]
+    assert knowledge.records.competing_keys() == [("m", nfd, nfc)]
     assert knowledge.contents() == {"rule-a": "一"}
-    assert knowledge.records.receipts([(nfd, second.version_id or "")])[0].outcome == "waiting"
+    assert knowledge.records.upload_results([(nfd, second.version_id or "")])[0].outcome == "waiting"
 
     gone = knowledge.delete(a_source(nfc, 60))
     assert gone.next_owner == second
     assert knowledge.apply(gone.next_owner, [a_chunk("m", "rule-a", "二")]).outcome == "applied"
-    assert knowledge.records.waiting() == []
+    assert knowledge.records.competing_keys() == []
     assert knowledge.contents() == {"rule-a": "二"}
     # The old owner's fence still stands, although it counts on its own.
     assert knowledge.apply(first, [a_chunk("m", "rule-a", "一")]).outcome == "superseded"
@@ -223,14 +223,14 @@ def test_without_its_vectors_a_version_is_an_error_and_nothing_changes(knowledge
         )
     assert knowledge.index.state("m") == state
     assert knowledge.contents() == contents
-    assert knowledge.records.receipts([(KEY, a_source(KEY, 20).version_id or "")]) == []
+    assert knowledge.records.upload_results([(KEY, a_source(KEY, 20).version_id or "")]) == []
 
 
 def test_a_page_of_1200_anchors_is_applied_whole(knowledge: Knowledge) -> None:
     # PostgREST cuts answers at 1,000 rows without a word.
     chunks = [a_chunk("m", f"rule-{number}", "同じ", title="同じ", position=number) for number in range(1200)]
     assert knowledge.apply(a_source(KEY, 10), chunks).outcome == "applied"
-    assert len(knowledge.records.indexed(["m"])["m"].chunks) == 1200
+    assert len(knowledge.records.indexed_materials(["m"])["m"].chunks) == 1200
     assert knowledge.records.counts() == {"ready": 1, "chunks": 1200}
     hashes = {f"{number:064d}" for number in range(1200)}
     assert knowledge.index.missing_vectors(hashes, FINGERPRINT) == hashes
@@ -265,7 +265,9 @@ def test_a_receipt_can_be_left_for_a_version_that_changed_no_material(knowledge:
     file = a_source("learns.yml", 1, version="v1")
     knowledge.index.record_upload_result(file, "failed", "line 3")
     knowledge.index.record_upload_result(file, "applied")
-    assert knowledge.records.receipts([("learns.yml", "v1")]) == [UploadResult("learns.yml", "v1", "applied", None)]
+    assert knowledge.records.upload_results([("learns.yml", "v1")]) == [
+        UploadResult("learns.yml", "v1", "applied", None)
+    ]
 
 
 def test_the_pages_that_a_learns_file_has_to_do_with(knowledge: Knowledge) -> None:

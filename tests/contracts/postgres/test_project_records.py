@@ -29,7 +29,7 @@ class Kept:
     outbox: Outbox
 
     def events(self) -> list[str]:
-        return [event.event for event in self.outbox.unsent(limit=100)]
+        return [event.event for event in self.outbox.unsent_events(limit=100)]
 
     def project(self) -> str:
         return self.records.create_project(MEMBER, "p").id
@@ -242,23 +242,23 @@ def test_events_wait_until_they_are_sent(kept: Kept) -> None:
     table = kept.table(kept.project())
     tool = kept.tool(table)
     kept.records.reindex_tool(MEMBER, tool.id)
-    first, second = kept.outbox.unsent(limit=2)
+    first, second = kept.outbox.unsent_events(limit=2)
     assert (first.event, first.table_id, first.tool_id) == ("ToolCreated", table, tool.id)
-    assert kept.outbox.unsent(limit=1) == [first]
-    kept.outbox.sent([])
-    kept.outbox.sent([first.id])
-    kept.outbox.sent([first.id])
-    assert kept.outbox.unsent(limit=9) == [second]
+    assert kept.outbox.unsent_events(limit=1) == [first]
+    kept.outbox.mark_sent([])
+    kept.outbox.mark_sent([first.id])
+    kept.outbox.mark_sent([first.id])
+    assert kept.outbox.unsent_events(limit=9) == [second]
 
 
 def test_a_change_made_elsewhere_writes_its_event(kept: Kept) -> None:
     project = kept.project()
     table = kept.table(project)
-    kept.records.changed_elsewhere("TableUpdated", project_id=project, table_id=table, tool_id=None)
+    kept.records.record_database_change("TableUpdated", project_id=project, table_id=table, tool_id=None)
     gone = str(uuid4())
-    kept.records.changed_elsewhere("ToolDeleted", project_id=project, table_id=gone, tool_id=str(uuid4()))
-    kept.records.changed_elsewhere("TableDeleted", project_id=project, table_id=gone, tool_id=None)
-    assert [(event.event, event.table_id) for event in kept.outbox.unsent(limit=9)] == [
+    kept.records.record_database_change("ToolDeleted", project_id=project, table_id=gone, tool_id=str(uuid4()))
+    kept.records.record_database_change("TableDeleted", project_id=project, table_id=gone, tool_id=None)
+    assert [(event.event, event.table_id) for event in kept.outbox.unsent_events(limit=9)] == [
         ("TableUpdated", table),
         ("TableDeleted", gone),
     ]

@@ -49,7 +49,7 @@ class ExplainKnowledge:
         """
         search = self.searches.knowledge_search(index)
         wanted = chunk_id(*split_chunk_id(expected)) if expected is not None else None
-        judge = partial(search.judged, query, filters=filters, legs=legs, without=without, expected=wanted)
+        judge = partial(search.ranked_matches, query, filters=filters, legs=legs, without=without, expected=wanted)
         found = judge(limit=depth)
         judged = _hits(found.matches, wanted, depth, search.base_url)
         shown = tuple(hit for hit in judged[:depth] if hit.rank is not None)
@@ -88,7 +88,7 @@ class ExplainTool:
         """The best `depth` chunks. `expected` is an absolute json_pointer."""
         bound = self._tool(mcp_id, tool)
         search = self.searches.table_search(index)
-        said = search.explained(mcp_id, bound, query, top_k=top_k, expected=expected, legs=legs, without=without)
+        said = search.explanation(mcp_id, bound, query, top_k=top_k, expected=expected, legs=legs, without=without)
         explanation = SearchExplanation(
             understood=said.understood,
             results=tuple(map(_table_hit, said.candidates[:depth])),

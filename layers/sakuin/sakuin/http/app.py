@@ -176,7 +176,7 @@ def rest_api(
     def status() -> StatusView:
         counts = dict(library.records.counts())
         chunks = counts.pop("chunks")
-        waiting = [{"material": material, "key": key} for material, key, _owner in library.records.waiting()]
+        waiting = [{"material": material, "key": key} for material, key, _owner in library.records.competing_keys()]
         return StatusView(materials=counts, chunks=chunks, waiting=waiting)
 
     @app.get("/v1/materials", **guarded)
@@ -191,13 +191,13 @@ def rest_api(
     @app.post("/v1/receipts", **guarded)
     def receipts(asked: VersionsView) -> ReceiptsView:
         """What became of uploaded versions; those not worked on yet are left out."""
-        found = library.records.receipts([(item.key, item.version_id) for item in asked.versions])
+        found = library.records.upload_results([(item.key, item.version_id) for item in asked.versions])
         return ReceiptsView(receipts=[ReceiptView(**asdict(item)) for item in found])
 
     @app.post("/v1/anchors", **guarded)
     def anchors(materials: Annotated[list[str], Field(max_length=500)]) -> AnchorsView:
         """What the index says of some materials, for checks against pages that are not uploaded yet."""
-        found = library.records.indexed(materials)
+        found = library.records.indexed_materials(materials)
         views = {
             material: [AnchorView.model_validate(asdict(chunk)) for chunk in indexed.chunks]
             for material, indexed in found.items()
@@ -212,7 +212,7 @@ def rest_api(
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> ValidationView:
         """The index against the HTML in the bucket, `limit` materials at a time."""
-        findings, next_cursor = library.validated(prefix=prefix, after=after, strict=strict, limit=limit)
+        findings, next_cursor = library.findings(prefix=prefix, after=after, strict=strict, limit=limit)
         return ValidationView(findings=[FindingView(**asdict(item)) for item in findings], next_cursor=next_cursor)
 
     @app.post("/v1/reapply", status_code=202, **guarded)

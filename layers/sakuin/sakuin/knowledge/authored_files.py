@@ -34,12 +34,12 @@ class AuthoredFiles:
         except NotFound:
             file = LearnsFile({})
         except Invalid as error:
-            self.index.followed(source.key, version or source.version_id)
+            self.index.record_learns_file(source.key, version or source.version_id)
             self.index.record_upload_result(source, "failed", str(error))
             return EventResult(None, ignored=f"{source.key} cannot be read: {error}")
         touched = self.index.materials_named_in(folder, file.materials)
         self.queue.reindex(touched, reason=f"{source.key} changed")
-        self.index.followed(source.key, version)
+        self.index.record_learns_file(source.key, version)
         self.index.record_upload_result(source, "applied", "; ".join(file.problems) or None)
         return EventResult(None, asked=len(touched))
 
@@ -56,12 +56,12 @@ class AuthoredFiles:
             self.index.record_upload_result(source, "superseded")
             return EventResult(None, ignored="this version is gone: a newer one took its place")
         except Invalid as error:
-            self.index.followed(source.key, version)
+            self.index.record_learns_file(source.key, version)
             self.index.record_upload_result(source, "failed", str(error))
             return EventResult(None, ignored=f"{source.key} cannot be read: {error}")
         outcome = self._keep_synonyms(source, version, file.groups)
         if outcome == "applied":
-            self.index.followed(source.key, version)
+            self.index.record_learns_file(source.key, version)
         self.index.record_upload_result(source, outcome, "; ".join(file.problems) or None)
         return EventResult(None, ignored=None if outcome == "applied" else "a newer version was first")
 

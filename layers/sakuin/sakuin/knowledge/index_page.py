@@ -11,7 +11,7 @@ from sakuin.knowledge.names import chunk_id
 from sakuin.knowledge.page import Explanation, Page
 from sakuin.knowledge.page_change import apply_if_current
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.reading import MOST_EXPLANATIONS, read_page
+from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
 from sakuin.language.indexing import index_words
 from sakuin.platform.embedding import Embedder
 from sakuin.platform.s3 import Bucket
@@ -23,7 +23,7 @@ _ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class IndexOfPages:
+class PageTarget:
     """An index that pages are written to. One that is not `live` may be late: `maintain` asks for the page again."""
 
     fingerprint: PageIndexVersion
@@ -45,7 +45,7 @@ class IndexPage:
     fingerprint: PageIndexVersion
     max_page_bytes: int
     most_explanations: int = MOST_EXPLANATIONS
-    kept: Callable[[], Sequence[IndexOfPages]] = tuple
+    kept: Callable[[], Sequence[PageTarget]] = tuple
 
     def index_version(
         self, material: str, key: str, version_id: str | None, source: Source | None = None
@@ -62,7 +62,7 @@ class IndexPage:
             stored = self.bucket.read(key, version_id=version_id, max_bytes=self.max_page_bytes)
             page = read_page(stored.body, most_explanations=self.most_explanations)
             if state is None or state.fingerprint != self.fingerprint.id:
-                self.index.remember(self.fingerprint)
+                self.index.record_index_version(self.fingerprint)
             for _ in range(_ATTEMPTS):
                 learns = self.learns(key, material, page)
                 chunks, texts = _chunks(material, page, learns)
@@ -92,7 +92,7 @@ class IndexPage:
     def _embed(self, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> tuple[int, str | None]:
         """How many texts were embedded, and why an index that does not answer has to wait for its own."""
         embedded, late = 0, None
-        for each in self.kept() or (IndexOfPages(self.fingerprint, self.embedder, live=True),):
+        for each in self.kept() or (PageTarget(self.fingerprint, self.embedder, live=True),):
             try:
                 embedded += self._embed_for(each, chunks, texts)
             except SakuinError as error:
@@ -102,7 +102,7 @@ class IndexPage:
                 late = f"The index {each.fingerprint.id} waits for its vectors: {error}"
         return embedded, late
 
-    def _embed_for(self, kept: IndexOfPages, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> int:
+    def _embed_for(self, kept: PageTarget, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> int:
         missing = self.index.missing_vectors(texts.keys(), kept.fingerprint)
         if not missing:
             return 0

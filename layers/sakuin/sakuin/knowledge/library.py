@@ -10,7 +10,7 @@ from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Page
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.queue import MaterialQueue
-from sakuin.knowledge.reading import MOST_EXPLANATIONS, read_page
+from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
 from sakuin.knowledge.validation import (
     Finding,
     IndexedMaterial,
@@ -36,7 +36,7 @@ class Library:
     box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS
     most_explanations: int = MOST_EXPLANATIONS
 
-    def validated(
+    def findings(
         self, *, prefix: str = "", after: str | None = None, strict: bool = False, limit: int = 50
     ) -> tuple[Sequence[Finding], str | None]:
         """Findings about `limit` materials below `prefix`, and the material after which the next page begins."""
@@ -47,7 +47,7 @@ class Library:
         page, following = names[:limit], names[limit - 1] if len(names) > limit else None
         if following is None:
             following = indexed.next_cursor
-        anchors = self.records.indexed(page)
+        anchors = self.records.indexed_materials(page)
         findings: list[Finding] = []
         for material in page:
             if material.startswith(OWN_FOLDER):
@@ -56,7 +56,7 @@ class Library:
             key = stored.get(material) or keys.get(material, "")
             findings += self._judged(material, key, anchors.get(material), strict=strict)
         if after is None:
-            waiting = [one for one in self.records.waiting() if one[0].startswith(prefix)]
+            waiting = [one for one in self.records.competing_keys() if one[0].startswith(prefix)]
             findings += [waiting_page(*one) for one in waiting]
         return findings, following
 

@@ -27,7 +27,7 @@ class KnowledgeIndex:
 
     client: Client
 
-    def remember(self, fingerprint: PageIndexVersion) -> None:
+    def record_index_version(self, fingerprint: PageIndexVersion) -> None:
         """Records what an index of this fingerprint is built with. Twice is once."""
         call(self.client, "remember_fingerprint", {"p_fingerprint": fingerprint_row(fingerprint)})
 
@@ -114,7 +114,7 @@ class KnowledgeIndex:
         rows = answer(self.client.table("site_synonyms").select("generation").eq("key", key))
         return int(rows[0]["generation"]) if rows else None
 
-    def followed(self, key: str, version_id: str | None) -> None:
+    def record_learns_file(self, key: str, version_id: str | None) -> None:
         """Remembers that the pages were asked again for this version of a `learns.yml`; None: for its removal."""
         answer(self.client.table("followed_file").upsert({"key": key, "version_id": version_id, "at": "now"}))
 

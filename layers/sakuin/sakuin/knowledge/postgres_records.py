@@ -37,35 +37,19 @@ class MaterialRecords:
         counts: Mapping[str, int] = call(self.client, "material_counts", {})
         return counts
 
-    def receipts(self, versions: Collection[tuple[str, str]]) -> Sequence[UploadResult]:
+    def upload_results(self, versions: Collection[tuple[str, str]]) -> Sequence[UploadResult]:
         """What became of `(key, version id)` pairs; those not worked on yet are left out."""
         wanted = [{"key": key, "version_id": version_id} for key, version_id in versions]
         return [UploadResult(**row) for row in call(self.client, "receipts_of", {"p_versions": wanted})]
 
-    def waiting(self) -> Sequence[tuple[str, str, str]]:
+    def competing_keys(self) -> Sequence[tuple[str, str, str]]:
         """`(material, key, owner's key)` of the keys that wait for a material which another key owns."""
         return [(row["material"], row["key"], row["owner"]) for row in call(self.client, "waiting_sources", {})]
 
-    def indexed(self, materials: Collection[str]) -> Mapping[str, IndexedMaterial]:
+    def indexed_materials(self, materials: Collection[str]) -> Mapping[str, IndexedMaterial]:
         """What the index says of these materials' anchors; those without a row are left out."""
         found = call(self.client, "indexed_anchors", {"p_materials": sorted(materials)})
         return {material: IndexedMaterial(tuple(map(_indexed, chunks))) for material, chunks in found.items()}
-
-
-def _indexed(row: Mapping[str, list[str] | str | None]) -> IndexedChunk:
-    given = row["learns_given"]
-    return IndexedChunk(
-        anchor=str(row["anchor"]),
-        learns=tuple(row["learns"] or ()),
-        learns_given=None if given is None else tuple(given),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class LibraryRecords:
-    """What is known of keys and pages."""
-
-    client: Client
 
     def objects(self, after: str, *, limit: int, settling: float = 0) -> Sequence[RecordedObject]:
         """What is known of the keys after `after`, in the order of their bytes, deleted ones among them.
@@ -76,22 +60,22 @@ class LibraryRecords:
         rows = call(self.client, "recorded_objects", arguments)
         return [RecordedObject(**row) for row in rows]
 
-    def pages(self) -> int:
+    def page_count(self) -> int:
         """How many keys of pages are known that were not deleted."""
         return int(call(self.client, "recorded_pages", {}))
 
-    def broken(self, after: str, *, limit: int) -> tuple[Sequence[tuple[str, str]], str | None]:
+    def broken_materials(self, after: str, *, limit: int) -> tuple[Sequence[tuple[str, str]], str | None]:
         """`(material, why)` of those, among `limit` after `after`, whose chunks and words do not fit; and the next."""
         said = call(self.client, "broken_materials", {"p_after": after, "p_limit": limit})
         return [(row["material"], row["why"]) for row in said["broken"]], said["next"]
 
-    def provisional(self, after: str, *, limit: int) -> tuple[Sequence[str], str | None]:
+    def provisional_materials(self, after: str, *, limit: int) -> tuple[Sequence[str], str | None]:
         """Those, among `limit` after `after`, whose `learns` wait for a language model and that nobody works on; and
         the next."""
         said = call(self.client, "provisional_materials", {"p_after": after, "p_limit": limit})
         return said["materials"], said["next"]
 
-    def mend(self, material: str) -> None:
+    def repair(self, material: str) -> None:
         """Finds a page by all its words again, as far as they are recorded; the rest is done by applying it again."""
         call(self.client, "mend_material", {"p_material": material})
 
@@ -99,3 +83,12 @@ class LibraryRecords:
         """Forgets those of `limit` readings after `after` that no page has any more; how many, and the next."""
         said = call(self.client, "sweep_readings", {"p_after": after, "p_limit": limit, "p_dry_run": dry_run})
         return said["unused"], said["next"]
+
+
+def _indexed(row: Mapping[str, list[str] | str | None]) -> IndexedChunk:
+    given = row["learns_given"]
+    return IndexedChunk(
+        anchor=str(row["anchor"]),
+        learns=tuple(row["learns"] or ()),
+        learns_given=None if given is None else tuple(given),
+    )

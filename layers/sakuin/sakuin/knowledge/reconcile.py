@@ -9,7 +9,7 @@ from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
 from sakuin.knowledge.model import RecordedObject
 from sakuin.knowledge.names import material_of_key, synonyms_key
-from sakuin.knowledge.postgres_records import LibraryRecords
+from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.queue import MaterialQueue
 from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.s3 import Bucket, BucketObject
@@ -115,7 +115,7 @@ class ReconcileMaterials:
     """Finds what no event told. Who looks at a key is the indexer, behind its own fences."""
 
     bucket: Bucket
-    records: LibraryRecords
+    records: MaterialRecords
     unfinished: UnfinishedWorkStore
     queue: MaterialQueue
     prefix: str
@@ -161,20 +161,20 @@ class ReconcileMaterials:
         if by_hand:
             alive = {key: row for key, row in unfinished.items() if row.state != "failed"}
             return _left_to_work(found, held, alive)
-        found = held_back(found, recorded, pages=self.records.pages())
+        found = held_back(found, recorded, pages=self.records.page_count())
         left = _left_to_work(found, held, unfinished)
         return [one for one in left if one.repair not in (UNDER_WAY, FAILED)]
 
     def pages(self, after: str | None, *, dry_run: bool) -> ComparedPage:
         """Chunks, words and postings of pages, which one transaction wrote, and which belong together."""
-        broken, following = self.records.broken(after or "", limit=_MATERIALS_A_PAGE)
+        broken, following = self.records.broken_materials(after or "", limit=_MATERIALS_A_PAGE)
         found = [
             Difference("broken", material, f"It has {why}.", "it is mended and applied again")
             for material, why in broken
         ]
         if not dry_run and broken:
             for material, _ in broken:
-                self.records.mend(material)
+                self.records.repair(material)
             self.queue.reindex([material for material, _ in broken], reason="reconcile")
         return ComparedPage(found, following)
 
@@ -185,7 +185,7 @@ class ReconcileMaterials:
 
     def learns(self, after: str | None, *, dry_run: bool) -> ComparedPage:
         """Asks once more for pages whose language model was away for longer than they waited: no difference either."""
-        late, following = self.records.provisional(after or "", limit=_MATERIALS_A_PAGE)
+        late, following = self.records.provisional_materials(after or "", limit=_MATERIALS_A_PAGE)
         if not dry_run and late:
             self.queue.reindex(late, reason="provisional")
         return ComparedPage([], following)

@@ -44,15 +44,15 @@ class SearchKnowledge:
 
     def __call__(self, query: str, *, top_k: int = 5, filters: Filters = EVERYTHING) -> KnowledgeAnswer:
         """The best `top_k` of what the filters leave, by falling similarity; all of them, or none at all."""
-        judged = self.judged(query, limit=top_k, filters=filters)
-        question, matches, degraded = judged.understood, judged.matches, judged.degraded
+        ranked = self.ranked_matches(query, limit=top_k, filters=filters)
+        question, matches, degraded = ranked.understood, ranked.matches, ranked.degraded
         best = matches[0].similarity if matches else 0.0
         if best < GOOD_MATCH:
             near = [match.title for match in matches if match.similarity >= NEAR_MATCH]
             return KnowledgeAnswer(question, (), True, tuple(dict.fromkeys(near))[:_SUGGESTIONS], degraded)
         return KnowledgeAnswer(question, tuple(self._hit(match) for match in matches), False, degraded=degraded)
 
-    def judged(
+    def ranked_matches(
         self,
         query: str,
         *,

@@ -41,16 +41,16 @@ class EmbedChunks:
     def __call__(self, project_id: str, table_id: str, ids: Collection[str]) -> ChunksEmbedded:
         """Works on one batch. Any number of times, by any number of workers."""
         name = namespace(project_id, table_id, self.suffix)
-        wanted = self.index.to_store(table_id, ids, namespace=name)
+        wanted = self.index.chunks_to_store(table_id, ids, namespace=name)
         if len(wanted) < len(ids):
             # Another had this message before: he may have died between the flip and the sweep.
-            sweep_nodes(self.store, self.index, name, table_id, self.index.unswept(table_id))
+            sweep_nodes(self.store, self.index, name, table_id, self.index.nodes_to_sweep(table_id))
         vectors, refused, embedded = self._vectors(project_id, wanted)
         if refused:
             wanted = self._without_refused(table_id, name, wanted, refused)
         if wanted:
             self._store(table_id, name, wanted, vectors)
-        ready = self.index.settle(table_id)
+        ready = self.index.mark_ready_if_complete(table_id)
         return ChunksEmbedded(len(wanted), embedded, ready, len(refused))
 
     def _without_refused(
@@ -67,7 +67,7 @@ class EmbedChunks:
 
         # Before, so that who dies in between begins again; after, for what another worker stored meanwhile.
         sweep()
-        self.index.refused(table_id, why)
+        self.index.record_refused(table_id, why)
         sweep()
         return [chunk for chunk in wanted if chunk.json_pointer not in gone]
 
@@ -82,7 +82,7 @@ class EmbedChunks:
             StoredChunkRef(chunk.id, name, row.doc_id, said.readings)
             for chunk, row, said in zip(wanted, rows, words, strict=True)
         ]
-        result = self.index.stored(table_id, done)
+        result = self.index.record_stored(table_id, done)
         if not result.alive:
             # A late write must not revive the namespace of a Table that is gone.
             self.store.delete_namespace(name)

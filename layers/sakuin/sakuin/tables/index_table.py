@@ -68,7 +68,7 @@ class IndexTable:
         scan = self.index.begin_scan(table_id, generation, skip=skip, for_event=for_event)
         if scan.decision == "gone":
             # Not by its name: only what this deployment wrote is its own to remove.
-            for name in self.index.abandoned(table_id):
+            for name in self.index.orphaned_namespaces(table_id):
                 self.store.delete_namespace(name)
         if scan.decision != "scan":
             return ScanResult(scan.decision)
@@ -79,7 +79,7 @@ class IndexTable:
             strings, skipped = _strings(self._document(scan), scan.scopes, self.cut.threshold, self.limits.string_chars)
             _check(strings, self.cut, self.limits)
         except Invalid as error:
-            self.index.failed(table_id, scan.generation, f"The table cannot be indexed: {error}")
+            self.index.record_failure(table_id, scan.generation, f"The table cannot be indexed: {error}")
             self.index.record_scan(table_id, scan.generation, nodes=skip + 1)
             return ScanResult("unreadable")
         page, end = self._page(table_id, strings, skip)
@@ -105,7 +105,7 @@ class IndexTable:
         rows = compare_rows(self.store, self.index, name, table_id)
         if rows is not None:
             repair_rows(rows, self.store, self.index, name, table_id)
-        self.index.compared(table_id, scan.generation)
+        self.index.record_comparison(table_id, scan.generation)
 
     def _document(self, scan: Scan) -> object:
         if scan.data_key is not None:
@@ -223,4 +223,4 @@ def sweep_nodes(
             generation=node.generation,
         )
     if nodes:
-        index.swept(table_id, nodes)
+        index.mark_swept(table_id, nodes)

@@ -27,7 +27,7 @@ from sakuin.tables.scan import storable
 ROWS_A_REQUEST = 20_000
 
 
-def recorded_rows(part: Callable[[Any], Any]) -> RecordedRows | None:
+def combined_rows(part: Callable[[Any], Any]) -> RecordedRows | None:
     """All parts as one; None when the Table is gone. `part` gives the one after a place, `next` is where it ends.
 
     What changed its generation meanwhile is not `planned`: rows may have come behind the place.
@@ -122,7 +122,7 @@ class TableIndex:
         """Records that what `finish_scan` gave for these generations has left the store, and the scan."""
         self._of(table_id, "record_removed", p_removed=sorted(removed), p_generation=generation, p_nodes=nodes)
 
-    def to_store(self, table_id: str, ids: Collection[str], *, namespace: str) -> Sequence[WantedChunk]:
+    def chunks_to_store(self, table_id: str, ids: Collection[str], *, namespace: str) -> Sequence[WantedChunk]:
         """Those of the chunks that are wanted and not stored; none of a Table that is gone.
 
         Unless there are none, the namespace that they are going to be written to is remembered for `abandoned`.
@@ -161,7 +161,7 @@ class TableIndex:
             batch = rows[start : start + _VECTORS_A_REQUEST]
             answer(self.client.table("chunk_vector").upsert(batch, ignore_duplicates=True))
 
-    def stored(self, table_id: str, chunks: Sequence[StoredChunkRef]) -> StoredResult:
+    def record_stored(self, table_id: str, chunks: Sequence[StoredChunkRef]) -> StoredResult:
         # Each word travels once, chunks say which they have.
         """Records what the store has acknowledged; nodes that are whole answer with their new version from now on.
 
@@ -182,7 +182,7 @@ class TableIndex:
             row["alive"], tuple(row["unwanted"]), tuple(PublishedNode(**node) for node in row["flipped"])
         )
 
-    def refused(self, table_id: str, reasons: Mapping[str, str]) -> None:
+    def record_refused(self, table_id: str, reasons: Mapping[str, str]) -> None:
         """Records, by the ids of chunks, why they cannot be embedded.
 
         Their nodes are finished with nothing to show until their text changes, and their tools say so (`SkippedNode`).
@@ -190,39 +190,39 @@ class TableIndex:
         said = [{"id": id, "reason": storable(reason)} for id, reason in reasons.items()]
         self._call("refuse_nodes", p_table=table_id, p_fingerprint=self.fingerprint, p_refused=said)
 
-    def recorded(self, table_id: str) -> RecordedRows | None:
+    def recorded_rows(self, table_id: str) -> RecordedRows | None:
         """What is recorded of a Table's rows in the store; None when it is gone."""
         asked = {"p_table": table_id, "p_fingerprint": self.fingerprint, "p_limit": self.rows_a_request}
-        return recorded_rows(lambda after: self._call("recorded_rows", p_after=after, **asked))
+        return combined_rows(lambda after: self._call("recorded_rows", p_after=after, **asked))
 
-    def lost(self, table_id: str, ids: Collection[str]) -> None:
+    def mark_missing(self, table_id: str, ids: Collection[str]) -> None:
         """Records that the store does not have these: they are missing to the next `want`, and answer as before."""
         self._call("chunks_lost", p_table=table_id, p_fingerprint=self.fingerprint, p_ids=sorted(ids))
 
-    def compared(self, table_id: str, generation: int) -> None:
+    def record_comparison(self, table_id: str, generation: int) -> None:
         """Records that the store was compared for this generation. If a newer one has come, nothing happens."""
         self._call("index_compared", p_table=table_id, p_fingerprint=self.fingerprint, p_generation=generation)
 
-    def swept(self, table_id: str, nodes: Sequence[PublishedNode]) -> None:
+    def mark_swept(self, table_id: str, nodes: Sequence[PublishedNode]) -> None:
         """Records that the older rows of these nodes are gone from the store."""
         swept = [asdict(node) for node in nodes]
         self._call("nodes_swept", p_table=table_id, p_fingerprint=self.fingerprint, p_swept=swept)
 
-    def unswept(self, table_id: str) -> Sequence[PublishedNode]:
+    def nodes_to_sweep(self, table_id: str) -> Sequence[PublishedNode]:
         """The nodes that answer with what is wanted, while rows of older versions may still be in the store."""
         return [
             PublishedNode(**row)
             for row in self._call("unswept_nodes", p_table=table_id, p_fingerprint=self.fingerprint)
         ]
 
-    def settle(self, table_id: str) -> bool:
+    def mark_ready_if_complete(self, table_id: str) -> bool:
         """Says whether all of the present generation is stored.
 
         Of the index that answers it sets each tool's counts, and `ready` once it is.
         """
         return bool(self._call("settle_index", p_table=table_id, p_fingerprint=self.fingerprint))
 
-    def failed(self, table_id: str, generation: int | None, message: str) -> None:
+    def record_failure(self, table_id: str, generation: int | None, message: str) -> None:
         """Notes why this generation (None: the present one) is not indexed.
 
         If this index answers, the tools are set to `error` with it.
@@ -237,7 +237,7 @@ class TableIndex:
             p_error=storable(message),
         )
 
-    def stuck(self, seconds: int) -> Sequence[tuple[str, str]]:
+    def stalled_tables(self, seconds: int) -> Sequence[tuple[str, str]]:
         """`(project, table)` whose work in this index gave no sign of life for so long, and that no message speaks for.
 
         Of an index that does not answer: none that was never asked for, and none that was given up.
@@ -246,7 +246,7 @@ class TableIndex:
         rows = self._call("stuck_tables", p_fingerprint=self.fingerprint, p_seconds=seconds)
         return [(row["project_id"], row["table_id"]) for row in rows]
 
-    def restarted(self, table_id: str, *, seconds: int) -> int | None:
+    def record_restart(self, table_id: str, *, seconds: int) -> int | None:
         """Counts a restart of a Table's indexing and returns how many there were, this one among them.
 
         None if somebody restarted it within `seconds`, or the Table is gone. A new generation, or a day, begins at one.
@@ -256,11 +256,11 @@ class TableIndex:
         )
         return count
 
-    def suffix(self) -> str:
+    def namespace_suffix(self) -> str:
         """What this fingerprint's namespaces end in: nothing for the first of a deployment."""
         return str(self._call("namespace_suffix", p_fingerprint=self.fingerprint))
 
-    def leftovers(self) -> Sequence[OrphanedIndex]:
+    def orphaned_indexes(self) -> Sequence[OrphanedIndex]:
         """What Tables still hold for indexes that are no longer kept."""
         return [
             OrphanedIndex(row["project_id"], row["table_id"], other["fingerprint"], other["suffix"])
@@ -268,11 +268,11 @@ class TableIndex:
             for other in row["fingerprints"]
         ]
 
-    def forget(self, leftover: OrphanedIndex) -> None:
+    def delete_records(self, leftover: OrphanedIndex) -> None:
         """Deletes the records of it."""
         self._call("forget_fingerprint", p_table=leftover.table_id, p_fingerprint=leftover.fingerprint)
 
-    def abandoned(self, table_id: str | None = None) -> Sequence[str]:
+    def orphaned_namespaces(self, table_id: str | None = None) -> Sequence[str]:
         """The namespaces, of one Table or of all, that `to_store` remembered and nobody needs any more, in order.
 
         Their Table is gone; or their index is no longer kept, and its records are forgotten.

@@ -101,7 +101,7 @@ class RowComparison:
 def compare_rows(store: ChunkStore, index: TableIndex, name: str, table_id: str) -> RowComparison | None:
     """Compares row by row and changes nothing; None when the Table is gone."""
     # The records first: what is stored meanwhile is in the store, and not among them.
-    recorded = index.recorded(table_id)
+    recorded = index.recorded_rows(table_id)
     if recorded is None:
         return None
     rows = store.ids(name)
@@ -110,7 +110,7 @@ def compare_rows(store: ChunkStore, index: TableIndex, name: str, table_id: str)
     newest = max(rows.values(), default=0)
     if newest > recorded.generation:
         # A change that came meanwhile is no backup.
-        now = index.recorded(table_id)
+        now = index.recorded_rows(table_id)
         newest = newest if now is not None and now.generation < newest else recorded.generation
     return RowComparison(recorded, [recorded.stored[doc_id] for doc_id in lost], left_over, newest)
 
@@ -118,7 +118,7 @@ def compare_rows(store: ChunkStore, index: TableIndex, name: str, table_id: str)
 def repair_rows(rows: RowComparison, store: ChunkStore, index: TableIndex, name: str, table_id: str) -> None:
     """Wants again what was lost, and takes out what is left over, but for what a newer generation wrote."""
     for at in range(0, len(rows.lost), _LOST_A_REQUEST):
-        index.lost(table_id, rows.lost[at : at + _LOST_A_REQUEST])
+        index.mark_missing(table_id, rows.lost[at : at + _LOST_A_REQUEST])
     if rows.left_over:
         store.delete(name, rows.left_over, generation=rows.recorded.generation)
 

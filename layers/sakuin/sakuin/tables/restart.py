@@ -30,12 +30,12 @@ class RestartTables:
 
     def __call__(self) -> int:
         """Returns how many are restarted. A Table that stalls again and again gets an error instead."""
-        if not self.index.stuck(SECONDS_WITHOUT_BACKLOG):
+        if not self.index.stalled_tables(SECONDS_WITHOUT_BACKLOG):
             return 0
         seconds = SECONDS_WITH_BACKLOG if self.has_backlog() else SECONDS_WITHOUT_BACKLOG
         restarted = 0
-        for project_id, table_id in self.index.stuck(seconds):
-            times = self.index.restarted(table_id, seconds=seconds)
+        for project_id, table_id in self.index.stalled_tables(seconds):
+            times = self.index.record_restart(table_id, seconds=seconds)
             if times is not None and times <= MAX_RECEIVES:
                 self.queues.index(project_id, table_id)
                 restarted += 1

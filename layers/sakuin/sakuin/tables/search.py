@@ -118,7 +118,7 @@ class SearchTable:
         ]
         return TableAnswer(query, _index(tool), tuple(hits[:top_k]), asked.degraded)
 
-    def explained(
+    def explanation(
         self,
         mcp_id: str,
         tool: BoundTool,

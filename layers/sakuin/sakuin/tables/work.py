@@ -44,7 +44,7 @@ class RecordTableFailure:
         for name, index in self.indexes().items():
             if fingerprint in (None, "", name):
                 said = f"{reason}. Send it again with `sakuin redrive`, or start over with `sakuin tool reindex`."
-                index.failed(table_id, None, said)
+                index.record_failure(table_id, None, said)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class Canary:
         """Waits until the version is indexed; returns why it is not."""
         pause = _FIRST_PAUSE
         while True:
-            receipts = self.records.receipts([(key, version)])
+            receipts = self.records.upload_results([(key, version)])
             if receipts:
                 receipt = receipts[0]
                 return None if receipt.outcome == "applied" else f"the page is {receipt.outcome}: {receipt.reason}"

@@ -68,14 +68,14 @@ class Maintain:
         """
 
         def remove(leftover: OrphanedIndex) -> None:
-            self.index.forget(leftover)
+            self.index.delete_records(leftover)
             self.store.delete_namespace(namespace(leftover.project_id, leftover.table_id, leftover.suffix))
 
-        return self._each(self.index.leftovers(), remove)
+        return self._each(self.index.orphaned_indexes(), remove)
 
     def _remove_abandoned(self) -> int:
         """Of what this deployment wrote only: another may use the same account."""
-        abandoned = set(self.index.abandoned())
+        abandoned = set(self.index.orphaned_namespaces())
         if not abandoned:
             return 0
         found = abandoned.intersection(self.store.namespaces("project_"))

@@ -21,7 +21,7 @@ from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.wiring.clients import Telemetry, indexing_embedder
 
 if TYPE_CHECKING:
-    from sakuin.knowledge.index_page import IndexOfPages
+    from sakuin.knowledge.index_page import PageTarget
     from sakuin.platform.embedding import Embedder
     from sakuin.platform.supabase.client import Client
     from sakuin.retrieval.index_version import TableIndexVersion
@@ -93,7 +93,7 @@ def kept_or_own(client: "Client", settings: Settings) -> Kept:
         if found:
             return found
         tables = tables_of(own)
-        suffix = TableIndex(client, tables).suffix()
+        suffix = TableIndex(client, tables).namespace_suffix()
         return [KeptIndexVersion(own, live=True, answered=True, tables=tables.id, suffix=suffix)]
 
     return recent(kept)
@@ -112,18 +112,18 @@ def is_deployed(settings: Settings) -> Callable[[IndexVersion], bool]:
     return lambda index: (index.model, index.recipe, index.analyzer, index.cut) == own
 
 
-def pages_of(kept: Kept, embedder_of: "Callable[[EmbeddingModel], Embedder]") -> "Callable[[], Sequence[IndexOfPages]]":
+def pages_of(kept: Kept, embedder_of: "Callable[[EmbeddingModel], Embedder]") -> "Callable[[], Sequence[PageTarget]]":
     """What pages are embedded for: a model once, and only what this code's recipe makes."""
-    from sakuin.knowledge.index_page import IndexOfPages
+    from sakuin.knowledge.index_page import PageTarget
 
     embedders = cache(embedder_of)
 
-    def pages() -> "Sequence[IndexOfPages]":
-        spaces: dict[str, IndexOfPages] = {}
+    def pages() -> "Sequence[PageTarget]":
+        spaces: dict[str, PageTarget] = {}
         for each in sorted(kept(), key=lambda one: one.live):
             fingerprint = each.settings.knowledge
             if fingerprint.recipe == TEXT_TEMPLATE:
-                spaces[fingerprint.space] = IndexOfPages(fingerprint, embedders(fingerprint.model), each.live)
+                spaces[fingerprint.space] = PageTarget(fingerprint, embedders(fingerprint.model), each.live)
         return list(spaces.values())
 
     return pages

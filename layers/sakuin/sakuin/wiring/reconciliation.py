@@ -25,7 +25,7 @@ def reconciling(
 
     @cache
     def made(live: KeptIndexVersion) -> "Reconcile":
-        from sakuin.knowledge.postgres_records import LibraryRecords
+        from sakuin.knowledge.postgres_records import MaterialRecords
         from sakuin.knowledge.reconcile import ReconcileMaterials
         from sakuin.platform.aws import client as aws
         from sakuin.platform.s3 import S3Bucket
@@ -39,7 +39,7 @@ def reconciling(
         queue = material_queue(settings, telemetry)
         materials = ReconcileMaterials(
             S3Bucket(aws("s3"), settings.bucket),
-            LibraryRecords(client),
+            MaterialRecords(client),
             UnfinishedWorkStore(client),
             queue,
             settings.material_prefix,

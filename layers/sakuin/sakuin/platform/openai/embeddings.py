@@ -3,12 +3,15 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-
-from openai import APIConnectionError, APIStatusError, OpenAI, OpenAIError
+from typing import TYPE_CHECKING
 
 from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import Ask, background, retry_after
 from sakuin.platform.embedding import EmbeddingModel, Vector, requests
+
+if TYPE_CHECKING:
+    # The function that answers questions uses `refusal` and `in_order`, and must not load the SDK.
+    from openai import OpenAI
 
 VENDOR = "openai"
 
@@ -82,7 +85,7 @@ class OpenAIEmbedder:
     The client's own retries are left out: they know no budget, and sleep for up to two minutes inside a function.
     """
 
-    client: OpenAI
+    client: "OpenAI"
     model: EmbeddingModel
     used: Callable[[int], None] = lambda _tokens: None
     ask: Ask = field(default_factory=lambda: background(tries=3))
@@ -100,6 +103,8 @@ class OpenAIEmbedder:
         return self.ask(lambda: self._answered(texts))
 
     def _answered(self, texts: list[str]) -> list[Vector]:
+        from openai import APIConnectionError, APIStatusError, OpenAIError
+
         try:
             answer = self.client.with_options(max_retries=0).embeddings.create(
                 model=self.model.name, input=texts, dimensions=self.model.dimensions

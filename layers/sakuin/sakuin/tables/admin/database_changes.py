@@ -81,7 +81,7 @@ class HandleDatabaseChange:
         change = record_change(payload)
         if change is None or self._is_known(change):
             return False
-        self.records.changed_elsewhere(
+        self.records.record_database_change(
             change.event, project_id=change.project_id, table_id=change.table_id, tool_id=change.tool_id
         )
         return True

@@ -11,7 +11,7 @@ from sakuin.tables.model import UploadTarget
 class TableDocuments(Protocol):
     """The bodies of Tables that are too large for a request, by key."""
 
-    def presigned_put(self, key: str, *, seconds: int, size: int) -> UploadTarget:
+    def upload_target(self, key: str, *, seconds: int, size: int) -> UploadTarget:
         """Where and how anybody may put exactly `size` bytes within `seconds`."""
 
     def read(self, key: str, *, max_bytes: int) -> bytes:
@@ -31,7 +31,7 @@ class S3TableDocuments:
     client: Any
     bucket: str
 
-    def presigned_put(self, key: str, *, seconds: int, size: int) -> UploadTarget:
+    def upload_target(self, key: str, *, seconds: int, size: int) -> UploadTarget:
         # All three headers are signed: S3 itself refuses another length or type, and a second body in place of the
         # first, which may be the Table's by then.
         wanted = {

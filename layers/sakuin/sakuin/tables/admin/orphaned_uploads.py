@@ -16,13 +16,13 @@ class OrphanedUploads:
 
     client: Client
 
-    def due(self, *, of_the_gone: timedelta, left: timedelta, limit: int) -> Sequence[OrphanedFolder]:
+    def folders_due(self, *, of_the_gone: timedelta, left: timedelta, limit: int) -> Sequence[OrphanedFolder]:
         """Those known for so long, the longest first: of Tables that are gone, and of Tables that have another body."""
         seconds = {"p_gone": int(of_the_gone.total_seconds()), "p_left": int(left.total_seconds())}
         rows = call(self.client, "left_bodies", {**seconds, "p_limit": limit})
         return [OrphanedFolder(**row) for row in rows]
 
-    def removed(self, folder: OrphanedFolder, *, again: bool) -> None:
+    def mark_removed(self, folder: OrphanedFolder, *, again: bool) -> None:
         """It was looked through. `again`: something in it is not old enough, so it is due again after the same time."""
         said = {"p_folder": folder.folder, "p_keep": folder.keep, "p_again": again}
         call(self.client, "bodies_removed", said)
@@ -49,7 +49,7 @@ class DeleteOrphanedUploads:
 
     def __call__(self) -> int:
         """How many are removed."""
-        folders = self.bodies.due(of_the_gone=OF_THE_GONE, left=LEFT, limit=_FOLDERS_A_MINUTE)
+        folders = self.bodies.folders_due(of_the_gone=OF_THE_GONE, left=LEFT, limit=_FOLDERS_A_MINUTE)
         return sum(run_all(folders, self._looked_through))
 
     def _looked_through(self, folder: OrphanedFolder) -> int:
@@ -64,7 +64,7 @@ class DeleteOrphanedUploads:
             if removed == _BODIES_OF_A_FOLDER:
                 # The next minute goes on.
                 return removed
-        self.bodies.removed(folder, again=removed < others)
+        self.bodies.mark_removed(folder, again=removed < others)
         return removed
 
     def _held(self, folder: str) -> Iterator[BucketObject]:

@@ -21,7 +21,7 @@ class Outbox:
 
     client: Client
 
-    def unsent(self, *, limit: int) -> Sequence[OutboxEvent]:
+    def unsent_events(self, *, limit: int) -> Sequence[OutboxEvent]:
         """The oldest that wait."""
         rows = call(self.client, "unsent_events", {"p_limit": limit})
         return [
@@ -31,7 +31,7 @@ class Outbox:
             for row in rows
         ]
 
-    def sent(self, ids: Collection[int]) -> None:
+    def mark_sent(self, ids: Collection[int]) -> None:
         """Remembers that the bus took them. Twice is once; none is not an error."""
         if ids:
             call(self.client, "events_sent", {"p_ids": sorted(ids)})
@@ -50,9 +50,9 @@ class PublishOutbox:
     def __call__(self) -> int:
         """Sends what waits, oldest first; how many the bus took. It stops where the bus takes none of a batch."""
         sent = 0
-        while waiting := self.outbox.unsent(limit=_AT_ONCE):
+        while waiting := self.outbox.unsent_events(limit=_AT_ONCE):
             taken = self.bus.put(waiting)
-            self.outbox.sent(taken)
+            self.outbox.mark_sent(taken)
             sent += len(taken)
             if len(taken) < len(waiting) or len(waiting) < _AT_ONCE:
                 break

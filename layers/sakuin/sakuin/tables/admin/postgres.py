@@ -196,7 +196,7 @@ class ProjectRecords:
         """Deletes an endpoint with its bindings."""
         self._call(user, "delete_mcp", p_mcp=mcp_id)
 
-    def changed_elsewhere(self, event: EventName, *, project_id: str, table_id: str, tool_id: str | None) -> None:
+    def record_database_change(self, event: EventName, *, project_id: str, table_id: str, tool_id: str | None) -> None:
         """Writes the event of a change that somebody made in the database himself, and makes its Tools pending.
 
         A Table that is gone is not an error: then only `TableDeleted` writes an event.

@@ -87,7 +87,7 @@ class TableAdmin:
         """Where to put a Table's next body of `size` bytes."""
         self._check(size)
         upload = self.records.begin_upload(user, table_id)
-        target = self.bodies.presigned_put(upload.key, seconds=_UPLOAD_SECONDS, size=size)
+        target = self.bodies.upload_target(upload.key, seconds=_UPLOAD_SECONDS, size=size)
         return self.read(user, table_id), target
 
     def _patched(

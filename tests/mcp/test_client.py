@@ -1,0 +1,92 @@
+"""The published client speaks to the server over a real socket, in every mode it has."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import pytest
+import uvicorn
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.server import knowledge_server
+
+from tests.events import AUTHORIZATION, ring
+
+MODES = ("auto", "legacy", "2026-07-28")
+
+
+@asynccontextmanager
+async def served(tools: KnowledgeTools) -> AsyncIterator[str]:
+    """The endpoint's URL on a free loopback port."""
+    app = McpApp(knowledge_server(tools, "1.2.3"), ring)
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_level="error")  # type: ignore[arg-type]
+    listening = config.bind_socket()
+    server = uvicorn.Server(config)
+    async with app.sessions.run():
+        task = asyncio.create_task(server.serve([listening]))
+        try:
+            # The socket listens already: what comes before the loop is ready waits in its backlog.
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        finally:
+            server.should_exit = True
+            await task
+
+
+@asynccontextmanager
+async def connected(tools: KnowledgeTools, mode: str) -> AsyncIterator[Client]:
+    async with (
+        served(tools) as url,
+        httpx2.AsyncClient(headers=AUTHORIZATION, timeout=60) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.scenario("knowledge-index/search-knowledge-runs-a-search")
+def test_the_client_lists_searches_and_reads(tools: KnowledgeTools, mode: str) -> None:
+    async def conversation() -> tuple[list[str], dict[str, Any], dict[str, Any], str]:
+        async with connected(tools, mode) as client:
+            listed = [tool.name for tool in (await client.list_tools()).tools]
+            found = await client.call_tool("search_knowledge", {"query": "二次方程式を公式で解きたい"})
+            assert found.structured_content is not None
+            best = found.structured_content["results"][0]
+            read = await client.call_tool("get_chunk_by_id", {"id": best["id"]})
+            assert read.structured_content is not None
+            return listed, best, read.structured_content["chunk"], str(client.protocol_version)
+
+    listed, best, chunk, version = asyncio.run(conversation())
+    assert listed == ["search_knowledge", "get_chunk_by_id", "list_concepts"]
+    assert best["title"] == chunk["title"] == "解の公式"
+    assert best["url"] == chunk["url"]
+    assert (version == "2026-07-28") == (mode != "legacy")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_tool_s_failure_reaches_the_model(tools: KnowledgeTools, mode: str) -> None:
+    async def failure() -> tuple[bool, str]:
+        async with connected(tools, mode) as client:
+            result = await client.call_tool("search_knowledge", {"query": "a", "top_k": 51})
+            return bool(result.is_error), str(result.content[0].text)  # type: ignore[union-attr]
+
+    is_error, text = asyncio.run(failure())
+    assert is_error
+    assert "'top_k'" in text
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_without_a_key_nothing_is_answered(tools: KnowledgeTools, mode: str) -> None:
+    async def refused() -> None:
+        async with (
+            served(tools) as url,
+            httpx2.AsyncClient(timeout=60) as http,
+            Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+        ):
+            await client.list_tools()
+
+    with pytest.raises(BaseException, match=r"401|Unauthorized|unhandled errors|HTTP"):
+        asyncio.run(refused())

@@ -1,0 +1,189 @@
+"""Another model or chunker builds its index beside the old one, and never searches the other's vectors."""
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+from sakuin.errors import Unavailable
+from sakuin.retrieval.index_version import ANALYZER, CHUNKER, TEXT_TEMPLATE, IndexVersion, TableCut, TableIndexVersion
+from sakuin.tables.embed_chunks import EmbedChunks
+from sakuin.tables.index_names import namespace
+from sakuin.tables.index_table import IndexTable
+from sakuin.tables.postgres import TableIndex
+from sakuin.upkeep.index_versions import IndexVersions
+
+from tests.doubles.embedder import MODEL
+from tests.table_world import FINGERPRINT, TableWorld, WatchedStore, long
+
+SMALLER = TableCut(chunk_size=400, overlap=50)
+OTHER = TableIndexVersion(MODEL, SMALLER)
+FIRST_INDEX = IndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER, TableCut(), CHUNKER)
+OTHER_INDEX = replace(FIRST_INDEX, cut=SMALLER)
+REREAD = TableIndexVersion(MODEL, TableCut(), analyzer="another/1")
+
+
+@dataclass
+class Other(TableWorld):
+    """The same project after the deployment's chunk size has changed."""
+
+    cut: TableCut = field(default_factory=lambda: SMALLER)
+
+    @property
+    def index(self) -> TableIndex:
+        return TableIndex(self.client, OTHER)
+
+    @property
+    def scan(self) -> IndexTable:
+        return IndexTable(self.index, self.bodies, self.store, self.queues, self.cut, self.index.namespace_suffix())
+
+    @property
+    def embed(self) -> EmbedChunks:
+        return EmbedChunks(self.index, self.store, self.embedder, self.index.namespace_suffix())
+
+
+@dataclass
+class Rereading(Other):
+    """The same project after the analyzer has changed."""
+
+    cut: TableCut = field(default_factory=TableCut)
+
+    @property
+    def index(self) -> TableIndex:
+        return TableIndex(self.client, REREAD)
+
+    def rows_beside(self, table: str) -> set[str]:
+        return set(self.store.ids(namespace(self.project, table, REREAD.id)))
+
+
+@pytest.fixture
+def indexes(world: TableWorld) -> IndexVersions:
+    """The deployment's indexes, the first of which answers."""
+    indexes = IndexVersions(world.client)
+    indexes.keep(FIRST_INDEX)
+    return indexes
+
+
+def taken_over(indexes: IndexVersions) -> None:
+    """The other index answers, and the first is given up."""
+    indexes.flip(OTHER_INDEX.id)
+    indexes.drop(FIRST_INDEX.id, seconds=0)
+
+
+def test_a_changed_chunk_size_builds_beside_the_old_index_and_then_takes_its_place(
+    world: TableWorld, indexes: IndexVersions
+) -> None:
+    assert world.index.namespace_suffix() == ""
+    table = world.table({"a": long("二次方程式の解の公式")})
+    tool = world.tool(table, "")
+    world.settle()
+    other = Other(world.client, world.store, project=world.project)
+    indexes.keep(OTHER_INDEX)
+    assert indexes.tables_to_build(OTHER.id, seconds=900, limit=9) == [(world.project, table)]
+    other.queues.index(world.project, table)
+    other.settle()
+    assert world.status(tool)["state"] == "ready"
+    old, new = namespace(world.project, table), namespace(world.project, table, OTHER.id)
+    other.maintain()
+    assert set(world.store.namespaces(old)) == {old, new}
+    taken_over(indexes)
+    other.maintain()
+    assert list(world.store.namespaces(old)) == [new]
+    old_nodes = "select 1 from node where table_id = %s and fingerprint = %s"
+    assert world.sql(old_nodes, table, FINGERPRINT.id) == []
+
+
+def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_after_it(
+    world: TableWorld, indexes: IndexVersions
+) -> None:
+    table = world.table({"a": long("二次方程式の解の公式")})
+    world.tool(table, "")
+    world.settle()
+    world.replace(table, {"a": long("一次関数の傾き")})
+    world.deliver(world.queues.asked.pop(0))
+    (late,) = world.queues.asked
+    other = Other(world.client, world.store, project=world.project)
+
+    indexes.keep(OTHER_INDEX)
+
+    def replaced() -> None:
+        other.queues.index(world.project, table)
+        other.settle()
+        taken_over(indexes)
+        other.maintain()
+        assert world.rows(table) == {}
+
+    def dies() -> None:
+        raise Unavailable("the worker died")
+
+    world.store = WatchedStore(world.store, before={"upsert": replaced}, after={"upsert": dies})
+    with pytest.raises(Unavailable):
+        world.deliver(late)
+    assert len(world.rows(table)) == 2
+    other.maintain()
+    assert list(world.store.namespaces(f"project_{world.project}")) == [namespace(world.project, table, OTHER.id)]
+
+
+def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld, indexes: IndexVersions) -> None:
+    table = world.table({"a": long("二次方程式の解の公式")})
+    tool = world.tool(table, "")
+    world.settle()
+    other = Other(world.client, world.store, project=world.project)
+    indexes.keep(OTHER_INDEX)
+    other.maintain()
+    other.queues.index(world.project, table)
+    other.deliver(other.queues.asked.pop(0))
+    assert (other.index.orphaned_namespaces(table), other.index.orphaned_indexes()) == ([], [])
+    assert len(world.search(world.endpoint(tool), "説明").results) == 2
+
+
+def test_an_index_that_is_built_again_after_a_return_to_it_stays(world: TableWorld, indexes: IndexVersions) -> None:
+    table = world.table({"a": long("二次方程式の解の公式")})
+    endpoint = world.endpoint(world.tool(table, ""))
+    world.settle()
+    other = Other(world.client, world.store, project=world.project)
+    indexes.keep(OTHER_INDEX)
+    other.replace(table, {"a": long("一次関数の傾き")})
+    other.settle()
+    taken_over(indexes)
+    other.maintain()
+    assert (other.index.orphaned_namespaces(table), world.rows(table)) == ([namespace(world.project, table)], {})
+    indexes.keep(FIRST_INDEX)
+    world.replace(table, {"a": long("三平方の定理と直角三角形")})
+    world.settle()
+    indexes.flip(FIRST_INDEX.id)
+    indexes.drop(OTHER_INDEX.id, seconds=0)
+    world.maintain()
+    assert world.index.orphaned_namespaces(table) == [namespace(world.project, table, OTHER.id)]
+    world.maintain()
+    assert world.found(endpoint) == {"/a"}
+
+
+def test_a_table_is_asked_for_once_only_to_be_built(world: TableWorld, indexes: IndexVersions) -> None:
+    table = world.table({"a": long("一次関数の傾き")})
+    world.tool(table, "")
+    world.settle()
+    indexes.keep(OTHER_INDEX)
+    assert indexes.tables_to_build(OTHER.id, seconds=900, limit=9) == [(world.project, table)]
+    assert indexes.tables_to_build(OTHER.id, seconds=900, limit=9) == []
+    assert indexes.tables_to_build(FINGERPRINT.id, seconds=0, limit=9) == []
+
+
+def test_another_analyzer_builds_its_index_beside_and_embeds_no_text_again(world: TableWorld) -> None:
+    assert world.index.namespace_suffix() == ""
+    table = world.table({"a": long("二次方程式の解の公式"), "b": long("一次関数の傾き")})
+    tool = world.tool(table, "")
+    world.settle()
+    reading = Rereading(world.client, world.store, project=world.project)
+    reading.maintain()
+    reading.queues.index(world.project, table)
+    reading.settle()
+
+    assert world.status(tool)["state"] == "ready"
+    assert reading.rows_beside(table) == set(world.rows(table))
+    assert reading.embedder.embedded == []
+
+
+def test_another_model_never_meets_the_vectors_of_the_old_one() -> None:
+    other = replace(FINGERPRINT, model=replace(MODEL, passage_prefix="text: "))
+    assert (other.id, other.space) != (FINGERPRINT.id, FINGERPRINT.space)
+    assert other.space != FINGERPRINT.space
+    assert REREAD.space == FINGERPRINT.space

@@ -1,0 +1,264 @@
+"""The records of a Table are compared with the store: what is lost is stored again, what is left over goes."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sakuin.platform.reconciliation import Difference
+from sakuin.tables.index_names import namespace
+from sakuin.tables.nodes import RecordedRows
+from sakuin.tables.postgres import combined_rows
+from sakuin.tables.reconcile import ReconcileTables, TableClaims
+
+from tests.table_world import FINGERPRINT, TableWorld, WatchedStore, long
+
+A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
+ALL_TIME: Callable[[], bool] = lambda: False  # noqa: E731 - named for what it says
+
+
+def claims(world: TableWorld) -> TableClaims:
+    return TableClaims(world.client, FINGERPRINT.id)
+
+
+def reconcile(world: TableWorld) -> ReconcileTables:
+    return ReconcileTables(claims(world), world.index, world.store, world.queues, world.index.namespace_suffix)
+
+
+def night(world: TableWorld, table: str, *, dry_run: bool = False) -> list[str]:
+    """What the nightly run finds of a Table: the rules."""
+    return [one.rule for one in differences(world, table, dry_run=dry_run)]
+
+
+def differences(world: TableWorld, table: str, *, dry_run: bool = False) -> list[Difference]:
+    """What the nightly run finds of a Table."""
+    found: list[Difference] = []
+    after = None
+    while True:
+        page = reconcile(world).page(after, dry_run=dry_run, is_over=ALL_TIME)
+        found += [one for one in page.differences if one.where == table]
+        after = page.after
+        if after is None:
+            return found
+
+
+def indexed(world: TableWorld, document: object) -> tuple[str, str, str]:
+    """A Table that is indexed whole, its tool and its endpoint."""
+    table = world.table(document)
+    tool = world.tool(table, "")
+    endpoint = world.endpoint(tool)
+    world.settle()
+    return table, tool, endpoint
+
+
+def doc_ids(world: TableWorld, table: str, pointer: str) -> list[str]:
+    rows = world.sql(
+        "select turbopuffer_doc_id from chunks where table_id = %s and json_pointer = %s order by 1", table, pointer
+    )
+    return [row[0] for row in rows]
+
+
+def stray(world: TableWorld, table: str, *, generation: int, name: str = "stray") -> None:
+    """A row that a worker wrote and nobody wants."""
+    vector = [1.0] + [0.0] * 1535
+    world.store.client.namespace(namespace(world.project, table)).write(
+        upsert_rows=[{"id": name, "vector": vector, "generation": generation}], distance_metric="cosine_distance"
+    )
+
+
+def test_an_index_that_is_whole_has_no_difference(world: TableWorld) -> None:
+    table, tool, _ = indexed(world, {"a": A, "b": B})
+    assert night(world, table) == []
+    assert world.queues.asked == []
+    assert world.status(tool)["state"] == "ready"
+
+
+def test_a_store_that_was_emptied_is_found_and_filled_from_kept_vectors(world: TableWorld) -> None:
+    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+    rows, embedded = world.rows(table).keys(), list(world.embedder.embedded)
+    world.store.delete_namespace(namespace(world.project, table))
+    (found,) = differences(world, table)
+    assert (found.rule, found.message) == ("lost", "The store does not have 4 of 4 recorded chunks.")
+    world.settle()
+    assert (world.found(endpoint), world.rows(table).keys()) == ({"/a", "/b"}, rows)
+    assert world.embedder.embedded == embedded
+    assert world.status(tool)["state"] == "ready"
+    assert night(world, table) == []
+
+
+def test_a_row_that_nobody_wants_is_found_and_removed(world: TableWorld) -> None:
+    table, _, endpoint = indexed(world, {"a": A})
+    rows = world.rows(table).keys()
+    stray(world, table, generation=1)
+    (found,) = differences(world, table)
+    assert (found.rule, found.message) == ("left over", "The store has 1 rows that nobody wants.")
+    assert (world.rows(table).keys(), world.found(endpoint)) == (rows, {"/a"})
+
+
+def test_one_lost_and_one_left_over_are_both_found(world: TableWorld) -> None:
+    table, _, _ = indexed(world, {"a": A, "b": B})
+    rows = world.rows(table).keys()
+    world.store.delete(namespace(world.project, table), doc_ids(world, table, "/a")[:1])
+    stray(world, table, generation=1)
+    assert night(world, table, dry_run=True) == ["lost", "left over"]
+    assert world.queues.asked == []
+    assert night(world, table) == ["lost", "left over"]
+    world.settle()
+    assert world.rows(table).keys() == rows
+    assert night(world, table) == []
+
+
+def test_a_table_that_somebody_works_on_is_left_alone(world: TableWorld) -> None:
+    table, _, _ = indexed(world, {"a": A})
+    world.replace(table, {"a": B})
+    world.deliver(world.queues.asked.pop(0))
+    asked = list(world.queues.asked)
+    assert night(world, table) == []
+    assert world.queues.asked == asked
+
+
+def test_a_row_that_is_stored_while_the_two_are_compared_is_neither_lost_nor_left_over(world: TableWorld) -> None:
+    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+    world.store.delete(namespace(world.project, table), doc_ids(world, table, "/b"))
+
+    def edited_and_stored() -> None:
+        watched, world.store = world.store, world.store.real
+        world.replace(table, {"a": A, "b": C})
+        world.settle()
+        world.store = watched
+
+    world.store = WatchedStore(world.store, before={"ids": edited_and_stored})
+    night(world, table)
+    world.store = world.store.real
+    world.settle()
+    assert world.found(endpoint) == {"/a", "/b"}
+    assert world.status(tool)["state"] == "ready"
+    assert night(world, table) == []
+
+
+def test_a_late_worker_s_wanted_row_is_never_taken_for_left_over(world: TableWorld) -> None:
+    table, _, endpoint = indexed(world, {"a": A, "b": B})
+    world.store.delete(namespace(world.project, table), doc_ids(world, table, "/b"))
+    found = night(world, table)
+    world.queues.index(world.project, table)
+    world.deliver(world.queues.asked.pop(0))
+    batch = next(message for message in world.queues.asked if message[0] == "embed")
+
+    def looked_at() -> None:
+        reconcile(world).page(None, dry_run=False, is_over=ALL_TIME)
+
+    world.store = WatchedStore(world.store, after={"upsert": looked_at})
+    world.deliver(batch)
+    world.store = world.store.real
+    world.settle()
+    assert (found, world.found(endpoint)) == (["lost"], {"/a", "/b"})
+    assert night(world, table) == []
+
+
+def test_records_that_are_gone_behind_a_status_that_says_ready_are_built_again(world: TableWorld) -> None:
+    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+    rows = world.rows(table).keys()
+    for derived in ("chunks", "node", "table_reading", "table_namespace"):
+        world.sql(f"delete from {derived} where table_id = %s", table)  # noqa: S608 - names from here
+    world.sql("delete from chunk_vector where project_id = %s", world.project)
+    world.store.delete_namespace(namespace(world.project, table))
+    assert night(world, table) == ["unbuilt"]
+    world.settle()
+    assert (world.found(endpoint), world.rows(table).keys()) == ({"/a", "/b"}, rows)
+    assert world.status(tool)["state"] == "ready"
+    assert night(world, table) == []
+
+
+def test_a_plan_that_is_gone_behind_a_status_that_says_ready_is_made_again(world: TableWorld) -> None:
+    table, tool, endpoint = indexed(world, {"a": A})
+    world.sql("update context_table set planned_generation = 0, planned_fingerprint = null where id = %s", table)
+    assert night(world, table) == ["unbuilt"]
+    world.settle()
+    assert (world.found(endpoint), world.status(tool)["state"]) == ({"/a"}, "ready")
+    assert night(world, table) == []
+
+
+def test_chunks_that_are_gone_below_a_node_that_answers_are_built_again(world: TableWorld) -> None:
+    table, _, endpoint = indexed(world, {"a": A, "b": B})
+    world.sql("delete from chunks where table_id = %s and json_pointer = '/b'", table)
+    assert night(world, table) == ["unbuilt"]
+    world.settle()
+    assert world.found(endpoint) == {"/a", "/b"}
+    assert night(world, table) == []
+
+
+def test_records_from_a_backup_count_on_from_what_the_store_has(world: TableWorld) -> None:
+    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+    stray(world, table, generation=77, name="of-the-future")
+    assert night(world, table) == ["behind"]
+    world.settle()
+    assert (world.found(endpoint), world.status(tool)["state"]) == ({"/a", "/b"}, "ready")
+    assert night(world, table) == ["left over"]
+    assert "of-the-future" not in world.rows(table)
+    world.replace(table, {"a": C, "b": B})
+    world.settle()
+    assert world.found(endpoint) == {"/a", "/b"}
+    assert night(world, table) == []
+
+
+def test_another_project_s_table_is_not_touched(world: TableWorld) -> None:
+    table, _, _ = indexed(world, {"a": A})
+    other = world.beside()
+    theirs, _, endpoint = indexed(other, {"a": A})
+    world.store.delete_namespace(namespace(world.project, table))
+    assert night(world, table) == ["lost"]
+    assert (other.found(endpoint), other.queues.asked, night(other, theirs)) == ({"/a"}, [], [])
+
+
+def test_a_page_ends_when_its_time_is_up_and_one_table_is_compared_at_least(world: TableWorld) -> None:
+    first, second = sorted(indexed(world, {"a": A})[0] for _ in range(2))
+    for table in (first, second):
+        stray(world, table, generation=1)
+    before = str(UUID(int=UUID(first).int - 1))
+    page = reconcile(world).page(before, dry_run=False, is_over=lambda: True)
+    assert ([one.where for one in page.differences], page.after) == ([first], first)
+    assert night(world, second) == ["left over"]
+
+
+def test_a_table_that_is_gone_or_not_scanned_yet_is_not_compared(world: TableWorld) -> None:
+    table, _, _ = indexed(world, {"a": A})
+    world.call("delete_table", table=table)
+    assert (night(world, table), world.index.recorded_rows(table)) == ([], None)
+    coming = world.table({"a": A})
+    world.tool(coming, "")
+    assert night(world, coming) == []
+
+
+def test_recorded_rows_are_named_as_they_will_be_stored(world: TableWorld) -> None:
+    table = world.table({"a": A, "日本/語": B})
+    world.tool(table, "")
+    world.deliver(world.queues.asked.pop(0))
+    coming = world.index.recorded_rows(table)
+    world.settle()
+    rows = world.index.recorded_rows(table)
+    assert coming is not None
+    assert rows is not None
+    assert (named(coming.coming), named(coming.stored)) == (named(rows.stored), set())
+
+
+@pytest.mark.parametrize("rows_a_request", [1, 2, 3, 4, 5])
+def test_recorded_rows_are_the_same_in_parts(world: TableWorld, rows_a_request: int) -> None:
+    table, _, _ = indexed(world, {"a": A, "b": B})
+    whole = world.index.recorded_rows(table)
+    assert replace(world.index, rows_a_request=rows_a_request).recorded_rows(table) == whole
+    assert whole is not None
+    assert whole.stored.keys() == world.rows(table).keys()
+
+
+def test_of_rows_whose_table_changes_while_they_are_read_nothing_is_left_over() -> None:
+    parts: dict[Any, dict[str, Any]] = {
+        None: {"generation": 1, "planned": True, "stored": {"a": "1"}, "coming": [], "next": ["x", "y", 0]},
+        "x": {"generation": 2, "planned": True, "stored": {"b": "2"}, "coming": ["c"], "next": None},
+    }
+    rows = combined_rows(lambda after: parts[after and after[0]])
+    assert rows == RecordedRows(1, planned=False, stored={"a": "1", "b": "2"}, coming=["c"])
+
+
+def named(ids: Collection[str] | Mapping[str, str]) -> set[str]:
+    return set(ids)

@@ -1,0 +1,242 @@
+"""Nights without a vendor: reconciling leaves a page that waits to its own work, and finds what nothing speaks of."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from itertools import count
+from typing import Any
+
+import psycopg
+import pytest
+from postgrest import SyncPostgrestClient as Client
+from sakuin.errors import CircuitOpen, OverBudget
+from sakuin.knowledge.bucket_events import BucketEvents
+from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.learns.sources import LearnsSources
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.postgres_records import MaterialRecords
+from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.reconcile import ReconcileMaterials
+from sakuin.platform.embedding import Vector
+from sakuin.platform.s3 import StoredObject
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.supabase.client import connected
+from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
+from sakuin.tables.reconcile import ReconcileTables, TableClaims
+from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
+from sakuin.upkeep.resume_work import ResumeWork
+from sakuin_local.database import Database
+
+from tests.builders import a_page
+from tests.convergence.passing import time_passes
+from tests.doubles.bucket import MemoryBucket
+from tests.doubles.embedder import FINGERPRINT, MemoryEmbedder
+from tests.doubles.sqs import ModelledSqs
+from tests.events import a_telemetry
+from tests.worked_queue import WorkedQueue
+
+PAGES = 12
+A_MINUTE, A_DAY = 60, 86_400
+AWAY = CircuitOpen("openai keeps failing", vendor="openai", retry_after=20)
+
+
+@dataclass
+class Refusing(MemoryEmbedder):
+    """An embedder that fails as it is told to."""
+
+    error: Exception | None = None
+
+    def passages(self, texts: Sequence[str]) -> list[Vector]:
+        if self.error is not None:
+            raise self.error
+        return super().passages(texts)
+
+
+class Killed(BaseException):
+    """The worker is gone."""
+
+
+@dataclass
+class Deadly(MemoryBucket):
+    """A bucket with objects that end the worker which reads them."""
+
+    kills: set[str] = field(default_factory=set)
+
+    def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
+        if key in self.kills:
+            raise Killed
+        return super().read(key, version_id=version_id, max_bytes=max_bytes)
+
+
+@dataclass
+class Library:
+    """The bucket, its queue and its worker, maintenance once a minute and a nightly run; everything by one clock."""
+
+    client: Client
+    unfinished: UnfinishedWorkStore
+    sql: psycopg.Connection
+    bucket: Deadly = field(default_factory=Deadly)
+    embedder: Refusing = field(default_factory=Refusing)
+    # A worker that is busy elsewhere takes nothing.
+    is_busy: bool = False
+    sqs: ModelledSqs = field(default_factory=ModelledSqs)
+    versions: Iterator[int] = field(default_factory=count)
+    queue: WorkedQueue = field(init=False)
+
+    def __post_init__(self) -> None:
+        index = KnowledgeIndex(self.client)
+        learns = LearnsSources(self.bucket, index, None, "")
+        apply_page = IndexPage(self.bucket, index, self.embedder, learns, FINGERPRINT, 1_000_000)
+        watch = a_telemetry()
+        work = BucketEvents(self.bucket, index, self.messages, apply_page, "", watch.logger, watch.metrics)
+        self.queue = WorkedQueue(work, self.unfinished, self.sqs)
+
+    @property
+    def messages(self) -> MaterialQueue:
+        return MaterialQueue(SqsQueue(self.sqs, "queue"))
+
+    def upload(self, number: int) -> None:
+        self.bucket.now = datetime.now(UTC)
+        self.bucket.write(f"{number:02}.html", a_page({"rule-a": f"解の公式: {next(self.versions)}番の版。"}))
+
+    def passes(self, seconds: int) -> None:
+        """Lets time pass, with maintenance and deliveries at its end."""
+        self.sqs.passes(seconds)
+        time_passes(self.sql, seconds)
+        self.bucket.grow_older(seconds)
+        self.bucket.now = datetime.now(UTC)
+        nowhere: Any = None
+        ResumeWork(self.unfinished, self.messages, nowhere)()
+        self._deliver()
+
+    def minutes(self, number: int) -> None:
+        for _ in range(number):
+            self.passes(A_MINUTE)
+
+    def night(self) -> list[str]:
+        """A nightly run; gives the keys that it found."""
+        nothing: Any = None
+        records = MaterialRecords(self.client)
+        now = partial(datetime.now, UTC)
+        materials = ReconcileMaterials(self.bucket, records, self.unfinished, self.messages, "", now)
+        claims = TableClaims(self.client, "no index")
+        tables = ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
+        is_empty = SqsQueue(self.sqs, "queue").is_empty
+        reconcile = Reconcile(materials, tables, ReconciliationRuns(self.client), time.monotonic, is_empty)
+        found = [one.where for one in reconcile(whole=True).differences]
+        self._deliver()
+        return found
+
+    def _deliver(self) -> None:
+        self.queue.send(*self.bucket.take_messages())
+        for message in [] if self.is_busy else self.sqs.waiting:
+            try:
+                self.queue.hand_over(message)
+            except Killed:
+                # Its lease ends, and its queue delivers the message again.
+                continue
+
+    @property
+    def rows(self) -> dict[str, UnfinishedWork]:
+        return {row.subject: row for row in self.unfinished.rows()}
+
+    def status(self, material: str) -> str:
+        state = KnowledgeIndex(self.client).state(material)
+        assert state is not None
+        return state.status
+
+    @property
+    def ready(self) -> int:
+        (found,) = self.sql.execute("select count(*) from material where status = 'ready'").fetchall()
+        return int(found[0])
+
+
+@pytest.fixture
+def library(empty_database: Database, unfinished: UnfinishedWorkStore) -> Iterator[Library]:
+    """Pages that were uploaded a moment ago."""
+    client = connected(empty_database.rest_url, empty_database.service_key)
+    with psycopg.connect(empty_database.dsn_postgres, autocommit=True) as sql:
+        library = Library(client, unfinished, sql)
+        for number in range(PAGES):
+            library.upload(number)
+        yield library
+
+
+@pytest.mark.parametrize("error", [AWAY, OverBudget("The day's budget is used up")])
+def test_days_of_waiting_have_one_row_a_page_and_no_finding(library: Library, error: Exception) -> None:
+    library.embedder.error = error
+    library.minutes(30)
+    assert library.night() == []
+    assert {row.state for row in library.rows.values()} == {"waiting"}
+    assert len(library.rows) == PAGES
+    library.passes(A_DAY)
+    assert (library.night(), len(library.rows)) == ([], PAGES)
+    library.embedder.error = None
+    library.passes(A_DAY)
+    library.minutes(5)
+    assert (library.ready, library.rows, library.night()) == (PAGES, {}, [])
+
+
+@pytest.mark.parametrize(("error", "found"), [(OverBudget("The day's budget is used up"), ["00.html"]), (AWAY, [])])
+def test_a_page_that_is_deleted_without_an_event_goes_while_its_new_version_waits(
+    library: Library, error: Exception, found: list[str]
+) -> None:
+    library.minutes(1)
+    library.embedder.error = error
+    library.upload(0)
+    library.minutes(1)
+    assert library.rows["00.html"].state == "waiting"
+    library.bucket.remove("00.html")
+    library.bucket.forget_messages()
+    library.minutes(5)
+    # What waits for a vendor is a probe soon, which sees what the bucket holds.
+    assert library.night() == found
+    assert library.status("00") == "deleted"
+    assert library.rows == {}
+
+
+def test_a_line_that_nobody_takes_grows_by_nothing(library: Library) -> None:
+    library.is_busy = True
+    library.minutes(60)
+    assert (library.night(), len(library.sqs.messages)) == ([], PAGES)
+    library.is_busy = False
+    library.minutes(1)
+    assert (library.ready, library.sqs.messages) == (PAGES, [])
+
+
+@pytest.mark.parametrize("has_event", [True, False])
+def test_a_page_that_ends_its_worker_is_one_dead_letter_and_says_so(library: Library, has_event: bool) -> None:
+    library.minutes(1)
+    library.bucket.kills.add("00.html")
+    library.upload(0)
+    if not has_event:
+        library.bucket.forget_messages()
+        library.minutes(10)
+        # The run finds the page, and the worker falls with it.
+        assert library.night() == ["00.html"]
+    library.minutes(30)
+    assert len(library.sqs.dead) == 1
+    row = library.rows["00.html"]
+    assert (row.state, row.reason.partition(":")[0]) == ("failed", "The worker ended without an answer")
+    for _ in range(2):
+        library.passes(A_DAY)
+        assert library.night() == []
+    assert (len(library.sqs.dead), library.sqs.messages) == (1, [])
+    assert library.status("00") == "ready"
+
+
+def test_a_version_that_is_newer_than_a_dead_letter_is_found(library: Library) -> None:
+    library.bucket.kills.add("00.html")
+    library.minutes(30)
+    assert library.rows["00.html"].state == "failed"
+    library.upload(0)
+    library.bucket.forget_messages()
+    library.bucket.kills.clear()
+    library.minutes(10)
+    assert library.night() == ["00.html"]
+    assert (library.ready, library.rows) == (PAGES, {})
+    state = KnowledgeIndex(library.client).state("00")
+    assert state is not None
+    assert state.indexed_version_id == library.bucket.current_version("00.html")
