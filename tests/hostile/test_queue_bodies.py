@@ -32,14 +32,8 @@ def body(*records: object) -> dict[str, object]:
         *("", " ", "x", "null", "1", '"text"', "[]", "{}", "[" * 100_000, '{"a":' * 100_000, "9" * 10_000, "NaN"),
         *('{"Records": null}', '{"Records": {}}', '{"Records": [null]}', '{"Records": [[]]}', '{"Records": "x"}'),
         *('{"reindex": []}', '{"recheck": 1}', '{"index": null}', '{"embed": []}', '{"Event": ["s3:TestEvent"]}'),
-        *(
-            '{"import": []}',
-            '{"detail-type": 1, "detail": []}',
-            "\x00",
-            "\ufeff{}",
-            "<xml/>",
-            '{"Event": "s3:testevent"}',
-        ),
+        *('{"import": []}', '{"detail-type": 1, "detail": []}', "\x00", "\ufeff{}", "<xml/>"),
+        '{"Event": "s3:testevent"}',
     ],
     ids=lambda text: ascii(text)[:40],
 )
