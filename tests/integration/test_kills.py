@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.kills import PROGRAMS, WORKERS, answers_again, kill, under_way
+from benchmarks.kills import PROGRAMS, QUEUES, WORKERS, answers_again, kill, kill_with_lease, under_way
 from benchmarks.stack import Stack
 from benchmarks.traffic import Traffic
 from tests.effort import EFFORT
@@ -49,9 +49,8 @@ def assert_at_rest(traffic: Traffic, *, within: float) -> None:
 def test_a_killed_worker_costs_a_lease_and_not_the_time_that_its_queue_hides_a_message(
     traffic: Traffic, data: Path
 ) -> None:
-    for part in WORKERS if EFFORT > 1 else [each for each in PARTS if each in WORKERS]:
-        under_way(traffic, uploads=4)
-        kill(data, part)
+    for part in QUEUES if EFFORT > 1 else [each for each in PARTS if each in QUEUES]:
+        kill_with_lease(traffic, data, part, lease_seconds=LEASE_SECONDS)
     assert_at_rest(traffic, within=RECOVERY_SECONDS)
 
 
