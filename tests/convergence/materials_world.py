@@ -26,7 +26,7 @@ from sakuin_local.database import Database
 from supabase import Client
 
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
-from tests.convergence.gates import Gate, away, aws_failure, gated, shunned
+from tests.convergence.gates import Gate, aws_failure, circuit_open, gated, unavailable
 from tests.convergence.passing import time_passes
 from tests.doubles.bucket import MemoryBucket
 from tests.doubles.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
@@ -40,7 +40,7 @@ _TABLES = (
 
 
 @dataclass(frozen=True)
-class MaterialsHouse:
+class MaterialsBackend:
     """What all schedules share."""
 
     client: Client
@@ -48,12 +48,12 @@ class MaterialsHouse:
 
 
 @contextmanager
-def materials_house(database: Database) -> Iterator[MaterialsHouse]:
-    """Opens the house."""
+def materials_backend(database: Database) -> Iterator[MaterialsBackend]:
+    """Opens the backend."""
     with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
         client = connected(database.rest_url, database.service_key)
         gated(client.session, "supabase")
-        yield MaterialsHouse(client, sql)
+        yield MaterialsBackend(client, sql)
 
 
 @dataclass(frozen=True)
@@ -74,28 +74,28 @@ class _Surprised:
 class MaterialsWorld:
     """The services of one schedule over a bucket of its own. `resumes`: what waits is sent again."""
 
-    house: MaterialsHouse
+    backend: MaterialsBackend
     resumes: bool = True
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
     counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        bucket, sqs = Gate(self.bucket, "s3", away("s3")), Gate(self.sqs, "sqs", aws_failure)
-        self.index = KnowledgeIndex(self.house.client)
+        bucket, sqs = Gate(self.bucket, "s3", unavailable("s3")), Gate(self.sqs, "sqs", aws_failure)
+        self.index = KnowledgeIndex(self.backend.client)
         queue = MaterialQueue(SqsQueue(sqs, _QUEUE))
-        embedder = Gate(MemoryEmbedder(), "openai", away("openai"), shunned("openai"))
+        embedder = Gate(MemoryEmbedder(), "openai", unavailable("openai"), circuit_open("openai"))
         learns = LearnsSources(bucket, self.index, None, "")
         apply_page = IndexPage(bucket, self.index, embedder, learns, FINGERPRINT, 1_000_000)
-        records = MaterialRecords(self.house.client)
-        self.unfinished = UnfinishedWorkStore(self.house.client)
+        records = MaterialRecords(self.backend.client)
+        self.unfinished = UnfinishedWorkStore(self.backend.client)
         self.reconcile = ReconcileMaterials(bucket, records, self.unfinished, queue, "", lambda: self.bucket.now)
         tables: Any = None
         self.resume = ResumeWork(self.unfinished, queue, tables)
         surprises = Surprises()
         work: Any = _Surprised(BucketEvents(bucket, self.index, queue, apply_page, "", *silent()), surprises)
         self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, self.unfinished)}, surprises, self.counts)
-        self.search = KnowledgeSearch(self.house.client, CALIBRATION)
+        self.search = KnowledgeSearch(self.backend.client, CALIBRATION)
 
     def notify(self) -> None:
         """S3 tells the queue what happened in the bucket."""
@@ -117,7 +117,7 @@ class MaterialsWorld:
 
     def time_passes(self, seconds: int) -> None:
         """So many seconds, in the database and for the bucket."""
-        time_passes(self.house.sql, seconds)
+        time_passes(self.backend.sql, seconds)
         self.bucket.now += timedelta(seconds=seconds)
 
     def look_at_bucket(self) -> bool:
@@ -127,4 +127,4 @@ class MaterialsWorld:
     def clear(self) -> None:
         """Leaves nothing of this schedule to the next."""
         for table in _TABLES:
-            self.house.sql.execute(f"delete from {table}".encode())  # noqa: S608
+            self.backend.sql.execute(f"delete from {table}".encode())  # noqa: S608

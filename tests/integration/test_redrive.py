@@ -1,6 +1,5 @@
-"""A message that fails five times is a dead letter that says why; mended and sent again, its page is searchable."""
+"""A message that fails five times is a dead letter that says why; after the repair it is sent again."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -62,31 +61,21 @@ def tried(deployed: Deployed, queue: str, times: int) -> None:
     eventually(f"{times} tries", once)
 
 
-def redrive(deployed: Deployed, *arguments: str) -> Any:
-    code, output = deployed.sakuin("redrive", *arguments, "--json")
-    assert code == 0, output
-    return json.loads(output)
-
-
 def letters(deployed: Deployed) -> list[dict[str, Any]]:
     """The dead letters about the page."""
-    return [letter for letter in redrive(deployed)["dead_letters"] if KEY in letter["what"]]
+    return [letter for letter in deployed.printed("redrive")["dead_letters"] if KEY in letter["what"]]
 
 
 def status(deployed: Deployed) -> Any:
-    code, output = deployed.sakuin("status", "--material", MATERIAL, "--json")
-    assert code == 0, output
-    return json.loads(output)
+    return deployed.printed("status", "--material", MATERIAL)
 
 
 def category(deployed: Deployed) -> str:
-    """The category of the version that answers."""
-    code, output = deployed.sakuin("chunk", CHUNK, "--json")
-    assert code == 0, output
-    return str(json.loads(output)["chunk"]["category"])
+    """The category of the indexed version."""
+    return str(deployed.printed("chunk", CHUNK)["chunk"]["category"])
 
 
-def test_a_dead_letter_says_why_and_is_sent_again_once_it_is_mended(deployed: Deployed) -> None:
+def test_a_dead_letter_says_why_and_is_sent_again_after_the_repair(deployed: Deployed) -> None:
     queue = deployed.outputs["MaterialQueueUrl"]
     assert deployed.put(KEY, PAGE.format(category="first")) == "applied"
     with refused_by_the_database(deployed):
@@ -103,7 +92,9 @@ def test_a_dead_letter_says_why_and_is_sent_again_once_it_is_mended(deployed: De
         assert "sakuin redrive" in material["error"]
         assert category(deployed) == "first"
 
-    assert [one["id"] for one in redrive(deployed, "material", "--id", letter["id"])["sent"]] == [letter["id"]]
+    assert [one["id"] for one in deployed.printed("redrive", "material", "--id", letter["id"])["sent"]] == [
+        letter["id"]
+    ]
     eventually("the second version", lambda: category(deployed) == "second")
     eventually("no work", lambda: status(deployed)["work"] == [])
     assert (status(deployed)["status"], status(deployed)["error"]) == ("ready", None)

@@ -66,8 +66,8 @@ def house(database: Database, stand_in: str, tmp_path_factory: pytest.TempPathFa
 
 
 def claims(**other: object) -> dict[str, object]:
-    told = {"sub": USER, "aud": "authenticated", "role": "authenticated", "exp": int(time.time()) + 600}
-    return {name: value for name, value in {**told, **other}.items() if value is not None}
+    made = {"sub": USER, "aud": "authenticated", "role": "authenticated", "exp": int(time.time()) + 600}
+    return {name: value for name, value in {**made, **other}.items() if value is not None}
 
 
 def by_key(key: ec.EllipticCurvePrivateKey = OWN, headers: dict[str, Any] | None = None, **other: object) -> str:
@@ -88,7 +88,7 @@ def unsigned(algorithm: str, signature: str = "", **other: object) -> str:
 def confused(_house: House) -> str:
     """Signed with the published key as if it were a shared secret."""
     pem = OWN.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    told = unsigned("HS256").removesuffix(".")
+    made = unsigned("HS256").removesuffix(".")
     signature = hmac.digest(pem, told.encode(), "sha256")
     return f"{told}.{base64.urlsafe_b64encode(signature).decode().rstrip('=')}"
 
@@ -96,6 +96,7 @@ def confused(_house: House) -> str:
 FORGED: dict[str, Callable[[House], str]] = {
     "no token": lambda _: "",
     "no JWT": lambda _: "a.b.c",
+    "an API key": lambda _: "sk_sakuin_x",
     "three dots": lambda _: "...",
     "the service key": lambda _: SECRET,
     "the publishable key": lambda _: PUBLISHABLE,
@@ -134,7 +135,7 @@ FORGED: dict[str, Callable[[House], str]] = {
 
 
 @pytest.mark.parametrize("kind", ["a key pair", "the secret"])
-def test_a_user_s_own_token_opens_his_projects(house: House, kind: str) -> None:
+def test_a_user_s_token_opens_the_user_s_projects(house: House, kind: str) -> None:
     token = by_key() if kind == "a key pair" else by_secret(house)
     made = house.ask("POST", "/v1/projects", {"name": kind}, bearer=token)
     assert made.status == 201, made.body
@@ -163,7 +164,7 @@ TAKEN_BY_POSTGREST = {
 
 
 @pytest.mark.parametrize("name", [name for name in FORGED if name not in TAKEN_BY_POSTGREST])
-def test_past_the_api_they_open_nothing_either(house: House, name: str) -> None:
+def test_past_the_api_they_are_refused_too(house: House, name: str) -> None:
     if not (token := FORGED[name](house)):
         return
     headers = {"apikey": PUBLISHABLE, "Authorization": f"Bearer {token}"}
@@ -179,7 +180,7 @@ def test_a_token_that_supabase_has_stopped_taking_is_refused_as_too_old(house: H
     assert 'error="invalid_token"' in answer.headers["www-authenticate"]
 
 
-def test_made_up_names_of_keys_do_not_have_the_keys_read_each_time(house: House) -> None:
+def test_unknown_names_of_keys_do_not_reload_the_keys_each_time(house: House) -> None:
     house.ask("GET", "/v1/projects", bearer=by_key())
     read = house.gateway.jwks_read
     for number in range(20):

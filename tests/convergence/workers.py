@@ -1,4 +1,4 @@
-"""The workers of a schedule, at most three at once, and what becomes of their messages."""
+"""The workers of a schedule, at most three at once, and their messages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,25 +15,25 @@ _AT_ONCE = 3
 
 @dataclass(frozen=True)
 class Received:
-    """A message in the hands of a worker, and the handle that it was received with."""
+    """A message that a worker has, and the handle that it was received with."""
 
     message: Message
     handle: str
 
 
 @dataclass
-class Crew:
-    """Takes messages from `sqs` to `handle`, which says whether they are done; the others come back."""
+class Workers:
+    """Give messages of `sqs` to `handle`, which returns whether they are done; the others come back."""
 
     sqs: ModelledSqs
     handle: Callable[[Message], bool]
     tally: Tally
-    # What no queue forgets.
+    # Messages with this in their body are never lost.
     lasting: str | None = None
     at_work: list[tuple[Worker, Received | None]] = field(default_factory=list)
 
     def take(self, which: int, *, doubled: bool, place: str | int, fate: Fate) -> None:
-        """A worker takes one of the messages that wait, if any do."""
+        """Gives one of the waiting messages to a worker, if any wait."""
         waiting = self.sqs.waiting
         if waiting:
             received = self._received(which % len(waiting), doubled=doubled)
@@ -42,19 +42,19 @@ class Crew:
     def begin(
         self, job: Callable[[], object], received: Received | None = None, *, place: str | int, fate: Fate
     ) -> None:
-        """A worker begins; the one that has been at it longest makes room by coming to its end."""
+        """Starts a worker; when there are too many, the oldest one runs to its end first."""
         if len(self.at_work) == _AT_ONCE:
             self._finish(*self.at_work.pop(0))
         self.tally.most_at_once = max(self.tally.most_at_once, len(self.at_work) + 1)
         self._advance(Worker(job), received, place, fate)
 
     def go_on(self, which: int, *, place: str | int, fate: Fate) -> None:
-        """One of those at work goes on, if any are."""
+        """Continues one of the workers, if there are any."""
         if self.at_work:
             self._advance(*self.at_work.pop(which % len(self.at_work)), place, fate)
 
     def forget(self, which: int | None) -> None:
-        """The queues lose one message, taken ones among them; or all that they have."""
+        """Deletes one message, also a received one; None deletes all."""
         messages = [message for message in self.sqs.messages if not self._lasts(message)]
         if which is not None and messages:
             messages = [messages[which % len(messages)]]
@@ -63,14 +63,14 @@ class Crew:
         self.tally.messages["messages forgotten"] += len(messages)
 
     def time_passes(self, seconds: float, *, alive: bool) -> None:
-        """So much time passes for the queues; workers that are `alive` extend the leases of their messages."""
+        """Moves the queues' clock; workers that are `alive` extend the leases of their messages."""
         for _, received in self.at_work if alive else ():
             if received is not None:
                 self.sqs.extend(received.message, received.handle, seconds + LEASE_SECONDS)
         self.sqs.passes(seconds)
 
     def finish_all(self) -> None:
-        """All goes well until nobody is at work and no message is left, dead letters included."""
+        """Runs all workers without failure until no message is left, dead letters included."""
         while self.at_work:
             self._finish(*self.at_work.pop(0))
         self.sqs.redrive()
@@ -83,7 +83,7 @@ class Crew:
             self._finish(Worker(lambda received=received: self.handle(received.message)), received)  # type: ignore[misc]
 
     def dismiss(self) -> None:
-        """Nobody is at work any more."""
+        """Kills all workers."""
         while self.at_work:
             self.at_work.pop()[0].kill()
 
@@ -113,7 +113,7 @@ class Crew:
         self._ended(worker, received)
 
     def _to(self, worker: Worker, place: str | int | None) -> None:
-        """All goes well until it is about to call `place`, has made so many calls, or has ended."""
+        """Runs it without failure until it is about to call `place`, has made so many calls, or has ended."""
         left = place if isinstance(place, int) else None
         while worker.place is not None and left != 0 and not (isinstance(place, str) and place in worker.place):
             self.tally.call(Fate.GO, worker.place)

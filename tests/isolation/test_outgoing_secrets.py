@@ -1,4 +1,4 @@
-"""What the functions say to the outside: answers, headers, addresses and logs without a secret."""
+"""Answers, headers, addresses and logs of the functions contain no secret."""
 
 import json
 import re
@@ -51,8 +51,8 @@ def test_no_answer_header_address_or_log_line_has_a_secret(
         assert value not in lines, name
 
 
-def test_a_failure_inside_says_no_secret_either(house: House, owner: Tenant, caplog: pytest.LogCaptureFixture) -> None:
-    """The database refuses every token, the service key's too."""
+def test_a_failure_inside_shows_no_secret(house: House, owner: Tenant, caplog: pytest.LogCaptureFixture) -> None:
+    """The database refuses every token, also the service key's."""
     house.gateway.broken = True
     try:
         answers = [
@@ -69,7 +69,7 @@ def test_a_failure_inside_says_no_secret_either(house: House, owner: Tenant, cap
     assert not [name for name, value in secrets_of(house).items() if value in said]
 
 
-def test_a_log_line_says_of_a_stranger_s_request_what_the_stranger_said(
+def test_the_log_of_a_stranger_s_request_shows_nothing_of_the_owner(
     house: House, owner: Tenant, other: Tenant, caplog: pytest.LogCaptureFixture
 ) -> None:
     house.log.truncate(0)
@@ -88,7 +88,7 @@ def test_a_log_line_says_of_a_stranger_s_request_what_the_stranger_said(
 # ---------------------------------------------------------------- uploads and webhooks
 
 
-def test_an_upload_s_address_is_good_for_one_body_of_one_table(house: House, owner: Tenant, other: Tenant) -> None:
+def test_an_upload_address_is_valid_for_one_body_of_one_table(house: House, owner: Tenant, other: Tenant) -> None:
     def address(tenant: Tenant) -> str:
         path = f"/v1/tables/{tenant.ids['table_id']}/uploads"
         return str(house.ask("POST", path, {"size": 10}, bearer=tenant.token).json["upload"]["url"])
@@ -101,7 +101,7 @@ def test_an_upload_s_address_is_good_for_one_body_of_one_table(house: House, own
     assert named[2].startswith(f"tables/{other.ids['project_id']}/{other.ids['table_id']}/")
     # What was signed: S3 takes no other length and no other type.
     assert "SignedHeaders=content-length%3Bcontent-type%3Bhost%3Bif-none-match" in first
-    # Whoever keeps the address changes nothing by it that has come to be the Table's.
+    # The address changes nothing after its body was uploaded.
     body = {"Content-Type": "application/json", "Content-Length": "10", "If-None-Match": "*"}
     sent = [requests.put(first, data=data, headers=body, timeout=60) for data in ('"12345678"', '"abcdefgh"')]
     assert [answer.status_code for answer in sent] == [200, 412]
@@ -113,12 +113,8 @@ def test_a_webhook_that_mixes_two_tenants_touches_the_table_s_own_project_alone(
     house: House, owner: Tenant, other: Tenant, event: str
 ) -> None:
     row = {"id": other.ids["table_id"], "project_id": owner.ids["project_id"], "data": {}, "version": 9}
-    payload = {
-        "type": event,
-        "table": "context_table",
-        "record": None if event == "DELETE" else row,
-        "old_record": {**row, "version": 8},
-    }
+    record = None if event == "DELETE" else row
+    payload = {"type": event, "table": "context_table", "record": record, "old_record": {**row, "version": 8}}
     assert house.ask("POST", "/hooks/supabase", payload).status == 401
     assert house.ask("POST", "/hooks/supabase", payload, bearer=other.token).status == 401
     owners = owner_rows(house, owner)
@@ -134,7 +130,7 @@ def owner_rows(house: House, tenant: Tenant) -> str:
     return str(house.sql.execute(tables, (tenant.ids["project_id"],)).fetchall())
 
 
-def test_an_id_that_nobody_has_is_no_error_of_a_webhook_and_no_event_of_a_tenant(house: House, owner: Tenant) -> None:
+def test_a_webhook_about_an_unknown_id_writes_nothing(house: House, owner: Tenant) -> None:
     row = {"id": str(uuid4()), "project_id": owner.ids["project_id"], "table_id": str(uuid4()), "enabled": True}
     payload = {"type": "UPDATE", "table": "tool", "record": row, "old_record": {**row, "enabled": False}}
     before = house.rows()
