@@ -88,7 +88,7 @@ def unsigned(algorithm: str, signature: str = "", **other: object) -> str:
 def confused(_house: House) -> str:
     """Signed with the published key as if it were a shared secret."""
     pem = OWN.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    made = unsigned("HS256").removesuffix(".")
+    told = unsigned("HS256").removesuffix(".")
     signature = hmac.digest(pem, told.encode(), "sha256")
     return f"{told}.{base64.urlsafe_b64encode(signature).decode().rstrip('=')}"
 
