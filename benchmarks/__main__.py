@@ -67,7 +67,7 @@ def _running_stack() -> Iterator[Path]:
     """The data folder of `sakuin up`, on a free port, while the block runs."""
     with tempfile.TemporaryDirectory(prefix="sakuin-benchmarks-") as folder:
         data = Path(folder) / "data"
-        command = [sys.executable, "-m", "sakuin_local", "up", "--port=0", f"--data={data}"]
+        command = [Path(sys.executable).with_name("sakuin"), "up", "--port=0", f"--data={data}"]
         stack = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)  # noqa: S603 - our own
         try:
             assert stack.stdout is not None  # noqa: S101 - it is a pipe

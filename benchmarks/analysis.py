@@ -10,8 +10,8 @@ from time import perf_counter
 
 from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.language.indexing import index_words
-from sakuin.language.questions.question import LexiconEntries
-from sakuin.language.questions.understanding import analyze_query, words_to_look_up
+from sakuin.language.model import LexiconEntries
+from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sudachipy import Dictionary, SplitMode
 
 ROUNDS = 5
@@ -27,8 +27,8 @@ QUESTIONS = (
 LOADING = """
 from time import perf_counter
 began = perf_counter()
-from sakuin.language.questions.understanding import sought, understood
-from sakuin.language.questions.question import LexiconEntries
+from sakuin.language.questions.query_analysis import sought, understood
+from sakuin.language.model import LexiconEntries
 imported = perf_counter()
 understood("へいほうかんせい", LexiconEntries())
 print(imported - began, perf_counter() - imported)
@@ -56,7 +56,7 @@ def main(folder: Path) -> None:
     def asked(query: str) -> None:
         # Never the same question twice: what was read is remembered for a while.
         query = f"{query} {next(numbers)}"
-        words_to_look_up(query)
+        lexicon_lookup(query)
         analyze_query(query, LexiconEntries())
 
     _print(f"a text of {CHUNK} characters", chunks, lambda text: index_words(title="", learns=(), body=text), plainly)

@@ -7,8 +7,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
+from sakuin_local.aws.template import Template, read_template
 from sakuin_local.places import TEMPLATE
-from sakuin_local.template import Template, read_template
 
 PRICES = Path(__file__).with_name("prices.toml")
 SIZES = (100, 10_000, 1_000_000)

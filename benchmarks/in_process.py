@@ -8,10 +8,10 @@ from tempfile import TemporaryDirectory
 
 from sakuin.errors import NotFound
 from sakuin.explain.explain import ExplainKnowledge
-from sakuin.knowledge.embedded_text import embedded_text, whole_text
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.model import Source, padded
+from sakuin.knowledge.page import embedded_text, whole_text
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
 from sakuin.knowledge.reading.page_reader import read_page
@@ -21,7 +21,7 @@ from sakuin.platform.s3 import StoredObject
 from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.calibration import calibration_of
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
-from sakuin_local.database import running_database
+from sakuin_local.supabase.database import running_database
 
 from benchmarks.cached_model import WIDTH, CachedModel
 

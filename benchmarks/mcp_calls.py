@@ -25,7 +25,7 @@ from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 from sakuin.platform.asgi import Handler, held_open
 from sakuin.platform.supabase.client import connected
-from sakuin_local.database import running_database
+from sakuin_local.supabase.database import running_database
 
 from benchmarks.stack import Stack, quantile
 from tests.builders import a_page

@@ -25,8 +25,8 @@ from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import ReconcileTables, TableClaims
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
-from sakuin_local.database import Database, running_database
 from sakuin_local.serving import served
+from sakuin_local.supabase.database import Database, running_database
 from sakuin_local.turbopuffer.endpoint import application
 from sakuin_local.turbopuffer.store import Store
 

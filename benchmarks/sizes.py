@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sakuin_local.aws.template import read_template
 from sakuin_local.places import REPOSITORY
-from sakuin_local.template import read_template
 
 # Lambda's limit, and what is left for what is to come.
 LIMIT = 250 * 1024 * 1024

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sakuin.language.indexed_words import IndexedWords
 from sakuin.language.indexing import index_words
+from sakuin.language.model import IndexedWords
 from sakuin.tables.chunk_store import ChunkStore, FoundChunk, StoredChunkRow
 from sakuin.tables.chunking import chunks
 from sakuin.tables.index_names import doc_id, namespace

@@ -23,10 +23,9 @@ from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin_local.addresses import free_port, is_free
-from sakuin_local.database import running_database
-from sakuin_local.processes import Programs
-from sakuin_local.turbopuffer.service import start_turbopuffer
-from sakuin_local.waiting import until_ready
+from sakuin_local.processes import Programs, until_ready
+from sakuin_local.supabase.database import running_database
+from sakuin_local.vendors import start_turbopuffer
 
 from benchmarks.stack import quantile
 

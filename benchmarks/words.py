@@ -14,7 +14,7 @@ from typing import LiteralString, cast
 import numpy as np
 import psycopg
 from sakuin.retrieval.calibration import calibration_of
-from sakuin_local.database import running_database
+from sakuin_local.supabase.database import running_database
 
 A_PAGE = 20
 DIMENSIONS = 64
@@ -58,10 +58,9 @@ def _filled(sql: psycopg.Connection, rng: np.random.Generator, count: int) -> Qu
     """Fills the index; returns questions made of the terms of some chunks, and vectors near theirs."""
     words = [f"語{number:x}" for number in range(60_000)]
     grams = [f"~{number:x}" for number in range(20_000)]
-    sql.execute("insert into vector_space (space) values ('s')")
     sql.execute(
-        "insert into index_fingerprint (fingerprint, space, model, dimensions, query_prefix, passage_prefix, recipe, "
-        "analyzer) values ('f', 's', 'm', 1536, '', '', 'r', 'a')"
+        "insert into page_index_version (fingerprint, space, model, dimensions, query_prefix, passage_prefix, "
+        "text_template, analyzer) values ('f', 's', 'm', 1536, '', '', 'r', 'a')"
     )
     questions: list[tuple[Sequence[str], str]] = []
     drawn = set(rng.choice(count, QUESTIONS, replace=False).tolist())

@@ -6,7 +6,7 @@ from typing import Any
 from sakuin.knowledge.model import KnowledgeChunk, Learns, Source, padded
 from sakuin.knowledge.page import type_of_anchor
 from sakuin.language.indexing import index_words
-from sakuin.retrieval.embed_texts import text_hash
+from sakuin.retrieval.vectors import text_hash
 
 LEARNS = Learns(("公式に代入する方法", "係数を読みとる手順", "判別式の計算"), "written")
 

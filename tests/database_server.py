@@ -10,15 +10,14 @@ from pathlib import Path
 
 import psycopg
 from psycopg import sql
-from sakuin_local import postgres, postgrest
 from sakuin_local.addresses import free_port
-from sakuin_local.database import Database
-from sakuin_local.migrations import apply_migrations
 from sakuin_local.places import MIGRATIONS, TOOLS
-from sakuin_local.postgres import SUPERUSER, Postgres
 from sakuin_local.processes import Programs
-from sakuin_local.roles import ensure_roles
-from sakuin_local.tokens import Keys, keys_of, secret_of
+from sakuin_local.supabase import postgres, postgrest
+from sakuin_local.supabase.database import Database, ensure_roles
+from sakuin_local.supabase.migrations import apply_migrations
+from sakuin_local.supabase.postgres import SUPERUSER, Postgres
+from sakuin_local.supabase.tokens import Keys, keys_of, secret_of
 
 from tests.rest_prefix import served_below_prefix
 

@@ -1,7 +1,7 @@
 """The environment of a deployed function: the defaults of `template.yaml`, and names for what a deployment creates."""
 
+from sakuin_local.aws.template import read_template
 from sakuin_local.places import TEMPLATE
-from sakuin_local.template import read_template
 
 _CREATED = {
     "MATERIALS_BUCKET": "materials",

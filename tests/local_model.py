@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sakuin_local.addresses import LOOPBACK, free_port
-from sakuin_local.embeddings.service import start_embeddings
 from sakuin_local.processes import Programs
+from sakuin_local.vendors import start_embeddings
 
 
 @contextmanager

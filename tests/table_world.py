@@ -27,7 +27,7 @@ from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.tables.work import RecordTableFailure
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult
 from sakuin.upkeep.resume_work import ResumeWork
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 from supabase import Client
 
 from tests.doubles.embedder import MODEL, MemoryEmbedder
@@ -43,13 +43,7 @@ class MemoryQueues:
     asked: list[tuple[Any, ...]] = field(default_factory=list)
 
     def index(
-        self,
-        project_id: str,
-        table_id: str,
-        *,
-        generation: int | None = None,
-        skip: int = 0,
-        resumed: bool = False,
+        self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0, resumed: bool = False
     ) -> None:
         self.asked.append(("index", project_id, table_id, generation, skip))
 
@@ -173,6 +167,18 @@ class TableWorld:
     def endpoint(self, *tools: str) -> str:
         made = self.call("create_mcp", project=self.project, name="e", key_hash="0" * 64, tools=list(tools))
         return str(made["id"])
+
+    def documented(self, document: object) -> tuple[str, str, str]:
+        """Makes a Table, a Tool over all of it and an endpoint; returns their ids."""
+        table = self.table(document)
+        tool = self.tool(table, "")
+        return table, tool, self.endpoint(tool)
+
+    def indexed(self, document: object) -> tuple[str, str, str]:
+        """The same, indexed."""
+        made = self.documented(document)
+        self.settle()
+        return made
 
     def deliver(self, message: tuple[Any, ...]) -> None:
         """One message to its worker."""

@@ -8,8 +8,8 @@ from typing import Any
 import typer
 from sakuin.platform.secrets import Secrets
 from sakuin_cli.main import commands
+from sakuin_local.aws.template import read_template
 from sakuin_local.places import MIGRATIONS, REPOSITORY, TEMPLATE
-from sakuin_local.template import read_template
 
 GUIDES = "\n".join(
     (REPOSITORY / "docs" / name).read_text() for name in ("how-to/deploy.md", "how-to/backup.md", "reference/cost.md")

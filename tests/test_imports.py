@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sakuin_local.aws.template import read_template
 from sakuin_local.places import REPOSITORY, TEMPLATE
-from sakuin_local.template import read_template
 
 from tests.built_layers import FUNCTIONS, RESOURCES, built_layers, layers_of
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Misconfigured
-from sakuin.knowledge import embedded_text as recipe
+from sakuin.knowledge import page as recipe
 from sakuin.knowledge.learns import learns_yml as learns_file
 from sakuin.language import site_synonyms
 from sakuin.limits import Limits

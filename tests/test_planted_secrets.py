@@ -171,11 +171,7 @@ class FailingWork:
 @pytest.mark.parametrize("failure", FAILURES)
 @pytest.mark.parametrize("receives", ["1", "5"])
 def test_a_queue_s_worker_logs_and_records_the_failure_without_a_secret(
-    worker: Lambda,
-    a_world: Worlds,
-    failure: Callable[..., Any],
-    receives: str,
-    capsys: pytest.CaptureFixture[str],
+    worker: Lambda, a_world: Worlds, failure: Callable[..., Any], receives: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     work, sqs = FailingWork(failure), SqsQueue(ModelledSqs(), "queue")
     unfinished = a_world().unfinished

@@ -20,7 +20,7 @@ from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.supabase.tokens import tokens_of
 from sakuin.wiring.mcp import mcp_endpoint
 from sakuin_cli.deployment_keys import DeploymentKeys, StoredSecret
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.environment import ENVIRONMENT
 from tests.events import Context, event

@@ -31,7 +31,7 @@ from sakuin.retrieval.index_version import (
     TEXT_TEMPLATE,
     IndexVersion,
     TableCut,
-    named_index,
+    find_version,
     tables_of,
 )
 from sakuin.tables.admin.database_changes import HandleDatabaseChange
@@ -44,8 +44,8 @@ from sakuin.tables.admin.tools import ToolAdmin
 from sakuin.tables.reconcile import ReconcileTables, TableClaims
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
-from sakuin_local.database import Database
-from sakuin_local.tokens import Keys
+from sakuin_local.supabase.database import Database
+from sakuin_local.supabase.tokens import Keys
 from supabase import Client
 
 from tests.builders import a_page
@@ -158,9 +158,9 @@ class World:
             index=self.index,
             embedder=self.embedder,
             learns=LearnsSources(self.bucket, self.index, self.model, self.prefix),
-            fingerprint=self.settings.knowledge,
+            version=self.settings.knowledge,
             max_page_bytes=self.max_page_bytes,
-            kept=self.pages_of_indexes,
+            targets=self.pages_of_indexes,
         )
 
     def pages_of_indexes(self) -> Sequence[PageTarget]:
@@ -184,7 +184,7 @@ class World:
     def knowledge_search(self, version: str | None = None) -> SearchKnowledge:
         """The search in an index by its name; None is the one that answers."""
         kept = self.indexes.kept()
-        asked = named_index(kept, version).settings if kept else self.settings
+        asked = find_version(kept, version).settings if kept else self.settings
         embedder = self.embedder_of(asked.model)
         return SearchKnowledge(self.searched, self.lexicon, embedder, asked.knowledge, self.base_url)
 
@@ -225,10 +225,15 @@ class World:
         materials = ReconcileMaterials(
             bucket or self.bucket, self.records, self.unfinished, self.queue, self.prefix, lambda: now
         )
+        clock = (tick * ticks for tick in count()).__next__
+        return Reconcile(materials, self.reconcile_tables, self.walks, clock, line_is_empty)
+
+    @property
+    def reconcile_tables(self) -> ReconcileTables:
+        """Compares Tables, where there are none."""
         nothing: Any = None
         claims = TableClaims(self.client, tables_of(self.settings).id)
-        tables = ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
-        return Reconcile(materials, tables, self.walks, (tick * ticks for tick in count()).__next__, line_is_empty)
+        return ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
 
     # ---------------------------------------------------------------- projects
 
@@ -283,7 +288,7 @@ class World:
 
     def followed_files(self) -> Mapping[str, str | None]:
         """The version of each `learns.yml` for which its pages were last indexed again."""
-        return dict(self.sql.execute("select key, version_id from public.followed_file").fetchall())
+        return dict(self.sql.execute("select key, version_id from public.authored_file").fetchall())
 
     def rows(self, *tables: str) -> list[list[tuple[Any, ...]]]:
         """Every row of these tables, to compare before and after."""

@@ -1,4 +1,4 @@
-"""The index compared with its sources after the emulator was killed: it forgets its queues, so events are lost."""
+"""Reconciliation after a kill of the emulator: its queues are lost, and with them events."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.views import Difference
 
-# The functions are loaded by their first call, and another part may have died, too.
+# Functions load their code with the first call, and another program may have died too.
 _ANSWERS_WITHIN_S = 600.0
 _PAUSE_S = 2.0
 
@@ -25,10 +25,10 @@ def reconcile(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> str:
-    """Has the deployment repair what differs, as `sakuin reconcile` does; returns a sentence about it.
+    """Repairs differences between the index and its sources, as `sakuin reconcile` does; returns a sentence about it.
 
-    If most pages are gone from the bucket, none is removed from the index: only the command does that. The API is asked
-    again until it answers.
+    If most pages are missing from the bucket, none is removed from the index: only the command does that. Retries until
+    the API answers.
     """
     client, until = deployment_of(CommandSettings.read(environment)), clock() + _ANSWERS_WITHIN_S
     try:
@@ -40,7 +40,7 @@ def reconcile(
                     raise
                 sleep(_PAUSE_S)
     except SakuinError as error:
-        raise LocalError(f"the index cannot be compared with the bucket: {error}") from error
+        raise LocalError(f"the index could not be compared with the bucket: {error}") from error
     finally:
         client.http.close()
 
@@ -50,10 +50,10 @@ def _repair(client: "DeploymentClient") -> str:
     pages = sum(client.status()["materials"].values())
     kinds = ["tables"] if gone > 1 and gone * 2 > pages else ["keys", "tables"]
     repaired = sum(1 for kind in kinds for _ in _differences(client, kind, dry_run=False))
-    said = f"compared the index with its sources: {repaired} differences are repaired"
+    summary = f"compared the index with its sources: {repaired} differences repaired"
     if "keys" not in kinds:
-        said += f"; {gone} of {pages} pages are gone from the bucket: `sakuin reconcile` removes them from the index"
-    return said
+        summary += f"; {gone} of {pages} pages are not in the bucket: `sakuin reconcile` removes them from the index"
+    return summary
 
 
 def _differences(client: "DeploymentClient", kind: str, *, dry_run: bool) -> "Iterator[Difference]":

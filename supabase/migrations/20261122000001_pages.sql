@@ -15,49 +15,36 @@ create extension if not exists fuzzystrmatch with schema extensions;
 
 -- ---------------------------------------------------------------- what pages are indexed with
 
--- A space holds vectors that can be compared: one model, one size, one recipe for the embedded text.
-create table public.vector_space (space text collate "C" primary key);
-
--- The settings that an index was built with. An index with another analyzer has another fingerprint, but may share
--- the space: its texts need no new embedding calls.
-create table public.index_fingerprint (
+-- What an index over pages is built with. `fingerprint` is a hash of the other columns. `space` is one without the
+-- analyzer: vectors of one space can be compared, so versions that differ by the analyzer share their vectors.
+create table public.page_index_version (
   fingerprint text collate "C" primary key,
-  space text collate "C" not null references public.vector_space,
+  space text collate "C" not null,
   model text not null,
   dimensions integer not null,
   query_prefix text not null,
   passage_prefix text not null,
-  recipe text not null,
+  text_template text not null,
   analyzer text not null,
   created_at timestamptz not null default now()
 );
-create index index_fingerprint_space on public.index_fingerprint (space);
+create index page_index_version_space on public.page_index_version (space);
 
--- The name of a space, computed as in sakuin.domain.recipe.
-create function public.space_of(f public.index_fingerprint) returns text
-language sql stable set search_path = public, extensions as $$
-  select left(encode(sha256(convert_to(
-    concat_ws(chr(31), f.model, f.dimensions, f.query_prefix, f.passage_prefix, f.recipe), 'UTF8')), 'hex'), 16)
+create function public.record_page_index_version(p_version jsonb) returns void
+language sql set search_path = public, extensions as $$
+  insert into page_index_version (
+    fingerprint, space, model, dimensions, query_prefix, passage_prefix, text_template, analyzer)
+  select v.fingerprint, v.space, v.model, v.dimensions, v.query_prefix, v.passage_prefix, v.text_template, v.analyzer
+  from jsonb_populate_record(null::page_index_version, p_version) v
+  on conflict do nothing
 $$;
-
-create function public.remember_fingerprint(p_fingerprint jsonb) returns void
-language plpgsql set search_path = public, extensions as $$
-declare
-  f index_fingerprint;
-begin
-  f := jsonb_populate_record(null::index_fingerprint, p_fingerprint);
-  f.space := space_of(f);
-  f.created_at := now();
-  insert into vector_space (space) values (f.space) on conflict do nothing;
-  insert into index_fingerprint values (f.*) on conflict do nothing;
-end $$;
 
 -- ---------------------------------------------------------------- tables
 
 -- One row for each material. The row stays when its page is deleted: its sequencer keeps late events out.
 create table public.material (
   material text collate "C" primary key,
-  -- Numbers the materials, see block_of.
+  -- Numbers the materials, see posting_block.
   number integer generated always as identity,
   bucket text not null,
   key text collate "C" not null,
@@ -71,10 +58,10 @@ create table public.material (
   indexed_sequencer text collate "C",
   indexed_version_id text,
   indexed_at timestamptz,
-  fingerprint text collate "C" references public.index_fingerprint,
+  fingerprint text collate "C" references public.page_index_version,
   chunks_count integer not null default 0,
   -- Sequencers no longer order this material's versions: each event is refused, and the bucket is asked instead.
-  unordered boolean not null default false,
+  sequencer_unreliable boolean not null default false,
   updated_at timestamptz not null default now()
 );
 create index material_key on public.material (key);
@@ -97,14 +84,14 @@ create table public.knowledge_chunks (
   illustrates text[] not null,
   content_hash text collate "C" not null,
   text_hash text collate "C" not null,
-  fingerprint text collate "C" not null references public.index_fingerprint,
+  fingerprint text collate "C" not null references public.page_index_version,
   generation bigint not null,
   check (id = material || '#' || anchor)
 );
 create index knowledge_chunks_material on public.knowledge_chunks (material, anchor);
 
 -- Keys that name a material which another key owns (NFC and NFD spellings of one name), each with its own sequencer.
-create table public.waiting_source (
+create table public.competing_key (
   key text collate "C" primary key,
   material text collate "C" not null references public.material,
   bucket text not null,
@@ -113,18 +100,18 @@ create table public.waiting_source (
   deleted boolean not null,
   since timestamptz not null default now()
 );
-create index waiting_source_material on public.waiting_source (material);
+create index competing_key_material on public.competing_key (material);
 
 -- The result of each uploaded version, for the client that waits for it.
-create table public.receipt (
+create table public.upload_result (
   key text collate "C" not null,
   version_id text collate "C" not null,
   outcome text not null,
   reason text,
-  at timestamptz not null default now(),
+  recorded_at timestamptz not null default now(),
   primary key (key, version_id)
 );
-create index receipt_at on public.receipt (at);
+create index upload_result_recorded_at on public.upload_result (recorded_at);
 
 -- What the language model answered, so that the same text is not paid for twice.
 create table public.learns_cache (
@@ -134,10 +121,10 @@ create table public.learns_cache (
 );
 
 -- The version of each learns.yml for which its pages were last indexed again. Without a version: its removal.
-create table public.followed_file (
+create table public.authored_file (
   key text collate "C" primary key,
   version_id text,
-  at timestamptz not null default now()
+  applied_at timestamptz not null default now()
 );
 
 -- ---------------------------------------------------------------- the fence
@@ -146,7 +133,7 @@ create table public.followed_file (
 -- an older, readable version that arrives late still counts then.
 
 -- The work on a file's event has finished with an outcome, unless the outcome says that its message became a dead letter.
-create function public.finish_file(p_source jsonb, p_outcome text) returns void
+create function public.finish_file_work(p_source jsonb, p_outcome text) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
   if p_outcome <> 'failed' or not exists (
@@ -158,15 +145,15 @@ begin
 end $$;
 
 -- Records the outcome of an uploaded version for whoever waits for it; the work on this version has finished.
-create function public.write_receipt(p_source jsonb, p_outcome text, p_reason text) returns void
+create function public.record_upload_result(p_source jsonb, p_outcome text, p_reason text) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
-  delete from receipt where at < now() - interval '30 days';
-  insert into receipt as r (key, version_id, outcome, reason)
+  delete from upload_result where recorded_at < now() - interval '30 days';
+  insert into upload_result as r (key, version_id, outcome, reason)
   select p_source->>'key', p_source->>'version_id', p_outcome, p_reason
   where p_source->>'version_id' is not null
-  on conflict (key, version_id) do update set outcome = excluded.outcome, reason = excluded.reason, at = now();
-  perform finish_file(p_source, p_outcome);
+  on conflict (key, version_id) do update set outcome = excluded.outcome, reason = excluded.reason, recorded_at = now();
+  perform finish_file_work(p_source, p_outcome);
 end $$;
 
 -- Makes p_chunks the searchable chunks of a material: deletes those that are gone, writes new and changed ones, leaves
@@ -185,7 +172,7 @@ begin
   delete from knowledge_vector v
   using knowledge_chunks k, jsonb_to_recordset(p_chunks) as c(
     id text, title text, content_hash text, text_hash text, learns text[])
-  where k.material = p_material and c.id = k.id and v.id = k.id and v.space <> all (spaces_of_writer(p_fingerprint))
+  where k.material = p_material and c.id = k.id and v.id = k.id and v.space <> all (spaces_of_template(p_fingerprint))
     and ((k.title, k.content_hash, k.learns) is distinct from (c.title, c.content_hash, c.learns)
          or k.fingerprint = p_fingerprint and k.text_hash <> c.text_hash);
 
@@ -221,7 +208,7 @@ end $$;
 create function public.next_owner_of(r public.material) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object('bucket', w.bucket, 'key', w.key, 'version_id', w.version_id, 'sequencer', w.sequencer)
-  from waiting_source w
+  from competing_key w
   where w.material = r.material and not w.deleted and r.status = 'deleted'
   order by w.since, w.key limit 1
 $$;
@@ -233,29 +220,29 @@ create function public.apply_other_key(
 declare
   fence text collate "C";
 begin
-  select w.sequencer into fence from waiting_source w where w.key = p_source->>'key' for update;
+  select w.sequencer into fence from competing_key w where w.key = p_source->>'key' for update;
   if fence > (p_source->>'sequencer') collate "C" then
     return jsonb_build_object('outcome', 'superseded', 'generation', r.generation);
   end if;
 
   if p_deleted or r.status <> 'deleted' then
-    insert into waiting_source as w (key, material, bucket, sequencer, version_id, deleted)
+    insert into competing_key as w (key, material, bucket, sequencer, version_id, deleted)
     values (p_source->>'key', r.material, p_source->>'bucket', p_source->>'sequencer', p_source->>'version_id',
             p_deleted)
     on conflict (key) do update set
       sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = excluded.deleted,
       since = case when w.deleted then now() else w.since end;
-    perform write_receipt(p_source, case when p_deleted then 'applied' else 'waiting' end,
+    perform record_upload_result(p_source, case when p_deleted then 'applied' else 'waiting' end,
                           case when not p_deleted then 'the material belongs to the key ' || r.key end);
     return jsonb_build_object('outcome', case when p_deleted then 'applied' else 'waiting' end,
                               'generation', r.generation);
   end if;
 
   -- The former owner's sequencer joins the waiting keys, the new owner's leaves them.
-  insert into waiting_source (key, material, bucket, sequencer, version_id, deleted)
+  insert into competing_key (key, material, bucket, sequencer, version_id, deleted)
   values (r.key, r.material, r.bucket, r.sequencer, r.version_id, true)
   on conflict (key) do update set sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = true;
-  delete from waiting_source w where w.key = p_source->>'key';
+  delete from competing_key w where w.key = p_source->>'key';
   update material m set bucket = p_source->>'bucket', key = p_source->>'key', sequencer = '', version_id = null,
     indexed_sequencer = null
   where m.material = r.material;
@@ -299,7 +286,7 @@ begin
     newest := false;
   elsif r.key <> p_source->>'key' then
     return public.apply_other_key(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint);
-  elsif r.unordered or seq < r.sequencer collate "C"
+  elsif r.sequencer_unreliable or seq < r.sequencer collate "C"
         and (p_error is not null or seq <= coalesce(r.indexed_sequencer, '') collate "C") then
     return jsonb_build_object('outcome', 'superseded', 'generation', r.generation,
                               'next_owner', public.next_owner_of(r));
@@ -316,7 +303,7 @@ begin
       sequencer = seq, version_id = p_source->>'version_id', status = 'failed', error = p_error,
       generation = generation_now, updated_at = now()
     where m.material = p_material;
-    perform write_receipt(p_source, 'failed', p_error);
+    perform record_upload_result(p_source, 'failed', p_error);
     return jsonb_build_object('outcome', 'failed', 'generation', generation_now);
   end if;
 
@@ -336,7 +323,7 @@ begin
     updated_at = now()
   where m.material = p_material
   returning * into r;
-  perform write_receipt(p_source, 'applied', null);
+  perform record_upload_result(p_source, 'applied', null);
   return jsonb_build_object('outcome', 'applied', 'generation', generation_now,
                             'next_owner', public.next_owner_of(r));
 end $$;
@@ -366,23 +353,23 @@ begin
   -- Without a sequencer in the row, this version is the newest.
   if r.key = p_source->>'key' then
     fence := r.sequencer;
-    update material m set bucket = p_source->>'bucket', sequencer = '', indexed_sequencer = null, unordered = false
+    update material m set bucket = p_source->>'bucket', sequencer = '', indexed_sequencer = null, sequencer_unreliable = false
     where m.material = p_material;
   else
-    select w.sequencer into fence from waiting_source w where w.key = p_source->>'key' for update;
-    update waiting_source w set bucket = p_source->>'bucket', sequencer = '' where w.key = p_source->>'key';
-    update material m set unordered = false where m.material = p_material;
+    select w.sequencer into fence from competing_key w where w.key = p_source->>'key' for update;
+    update competing_key w set bucket = p_source->>'bucket', sequencer = '' where w.key = p_source->>'key';
+    update material m set sequencer_unreliable = false where m.material = p_material;
   end if;
   -- No sequencer sorts before '0'.
   fence := coalesce(nullif(p_source->>'sequencer', ''), nullif(fence, ''), '0');
   done := apply_material(p_material, p_source || jsonb_build_object('sequencer', fence), p_deleted, p_error, p_chunks,
                          p_fingerprint, r.generation);
-  update material m set unordered = r.unordered or m.key = p_source->>'key',
+  update material m set sequencer_unreliable = r.sequencer_unreliable or m.key = p_source->>'key',
     generation = greatest(m.generation, r.generation + 1)
   where m.material = p_material
   returning * into r;
   -- What the bucket holds now finishes every event of its key, although this one is applied with an older sequencer.
-  if done->>'outcome' <> 'superseded' then perform finish_file(p_source, done->>'outcome'); end if;
+  if done->>'outcome' <> 'superseded' then perform finish_file_work(p_source, done->>'outcome'); end if;
   return done || jsonb_build_object('generation', r.generation);
 end $$;
 
@@ -395,20 +382,20 @@ language sql stable set search_path = public, extensions as $$
   from (select status, count(*) as n from material where status <> 'deleted' group by status) s
 $$;
 
-create function public.waiting_sources() returns jsonb
+create function public.competing_keys() returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(
     jsonb_build_object('material', w.material, 'key', w.key, 'owner', m.key) order by w.key), '[]')
-  from waiting_source w join material m using (material) where not w.deleted
+  from competing_key w join material m using (material) where not w.deleted
 $$;
 
 -- p_versions: [{key, version_id}].
-create function public.receipts_of(p_versions jsonb) returns jsonb
+create function public.upload_results(p_versions jsonb) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(jsonb_build_object(
     'key', r.key, 'version_id', r.version_id, 'outcome', r.outcome, 'reason', r.reason)), '[]')
   from jsonb_to_recordset(p_versions) as v(key text, version_id text)
-  join receipt r using (key, version_id)
+  join upload_result r using (key, version_id)
 $$;
 
 create function public.indexed_anchors(p_materials text[]) returns jsonb

@@ -5,7 +5,7 @@
 -- Vectors by the hash of their text: each text is embedded once, and the transaction that applies a page carries no
 -- vectors.
 create table public.embedding_cache (
-  space text collate "C" not null references public.vector_space,
+  space text collate "C" not null,
   text_hash text collate "C" not null,
   embedding extensions.vector(1536) not null,
   created_at timestamptz not null default now(),
@@ -16,7 +16,7 @@ create table public.embedding_cache (
 -- the same in all versions (docs/decisions/0031).
 create table public.knowledge_vector (
   id text collate "C" not null references public.knowledge_chunks on delete cascade,
-  space text collate "C" not null references public.vector_space,
+  space text collate "C" not null,
   text_hash text collate "C" not null,
   embedding extensions.vector(1536) not null,
   primary key (id, space)
@@ -37,9 +37,9 @@ $$;
 create function public.replace_vectors(p_material text, p_chunks jsonb, p_fingerprint text) returns void
 language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
 declare
-  spaces constant text[] := spaces_of_writer(p_fingerprint);
-  answers constant text := case when exists (select from search_index)
-    then (select f.space from search_index s join index_fingerprint f on f.fingerprint = s.knowledge where s.live)
+  spaces constant text[] := spaces_of_template(p_fingerprint);
+  answers constant text := case when exists (select from index_version)
+    then (select f.space from index_version s join page_index_version f on f.fingerprint = s.knowledge where s.live)
     else spaces[1] end;
 begin
   insert into knowledge_vector as v (id, space, text_hash, embedding)
@@ -84,7 +84,7 @@ create table public.posting (
 );
 
 -- Consecutive pages get different blocks, so that their writers do not wait for each other.
-create function public.block_of(p_number integer) returns integer
+create function public.posting_block(p_number integer) returns integer
 language sql immutable set search_path = public, extensions as $$
   select p_number % 64 + 64 * (p_number / 2048)
 $$;
@@ -94,7 +94,7 @@ $$;
 create function public.replace_postings(p_material text, p_chunks jsonb) returns void
 language plpgsql set search_path = public, extensions set jit = off set enable_seqscan = off as $$
 declare
-  here constant integer := block_of((select m.number from material m where m.material = p_material));
+  here constant integer := posting_block((select m.number from material m where m.material = p_material));
   stale integer[];  -- numbers of the chunks whose words have changed
   stale_terms text[];
   fresh integer[];
@@ -149,7 +149,7 @@ end $$;
 
 -- A term that contains a tab is a reading and its spelling; its postings say in how many chunks it is. This table has
 -- each pair once, so that readings can be found by their sound. Applying a page never deletes a pair: a pair that no
--- chunk has is not answered, and `sweep_readings` removes it.
+-- chunk has is not answered, and `delete_unused_readings` removes it.
 create table public.reading (
   reading text collate "C" not null,
   written text collate "C" not null,
@@ -185,7 +185,7 @@ begin
   on conflict do nothing;
 end $$;
 
-create function public.chunks_written(r public.reading) returns bigint
+create function public.chunk_count(r public.reading) returns bigint
 language sql stable set search_path = public, extensions as $$
   select coalesce(sum(p.n), 0) from posting p where p.term = r.reading || chr(9) || r.written
 $$;
@@ -202,28 +202,28 @@ $$;
 -- The words whose reading is near, best first: one keystroke away, or two if the reading has 7 kana or more. A
 -- keystroke adds, removes or replaces a kana, or swaps two neighbours; doubled, small and voiced kana are free. Only
 -- readings that begin or end with the same two kana are compared: an error at both ends is not found.
-create function public.near_words(p_reading text) returns jsonb
+create function public.similar_words(p_reading text) returns jsonb
 language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
   with asked as materialized (
     select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width,
-           case when length(p_reading) >= 7 then 2 else 1 end as slips
+           case when length(p_reading) >= 7 then 2 else 1 end as typos
   ),
   around as (
     select r.reading, r.written, r.sound from asked a, reading r
-    where left(r.sound, 2) = left(a.sound, 2) and length(r.sound) between a.width - a.slips and a.width + a.slips
+    where left(r.sound, 2) = left(a.sound, 2) and length(r.sound) between a.width - a.typos and a.width + a.typos
     union
     select r.reading, r.written, r.sound from asked a, reading r
-    where right(r.sound, 2) = right(a.sound, 2) and length(r.sound) between a.width - a.slips and a.width + a.slips
+    where right(r.sound, 2) = right(a.sound, 2) and length(r.sound) between a.width - a.typos and a.width + a.typos
   ),
   measured as (
     select r.reading, r.written,
            case when is_swapped(r.sound, a.sound) then 1 else greatest(1, r.edits) end as distance
     from (select n.*, levenshtein_less_equal(n.sound, a.sound, 2) as edits from around n, asked a) r, asked a
-    where r.edits <= a.slips or r.edits = 2 and is_swapped(r.sound, a.sound)
+    where r.edits <= a.typos or r.edits = 2 and is_swapped(r.sound, a.sound)
   )
   select jsonb_agg(m.written order by m.place) from (
     select w.written, row_number() over (order by min(w.distance), max(w.n) desc, w.written) as place
-    from (select m.written, m.distance, chunks_written((m.reading, m.written, '')::reading) as n from measured m) w
+    from (select m.written, m.distance, chunk_count((m.reading, m.written, '')::reading) as n from measured m) w
     where w.n > 0 group by w.written) m
   where m.place <= 5
 $$;
@@ -231,7 +231,7 @@ $$;
 -- ---------------------------------------------------------------- synonyms
 
 -- The site's own synonyms, from its synonyms file: [{"phrases", "plain"}]. `plain` is normalised like a question, by
--- the analyzer named here. An empty list means that the file is deleted. Sequencer, generation and `unordered` work as
+-- the analyzer named here. An empty list means that the file is deleted. Sequencer, generation and `sequencer_unreliable` work as
 -- for a material.
 create table public.site_synonyms (
   key text collate "C" primary key,
@@ -241,7 +241,7 @@ create table public.site_synonyms (
   groups jsonb not null,
   analyzer text not null default '',
   generation bigint not null default 1,
-  unordered boolean not null default false,
+  sequencer_unreliable boolean not null default false,
   updated_at timestamptz not null default now()
 );
 
@@ -257,13 +257,13 @@ begin
   select * into kept from site_synonyms s where s.key = p_source->>'key' for update;
   if p_current and kept.generation <> coalesce(p_expected_generation, 0) then
     return 'conflict';
-  elsif not p_current and (kept.unordered or kept.sequencer > (p_source->>'sequencer') collate "C") then
+  elsif not p_current and (kept.sequencer_unreliable or kept.sequencer > (p_source->>'sequencer') collate "C") then
     return 'superseded';
   end if;
   update site_synonyms s set
     bucket = p_source->>'bucket', version_id = p_source->>'version_id', groups = p_groups, analyzer = p_analyzer,
     sequencer = coalesce(nullif(p_source->>'sequencer', ''), s.sequencer),
-    generation = s.generation + 1, unordered = s.unordered or p_current, updated_at = now()
+    generation = s.generation + 1, sequencer_unreliable = s.sequencer_unreliable or p_current, updated_at = now()
   where s.key = kept.key;
   return 'applied';
 end $$;
@@ -272,7 +272,7 @@ end $$;
 --   written   for each of p_readings, its spellings in the index
 --   near      for each unknown word of p_words ({word: reading}), words of a similar reading
 --   synonyms  the groups with a phrase that occurs in p_query
-create function public.look_up_words(p_readings text[], p_words jsonb, p_query text) returns jsonb
+create function public.lexicon_entries(p_readings text[], p_words jsonb, p_query text) returns jsonb
 language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
 declare
   known jsonb;
@@ -281,17 +281,17 @@ begin
     'written', (
       select coalesce(jsonb_object_agg(w.reading, w.forms), '{}') from (
         select r.reading, jsonb_agg(r.written order by r.n desc, r.written) as forms from (
-          select r.reading, r.written, chunks_written(r) as n,
-                 row_number() over (partition by r.reading order by chunks_written(r) desc, r.written) as place
+          select r.reading, r.written, chunk_count(r) as n,
+                 row_number() over (partition by r.reading order by chunk_count(r) desc, r.written) as place
           from reading r where r.reading = any (p_readings)) r
         where r.n > 0 and r.place <= 5 group by r.reading) w),
     'near', (
       select coalesce(jsonb_object_agg(w.word, w.forms), '{}') from (
-        select u.word, near_words(u.reading) as forms from (
+        select u.word, similar_words(u.reading) as forms from (
           select e.key as word, e.value as reading from jsonb_each_text(p_words) e
           where length(e.value) between 4 and 40
             and not exists (select from posting p where p.term = e.key)
-            and not exists (select from reading r where r.reading = e.value and chunks_written(r) > 0)
+            and not exists (select from reading r where r.reading = e.value and chunk_count(r) > 0)
           order by e.key collate "C" limit 8) u) w
       where w.forms is not null),
     'synonyms', (
@@ -350,7 +350,7 @@ declare
   prior_size constant double precision := p_calibration->>'prior_size';
   posting_budget constant double precision := p_calibration->>'posting_budget';
   is_filtered constant boolean := coalesce(p_type, p_category, p_level) is not null;
-  only_block constant integer := block_of((select m.number from material m where m.material = p_material));
+  only_block constant integer := posting_block((select m.number from material m where m.material = p_material));
   nearest text[] := '{}';
   total bigint;
   expected_rank integer;

@@ -104,7 +104,7 @@ create table public.key_use (
 );
 
 -- The id of the request that PostgREST serves; the Lambda functions send it as a header.
-create function public.id_of_request() returns text
+create function public.request_id_of_call() returns text
 language sql stable set search_path = public, extensions as $$
   select left(nullif(current_setting('request.headers', true), '')::json->>'x-request-id', 128)
 $$;
@@ -117,7 +117,7 @@ create table public.outbox (
   project_id uuid not null,
   table_id uuid not null,
   tool_id uuid,
-  request_id text default public.id_of_request(),
+  request_id text default public.request_id_of_call(),
   created_at timestamptz not null default now(),
   sent_at timestamptz
 );
@@ -158,7 +158,7 @@ begin
 end $$;
 
 -- A hash as `hash_of_key` makes it.
-create function public.check_hash(p_hash text) returns text
+create function public.check_key_hash(p_hash text) returns text
 language plpgsql immutable set search_path = public, extensions as $$
 begin
   if p_hash ~ '^[0-9a-f]{64}$' then
@@ -168,7 +168,7 @@ begin
 end $$;
 
 -- Limits for members who call PostgREST past the API: ten times the API's defaults.
-create function public.check_room(p_present bigint, p_most bigint, p_what text) returns void
+create function public.check_limit(p_present bigint, p_most bigint, p_what text) returns void
 language plpgsql stable set search_path = public, extensions as $$
 begin
   if not is_service() and p_present >= p_most then
@@ -203,7 +203,7 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 declare
   p project;
 begin
-  perform check_room(count_projects(), 1000, 'projects that one person created');
+  perform check_limit(count_projects(), 1000, 'projects that one person created');
   insert into project (name, created_by) values (check_text(p_name, 200, 'A name'), acting_user()) returning * into p;
   if p.created_by is not null then
     insert into project_member (project_id, user_id) values (p.id, p.created_by);
@@ -233,7 +233,7 @@ create function public.add_member(p_project uuid, p_member uuid) returns void
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
   perform check_project(p_project);
-  perform check_room((select count(*) from project_member m
+  perform check_limit((select count(*) from project_member m
                       where m.project_id = p_project and m.user_id <> p_member), 10000, 'members of a project');
   insert into project_member (project_id, user_id) values (p_project, p_member) on conflict do nothing;
 end $$;
@@ -268,7 +268,7 @@ end $$;
 -- Platforms may write `tool.metadata` themselves. A value there that is not a time, a number or an object counts as
 -- missing: one bad row must not make a query over all Tools fail.
 
-create function public.moment_of(p_text text) returns timestamptz
+create function public.timestamp_or_null(p_text text) returns timestamptz
 language plpgsql stable set search_path = public, extensions as $$
 begin
   return p_text::timestamptz;
@@ -276,20 +276,20 @@ exception when data_exception then
   return null;
 end $$;
 
-create function public.number_of(p_text text) returns bigint
+create function public.bigint_or_null(p_text text) returns bigint
 language sql immutable set search_path = public, extensions as $$
   select case when p_text ~ '^[0-9]{1,18}$' then p_text::bigint end
 $$;
 
-create function public.object_of(p_value jsonb) returns jsonb
+create function public.object_or_empty(p_value jsonb) returns jsonb
 language sql immutable set search_path = public, extensions as $$
   select case when jsonb_typeof(p_value) = 'object' then p_value else '{}' end
 $$;
 
 create function public.merge_status(p_tool uuid, p_status jsonb) returns void
 language sql set search_path = public, extensions as $$
-  update tool set metadata = object_of(metadata)
-    || jsonb_build_object('search_index', object_of(metadata->'search_index') || p_status)
+  update tool set metadata = object_or_empty(metadata)
+    || jsonb_build_object('search_index', object_or_empty(metadata->'search_index') || p_status)
   where id = p_tool
 $$;
 
@@ -360,7 +360,7 @@ declare
   t context_table;
 begin
   perform check_project(p_project);
-  perform check_room((select count(*) from context_table c where c.project_id = p_project), 10000,
+  perform check_limit((select count(*) from context_table c where c.project_id = p_project), 10000,
                      'Tables of a project');
   insert into context_table (project_id, name, data, version)
   values (p_project, check_text(p_name, 200, 'A name'), check_text(p_data, 20000000, 'A document')::json, case when p_data is null then 0 else 1 end) returning * into t;
@@ -484,7 +484,7 @@ begin
   if length(p_input_schema::text) > 10000 or jsonb_typeof(p_input_schema) <> 'object' then
     raise exception 'An input schema is an object of at most 10000 characters' using errcode = '22023';
   end if;
-  perform check_room((select count(*) from tool c where c.project_id = t.project_id), 10000, 'Tools of a project');
+  perform check_limit((select count(*) from tool c where c.project_id = t.project_id), 10000, 'Tools of a project');
   insert into tool (project_id, table_id, json_path, type, name, description, input_schema)
   values (t.project_id, t.id, p_json_path, 'search', p_name, check_text(p_description, 2000, 'A description'),
           p_input_schema) returning * into o;
@@ -590,7 +590,7 @@ begin
              where b.mcp_id = p_mcp and x.name = o.name and x.id <> p_tool) then
     raise exception 'This endpoint has another tool named %', o.name using errcode = '23505';
   end if;
-  perform check_room((select count(*) from mcp_binding b where b.mcp_id = p_mcp and b.tool_id <> p_tool), 1000,
+  perform check_limit((select count(*) from mcp_binding b where b.mcp_id = p_mcp and b.tool_id <> p_tool), 1000,
                      'tools of an endpoint');
   insert into mcp_binding (mcp_id, tool_id, status) values (p_mcp, p_tool, p_status)
   on conflict (mcp_id, tool_id) do update set status = excluded.status;
@@ -604,13 +604,13 @@ declare
   wanted uuid;
 begin
   perform check_project(p_project);
-  perform check_room((select count(*) from mcp e where e.project_id = p_project), 10000, 'endpoints of a project');
+  perform check_limit((select count(*) from mcp e where e.project_id = p_project), 10000, 'endpoints of a project');
   -- Null is refused like too many.
   if cardinality(p_tools) > 1000 is not false then
     raise exception 'An endpoint has 0 to 1000 tools' using errcode = '22023';
   end if;
   insert into mcp (project_id, name, api_key_hash)
-  values (p_project, check_text(p_name, 200, 'A name'), check_hash(p_key_hash)) returning * into m;
+  values (p_project, check_text(p_name, 200, 'A name'), check_key_hash(p_key_hash)) returning * into m;
   foreach wanted in array p_tools loop
     perform bind_tool(m.id, wanted, 'enabled');
   end loop;
@@ -652,7 +652,7 @@ begin
   if p_overlap_seconds between 0 and 604800 is not true then
     raise exception 'An overlap has 0 to 604800 seconds' using errcode = '22023';
   end if;
-  update mcp set previous_key_hash = m.api_key_hash, api_key_hash = check_hash(p_key_hash),
+  update mcp set previous_key_hash = m.api_key_hash, api_key_hash = check_key_hash(p_key_hash),
     previous_key_until = now() + make_interval(secs => p_overlap_seconds)
   where id = p_mcp;
   return mcp_view(m);
@@ -678,7 +678,7 @@ end $$;
 -- ---------------------------------------------------------------- the use of keys
 
 -- Rows of keys that no longer exist would stay for ever: what was not used for a year is deleted.
-create function public.note_key_use(p_key_hash text) returns void
+create function public.record_key_use(p_key_hash text) returns void
 language sql set search_path = public, extensions as $$
   delete from key_use where last_used_on < (now() at time zone 'utc')::date - 365;
   insert into key_use as known (key_hash, last_used_on) values (p_key_hash, (now() at time zone 'utc')::date)
@@ -686,14 +686,14 @@ language sql set search_path = public, extensions as $$
     where known.last_used_on < excluded.last_used_on
 $$;
 
-create function public.forget_key_use() returns trigger
+create function public.delete_key_use() returns trigger
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
   delete from key_use where key_hash in (old.api_key_hash, old.previous_key_hash);
   return null;
 end $$;
-create trigger forget_key_use after delete on public.mcp
-  for each row execute function public.forget_key_use();
+create trigger delete_key_use after delete on public.mcp
+  for each row execute function public.delete_key_use();
 
 -- ---------------------------------------------------------------- the outbox
 
@@ -703,7 +703,7 @@ language sql stable set search_path = public, extensions as $$
   from (select * from outbox where sent_at is null order by id limit p_limit) o
 $$;
 
-create function public.events_sent(p_ids bigint[]) returns void
+create function public.mark_events_sent(p_ids bigint[]) returns void
 language sql set search_path = public, extensions as $$
   update outbox set sent_at = now() where id = any (p_ids);
   delete from outbox where sent_at < now() - interval '7 days';

@@ -2,7 +2,7 @@
 -- a search may return. "The store" is the search engine, turbopuffer.
 --
 -- Each row belongs to a fingerprint: several index versions of one Table exist side by side. Its Tools show the state
--- of the version that answers (`tables_answer`, 0005_index_versions).
+-- of the version that answers (`is_live_for_tables`, 0005_index_versions).
 --
 -- Locks are taken in one order: the Table's row, then the lock of its words, then its nodes by pointer_hash.
 
@@ -21,13 +21,13 @@ create table public.node (
   wanted_generation bigint not null,
   wanted_chunks integer not null,
   -- The store may still have rows of an older version.
-  unswept boolean not null default false,
+  needs_sweep boolean not null default false,
   -- Why the embedding service refused the text. The node then has no chunks.
   refused_reason text,
   primary key (table_id, fingerprint, pointer_hash)
 );
 create index node_unfinished on public.node (table_id, fingerprint) where content_hash is distinct from wanted_hash;
-create index node_unswept on public.node (table_id, fingerprint) where unswept;
+create index node_needs_sweep on public.node (table_id, fingerprint) where needs_sweep;
 create index node_refused on public.node (table_id, fingerprint) where refused_reason is not null;
 
 create table public.chunks (
@@ -61,7 +61,7 @@ create view public.unstored_chunks with (security_invoker = true) as
       and n.pointer_hash = c.pointer_hash);
 
 -- Rows to delete from the store, up to a generation. They are remembered until that is done.
-create table public.removed_chunk (
+create table public.pending_deletion (
   table_id uuid not null references public.context_table on delete cascade,
   fingerprint text collate "C" not null,
   turbopuffer_doc_id text collate "C" not null,
@@ -80,16 +80,16 @@ create table public.chunk_vector (
 );
 
 -- The scan of a Table for one fingerprint.
-create table public.table_plan (
+create table public.table_scan (
   table_id uuid not null references public.context_table on delete cascade,
   fingerprint text collate "C" not null,
   -- The generation that was scanned to its end.
   generation bigint not null default -1,
   skipped_nodes jsonb not null default '[]',
   -- The scan under way: its generation, how many strings were scanned, and when.
-  walked_generation bigint,
-  walked_nodes integer not null default 0,
-  walked_at timestamptz,
+  current_generation bigint,
+  current_nodes integer not null default 0,
+  current_at timestamptz,
   -- Why the work makes no progress, and the generation for which it was given up.
   error text,
   failed_generation bigint,
@@ -114,39 +114,39 @@ create index table_reading_begins on public.table_reading (table_id, fingerprint
 create index table_reading_ends on public.table_reading (table_id, fingerprint, right(sound, 1), length(sound));
 
 -- The fingerprints of this deployment. The first one has the plain namespace, each other one a suffix.
-create table public.table_fingerprint (
+create table public.table_index_version (
   fingerprint text collate "C" primary key,
   suffix text collate "C" not null unique,
   created_at timestamptz not null default now()
 );
 
 -- The namespaces that this deployment has written to; others may share its account. A row is written before the first
--- chunk is sent, and outlives its Table: whatever a dead worker has written is found. `gone_at`: since when nobody
+-- chunk is sent, and outlives its Table: whatever a dead worker has written is found. `unneeded_since`: since when nobody
 -- needs the namespace. It is deleted whenever it is found again.
 create table public.table_namespace (
   namespace text collate "C" primary key,
   table_id uuid not null,
   fingerprint text collate "C" not null,
-  gone_at timestamptz
+  unneeded_since timestamptz
 );
 create index table_namespace_table on public.table_namespace (table_id);
 
 -- ---------------------------------------------------------------- namespaces
 
-create function public.namespace_suffix(p_fingerprint text) returns text
+create function public.assign_namespace_suffix(p_fingerprint text) returns text
 language plpgsql set search_path = public, extensions as $$
 begin
-  if not exists (select from table_fingerprint f where f.fingerprint = p_fingerprint) then
-    perform pg_advisory_xact_lock(hashtext('table_fingerprint'));
-    insert into table_fingerprint (fingerprint, suffix)
-    select p_fingerprint, case when exists (select from table_fingerprint) then p_fingerprint else '' end
+  if not exists (select from table_index_version f where f.fingerprint = p_fingerprint) then
+    perform pg_advisory_xact_lock(hashtext('table_index_version'));
+    insert into table_index_version (fingerprint, suffix)
+    select p_fingerprint, case when exists (select from table_index_version) then p_fingerprint else '' end
     on conflict do nothing;
   end if;
-  return (select f.suffix from table_fingerprint f where f.fingerprint = p_fingerprint);
+  return (select f.suffix from table_index_version f where f.fingerprint = p_fingerprint);
 end $$;
 
 -- A worker that was told a wrong project writes nothing: it records its namespace before it writes.
-create function public.refuse_foreign_namespace() returns trigger
+create function public.check_namespace_project() returns trigger
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
   if exists (select from context_table t where t.id = new.table_id
@@ -155,33 +155,33 @@ begin
   end if;
   return new;
 end $$;
-create trigger refuse_foreign_namespace before insert on public.table_namespace
-  for each row execute function public.refuse_foreign_namespace();
+create trigger check_namespace_project before insert on public.table_namespace
+  for each row execute function public.check_namespace_project();
 
 -- Forgets namespaces that nobody has needed for p_seconds. By then no worker that started before can still write to them.
 create function public.delete_namespace_records(p_namespaces text[], p_seconds integer) returns void
 language sql set search_path = public, extensions as $$
   delete from table_namespace s
-  where s.namespace = any (p_namespaces) and s.gone_at < now() - make_interval(secs => p_seconds)
+  where s.namespace = any (p_namespaces) and s.unneeded_since < now() - make_interval(secs => p_seconds)
 $$;
 
 -- ---------------------------------------------------------------- scanning a document
 
 -- Whether a JSON Pointer is in a scope (another pointer).
-create function public.within(p_pointer text, p_scope text) returns boolean
+create function public.is_within(p_pointer text, p_scope text) returns boolean
 language sql immutable set search_path = public, extensions as $$
   select p_scope = '' or p_pointer = p_scope or starts_with(p_pointer, p_scope || '/')
 $$;
 
-create function public.note_plan(p_table uuid, p_fingerprint text, p_error text, p_failed bigint) returns void
+create function public.record_scan_state(p_table uuid, p_fingerprint text, p_error text, p_failed bigint) returns void
 language sql set search_path = public, extensions as $$
-  insert into table_plan as p (table_id, fingerprint, error, failed_generation)
+  insert into table_scan as p (table_id, fingerprint, error, failed_generation)
   values (p_table, p_fingerprint, p_error, p_failed)
   on conflict (table_id, fingerprint) do update set
     heartbeat_at = now(), error = excluded.error, failed_generation = excluded.failed_generation
 $$;
 
-create function public.indexing_failed(p_table uuid, p_generation bigint, p_error text) returns void
+create function public.show_indexing_error(p_table uuid, p_generation bigint, p_error text) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
   perform from context_table t where t.id = p_table and t.generation = p_generation for update;
@@ -201,16 +201,16 @@ declare
   at timestamptz;
 begin
   if p_skip = 0 and not p_for_event then
-    update table_plan p set walked_generation = null where p.table_id = t.id and p.fingerprint = p_fingerprint;
+    update table_scan p set current_generation = null where p.table_id = t.id and p.fingerprint = p_fingerprint;
     return true;
   end if;
-  select p.walked_at into at from table_plan p
-  where p.table_id = t.id and p.fingerprint = p_fingerprint and p.walked_generation = t.generation
-    and p.walked_nodes > p_skip;
+  select p.current_at into at from table_scan p
+  where p.table_id = t.id and p.fingerprint = p_fingerprint and p.current_generation = t.generation
+    and p.current_nodes > p_skip;
   if at is null or t.check_store then return true; end if;
   return at < now() - interval '15 minutes' and not (
-    table_whole(t.id, p_fingerprint) and not has_rows_to_sweep(t.id, p_fingerprint)
-    and not exists (select from tool o where o.table_id = t.id and o.enabled and tables_answer(p_fingerprint)
+    is_table_complete(t.id, p_fingerprint) and not has_rows_to_sweep(t.id, p_fingerprint)
+    and not exists (select from tool o where o.table_id = t.id and o.enabled and is_live_for_tables(p_fingerprint)
                     and o.metadata->'search_index'->>'state' is distinct from 'ready'));
 end $$;
 
@@ -230,13 +230,13 @@ begin
   end if;
   if t.data is null and t.data_key is null then return jsonb_build_object('decision', 'empty'); end if;
   if p_skip = 0 then
-    if tables_answer(p_fingerprint) then
+    if is_live_for_tables(p_fingerprint) then
       perform merge_status(o.id, jsonb_build_object(
         'state', 'indexing', 'started_at', now(), 'heartbeat_at', now(), 'generation', t.generation,
-        'attempt', coalesce(number_of(o.metadata->'search_index'->>'attempt'), 0) + 1))
+        'attempt', coalesce(bigint_or_null(o.metadata->'search_index'->>'attempt'), 0) + 1))
       from tool o where o.table_id = p_table and o.enabled;
     end if;
-    perform note_plan(p_table, p_fingerprint, null, null);
+    perform record_scan_state(p_table, p_fingerprint, null, null);
   end if;
   return jsonb_build_object(
     'decision', 'scan', 'project_id', t.project_id, 'generation', t.generation, 'check_store', t.check_store,
@@ -257,7 +257,7 @@ create function public.changed_nodes(
     left join lateral (
       select true as whole from node n
       where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = g.pointer_hash
-        and n.wanted_hash = g.content_hash and n.content_hash = n.wanted_hash and not n.unswept
+        and n.wanted_hash = g.content_hash and n.content_hash = n.wanted_hash and not n.needs_sweep
         and n.wanted_chunks = (
           select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
             and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash
@@ -300,17 +300,17 @@ begin
     where c.table_id = p_table and c.fingerprint = p_fingerprint and c.pointer_hash = n->>'pointer_hash'
       and c.content_hash = n->>'content_hash' and (c.turbopuffer_doc_id is null or c.indexed_at is null)
     offset 0) x;
-  return jsonb_build_object('missing', missing, 'published', flip_nodes(p_table, p_fingerprint, array(
+  return jsonb_build_object('missing', missing, 'published', publish_nodes(p_table, p_fingerprint, array(
     select n->>'pointer_hash' from jsonb_array_elements(p_nodes) n)));
 end $$;
 
 -- Records that everything that the first p_nodes strings of this generation ask for has been sent, or is done.
 create function public.record_scan(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes integer) returns void
 language sql set search_path = public, extensions as $$
-  update table_plan p set walked_generation = p_generation, walked_at = now(),
-    walked_nodes = case when p.walked_generation = p_generation then greatest(p.walked_nodes, p_nodes) else p_nodes end
+  update table_scan p set current_generation = p_generation, current_at = now(),
+    current_nodes = case when p.current_generation = p_generation then greatest(p.current_nodes, p_nodes) else p_nodes end
   where p.table_id = p_table and p.fingerprint = p_fingerprint
-    and p_generation >= coalesce(p.walked_generation, p_generation)
+    and p_generation >= coalesce(p.current_generation, p_generation)
 $$;
 
 -- Ends a scan of p_nodes strings: nodes that are not among p_kept (hashes of pointers) go. Gives the doc ids that have to
@@ -332,24 +332,24 @@ begin
     delete from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
       and c.pointer_hash = any (array(select r.pointer_hash from gone r)) returning c.turbopuffer_doc_id
   )
-  insert into removed_chunk (table_id, fingerprint, turbopuffer_doc_id, generation)
+  insert into pending_deletion (table_id, fingerprint, turbopuffer_doc_id, generation)
   select p_table, p_fingerprint, r.turbopuffer_doc_id, p_generation from rows r where r.turbopuffer_doc_id is not null
   on conflict (table_id, fingerprint, turbopuffer_doc_id) do update set generation = excluded.generation;
-  insert into table_plan (table_id, fingerprint, generation, skipped_nodes)
+  insert into table_scan (table_id, fingerprint, generation, skipped_nodes)
   values (p_table, p_fingerprint, p_generation, p_skipped)
   on conflict (table_id, fingerprint) do update set
     generation = excluded.generation, skipped_nodes = excluded.skipped_nodes, error = null, failed_generation = null,
     heartbeat_at = now();
-  if tables_answer(p_fingerprint) then
+  if is_live_for_tables(p_fingerprint) then
     update context_table set planned_generation = p_generation, planned_fingerprint = p_fingerprint,
       skipped_nodes = p_skipped
     where id = p_table;
   end if;
   select coalesce(jsonb_object_agg(x.generation, x.ids), '{}') into removed from (
-    select r.generation, jsonb_agg(r.turbopuffer_doc_id) as ids from removed_chunk r
+    select r.generation, jsonb_agg(r.turbopuffer_doc_id) as ids from pending_deletion r
     where r.table_id = p_table and r.fingerprint = p_fingerprint group by r.generation) x;
   if removed = '{}' then
-    perform settle_index(p_table, p_fingerprint);
+    perform mark_ready_if_complete(p_table, p_fingerprint);
     perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
   end if;
   return removed;
@@ -361,23 +361,23 @@ create function public.record_removed(
 ) returns void language plpgsql set search_path = public, extensions as $$
 begin
   perform from context_table t where t.id = p_table for update;
-  delete from removed_chunk r
+  delete from pending_deletion r
   where r.table_id = p_table and r.fingerprint = p_fingerprint and r.generation = any (p_removed);
-  perform settle_index(p_table, p_fingerprint);
+  perform mark_ready_if_complete(p_table, p_fingerprint);
   perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
 end $$;
 
 -- Records why a Table cannot be indexed in this generation (null: the present one).
-create function public.walk_failed(p_table uuid, p_fingerprint text, p_generation bigint, p_error text) returns void
+create function public.record_scan_failure(p_table uuid, p_fingerprint text, p_generation bigint, p_error text) returns void
 language plpgsql set search_path = public, extensions as $$
 declare
   present bigint;
 begin
   select t.generation into present from context_table t where t.id = p_table for update;
   if present is null or p_generation <> present then return; end if;
-  perform note_plan(p_table, p_fingerprint, p_error, present);
-  if tables_answer(p_fingerprint) then
-    perform indexing_failed(p_table, present, p_error);
+  perform record_scan_state(p_table, p_fingerprint, p_error, present);
+  if is_live_for_tables(p_fingerprint) then
+    perform show_indexing_error(p_table, present, p_error);
   end if;
 end $$;
 
@@ -452,9 +452,9 @@ begin
     and (c.turbopuffer_doc_id is null or c.indexed_at is null);
   -- Read first: every batch of a Table comes here, and a row that all of them lock would make them wait.
   if wanted <> '[]' and not exists (
-    select from table_namespace n where n.namespace = p_namespace and n.gone_at is null) then
+    select from table_namespace n where n.namespace = p_namespace and n.unneeded_since is null) then
     insert into table_namespace (namespace, table_id, fingerprint) values (p_namespace, p_table, p_fingerprint)
-    on conflict (namespace) do update set gone_at = null;
+    on conflict (namespace) do update set unneeded_since = null;
   end if;
   return wanted;
 end $$;
@@ -468,7 +468,7 @@ $$;
 -- Makes searches find the wanted version of each node whose chunks are all stored. Deletes the chunks of its other
 -- versions, so that a version that comes back is stored again in its own generation. Returns the nodes whose older rows
 -- are to be swept from the store: [{pointer_hash, content_hash, generation}].
-create function public.flip_nodes(p_table uuid, p_fingerprint text, p_pointer_hashes text[]) returns jsonb
+create function public.publish_nodes(p_table uuid, p_fingerprint text, p_pointer_hashes text[]) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 begin
   perform lock_words(p_table, p_fingerprint);
@@ -478,7 +478,7 @@ begin
   with done as (
     update node n set content_hash = n.wanted_hash, generation = n.wanted_generation,
       -- A version that was never found may have left rows, too.
-      unswept = n.unswept or (n.content_hash is not null and n.content_hash <> n.wanted_hash) or exists (
+      needs_sweep = n.needs_sweep or (n.content_hash is not null and n.content_hash <> n.wanted_hash) or exists (
         select from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
           and c.pointer_hash = n.pointer_hash and c.content_hash <> n.wanted_hash)
     where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = any (p_pointer_hashes)
@@ -493,14 +493,14 @@ begin
     and c.content_hash <> (select d.content_hash from done d where d.pointer_hash = c.pointer_hash);
   return (select coalesce(jsonb_agg(jsonb_build_object(
             'pointer_hash', n.pointer_hash, 'content_hash', n.content_hash, 'generation', n.generation)), '[]')
-          from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.unswept
+          from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.needs_sweep
             and n.pointer_hash = any (p_pointer_hashes) and n.content_hash = n.wanted_hash);
 end $$;
 
 -- Records that the store has confirmed these chunks (p_stored, p_readings: see count_readings). Returns {alive,
--- unwanted: [doc_id], flipped: see flip_nodes}: whether the Table still exists, and which rows came too late and must
+-- unwanted: [doc_id], published: see publish_nodes}: whether the Table still exists, and which rows came too late and must
 -- be deleted from the store.
-create function public.chunks_stored(p_table uuid, p_fingerprint text, p_stored jsonb, p_readings jsonb)
+create function public.record_stored(p_table uuid, p_fingerprint text, p_stored jsonb, p_readings jsonb)
 returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   unwanted jsonb;
@@ -508,7 +508,7 @@ declare
 begin
   perform from context_table t where t.id = p_table for share;
   if not found then
-    return jsonb_build_object('alive', false, 'unwanted', '[]'::jsonb, 'flipped', '[]'::jsonb);
+    return jsonb_build_object('alive', false, 'unwanted', '[]'::jsonb, 'published', '[]'::jsonb);
   end if;
   perform lock_words(p_table, p_fingerprint);
   numbers := count_readings(p_table, p_fingerprint, p_stored, p_readings);
@@ -523,13 +523,13 @@ begin
       and n.pointer_hash = c.pointer_hash
     where c.id = (s->>'id')::uuid and c.content_hash in (n.wanted_hash, n.content_hash));
   return jsonb_build_object('alive', true, 'unwanted', unwanted,
-    'flipped', flip_nodes(p_table, p_fingerprint, array(
+    'published', publish_nodes(p_table, p_fingerprint, array(
       select distinct c.pointer_hash from jsonb_array_elements(p_stored) s join chunks c on c.id = (s->>'id')::uuid)));
 end $$;
 
 -- Finishes the nodes of chunks whose text the embedding service refuses. They show nothing: no older text is found for
 -- them, and the same text is not sent again. p_refused: [{id, reason}], ids of chunks.
-create function public.refuse_nodes(p_table uuid, p_fingerprint text, p_refused jsonb) returns void
+create function public.mark_refused(p_table uuid, p_fingerprint text, p_refused jsonb) returns void
 language plpgsql set search_path = public, extensions as $$
 declare
   pointers text[];
@@ -544,7 +544,7 @@ begin
     order by c.pointer_hash, c.chunk_index
   ), refused as (
     update node n set content_hash = n.wanted_hash, generation = n.wanted_generation, wanted_chunks = 0,
-      unswept = false, refused_reason = s.reason
+      needs_sweep = false, refused_reason = s.reason
     from said s
     where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = s.pointer_hash
       and n.wanted_hash = s.content_hash
@@ -556,36 +556,36 @@ begin
 end $$;
 
 -- Another wanted version has not been refused yet.
-create function public.forget_refusal() returns trigger
+create function public.clear_refusal() returns trigger
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
   new.refused_reason := null;
   return new;
 end $$;
-create trigger forget_refusal before update of wanted_hash on public.node
-  for each row execute function public.forget_refusal();
+create trigger clear_refusal before update of wanted_hash on public.node
+  for each row execute function public.clear_refusal();
 
-create function public.nodes_swept(p_table uuid, p_fingerprint text, p_swept jsonb) returns void
+create function public.mark_swept(p_table uuid, p_fingerprint text, p_swept jsonb) returns void
 language sql set search_path = public, extensions as $$
-  update node n set unswept = false from jsonb_array_elements(p_swept) s
+  update node n set needs_sweep = false from jsonb_array_elements(p_swept) s
   where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = s->>'pointer_hash'
     and n.generation = (s->>'generation')::bigint
 $$;
 
-create function public.unswept_nodes(p_table uuid, p_fingerprint text) returns jsonb
+create function public.nodes_to_sweep(p_table uuid, p_fingerprint text) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(jsonb_build_object(
     'pointer_hash', n.pointer_hash, 'content_hash', n.content_hash, 'generation', n.generation)
     order by n.pointer_hash), '[]')
-  from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.unswept
+  from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.needs_sweep
     and n.content_hash = n.wanted_hash
 $$;
 
 -- Whether the store may still have rows that are to be deleted.
 create function public.has_rows_to_sweep(p_table uuid, p_fingerprint text) returns boolean
 language sql stable set search_path = public, extensions as $$
-  select exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.unswept)
-    or exists (select from removed_chunk r where r.table_id = p_table and r.fingerprint = p_fingerprint)
+  select exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.needs_sweep)
+    or exists (select from pending_deletion r where r.table_id = p_table and r.fingerprint = p_fingerprint)
 $$;
 
 -- ---------------------------------------------------------------- is a Table ready?
@@ -593,7 +593,7 @@ $$;
 -- Updates the status of a Table's Tools from its rows, under the Table's lock, and returns whether it is ready. A Table
 -- is ready only in its present generation, after a complete scan. While work is under way, chunks are counted every two
 -- seconds and not with each batch: counting takes as long as there are nodes.
-create function public.settle_table(p_table uuid, p_fingerprint text) returns boolean
+create function public.update_tool_status(p_table uuid, p_fingerprint text) returns boolean
 language plpgsql set search_path = public, extensions as $$
 declare
   t context_table;
@@ -618,7 +618,7 @@ begin
                           select jsonb_build_object('json_pointer', n.json_pointer, 'reason', n.refused_reason)
                           from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
                             and n.refused_reason is not null) x(s)
-                        where within(s->>'json_pointer', o.json_path)))
+                        where is_within(s->>'json_pointer', o.json_path)))
     || case when done then jsonb_build_object('state', 'ready', 'indexed_at', now(), 'last_error', null, 'attempt', 0)
             else '{}' end)
   from tool o
@@ -633,20 +633,20 @@ begin
               and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash and c.indexed_at is not null)
         end), 0) - case when answers and not done then (
           select count(*) from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
-            and within(c.json_pointer, o.json_path)) else 0 end) as counts
-    from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and within(n.json_pointer, o.json_path)
+            and is_within(c.json_pointer, o.json_path)) else 0 end) as counts
+    from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and is_within(n.json_pointer, o.json_path)
   ) x
   where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' is distinct from 'ready'
-    and (done or coalesce(moment_of(o.metadata->'search_index'->>'heartbeat_at'), '-infinity')
+    and (done or coalesce(timestamp_or_null(o.metadata->'search_index'->>'heartbeat_at'), '-infinity')
                  < now() - interval '2 seconds'
          or o.metadata->'search_index'->'indexed_chunks_count' is null);
   return done;
 end $$;
 
 -- Whether a Table is complete for a fingerprint: scanned to its end, each string stored in its wanted version.
-create function public.table_whole(p_table uuid, p_fingerprint text) returns boolean
+create function public.is_table_complete(p_table uuid, p_fingerprint text) returns boolean
 language sql stable set search_path = public, extensions as $$
-  select exists (select from table_plan p join context_table t on t.id = p.table_id and t.generation = p.generation
+  select exists (select from table_scan p join context_table t on t.id = p.table_id and t.generation = p.generation
                  where p.table_id = p_table and p.fingerprint = p_fingerprint)
     and not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
                     and n.content_hash is distinct from n.wanted_hash)
@@ -655,18 +655,18 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- What failed for good stays so until all of it is there: another batch of the same Table may still come.
-create function public.settle_index(p_table uuid, p_fingerprint text) returns boolean
+create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) returns boolean
 language plpgsql set search_path = public, extensions as $$
 declare
   done boolean;
 begin
   if not exists (select from context_table t where t.id = p_table) then return false; end if;
-  done := case when tables_answer(p_fingerprint) then settle_table(p_table, p_fingerprint)
-               else table_whole(p_table, p_fingerprint) end;
+  done := case when is_live_for_tables(p_fingerprint) then update_tool_status(p_table, p_fingerprint)
+               else is_table_complete(p_table, p_fingerprint) end;
   if done then
-    perform finish_table(p_table, p_fingerprint);
+    perform finish_table_work(p_table, p_fingerprint);
   end if;
-  update table_plan p set heartbeat_at = now(), error = case when not done then p.error end,
+  update table_scan p set heartbeat_at = now(), error = case when not done then p.error end,
     failed_generation = case when not done then p.failed_generation end
   where p.table_id = p_table and p.fingerprint = p_fingerprint
     -- Every batch of a Table comes here.
@@ -677,7 +677,7 @@ end $$;
 -- ---------------------------------------------------------------- what the store has lost
 
 -- Marks chunks to be stored again. They keep their doc ids: as long as the store finds them they are returned.
-create function public.chunks_lost(p_table uuid, p_fingerprint text, p_ids uuid[]) returns void
+create function public.mark_missing(p_table uuid, p_fingerprint text, p_ids uuid[]) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
   perform from context_table t where t.id = p_table for update;
@@ -695,7 +695,7 @@ $$;
 -- ---------------------------------------------------------------- searching
 
 -- An endpoint with its enabled Tools, for authentication and `tools/list`; null if it is deleted or disabled.
-create function public.endpoint_of(p_mcp uuid) returns jsonb
+create function public.endpoint(p_mcp uuid) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object('id', m.id, 'project_id', m.project_id,
     'key_hashes', array_remove(array[m.api_key_hash,
@@ -716,26 +716,26 @@ language sql stable set search_path = public, extensions as $$
   where m.id = p_mcp and m.status = 'enabled' and o.id = p_tool
 $$;
 
--- The same as `near_words` for the words of a Table.
-create function public.near_table_words(p_table uuid, p_fingerprint text, p_reading text) returns jsonb
+-- The same as `similar_words` for the words of a Table.
+create function public.similar_table_words(p_table uuid, p_fingerprint text, p_reading text) returns jsonb
 language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
   with asked as materialized (
     select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width,
-           case when length(p_reading) >= 7 then 2 else 1 end as slips
+           case when length(p_reading) >= 7 then 2 else 1 end as typos
   ),
   around as (
     select r.* from asked a, table_reading r
     where r.table_id = p_table and r.fingerprint = p_fingerprint and left(r.sound, 1) = left(a.sound, 1)
-      and length(r.sound) between a.width - a.slips and a.width + a.slips
+      and length(r.sound) between a.width - a.typos and a.width + a.typos
     union
     select r.* from asked a, table_reading r
     where r.table_id = p_table and r.fingerprint = p_fingerprint and right(r.sound, 1) = right(a.sound, 1)
-      and length(r.sound) between a.width - a.slips and a.width + a.slips
+      and length(r.sound) between a.width - a.typos and a.width + a.typos
   ),
   measured as (
     select r.written, r.chunks, case when is_swapped(r.sound, a.sound) then 1 else greatest(1, r.edits) end as distance
     from (select n.*, levenshtein_less_equal(n.sound, a.sound, 2) as edits from around n, asked a) r, asked a
-    where r.edits <= a.slips or r.edits = 2 and is_swapped(r.sound, a.sound)
+    where r.edits <= a.typos or r.edits = 2 and is_swapped(r.sound, a.sound)
   )
   select jsonb_agg(w.written order by w.place) from (
     select m.written, row_number() over (order by min(m.distance), max(m.chunks) desc, m.written) as place
@@ -743,9 +743,9 @@ language sql stable set search_path = public, extensions set jit = off set enabl
   where w.place <= 5
 $$;
 
--- What is known of a question's words in a Tool's Table, as `look_up_words` does for pages: {written, near}. Empty for
+-- What is known of a question's words in a Tool's Table, as `lexicon_entries` does for pages: {written, near}. Empty for
 -- a Tool that this endpoint gives no access to.
-create function public.table_words(p_mcp uuid, p_tool uuid, p_fingerprint text, p_readings text[], p_words jsonb)
+create function public.table_lexicon_entries(p_mcp uuid, p_tool uuid, p_fingerprint text, p_readings text[], p_words jsonb)
 returns jsonb language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
 declare
   asked uuid := reachable_table(p_mcp, p_tool);
@@ -761,7 +761,7 @@ begin
         where r.place <= 5 group by r.reading) w),
     'near', (
       select coalesce(jsonb_object_agg(w.word, w.forms), '{}') from (
-        select u.word, near_table_words(asked, p_fingerprint, u.reading) as forms from (
+        select u.word, similar_table_words(asked, p_fingerprint, u.reading) as forms from (
           select e.key as word, e.value as reading from jsonb_each_text(p_words) e
           where length(e.value) between 4 and 40 and not exists (
             select from table_reading t
@@ -785,5 +785,5 @@ language sql stable set search_path = public, extensions as $$
   join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint and n.pointer_hash = c.pointer_hash
     and n.content_hash = c.content_hash
   where m.id = p_mcp and m.status = 'enabled' and o.id = p_tool and c.turbopuffer_doc_id = any (p_doc_ids)
-    and within(c.json_pointer, o.json_path)
+    and is_within(c.json_pointer, o.json_path)
 $$;

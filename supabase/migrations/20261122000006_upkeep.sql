@@ -44,12 +44,12 @@ $$;
 create function public.show_reason(p_table uuid, p_fingerprint text, p_reason text) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
-  if p_fingerprint is null or tables_answer(p_fingerprint) then
+  if p_fingerprint is null or is_live_for_tables(p_fingerprint) then
     perform merge_status(o.id, jsonb_build_object('last_error', p_reason, 'heartbeat_at', now()))
     from tool o
     where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' in ('pending', 'indexing');
   else
-    update table_plan p set heartbeat_at = now(), error = p_reason
+    update table_scan p set heartbeat_at = now(), error = p_reason
     where p.table_id = p_table and p.fingerprint = p_fingerprint;
   end if;
 end $$;
@@ -121,7 +121,7 @@ $$;
 -- sequencer finishes all. p_answered: the vendor that it waited for has answered, so everything else that waits for this
 -- vendor is released.
 -- A Table that waits is finished by the scan that follows; a batch of its chunks only shows that the vendor answers.
--- A Table that failed has finished when all of it is stored (settle_index).
+-- A Table that failed has finished when all of it is stored (mark_ready_if_complete).
 create function public.finish_work(p_work jsonb, p_answered boolean) returns void
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -146,7 +146,7 @@ begin
 end $$;
 
 -- A Table is whole, so none of its work is unfinished. If it was the probe of a vendor, that has answered.
-create function public.finish_table(p_table uuid, p_fingerprint text) returns void
+create function public.finish_table_work(p_table uuid, p_fingerprint text) returns void
 language plpgsql set search_path = public, extensions as $$
 declare
   answered text[];
@@ -165,7 +165,7 @@ begin
 end $$;
 
 -- The ids of some chunks of a Table that are wanted and not stored.
-create function public.first_unstored(p_table uuid, p_fingerprint text, p_limit integer) returns jsonb
+create function public.some_unstored_chunks(p_table uuid, p_fingerprint text, p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(x.id), '[]') from (
     select c.id from chunks c
@@ -177,7 +177,7 @@ $$;
 -- Claims what is due, longest in trouble first, as [{kind, subject, fingerprint, version_id, sequencer, removed,
 -- project_id, chunks}]: nobody else gets it for p_seconds. While a vendor has not answered since, one row of it goes at
 -- a time, as a probe: of a Table one batch of chunks (`chunks`, at most p_batch; empty where it has to be scanned).
-create function public.due_work(p_limit integer, p_seconds integer, p_batch integer) returns jsonb
+create function public.claim_due_work(p_limit integer, p_seconds integer, p_batch integer) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
   due jsonb;
@@ -219,7 +219,7 @@ begin
       'sequencer', c.sequencer, 'removed', c.removed,
       'project_id', (select t.project_id from context_table t where c.kind = 'table' and t.id = c.subject::uuid),
       'chunks', case when c.kind = 'table' and c.vendor is not null and not c.released
-        then first_unstored(c.subject::uuid, c.fingerprint, p_batch) else '[]' end)
+        then some_unstored_chunks(c.subject::uuid, c.fingerprint, p_batch) else '[]' end)
     order by c.since, c.subject), '[]')
   into due from claimed c;
   return due;
@@ -227,7 +227,7 @@ end $$;
 
 -- Whether a message or maintenance will go on with a Table in this index. Waiting work is maintenance's, however long it
 -- takes until its turn; a retry that is long overdue does not count.
-create function public.has_work(p_table uuid, p_fingerprint text) returns boolean
+create function public.has_unfinished_work(p_table uuid, p_fingerprint text) returns boolean
 language sql stable set search_path = public, extensions as $$
   select exists (select from unfinished_work u
                  where u.kind = 'table' and u.subject = p_table::text and u.fingerprint in ('', p_fingerprint)
@@ -236,7 +236,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- Whether work on a page is retried or waits.
-create function public.is_unfinished(p_material text, p_key text) returns boolean
+create function public.is_page_unfinished(p_material text, p_key text) returns boolean
 language sql stable set search_path = public, extensions as $$
   select exists (select from unfinished_work u where u.kind = 'file' and u.subject = p_key and u.state <> 'failed')
     or exists (select from unfinished_work u where u.kind = 'material' and u.subject = p_material and u.state <> 'failed')
@@ -273,100 +273,100 @@ create table public.table_restart (
   fingerprint text collate "C" not null,
   generation bigint not null,
   restarts integer not null,
-  at timestamptz not null default now(),
+  restarted_at timestamptz not null default now(),
   primary key (table_id, fingerprint)
 );
 
 -- Records a restart of a Table's scan, and returns how often its present generation was restarted within a day. Null if
 -- somebody restarted it within the last p_seconds.
-create function public.table_restarted(p_table uuid, p_fingerprint text, p_seconds integer) returns integer
+create function public.record_table_restart(p_table uuid, p_fingerprint text, p_seconds integer) returns integer
 language sql set search_path = public, extensions as $$
   insert into table_restart as r (table_id, fingerprint, generation, restarts)
   select t.id, p_fingerprint, t.generation, 1 from context_table t where t.id = p_table
   on conflict (table_id, fingerprint) do update set
-    restarts = case when r.generation = excluded.generation and r.at > now() - interval '1 day'
+    restarts = case when r.generation = excluded.generation and r.restarted_at > now() - interval '1 day'
                     then r.restarts + 1 else 1 end,
-    generation = excluded.generation, at = now()
-  where r.generation <> excluded.generation or r.at <= now() - make_interval(secs => p_seconds)
+    generation = excluded.generation, restarted_at = now()
+  where r.generation <> excluded.generation or r.restarted_at <= now() - make_interval(secs => p_seconds)
   returning r.restarts
 $$;
 
 -- Tables whose indexing has stopped: no sign of life for p_seconds, and no message for them. For the version that
 -- answers: Tools that wait. For another version: Tables that are neither complete nor given up. For any version: Tables
 -- of which something is stored that no Tool asks for.
-create function public.stuck_tables(p_fingerprint text, p_seconds integer) returns jsonb
+create function public.stalled_tables(p_fingerprint text, p_seconds integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   with still as (
     select o.table_id from tool o
-    where tables_answer(p_fingerprint) and o.enabled
+    where is_live_for_tables(p_fingerprint) and o.enabled
       and o.metadata->'search_index'->>'state' in ('pending', 'indexing')
-      and coalesce(moment_of(o.metadata->'search_index'->>'heartbeat_at'),
-                   moment_of(o.metadata->'search_index'->>'configured_at')) < now() - make_interval(secs => p_seconds)
+      and coalesce(timestamp_or_null(o.metadata->'search_index'->>'heartbeat_at'),
+                   timestamp_or_null(o.metadata->'search_index'->>'configured_at')) < now() - make_interval(secs => p_seconds)
     union
-    select t.id from table_plan p join indexed_table t on t.id = p.table_id
-    where not tables_answer(p_fingerprint) and p.fingerprint = p_fingerprint
+    select t.id from table_scan p join indexed_table t on t.id = p.table_id
+    where not is_live_for_tables(p_fingerprint) and p.fingerprint = p_fingerprint
       and p.failed_generation is distinct from t.generation
       -- The event of a change starts its scan.
       and greatest(p.heartbeat_at, t.updated_at) < now() - make_interval(secs => p_seconds)
-      and not table_whole(t.id, p_fingerprint)
+      and not is_table_complete(t.id, p_fingerprint)
     union
     select t.id from context_table t
     where t.updated_at < now() - make_interval(secs => p_seconds)
       and not exists (select from tool o where o.table_id = t.id and o.enabled)
       and (exists (select from node n where n.table_id = t.id and n.fingerprint = p_fingerprint)
-           or exists (select from removed_chunk r where r.table_id = t.id and r.fingerprint = p_fingerprint))
+           or exists (select from pending_deletion r where r.table_id = t.id and r.fingerprint = p_fingerprint))
   )
   select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id) order by t.id), '[]')
   from still s join context_table t on t.id = s.table_id
-  where not has_work(t.id, p_fingerprint)
+  where not has_unfinished_work(t.id, p_fingerprint)
 $$;
 
 -- ================================================================ building an index version
 
 -- When a page was last requested to build an index version, so that it is not requested each minute.
-create table public.material_asked (
+create table public.page_build_request (
   material text collate "C" primary key references public.material on delete cascade,
-  asked_at timestamptz not null
+  requested_at timestamptz not null
 );
 
--- Pages that indexes of this recipe are not whole for, noted as asked for.
-create function public.pages_to_build(p_recipe text, p_seconds integer, p_limit integer) returns text[]
+-- Pages that indexes of this text_template are not whole for, noted as asked for.
+create function public.claim_pages_to_build(p_text_template text, p_seconds integer, p_limit integer) returns text[]
 language sql set search_path = public, extensions as $$
   with unbuilt as materialized (
     select distinct m.material
-    from search_index s join index_fingerprint f on f.fingerprint = s.knowledge
+    from index_version s join page_index_version f on f.fingerprint = s.knowledge
     cross join lateral unnest(outdated_materials(s.knowledge)) as b(material)
     join material m on m.material = b.material
-    left join material_asked a on a.material = m.material
-    where f.recipe = p_recipe
+    left join page_build_request a on a.material = m.material
+    where f.text_template = p_text_template
       -- What was asked for before an index was there was asked for another.
-      and coalesce(a.asked_at, '-infinity') < greatest(now() - make_interval(secs => p_seconds), s.created_at)
-      and not is_unfinished(m.material, m.key)
+      and coalesce(a.requested_at, '-infinity') < greatest(now() - make_interval(secs => p_seconds), s.created_at)
+      and not is_page_unfinished(m.material, m.key)
     order by 1 limit p_limit
   ), noted as (
-    insert into material_asked (material, asked_at) select u.material, now() from unbuilt u
-    on conflict (material) do update set asked_at = now()
+    insert into page_build_request (material, requested_at) select u.material, now() from unbuilt u
+    on conflict (material) do update set requested_at = now()
   )
   select coalesce(array_agg(u.material order by u.material), '{}') from unbuilt u
 $$;
 
 -- Claims Tables that a version which does not answer has never indexed, or that were given up p_seconds ago. Together
--- with those under way there are at most p_limit. A Table that stalls is restarted (see stuck_tables).
-create function public.tables_to_build(p_fingerprint text, p_seconds integer, p_limit integer) returns jsonb
+-- with those under way there are at most p_limit. A Table that stalls is restarted (see stalled_tables).
+create function public.claim_tables_to_build(p_fingerprint text, p_seconds integer, p_limit integer) returns jsonb
 language sql set search_path = public, extensions as $$
   with under_way as materialized (
-    select count(*) as n from table_plan p join indexed_table t on t.id = p.table_id
+    select count(*) as n from table_scan p join indexed_table t on t.id = p.table_id
     where p.fingerprint = p_fingerprint and p.failed_generation is distinct from t.generation
-      and not table_whole(t.id, p_fingerprint)
+      and not is_table_complete(t.id, p_fingerprint)
   ), unbuilt as materialized (
     select t.id, t.project_id from indexed_table t
-    left join table_plan p on p.table_id = t.id and p.fingerprint = p_fingerprint
-    where not tables_answer(p_fingerprint) and not has_work(t.id, p_fingerprint)
+    left join table_scan p on p.table_id = t.id and p.fingerprint = p_fingerprint
+    where not is_live_for_tables(p_fingerprint) and not has_unfinished_work(t.id, p_fingerprint)
       and (p.table_id is null
            or p.failed_generation = t.generation and p.heartbeat_at < now() - make_interval(secs => p_seconds))
     order by t.id limit greatest(p_limit - (select n from under_way), 0)
   ), noted as (
-    insert into table_plan (table_id, fingerprint) select u.id, p_fingerprint from unbuilt u
+    insert into table_scan (table_id, fingerprint) select u.id, p_fingerprint from unbuilt u
     on conflict (table_id, fingerprint) do update set heartbeat_at = now()
   )
   select coalesce(jsonb_agg(jsonb_build_object('project_id', u.project_id, 'table_id', u.id) order by u.id), '[]')
@@ -377,32 +377,30 @@ $$;
 
 -- The searches of each principal in its minute: a key of /mcp by its hash, an endpoint by its id (its owner could
 -- rotate the key for a new minute). Unlogged: a crash may reset the minute.
-create unlogged table public.allowance (
-  holder text collate "C" primary key,
+create unlogged table public.search_quota (
+  principal text collate "C" primary key,
   minute timestamptz not null,
-  taken integer not null
+  used integer not null
 );
 
--- Grants p_wanted searches of this minute, or a quarter of the rest if that is less, so that other workers get some.
-create function public.take_allowance(p_holder text, p_wanted integer, p_per_minute integer) returns jsonb
+-- Grants p_wanted searches of this minute, or a quarter of the rest if that is less, so that other workers get some:
+-- {searches, seconds until the minute ends}.
+create function public.consume_quota(p_principal text, p_wanted integer, p_per_minute integer) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
-  now_is timestamptz := clock_timestamp();
-  this_minute timestamptz := date_trunc('minute', now_is);
+  moment constant timestamptz := clock_timestamp();
+  this_minute constant timestamptz := date_trunc('minute', moment);
   spent integer;
   granted integer;
 begin
-  insert into allowance as known (holder, minute, taken) values (p_holder, this_minute, 0)
-  on conflict (holder) do update set
-    minute = greatest(known.minute, excluded.minute),
-    taken = case when known.minute < excluded.minute then 0 else known.taken end
-  returning taken into spent;
+  insert into search_quota as q (principal, minute, used) values (p_principal, this_minute, 0)
+  on conflict (principal) do update set
+    minute = greatest(q.minute, excluded.minute),
+    used = case when q.minute < excluded.minute then 0 else q.used end
+  returning used into spent;
   granted := least(p_wanted, ceil(greatest(p_per_minute - spent, 0) / 4.0)::integer);
-  update allowance set taken = taken + granted where holder = p_holder;
-  return jsonb_build_object(
-    'searches', granted,
-    'seconds', 60 - extract(epoch from now_is - this_minute)
-  );
+  update search_quota set used = used + granted where principal = p_principal;
+  return jsonb_build_object('searches', granted, 'seconds', 60 - extract(epoch from (moment - this_minute)));
 end $$;
 
 -- ================================================================ the daily budget of embedding tokens
@@ -426,43 +424,43 @@ $$;
 -- ================================================================ reconciliation: runs
 -- Each kind of comparison runs in pages, one worker at a time.
 
--- `busy_until`: a worker has it. `under_way`: the run has not come to its end.
-create table public.reconciliation (
-  walk text collate "C" primary key,
+-- `claimed_until`: a worker has it. `under_way`: the run has not come to its end.
+create table public.reconciliation_run (
+  name text collate "C" primary key,
   after text,
   under_way boolean not null default false,
-  busy_until timestamptz
+  claimed_until timestamptz
 );
 
 -- Claims a run: {after}. Null while another worker has it, and if none is under way, unless p_begin.
-create function public.take_walk(p_walk text, p_seconds integer, p_begin boolean) returns jsonb
+create function public.claim_reconciliation(p_name text, p_seconds integer, p_begin boolean) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
-  taken jsonb;
+  claimed jsonb;
 begin
   if p_begin then
-    insert into reconciliation (walk) values (p_walk) on conflict do nothing;
+    insert into reconciliation_run (name) values (p_name) on conflict do nothing;
   end if;
-  update reconciliation r set
-    busy_until = now() + make_interval(secs => p_seconds),
+  update reconciliation_run r set
+    claimed_until = now() + make_interval(secs => p_seconds),
     after = case when r.under_way then r.after end,
     under_way = true
-  where r.walk = p_walk and coalesce(r.busy_until, '-infinity') < now() and (r.under_way or p_begin)
-  returning jsonb_build_object('after', r.after) into taken;
-  return taken;
+  where r.name = p_name and coalesce(r.claimed_until, '-infinity') < now() and (r.under_way or p_begin)
+  returning jsonb_build_object('after', r.after) into claimed;
+  return claimed;
 end $$;
 
 -- Saves how far a run has come; its worker continues.
-create function public.keep_walk(p_walk text, p_after text) returns void
+create function public.save_reconciliation_progress(p_name text, p_after text) returns void
 language sql set search_path = public, extensions as $$
-  update reconciliation r set after = p_after where r.walk = p_walk
+  update reconciliation_run r set after = p_after where r.name = p_name
 $$;
 
 -- Releases a run. p_after null: it has come to its end.
-create function public.leave_walk(p_walk text, p_after text) returns void
+create function public.release_reconciliation(p_name text, p_after text) returns void
 language sql set search_path = public, extensions as $$
-  update reconciliation r set after = p_after, busy_until = null, under_way = p_after is not null
-  where r.walk = p_walk
+  update reconciliation_run r set after = p_after, claimed_until = null, under_way = p_after is not null
+  where r.name = p_name
 $$;
 
 -- ================================================================ reconciliation: the bucket
@@ -483,12 +481,12 @@ language sql stable set search_path = public, extensions as $$
      where m.key > p_after order by m.key limit p_limit)
     union all
     (select w.key, 'waiting', w.version_id, w.deleted, m.status = 'deleted', w.since
-     from waiting_source w join material m using (material)
+     from competing_key w join material m using (material)
      where w.key > p_after order by w.key limit p_limit)
     union all
     (select f.key, 'file', f.version_id, f.version_id is null,
-            exists (select from site_synonyms s where s.key = f.key and s.analyzer <> p_analyzer), f.at
-     from followed_file f where f.key > p_after order by f.key limit p_limit)
+            exists (select from site_synonyms s where s.key = f.key and s.analyzer <> p_analyzer), f.applied_at
+     from authored_file f where f.key > p_after order by f.key limit p_limit)
     ) y order by y.key limit p_limit) x
 $$;
 
@@ -496,7 +494,7 @@ $$;
 create function public.recorded_pages() returns bigint
 language sql stable set search_path = public, extensions as $$
   select (select count(*) from material m where m.status <> 'deleted')
-       + (select count(*) from waiting_source w where not w.deleted)
+       + (select count(*) from competing_key w where not w.deleted)
 $$;
 
 -- ================================================================ reconciliation: pages
@@ -519,7 +517,7 @@ language sql stable set search_path = public, extensions set jit = off set enabl
         select from chunk_words w cross join lateral unnest(w.terms) as t(term)
         where w.material = p.material and not exists (
           select from posting o
-          where o.term = t.term and o.block = block_of(p.number) and w.number = any (o.chunks)))
+          where o.term = t.term and o.block = posting_block(p.number) and w.number = any (o.chunks)))
         then 'words without postings' end as why
     from page p cross join lateral (select count(*) as n from knowledge_chunks k where k.material = p.material) c
   )
@@ -540,13 +538,13 @@ language sql stable set search_path = public, extensions as $$
   select jsonb_build_object(
     'materials', (select coalesce(jsonb_agg(p.material order by p.material), '[]') from page p
       where exists (select from knowledge_chunks k where k.material = p.material and k.learns_source = 'provisional')
-        and not is_unfinished(p.material, p.key)),
+        and not is_page_unfinished(p.material, p.key)),
     'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
 $$;
 
 -- Writes the postings of a material again from its words, and deletes the chunks of a deleted page. Other faults are
 -- repaired by applying the page again.
-create function public.mend_material(p_material text) returns void
+create function public.repair_material(p_material text) returns void
 language plpgsql set search_path = public, extensions set jit = off set enable_seqscan = off as $$
 declare
   r material;
@@ -554,7 +552,7 @@ declare
   words jsonb;
 begin
   select * into r from material m where m.material = p_material for update;
-  here := block_of(r.number);
+  here := posting_block(r.number);
   -- Numbers without words: nothing else removes them from the postings.
   perform pg_advisory_xact_lock(hashtext('sakuin.posting'), here);
   update posting p set chunks = kept.chunks, impacts = kept.impacts
@@ -579,7 +577,7 @@ end $$;
 
 -- Deletes (or with p_dry_run, counts) readings that no chunk has, of p_limit after p_after, which is a reading and its
 -- spelling with a tab between: {unused, next}.
-create function public.sweep_readings(p_after text, p_limit integer, p_dry_run boolean) returns jsonb
+create function public.delete_unused_readings(p_after text, p_limit integer, p_dry_run boolean) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
   page reading[];
@@ -593,7 +591,7 @@ begin
     select r.* from reading r
     where (r.reading, r.written) > (split_part(p_after, chr(9), 1), split_part(p_after, chr(9), 2))
     order by r.reading, r.written limit p_limit) x;
-  select coalesce(array_agg(r), '{}') into unused from unnest(page) r where chunks_written(r) = 0;
+  select coalesce(array_agg(r), '{}') into unused from unnest(page) r where chunk_count(r) = 0;
   if not p_dry_run then
     delete from reading r using unnest(unused) u where r.reading = u.reading and r.written = u.written;
   end if;
@@ -606,7 +604,7 @@ end $$;
 
 -- What the records say of these Tables. `settled`: no work is left. `unbuilt`: a Tool says ready, but what it says does
 -- not fit the rows.
-create function public.tables_claimed(p_fingerprint text, p_tables uuid[]) returns jsonb
+create function public.table_claims(p_fingerprint text, p_tables uuid[]) returns jsonb
 language sql stable set search_path = public, extensions as $$
   with picked as materialized (
     select t.id, t.project_id, t.generation, t.planned_generation, t.planned_fingerprint from context_table t
@@ -620,9 +618,9 @@ language sql stable set search_path = public, extensions as $$
          and c.turbopuffer_doc_id is not null and c.indexed_at is not null) as stored,
       t.planned_generation = t.generation and t.planned_fingerprint = p_fingerprint
         and not exists (select from node n where n.table_id = t.id and n.fingerprint = p_fingerprint
-                        and (n.content_hash is distinct from n.wanted_hash or n.unswept))
+                        and (n.content_hash is distinct from n.wanted_hash or n.needs_sweep))
         and not exists (select from unstored_chunks u where u.table_id = t.id and u.fingerprint = p_fingerprint)
-        and not exists (select from removed_chunk r where r.table_id = t.id and r.fingerprint = p_fingerprint)
+        and not exists (select from pending_deletion r where r.table_id = t.id and r.fingerprint = p_fingerprint)
         as settled,
       (t.planned_generation <> t.generation or t.planned_fingerprint is distinct from p_fingerprint)
         and exists (select from tool o where o.table_id = t.id and o.enabled)
@@ -630,9 +628,9 @@ language sql stable set search_path = public, extensions as $$
                         and o.metadata->'search_index'->>'state' is distinct from 'ready') as unbuilt,
       exists (
         select from tool o where o.table_id = t.id and o.enabled and o.metadata->'search_index'->>'state' = 'ready'
-          and number_of(o.metadata->'search_index'->>'chunks_count') is distinct from (
+          and bigint_or_null(o.metadata->'search_index'->>'chunks_count') is distinct from (
             select coalesce(sum(n.wanted_chunks), 0) from node n
-            where n.table_id = t.id and n.fingerprint = p_fingerprint and within(n.json_pointer, o.json_path)))
+            where n.table_id = t.id and n.fingerprint = p_fingerprint and is_within(n.json_pointer, o.json_path)))
         or exists (
         select from node n where n.table_id = t.id and n.fingerprint = p_fingerprint and n.wanted_chunks <> (
           select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
@@ -667,7 +665,7 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 -- The store has rows of a later generation, because the records come from a backup: the count continues from there.
-create function public.catch_up_table(p_table uuid, p_generation bigint) returns void
+create function public.raise_generation(p_table uuid, p_generation bigint) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
   perform from context_table t where t.id = p_table and t.generation < p_generation for update;
@@ -680,50 +678,50 @@ end $$;
 -- Uploaded documents that nobody needs are deleted from the bucket. Here are the folders to look through.
 
 -- The folder of a Table, since an upload was announced or imported, or since the Table was deleted.
-create table public.left_body (
+create table public.orphaned_upload (
   folder text collate "C" primary key,
   table_id uuid not null,
   since timestamptz not null default now()
 );
-create index left_body_since on public.left_body (since);
+create index orphaned_upload_since on public.orphaned_upload (since);
 
-create function public.folder_of_bodies(t public.context_table) returns text
+create function public.upload_folder(t public.context_table) returns text
 language sql immutable set search_path = public, extensions as $$
   select 'tables/' || t.project_id || '/' || t.id || '/'
 $$;
 
-create function public.leave_bodies() returns trigger
+create function public.track_uploads() returns trigger
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
   -- A signed upload address stays valid for some minutes after the Table is deleted.
-  insert into left_body (folder, table_id) values (folder_of_bodies(old), old.id)
-  on conflict (folder) do update set since = case when tg_op = 'DELETE' then now() else left_body.since end;
+  insert into orphaned_upload (folder, table_id) values (upload_folder(old), old.id)
+  on conflict (folder) do update set since = case when tg_op = 'DELETE' then now() else orphaned_upload.since end;
   return null;
 end $$;
-create trigger leave_bodies after update of upload, imported_upload, data_key on public.context_table
-  for each row when (new.upload > 0) execute function public.leave_bodies();
-create trigger leave_bodies_of_the_deleted after delete on public.context_table
-  for each row when (old.upload > 0) execute function public.leave_bodies();
+create trigger track_uploads after update of upload, imported_upload, data_key on public.context_table
+  for each row when (new.upload > 0) execute function public.track_uploads();
+create trigger track_uploads_of_deleted after delete on public.context_table
+  for each row when (old.upload > 0) execute function public.track_uploads();
 
 -- Folders to look through, the oldest first: [{folder, keep, gone}]; `keep` is the document that the Table has now. A
 -- deleted Table needs nothing after p_gone seconds. For others, a message may still import what came within p_left
 -- seconds.
-create function public.left_bodies(p_gone integer, p_left integer, p_limit integer) returns jsonb
+create function public.orphaned_uploads(p_gone integer, p_left integer, p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(
     jsonb_build_object('folder', x.folder, 'keep', x.data_key, 'gone', x.gone) order by x.since), '[]')
   from (
     select l.folder, l.since, t.data_key, t.id is null as gone
-    from left_body l left join context_table t on t.id = l.table_id
+    from orphaned_upload l left join context_table t on t.id = l.table_id
     where l.since < now() - make_interval(secs => case when t.id is null then p_gone else p_left end)
     order by l.since limit p_limit) x
 $$;
 
 -- Records that a folder was looked through and only p_keep was left. p_again: it has uploads that are too young. The
 -- folder of a Table that has another document by now is looked through once more.
-create function public.bodies_removed(p_folder text, p_keep text, p_again boolean) returns void
+create function public.record_upload_cleanup(p_folder text, p_keep text, p_again boolean) returns void
 language sql set search_path = public, extensions as $$
-  update left_body l set since = now() where l.folder = p_folder and p_again;
-  delete from left_body l where l.folder = p_folder and not p_again
+  update orphaned_upload l set since = now() where l.folder = p_folder and p_again;
+  delete from orphaned_upload l where l.folder = p_folder and not p_again
     and not exists (select from context_table t where t.id = l.table_id and t.data_key is distinct from p_keep)
 $$;

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from sakuin_cli.main import commands
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 from typer.testing import CliRunner
 
 from tests.builders import a_page

@@ -20,7 +20,7 @@ from sakuin.platform.supabase.client import connected
 from sakuin.wiring.api import rest_endpoint
 from sakuin.wiring.index_material import material_indexer
 from sakuin.wiring.mcp import mcp_endpoint
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.conformance.gateway import behind_gateway
 from tests.contracts.openai_server import OpenAIServer, openai_server

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import boto3
 import pytest
-from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.platform.sqs import SqsQueue
 from sakuin.upkeep.index_versions import IndexVersions
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.cli.conftest import Operator
 from tests.cli.deployment import deployed

@@ -12,7 +12,7 @@ from sakuin.errors import Unavailable
 from sakuin_cli.client import DeploymentClient
 from sakuin_cli.commands.push import PushedFile, push_files
 from sakuin_cli.uploads import uploads_below
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.cli.conftest import Operator
 from tests.cli.deployment import ADMIN_KEY, BUCKET, deployed

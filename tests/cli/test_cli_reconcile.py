@@ -27,8 +27,8 @@ def test_what_differs_is_shown_repaired_and_gone_the_next_time(operator: Operato
         {
             "rule": "missing",
             "where": "x.html",
-            "message": "It is in the bucket, and the index never heard of it.",
-            "repair": "its key is looked at again",
+            "message": "It is in the bucket, but the index does not know it.",
+            "repair": "the key is checked again",
         }
     ]
     operator.deployment.settle()
@@ -40,7 +40,7 @@ def test_a_line_shows_what_where_and_how_it_is_repaired(operator: Operator) -> N
     operator.deployment.put("x.html", a_page(FORMULA))
     boto3.client("s3").delete_object(Bucket=BUCKET, Key="x.html")
     operator.deployment.lose_events()
-    line = "gone      x.html  It is indexed, and not in the bucket. → its key is looked at again"
+    line = "gone      x.html  It is indexed, but not in the bucket. → the key is checked again"
     found = operator.sakuin("reconcile").out.splitlines()
     assert found == [line, "1 finding; run it again in a moment to see whether it is right"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from secrets import randbelow
 
-from sakuin_local.database import running_database
+from sakuin_local.supabase.database import running_database
 
 from tests.convergence.machine import run_schedules
 from tests.convergence.materials_machine import MaterialsMachine

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.convergence.materials_world import MaterialsBackend, materials_backend
 from tests.convergence.tables_world import TablesBackend, tables_backend

@@ -80,7 +80,7 @@ def _check_material(world: MaterialsWorld, oracle: MaterialsOracle, name: str, c
     else:
         assert state.status == "failed", f"{name} is {state.status}"
         assert state.error, name
-    waiting = "select key from waiting_source where material = %s and not deleted"
+    waiting = "select key from competing_key where material = %s and not deleted"
     waits = {key for (key,) in world.backend.sql.execute(waiting, [name]).fetchall()}
     assert waits == set(keys) - {owner}, f"{waits} wait for {name}"
 

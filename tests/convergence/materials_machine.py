@@ -88,7 +88,7 @@ _file = st.builds(File, st.sampled_from((LEARNS, SYNONYMS)), st.integers(0, 1))
 _remove = st.builds(Remove, _keys, st.none() | st.integers(0, 2))
 _work = st.builds(Work, numbers, st.booleans(), _places, fates)
 _go_on = st.builds(GoOn, numbers, _places, fates)
-_places_of_schedule = st.sampled_from(("", END, END, "rpc/due_work", "sqs", "s3 held", "rpc/recorded_objects"))
+_places_of_schedule = st.sampled_from(("", END, END, "rpc/claim_due_work", "sqs", "s3 held", "rpc/recorded_objects"))
 _maintenance = st.builds(Maintenance, st.booleans(), _places_of_schedule, fates)
 _WEIGHTS = (
     *((_upload, 4), (_file, 1), (_remove, 2), (st.builds(Reindex, _pages), 1), (st.builds(Restart), 1)),

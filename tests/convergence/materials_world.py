@@ -12,17 +12,16 @@ import psycopg
 from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.sources import LearnsSources
-from sakuin.knowledge.messages import BucketEvent
+from sakuin.knowledge.messages import BucketEvent, MaterialQueue
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch
-from sakuin.knowledge.queue import MaterialQueue
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.upkeep.resume_work import ResumeWork
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 from supabase import Client
 
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
@@ -34,8 +33,8 @@ from tests.doubles.sqs import ModelledSqs
 
 _QUEUE = "materials"
 _TABLES = (
-    *("knowledge_chunks", "chunk_words", "posting", "reading", "waiting_source", "receipt", "site_synonyms"),
-    *("followed_file", "material", "unfinished_work", "embedding_cache"),
+    *("knowledge_chunks", "chunk_words", "posting", "reading", "competing_key", "upload_result", "site_synonyms"),
+    *("authored_file", "material", "unfinished_work", "embedding_cache"),
 )
 
 
@@ -122,7 +121,7 @@ class MaterialsWorld:
 
     def look_at_bucket(self) -> bool:
         """What an operator asks for in the end; whether anything differed."""
-        return bool(self.reconcile.keys(None, dry_run=False, settling=timedelta(0)).differences)
+        return bool(self.reconcile.keys(None, dry_run=False, grace=timedelta(0)).differences)
 
     def clear(self) -> None:
         """Leaves nothing of this schedule to the next."""

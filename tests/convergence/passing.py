@@ -7,9 +7,9 @@ A_MINUTE, AN_HOUR = 65, 3600
 
 _WORK = b"update unfinished_work set retry_at = retry_at - %(t)s, since = since - %(t)s, sent_at = sent_at - %(t)s"
 _TABLES = (
-    b"update table_restart set at = at - %(t)s",
+    b"update table_restart set restarted_at = restarted_at - %(t)s",
     b"update context_table set updated_at = updated_at - %(t)s",
-    b"update table_plan set heartbeat_at = heartbeat_at - %(t)s",
+    b"update table_scan set heartbeat_at = heartbeat_at - %(t)s",
     b"update tool set metadata = jsonb_set(metadata, '{search_index}', metadata->'search_index' || moved.status)"
     b" from (select o.id, jsonb_object_agg(e.key, e.value::timestamptz - %(t)s) as status"
     b"       from tool o cross join jsonb_each_text(o.metadata->'search_index') e"
@@ -18,8 +18,8 @@ _TABLES = (
 )
 _MATERIALS = (
     b"update material set updated_at = updated_at - %(t)s",
-    b"update waiting_source set since = since - %(t)s",
-    b"update followed_file set at = at - %(t)s",
+    b"update competing_key set since = since - %(t)s",
+    b"update authored_file set applied_at = applied_at - %(t)s",
 )
 
 

@@ -73,16 +73,30 @@ _WHAT = (
 _places = st.sampled_from(
     (
         *("", END, END, "rpc/begin_scan", "rpc/plan_nodes", "rpc/finish_scan", "rpc/record_removed", "rpc/record_scan"),
-        *("rpc/record_unfinished", "rpc/finish_work", "rpc/settle_index", "rpc/changed_nodes", "sqs", "openai"),
-        *("rpc/chunks_to_store", "POST chunk_vector", "turbopuffer POST", "rpc/chunks_stored", "rpc/nodes_swept"),
+        *(
+            "rpc/record_unfinished",
+            "rpc/finish_work",
+            "rpc/mark_ready_if_complete",
+            "rpc/changed_nodes",
+            "sqs",
+            "openai",
+        ),
+        *(
+            "openai",
+            "rpc/chunks_to_store",
+            "POST chunk_vector",
+            "turbopuffer POST",
+            "rpc/record_stored",
+            "rpc/mark_swept",
+        ),
         # Not every worker comes to a place that is named; most come to one that is counted.
         *(2 * tuple(range(1, 13))),
     )
 )
 _places_of_schedule = st.sampled_from(
     (
-        *("", END, END, "sqs", "bus", "rpc/events_sent", "rpc/due_work", "rpc/stuck_tables"),
-        *("rpc/table_restarted", "rpc/abandoned_namespaces", "turbopuffer"),
+        *("", END, END, "sqs", "bus", "rpc/mark_events_sent", "rpc/claim_due_work", "rpc/stalled_tables"),
+        *("rpc/record_table_restart", "rpc/mark_abandoned_namespaces", "turbopuffer"),
     )
 )
 

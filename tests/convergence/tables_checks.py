@@ -6,13 +6,13 @@ from typing import Any
 from sakuin.language.indexing import index_words
 from sakuin.tables.index_names import namespace
 from sakuin.tables.scan import content_hash
-from sakuin_local.turbopuffer.refusals import Refused
+from sakuin_local.turbopuffer.limits import Refused
 
 from tests.convergence.tables_oracle import Piece, TablesOracle, below, pieces
 from tests.convergence.tables_world import TablesWorld
 
 _ANSWERING = """
-  select n.table_id::text, t.project_id::text, n.json_pointer, n.content_hash, n.unswept,
+  select n.table_id::text, t.project_id::text, n.json_pointer, n.content_hash, n.needs_sweep,
     n.content_hash is distinct from n.wanted_hash,
     (select coalesce(jsonb_object_agg(c.turbopuffer_doc_id, c.chunk_text), '{}') from chunks c
      where c.table_id = n.table_id and c.fingerprint = n.fingerprint and c.pointer_hash = n.pointer_hash
@@ -71,10 +71,10 @@ def _check_table(world: TablesWorld, wanted: dict[str, Piece], project: str, tab
     assert sorted(rows) == sorted((id, text, True) for id, text in texts.items()), "records"
     held = stored_texts(world, namespace(project, table)) or {}
     assert held == texts, f"in the store too much {held.keys() - texts.keys()}, missing {texts.keys() - held.keys()}"
-    nodes = "select json_pointer, content_hash = wanted_hash, unswept from node where table_id = %s"
+    nodes = "select json_pointer, content_hash = wanted_hash, needs_sweep from node where table_id = %s"
     whole = {(piece.json_pointer, True, False) for piece in wanted.values()}
     assert set(world.backend.sql.execute(nodes, [table]).fetchall()) == whole, "nodes"
-    removed = "select turbopuffer_doc_id from removed_chunk where table_id = %s"
+    removed = "select turbopuffer_doc_id from pending_deletion where table_id = %s"
     assert world.backend.sql.execute(removed, [table]).fetchall() == [], "still to be removed"
     said = Counter(word for text in texts.values() for word in index_words(title="", learns=(), body=text).readings)
     words = "select reading, written, chunks from table_reading where table_id = %s"

@@ -80,7 +80,7 @@ def _sweep_late(story: TablesMachine) -> None:
     story.begin(document={"a": one}, scope="", indexed=True)
     story.step(Change("replace", 0, {"a": other}, "", sent=True))
     story.step(Work(0, False, END, Fate.GO))
-    story.step(Work(0, False, "rpc/chunks_stored", Fate.GO))
+    story.step(Work(0, False, "rpc/record_stored", Fate.GO))
     story.step(Change("replace", 0, {"a": one}, "", sent=True))
     for _ in range(2):
         story.step(Work(0, False, END, Fate.GO))

@@ -41,12 +41,12 @@ def states(story: TablesMachine) -> set[str]:
 
 def test_a_worker_that_dies_between_publishing_and_sweeping_leaves_no_old_rows(story: TablesMachine) -> None:
     replace_and_scan(story, {"a": B})
-    story.step(Work(0, False, "rpc/chunks_stored", Fate.DIE_AFTER))
+    story.step(Work(0, False, "rpc/record_stored", Fate.DIE_AFTER))
 
 
 def test_the_next_worker_sweeps_what_another_has_not_swept_yet(story: TablesMachine) -> None:
     replace_and_scan(story, {"a": B})
-    story.step(Work(0, True, "rpc/chunks_stored", Fate.GO))
+    story.step(Work(0, True, "rpc/record_stored", Fate.GO))
     story.step(Work(0, False, END, Fate.GO))
     assert states(story) == {"ready"}
     (table,) = story.oracle.documents
@@ -73,7 +73,7 @@ def test_rows_of_a_text_that_was_overtaken_go_though_their_worker_died(story: Ta
 def test_a_late_sweep_spares_the_text_that_came_back(story: TablesMachine) -> None:
     replace_and_scan(story, {"a": B})
     # Published, and not swept yet.
-    story.step(Work(0, False, "rpc/chunks_stored", Fate.GO))
+    story.step(Work(0, False, "rpc/record_stored", Fate.GO))
     replace_and_scan(story, {"a": A})
     story.step(Work(0, False, END, Fate.GO))
     story.step(GoOn(0, END, Fate.GO))
@@ -93,7 +93,7 @@ def test_rows_that_the_store_has_lost_are_stored_again(story: TablesMachine) -> 
 
 def test_rows_that_the_store_loses_while_they_are_replaced_are_stored_again(story: TablesMachine) -> None:
     replace_and_scan(story, {"a": B, "list": [C]})
-    story.step(Work(0, False, "rpc/chunks_stored", Fate.GO))
+    story.step(Work(0, False, "rpc/record_stored", Fate.GO))
     story.step(Change("lose rows", 0, {}, "", sent=False))
     story.step(GoOn(0, END, Fate.GO))
 

@@ -30,11 +30,7 @@ DOCUMENT = {
 
 
 def ask(
-    world: World,
-    body: Any,
-    tables: TableWorld | None = None,
-    used: Note = lambda _key_hash: None,
-    **parts: Any,
+    world: World, body: Any, tables: TableWorld | None = None, used: Note = lambda _key_hash: None, **parts: Any
 ) -> httpx.Response:
     """One request with the key; `parts` are httpx's, and change it."""
     records: Any = tables and tables.records

@@ -63,9 +63,9 @@ def test_it_says_the_ranks_and_scores_of_both_legs_and_what_matched(tables: Tabl
 
 
 def test_one_leg_alone_ranks_by_itself(tables: TableWorld, endpoint: str) -> None:
-    words = explained(tables, endpoint, "傾き", legs="words").candidates
+    words = explained(tables, endpoint, "傾き", mode="words").candidates
     assert {each.json_path for each in words} == {"/1/content"}
-    vectors = explained(tables, endpoint, "傾き", legs="vectors").candidates
+    vectors = explained(tables, endpoint, "傾き", mode="vectors").candidates
     assert {each.json_path for each in vectors} == {"/0/content", "/1/content", "/2/content"}
     assert [each.nearest_rank for each in vectors] == [each.rank for each in vectors]
     assert {each.words for each in vectors} == {None}
@@ -76,18 +76,17 @@ def test_what_was_expected_is_judged_wherever_it_ranks(tables: TableWorld, endpo
     assert [each.rank for each in said.expected] == [
         each.rank for each in said.candidates if each.json_path == "/1/content"
     ]
-    nowhere = explained(tables, endpoint, "傾き", legs="words", expected="/articles/2/content")
+    nowhere = explained(tables, endpoint, "傾き", mode="words", expected="/articles/2/content")
     assert nowhere.expected == ()
 
 
 def test_what_ranks_too_deep_for_an_answer_is_looked_for_further_down(tables: TableWorld) -> None:
     many = {str(number): long(f"傾き{number}の") for number in range(60)}
-    endpoint = tables.endpoint(tables.tool(tables.table({**many, "last": long("公式")}), ""))
-    tables.settle()
-    far = explained(tables, endpoint, "傾き", legs="vectors").candidates
+    _, _, endpoint = tables.indexed({**many, "last": long("公式")})
+    far = explained(tables, endpoint, "傾き", mode="vectors").candidates
     missing = next(f"/{number}" for number in [*many, "last"] if f"/{number}" not in {each.json_path for each in far})
 
-    said = explained(tables, endpoint, "傾き", legs="vectors", expected=missing)
+    said = explained(tables, endpoint, "傾き", mode="vectors", expected=missing)
 
     assert said.expected
     assert all(each.rank is not None and each.rank > len(far) / 2 for each in said.expected)

@@ -20,7 +20,7 @@ QUERIES = {
           'chunks', chunks_count, 'current', indexed_version_id = version_id)
         from material where not starts_with(material, '_sakuin/')""",
     "upload": """
-        select key, jsonb_agg(jsonb_build_object('outcome', outcome, 'reason', reason)) from receipt
+        select key, jsonb_agg(jsonb_build_object('outcome', outcome, 'reason', reason)) from upload_result
         where not starts_with(key, '_sakuin/') group by key""",
     "chunk": """
         select id, jsonb_build_object('title', title, 'type', type, 'position', position, 'generation', generation,
@@ -69,7 +69,7 @@ QUERIES = {
     "event": """
         select event, jsonb_build_object('times', count(*), 'sent', bool_and(sent_at is not null))
         from outbox group by event""",
-    "index": "select fingerprint, jsonb_build_object('parts', parts, 'live', live) from search_index",
+    "index": "select fingerprint, jsonb_build_object('parts', parts, 'live', live) from index_version",
 }
 # Each component of a vector is in one of so many sums, so that a vector is a few numbers that have a tolerance. Its
 # text would be longer, and a hash would not forgive the last digit of a float.

@@ -25,7 +25,7 @@ def found(recorded: Any, now: Any) -> list[tuple[str, str, str]]:
         ("protocol 2025-06-18", "protocol 2025-06-18"),
         ("at http://127.0.0.1:8787/mcp", "at http://<host>/mcp"),
         ("Try again in 12 s.", "Try again in <n> s."),
-        ("port 36609 is taken", "port <n> is taken"),
+        ("port 36609 is in use", "port <n> is in use"),
         ("wait at most 300 seconds", "wait at most 300 seconds"),
         ("06c1243e_4cdf0292b19be2d7_ff46b6a8bb7e849c_1", "<table>_4cdf0292b19be2d7_ff46b6a8bb7e849c_1"),
         (f"key sk_sakuin_{'a' * 43}", "key <key>"),

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.platform.supabase.client import connected
-from sakuin_local.database import running_database
+from sakuin_local.supabase.database import running_database
 
 from tests.builders import a_page
 from tests.hanging import ended_when_it_hangs

@@ -1,7 +1,7 @@
 """A library of one good page, for hostile input."""
 
 import pytest
-from sakuin.language.analysis import analyzed
+from sakuin.language.analysis import analyze
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 
 from tests.builders import a_page
@@ -11,7 +11,7 @@ from tests.world import World, Worlds
 @pytest.fixture(scope="session", autouse=True)
 def dictionary_loaded() -> None:
     """Loads Sudachi's dictionary before growth is measured."""
-    analyzed("二次方程式")
+    analyze("二次方程式")
 
 
 @pytest.fixture

@@ -16,14 +16,13 @@ from sakuin.knowledge.messages import read_event
 from sakuin.knowledge.names import chunk_id, link, material_of_key, split_chunk_id
 from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.knowledge.validation import findings_of_page
-from sakuin.language.analysis import terms
+from sakuin.language.analysis import analyze, term_counts
+from sakuin.language.model import LexiconEntries
 from sakuin.language.morphemes import LONGEST_TERM
-from sakuin.language.normal_form import nfc, nfkc
 from sakuin.language.notation import canonical
-from sakuin.language.questions.question import LexiconEntries
-from sakuin.language.questions.understanding import analyze_query, words_to_look_up
+from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.language.site_synonyms import parse_synonyms
-from sakuin.language.visible_text import INVISIBLE
+from sakuin.language.unicode_text import INVISIBLE, nfc, nfkc
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.platform.queue_handler import parsed_message
 from sakuin.tables.admin.database_changes import record_change
@@ -110,13 +109,13 @@ def windows_hold_the_text(given: tuple[str, tuple[int, int]]) -> None:
 def words_fit_every_store(text: str) -> None:
     plain = canonical(text)
     assert canonical(plain) == plain
-    assert all(term.strip() and len(term.encode()) <= LONGEST_TERM for term in terms(text))
+    assert all(term.strip() and len(term.encode()) <= LONGEST_TERM for term in term_counts(analyze(text)))
 
 
 def question_is_understood(query: str) -> None:
-    asked_for = words_to_look_up(query)
+    asked_for = lexicon_lookup(query)
     known = LexiconEntries(
-        written=dict.fromkeys(asked_for.readings, ("解",)), near=dict.fromkeys(asked_for.words, ("因数",))
+        spellings=dict.fromkeys(asked_for.readings, ("解",)), similar=dict.fromkeys(asked_for.words, ("因数",))
     )
     assert analyze_query(query, known) == analyze_query(query, known)
     assert analyze_query(query, LexiconEntries()).query == query

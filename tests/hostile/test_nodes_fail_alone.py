@@ -2,7 +2,7 @@
 
 import pytest
 from sakuin.tables.scan import LONGEST_POINTER
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.table_world import TableWorld, long, world_of
 

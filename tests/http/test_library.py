@@ -153,7 +153,7 @@ class _Failing:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
-    def indexed(self, materials: Collection[str]) -> dict[str, IndexedMaterial]:
+    def indexed_materials(self, materials: Collection[str]) -> dict[str, IndexedMaterial]:
         raise self._error
 
 

@@ -13,8 +13,8 @@ PAGE = a_page({"rule-a": "解の公式: 一。"})
 MISSING = {
     "rule": "missing",
     "where": "a.html",
-    "message": "It is in the bucket, and the index never heard of it.",
-    "repair": "its key is looked at again",
+    "message": "It is in the bucket, but the index does not know it.",
+    "repair": "the key is checked again",
 }
 
 

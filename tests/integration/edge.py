@@ -6,7 +6,7 @@ usage: python -m tests.integration.edge PORT_OF_THE_EMULATOR PORT
 import signal
 import sys
 
-from sakuin_local.emulator import Emulator, edge
+from sakuin_local.aws.emulator import Emulator, edge
 
 if __name__ == "__main__":
     with edge(Emulator(int(sys.argv[1]), edge_port=int(sys.argv[2]))):

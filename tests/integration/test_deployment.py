@@ -12,13 +12,12 @@ from typing import Any
 import httpx
 import pytest
 from sakuin_local.addresses import free_port
-from sakuin_local.aws import client
-from sakuin_local.deployment import put_secret
-from sakuin_local.emulator import ACCESS_KEY, REGION, SECRET_KEY, Emulator, start
-from sakuin_local.keys import ApiKeys, api_keys_of, secret_value
-from sakuin_local.processes import Programs
-from sakuin_local.template import read_template
-from sakuin_local.waiting import answers, until_ready
+from sakuin_local.aws.client import client
+from sakuin_local.aws.deployment import put_secret
+from sakuin_local.aws.emulator import ACCESS_KEY, REGION, SECRET_KEY, Emulator, start
+from sakuin_local.aws.keys import ApiKeys, api_keys_of, secret_value
+from sakuin_local.aws.template import read_template
+from sakuin_local.processes import Programs, answers, until_ready
 
 from tests.awaiting import awaited
 from tests.integration.conftest import REPOSITORY

@@ -57,7 +57,7 @@ def indexes(deployed: Deployed) -> list[dict[str, Any]]:
 def a_minute_passes(deployed: Deployed) -> None:
     """Since the last flip."""
     with psycopg.connect(deployed.environment["SAKUIN_DATABASE_DSN"]) as database:
-        database.execute("update search_index set retired_at = retired_at - interval '1 minute'")
+        database.execute("update index_version set retired_at = retired_at - interval '1 minute'")
 
 
 def namespace_found(deployed: Deployed) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 import pytest
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.isolation.house import House, house_of
 from tests.table_world import long

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from sakuin_local.database import Database
 from sakuin_local.proxy import Proxy, Target
 from sakuin_local.serving import served
+from sakuin_local.supabase.database import Database
 
 Kind = Literal["secret", "publishable"]
 # In halves, so that nobody takes them for what they look like.

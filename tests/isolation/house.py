@@ -17,8 +17,8 @@ from moto import mock_aws
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.wiring.api import rest_endpoint
 from sakuin.wiring.mcp import mcp_endpoint
-from sakuin_local.database import Database
-from sakuin_local.tokens import Keys
+from sakuin_local.supabase.database import Database
+from sakuin_local.supabase.tokens import Keys
 
 from tests.contracts.openai_server import openai_server
 from tests.doubles.embedder import DIMENSIONS, MODEL
@@ -97,7 +97,7 @@ class House:
         tables = [
             name
             for (name,) in self.sql.execute("select tablename from pg_tables where schemaname = 'public' order by 1")
-            if name not in ("key_use", "allowance")
+            if name not in ("key_use", "search_quota")
         ]
         digest = "select md5(coalesce(string_agg(t::text, '' order by t::text), '')) from public.{} t"
         return {name: str(self.sql.execute(digest.format(name).encode()).fetchone()) for name in tables}

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from sakuin.errors import Invalid
 from sakuin.tables.embed_chunks import EmbedChunks
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.doubles.embedder import MemoryEmbedder
 from tests.table_world import TableWorld, long, world_of

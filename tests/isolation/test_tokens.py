@@ -16,14 +16,14 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm
-from sakuin_local import postgrest
 from sakuin_local.addresses import free_port
-from sakuin_local.database import Database
 from sakuin_local.places import TOOLS
-from sakuin_local.postgres import Postgres
 from sakuin_local.processes import Programs
 from sakuin_local.proxy import Proxy, prefix_removed
 from sakuin_local.serving import served
+from sakuin_local.supabase import postgrest
+from sakuin_local.supabase.database import Database
+from sakuin_local.supabase.postgres import Postgres
 
 from tests.isolation.gateway import PUBLISHABLE, SECRET
 from tests.isolation.house import PREVIOUS_JWT_SECRET, House, house_of

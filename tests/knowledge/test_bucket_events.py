@@ -146,7 +146,7 @@ def test_a_waiting_key_that_lost_its_newest_version_comes_with_the_one_before(wo
 def test_a_page_that_was_asked_for_again_is_applied_from_its_indexed_version(world: World) -> None:
     world.put(KEY, ONE)
     generation = world.state(MATERIAL).generation
-    done = world.process(ReindexMaterial(MATERIAL, "new model"))
+    done = world.process(ReindexMaterial(material=MATERIAL, reason="new model"))
     assert done.result is not None
     assert done.result.applied.outcome == "applied"
     assert world.state(MATERIAL).generation == generation + 1
@@ -156,9 +156,9 @@ def test_asking_again_after_a_newer_upload_does_not_bring_back_the_old(world: Wo
     world.put(KEY, ONE)
     world.bucket.write(KEY, TWO)
     (newer,) = world.bucket.take_messages()
-    world.process(ReindexMaterial(MATERIAL, "new model"))
+    world.process(ReindexMaterial(material=MATERIAL, reason="new model"))
     world.deliver(newer)
-    world.process(ReindexMaterial(MATERIAL, "new model"))
+    world.process(ReindexMaterial(material=MATERIAL, reason="new model"))
     assert "二の版" in text(world)
 
 
@@ -166,15 +166,15 @@ def test_asking_again_for_what_is_gone_or_unknown_is_ignored(world: World) -> No
     world.put(KEY, ONE)
     world.bucket.remove(KEY)
     world.settle()
-    assert world.process(ReindexMaterial(MATERIAL, "new model")).ignored
-    assert world.process(ReindexMaterial("never/heard", "new model")).ignored
+    assert world.process(ReindexMaterial(material=MATERIAL, reason="new model")).ignored
+    assert world.process(ReindexMaterial(material="never/heard", reason="new model")).ignored
     assert world.chunks() == []
 
 
 def test_asking_again_keeps_a_failed_page_failed_and_its_good_version_searchable(world: World) -> None:
     world.put(KEY, ONE)
     world.put(KEY, b"%PDF-1.7")
-    world.process(ReindexMaterial(MATERIAL, "new model"))
+    world.process(ReindexMaterial(material=MATERIAL, reason="new model"))
     assert world.state(MATERIAL).status == "failed"
     assert "一の版" in text(world)
 

@@ -58,12 +58,12 @@ def test_what_a_newer_version_has_overtaken_changes_nothing(world: World) -> Non
 
 
 def test_a_reindex_has_no_version_to_blame(world: World) -> None:
-    give_up(world, ReindexMaterial("junior/x", "a new model"))
+    give_up(world, ReindexMaterial(material="junior/x", reason="a new model"))
     assert world.state("junior/x").status == "ready"
 
 
 def recheck(key: str = "junior/x.html") -> RecheckKey:
-    return RecheckKey(key, "reconcile")
+    return RecheckKey(key=key, reason="reconcile")
 
 
 def test_a_recheck_that_failed_is_recorded_for_the_version_that_the_bucket_holds(world: World) -> None:
@@ -84,6 +84,6 @@ def test_a_recheck_of_what_is_known_or_gone_changes_nothing(world: World) -> Non
     world.bucket.remove("junior/x.html")
     give_up(world, recheck())
     give_up(world, recheck("learns.yml"))
-    (receipts,) = world.rows("receipt")
+    (receipts,) = world.rows("upload_result")
     assert world.state("junior/x").status == "ready"
     assert [row[:2] for row in receipts] == [("junior/x.html", "version-1")]

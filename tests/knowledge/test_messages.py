@@ -42,19 +42,21 @@ def test_s3_s_test_event_asks_for_nothing() -> None:
 
 
 def test_a_material_that_is_to_be_indexed_again() -> None:
-    asked = ReindexMaterial("junior/二次方程式の解き方_教材", "the style guide changed", 1)
+    asked = ReindexMaterial(material="junior/二次方程式の解き方_教材", reason="the style guide changed", attempt=1)
     assert recorded("index_material.reindex") == asked
 
 
 def test_a_key_that_is_to_be_checked_again_is_not_decoded() -> None:
     asked = {"recheck": {"key": "a+b%20.html", "reason": "reconcile"}}
-    assert read_event(asked) == RecheckKey("a+b%20.html", "reconcile")
+    assert read_event(asked) == RecheckKey(key="a+b%20.html", reason="reconcile")
 
 
 def test_work_that_waited_names_its_newest_known_event() -> None:
     known = {"version_id": "v1", "sequencer": "0A", "removed": True}
     asked = read_event({"recheck": {"key": "a.html", "reason": "resumed", "resumed": True, **known}})
-    assert asked == RecheckKey("a.html", "resumed", "v1", "0A", removed=True, resumed=True)
+    assert asked == RecheckKey(
+        key="a.html", reason="resumed", version_id="v1", sequencer="0A", removed=True, resumed=True
+    )
 
 
 @pytest.mark.parametrize(

@@ -129,15 +129,15 @@ def test_a_no_by_words_alone_says_that_it_may_be_wrong(world: World) -> None:
     answer = world.search("ペンギンの飼い方")
     assert answer.no_good_match
     assert answer.degraded is not None
-    assert "may be there all the same" in answer.degraded
+    assert "Results may be missing" in answer.degraded
 
 
 @pytest.mark.parametrize(
     ("error", "said"),
     [
         (Invalid, "Ask in other words."),
-        (Misconfigured, "Those who keep the server have to mend that."),
-        (Refused, "Those who keep the server have to mend that."),
+        (Misconfigured, "The operator has to fix the API key or the embedding settings."),
+        (Refused, "The operator has to fix the API key or the embedding settings."),
         (CircuitOpen, "Ask again in a minute."),
     ],
 )
@@ -151,16 +151,14 @@ def test_words_alone_answer_whatever_keeps_a_question_from_being_embedded_and_wh
     answer = replace(world.search, embedder=Refusing())("解の公式")
     assert answer.results[0].title == "解の公式"
     assert answer.degraded is not None
-    assert answer.degraded.endswith(
-        f"so only words were compared, not meaning: what is not among the results may be there all the same. {said}"
-    )
+    assert answer.degraded.endswith(f"so only words were compared, not meaning. Results may be missing. {said}")
 
 
 def test_who_asks_by_meaning_alone_hears_that_it_cannot_be(world: World) -> None:
     world.embedder.down = True
     with pytest.raises(Unavailable):
-        world.search.ranked_matches("解の公式", limit=3, legs="vectors")
-    assert world.search.ranked_matches("解の公式", limit=3, legs="words").degraded is None
+        world.search.ranked_matches("解の公式", limit=3, mode="vectors")
+    assert world.search.ranked_matches("解の公式", limit=3, mode="words").degraded is None
 
 
 def test_the_excerpt_begins_with_the_sentence_that_was_asked_about(world: World) -> None:
@@ -185,9 +183,9 @@ def test_a_question_that_was_taken_as_it_stands_was_not_understood_as_another(wo
 
 def test_legs_and_rules_can_be_left_out_to_see_what_they_do(world: World) -> None:
     both = world.search.ranked_matches("へいほうかんせい", limit=3).matches
-    words = world.search.ranked_matches("へいほうかんせい", limit=3, legs="words", without={"rewriting"})
+    words = world.search.ranked_matches("へいほうかんせい", limit=3, mode="words", without={"rewriting"})
     expected = "二次方程式の解き方_教材#ex-1"
-    vectors = world.search.ranked_matches("平方完成", limit=3, legs="vectors", expected=expected).matches
+    vectors = world.search.ranked_matches("平方完成", limit=3, mode="vectors", expected=expected).matches
     assert both[0].cosine is not None
     assert words.understood.text == "へいほうかんせい"
     assert all(match.cosine is None for match in words.matches)

@@ -3,7 +3,7 @@
 import pytest
 from sakuin.knowledge.names import SYNONYMS_FILE, synonyms_key
 from sakuin.language import site_synonyms
-from sakuin.language.questions.understanding import words_to_look_up
+from sakuin.language.questions.query_analysis import lexicon_lookup
 from sakuin_cli.uploads import uploads_of
 
 from tests.world import World, Worlds
@@ -15,7 +15,7 @@ OTHER = "- [速さの公式, 道のり速さ時間]\n".encode()
 def same_as(world: World, phrase: str = "みはじ") -> tuple[str, ...]:
     """What the index says is the same as `phrase`."""
     query = f"{phrase}の使い方"
-    return world.lexicon.look_up(query, words_to_look_up(query)).synonyms.get(phrase, ())
+    return world.lexicon.look_up(query, lexicon_lookup(query)).synonyms.get(phrase, ())
 
 
 def test_an_uploaded_list_says_what_is_the_same(a_world: Worlds) -> None:

@@ -41,20 +41,6 @@ def test_messages_that_go_well_leave_nothing(queue: WorkedQueue, world: World, u
     assert (set(world.materials()), queue.sqs.messages, unfinished.rows()) == ({"a", "b", "c"}, [], [])
 
 
-@pytest.mark.parametrize("malformed", ["not JSON", "{}", json.dumps({"Records": [{"eventName": "x"}]})])
-def test_a_malformed_message_fails_alone(queue: WorkedQueue, world: World, malformed: str) -> None:
-    first, second = uploaded(world, "a", "b")
-    queue.send(first, malformed, second)
-    assert queue.deliver_waiting() == [True, False, True]
-    assert set(world.materials()) == {"a", "b"}
-
-
-def test_a_message_with_several_records_fails_whole(queue: WorkedQueue, world: World) -> None:
-    records = [record for body in uploaded(world, "a", "b") for record in json.loads(body)["Records"]]
-    assert not queue.deliver(json.dumps({"Records": records}), receives=5)
-    assert (set(world.materials()), len(queue.sqs.waiting), len(queue.sqs.dead)) == (set(), 0, 1)
-
-
 def test_a_page_that_fails_is_recorded_with_its_version_until_it_has_finished(
     queue: WorkedQueue, world: World, unfinished: UnfinishedWorkStore
 ) -> None:
@@ -66,19 +52,6 @@ def test_a_page_that_fails_is_recorded_with_its_version_until_it_has_finished(
     queue.sqs.passes(5)
     assert queue.deliver_waiting() == [True]
     assert (states(unfinished), set(world.materials())) == ([], {"a"})
-
-
-def test_the_last_failure_of_a_page_is_recorded_on_the_page(
-    queue: WorkedQueue, world: World, unfinished: UnfinishedWorkStore
-) -> None:
-    world.put("a.html", a_page({"rule-a": "名: 前の文。"}))
-    world.embedder.down = True
-    (body,) = uploaded(world, "a")
-    assert not queue.deliver(body, receives=5)
-    assert states(unfinished) == [("file", "a.html", "failed", "version-2")]
-    row = world.state("a")
-    assert (row.status, row.indexed_version_id) == ("failed", "version-1")
-    assert "`sakuin redrive` shows it and sends it again" in str(row.error)
 
 
 class Unreadable:

@@ -1,8 +1,8 @@
 """Questions that ask for an example."""
 
 import pytest
-from sakuin.language.questions.question import LexiconEntries, RewriteStep
-from sakuin.language.questions.understanding import analyze_query
+from sakuin.language.model import LexiconEntries, RewriteStep
+from sakuin.language.questions.query_analysis import analyze_query
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ import re
 from collections import Counter
 
 import pytest
-from sakuin.language.analysis import terms
-from sakuin.language.concepts import glossary, longest, named_concepts
+from sakuin.language.analysis import analyze, term_counts
+from sakuin.language.concepts import concept_mentions, glossary, longest_mentions
 from sakuin.language.glossary import FIELDS
 from sakuin.language.notation import canonical
-from sakuin.language.questions.translation import translated
+from sakuin.language.questions.translation import translate
 
 TWINS = [
     ("cross-multiplication", "たすきがけ", "たすき掛け", "襷掛け", "タスキガケ"),
@@ -30,7 +30,7 @@ TWINS = [
 @pytest.mark.parametrize("spellings", TWINS, ids=lambda spellings: spellings[0])
 def test_every_spelling_names_its_concept(spellings: tuple[str, ...]) -> None:
     name, *ways = spellings
-    assert [way for way in ways if f"#{name}" not in terms(way)] == []
+    assert [way for way in ways if f"#{name}" not in term_counts(analyze(way))] == []
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_every_spelling_names_its_concept(spellings: tuple[str, ...]) -> None:
     ],
 )
 def test_of_two_things_that_are_taught_together_each_has_its_own_name(english: str, japanese: str) -> None:
-    assert [canonical(one) for one in translated(canonical(english)).japanese] == [canonical(japanese)]
+    assert [canonical(one) for one in translate(canonical(english)).japanese] == [canonical(japanese)]
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_of_two_things_that_are_taught_together_each_has_its_own_name(english: s
     ],
 )
 def test_a_piece_of_another_word_names_nothing(text: str, absent: str) -> None:
-    assert absent not in terms(text)
+    assert absent not in term_counts(analyze(text))
 
 
 def test_a_text_names_what_stands_within_a_longer_name_and_a_question_only_the_longest() -> None:
-    found = named_concepts(canonical("二次方程式の解の公式"))
+    found = concept_mentions(canonical("二次方程式の解の公式"))
     assert {"quadratic-equation", "quadratic-formula"} <= {one.name for named in found for one in named.concepts}
-    assert [one.name for named in longest(found) for one in named.concepts] == ["quadratic-formula"]
+    assert [one.name for named in longest_mentions(found) for one in named.concepts] == ["quadratic-formula"]
 
 
 def test_every_concept_has_a_name_of_its_own_and_spellings_in_both_languages() -> None:
@@ -104,7 +104,7 @@ def test_every_spelling_finds_its_own_concept() -> None:
         (concept.name, spelling)
         for concept in glossary()
         for spelling in (*concept.japanese, *concept.english)
-        if concept.name not in {one.name for named in named_concepts(canonical(spelling)) for one in named.concepts}
+        if concept.name not in {one.name for named in concept_mentions(canonical(spelling)) for one in named.concepts}
     ]
     # A lone ideograph is found as a word, not as a concept.
     assert [spelling for _, spelling in lost if not re.fullmatch("[一-鿿]", spelling)] == []

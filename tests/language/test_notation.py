@@ -5,7 +5,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.language.analysis import terms
+from sakuin.language.analysis import analyze, term_counts
 from sakuin.language.notation import canonical
 
 EQUAL = [
@@ -49,7 +49,7 @@ PROSE = [
 @pytest.mark.parametrize("ways", EQUAL, ids=lambda ways: ways[0])
 def test_every_way_to_write_it_is_one_form_and_gives_the_same_terms(ways: tuple[str, ...]) -> None:
     assert {way: canonical(way).strip() for way in ways} == dict.fromkeys(ways, ways[0])
-    assert {way: terms(way) for way in ways} == dict.fromkeys(ways, terms(ways[0]))
+    assert {way: term_counts(analyze(way)) for way in ways} == dict.fromkeys(ways, term_counts(analyze(ways[0])))
 
 
 @pytest.mark.parametrize("text", PROSE)
@@ -80,14 +80,14 @@ def test_width_case_long_vowels_and_unseen_signs_are_folded(written: str, form: 
     [("２つ", "二つ", "2つ"), ("様々", "様様"), ("たすきがけ", "たすき掛け", "襷掛け"), ("25個", "二十五個", "２５個")],
 )
 def test_words_and_numbers_have_one_term(ways: tuple[str, ...]) -> None:
-    words = {way: [term for term in terms(way) if not term.startswith("~")] for way in ways}
+    words = {way: [term for term in term_counts(analyze(way)) if not term.startswith("~")] for way in ways}
     assert words == dict.fromkeys(ways, words[ways[0]])
 
 
 def test_a_formula_is_known_whole_by_its_parts_and_by_its_shape() -> None:
-    found = terms("x²-7x+12=0 を解く")
+    found = term_counts(analyze("x²-7x+12=0 を解く"))
     assert {"x^2-7x+12=0", "x^2", "7x", ":x^2+x+n=0", "解く"} <= set(found)
-    assert ":x^2+x+n=0" in terms("ax^2+bx+c=0")
+    assert ":x^2+x+n=0" in term_counts(analyze("ax^2+bx+c=0"))
 
 
 PIECES = st.sampled_from(
@@ -161,21 +161,21 @@ def test_the_canonical_form_is_its_own_canonical_form(text: str) -> None:
 
 @given(st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=30).map("".join)))
 def test_no_term_is_one_that_a_store_would_drop(text: str) -> None:
-    for term in terms(text):
+    for term in term_counts(analyze(text)):
         assert term.strip()
         assert len(term.encode()) <= 39
         assert "\0" not in term
 
 
 def test_long_and_foreign_words_are_cut_and_not_lost() -> None:
-    assert all(len(term.encode()) <= 39 for term in terms("a" * 200 + " " + "漢" * 50 + " " + "ア" * 50))
-    assert terms("二次方程怎么解")
-    assert {"이차", "차방", "방정"} <= set(terms("이차방정식의"))
+    assert all(len(term.encode()) <= 39 for term in term_counts(analyze("a" * 200 + " " + "漢" * 50 + " " + "ア" * 50)))
+    assert term_counts(analyze("二次方程怎么解"))
+    assert {"이차", "차방", "방정"} <= set(term_counts(analyze("이차방정식의")))
 
 
 @pytest.mark.parametrize("sign", [")", "(", "^{", r"\frac{", "x+", "√", "分の", "\ud800", "ー", "ﷺ"])
 def test_a_text_of_one_sign_without_end_is_read_in_the_end(sign: str) -> None:
-    assert all(len(term.encode()) <= 39 for term in terms(sign * 20_000))
+    assert all(len(term.encode()) <= 39 for term in term_counts(analyze(sign * 20_000)))
 
 
 @pytest.mark.parametrize(

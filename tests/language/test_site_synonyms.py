@@ -2,7 +2,7 @@
 
 import pytest
 from sakuin.errors import Invalid
-from sakuin.language.questions.synonyms_in_question import synonyms_in
+from sakuin.language.questions.query_analysis import synonyms_in
 from sakuin.language.site_synonyms import LARGEST_FILE, MOST_GROUPS, MOST_PHRASES, parse_synonyms
 
 

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sakuin.language.indexing import index_words
-from sakuin.language.questions.question import AnalyzedQuery, LexiconEntries, RewriteStep
-from sakuin.language.questions.understanding import (
+from sakuin.language.model import AnalyzedQuery, LexiconEntries, RewriteStep
+from sakuin.language.questions.query_analysis import (
     LONGEST_QUESTION,
     MOST_READINGS,
     MOST_WORDS,
     analyze_query,
-    words_to_look_up,
+    lexicon_lookup,
 )
 
 NOTHING = LexiconEntries()
@@ -25,7 +25,7 @@ def steps(question: AnalyzedQuery, rule: str) -> list[tuple[str, str]]:
 
 
 def test_kana_are_written_as_the_index_writes_them() -> None:
-    known = LexiconEntries(written={"カテンホウ": ("仮点法",), "ハンレイズ": ("範例図", "凡例図")})
+    known = LexiconEntries(spellings={"カテンホウ": ("仮点法",), "ハンレイズ": ("範例図", "凡例図")})
     question = analyze_query("かてんほうのはんれいず", known)
     assert question.text == "仮点法の範例図"
     assert steps(question, "rewriting") == [("かてんほう", "仮点法"), ("はんれいず", "範例図")]
@@ -49,13 +49,13 @@ def test_kana_of_the_glossary_need_no_index(kana: str, written: str) -> None:
 @pytest.mark.parametrize("text", ["ときどきしかできないことがある", "これはなんですか", "まとめかた", "たすきがけ"])
 def test_kana_that_are_words_or_grammar_stay(text: str) -> None:
     known = LexiconEntries(
-        written={"トキ": ("時",), "マト": ("的",), "ナン": ("何",), "タスキガケ": ("たすきがけ", "襷掛け")}
+        spellings={"トキ": ("時",), "マト": ("的",), "ナン": ("何",), "タスキガケ": ("たすきがけ", "襷掛け")}
     )
     assert analyze_query(text, known).text == text
 
 
 def test_a_short_word_within_kana_that_nobody_knows_stays_a_piece_of_them() -> None:
-    known = LexiconEntries(written={"チョウ": ("長",), "トク": ("徳",)})
+    known = LexiconEntries(spellings={"チョウ": ("長",), "トク": ("徳",)})
     assert analyze_query("とくちょうりょう", known).text == "とくちょうりょう"
 
 
@@ -83,7 +83,7 @@ def test_what_is_right_as_it_is_stays(right: str) -> None:
 
 
 def test_words_a_keystroke_from_one_of_the_index_are_read_as_that() -> None:
-    known = LexiconEntries(near={"たんきょりそお": ("短距離走",), "シュミレーシュン": ("シミュレーション",)})
+    known = LexiconEntries(similar={"たんきょりそお": ("短距離走",), "シュミレーシュン": ("シミュレーション",)})
     question = analyze_query("たんきょりそおのこつ", known)
     assert question.text == "短距離走のこつ"
     assert steps(question, "typos") == [("たんきょりそお", "短距離走")]
@@ -92,23 +92,23 @@ def test_words_a_keystroke_from_one_of_the_index_are_read_as_that() -> None:
 
 
 def test_kana_of_which_only_a_piece_can_be_read_may_be_a_slip_as_a_whole() -> None:
-    known = LexiconEntries(near={"へいほうかんぜい": ("平方完成",)}, written={"ヘイホウ": ("平方",)})
+    known = LexiconEntries(similar={"へいほうかんぜい": ("平方完成",)}, spellings={"ヘイホウ": ("平方",)})
     assert analyze_query("へいほうかんぜい", known).text == "平方完成"
     assert analyze_query("へいほうかんぜい", known, without={"typos"}).text == "平方かんぜい"
 
 
 def test_a_compound_less_a_word_is_no_slip_of_it() -> None:
-    assert analyze_query("条件月", LexiconEntries(near={"条件月": ("条件",)})).text == "条件月"
+    assert analyze_query("条件月", LexiconEntries(similar={"条件月": ("条件",)})).text == "条件月"
 
 
 def test_grammar_beside_kanji_is_no_slip_of_a_word() -> None:
-    known = LexiconEntries(near={"していく": ("指定",), "でデータ": ("データ",)}, written={"ビョウ": ("秒",)})
+    known = LexiconEntries(similar={"していく": ("指定",), "でデータ": ("データ",)}, spellings={"ビョウ": ("秒",)})
     for text in ("減少していくとき", "中央値でデータを分ける", "画びょうの確率"):
         assert steps(analyze_query(text, known), "typos") + steps(analyze_query(text, known), "rewriting") == []
 
 
 def test_a_compound_that_the_index_writes_so_is_no_slip_of_one_that_sounds_alike() -> None:
-    known = LexiconEntries(written={"カイノコウシキ": ("階の公式",)})
+    known = LexiconEntries(spellings={"カイノコウシキ": ("階の公式",)})
     assert analyze_query("階の公式", known).text == "階の公式"
 
 
@@ -202,7 +202,7 @@ def test_other_languages_pass_and_find_what_is_written_in_them(text: str) -> Non
 @pytest.mark.parametrize("nothing", ["", " ", "？？？", "\0\ud800\u202e", "!?", "。、", "※→"])
 def test_a_question_of_no_words_has_no_slots(nothing: str) -> None:
     assert analyze_query(nothing, NOTHING).slots == ()
-    assert words_to_look_up(nothing).readings == frozenset()
+    assert lexicon_lookup(nothing).readings == frozenset()
 
 
 def test_a_question_that_is_all_asking_still_asks_for_its_words() -> None:
@@ -214,7 +214,7 @@ def test_a_question_that_is_all_asking_still_asks_for_its_words() -> None:
 )
 def test_a_question_without_end_is_cut(sign: str) -> None:
     question = analyze_query(sign * 1_000_000, NOTHING)
-    asked = words_to_look_up(sign * 1_000_000)
+    asked = lexicon_lookup(sign * 1_000_000)
     assert len(question.text) <= 2 * LONGEST_QUESTION
     assert len(question.slots) <= 200
     assert len(asked.readings) <= MOST_READINGS
@@ -224,7 +224,7 @@ def test_a_question_without_end_is_cut(sign: str) -> None:
 @given(st.text(max_size=80), st.text(alphabet="のかいこうしきってにじ二次方程式x^2=√ab ?", max_size=40))
 def test_any_question_is_understood_in_one_way_without_what_stores_refuse(noise: str, mathematics: str) -> None:
     query = mathematics + noise
-    known = LexiconEntries(written=dict.fromkeys(words_to_look_up(query).readings, ("解",)))
+    known = LexiconEntries(spellings=dict.fromkeys(lexicon_lookup(query).readings, ("解",)))
     question = analyze_query(query, known)
     assert question == analyze_query(query, known)
     question.text.encode()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sakuin_local.database import Database, running_database
+from sakuin_local.supabase.database import Database, running_database
 
 MIGRATION = """
 create extension if not exists vector with schema extensions;

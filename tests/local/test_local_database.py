@@ -5,7 +5,7 @@ import jwt
 import psycopg
 import pytest
 from postgrest.exceptions import APIError
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 from supabase import Client, ClientOptions, create_client
 
 from tests.awaiting import awaited

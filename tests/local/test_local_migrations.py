@@ -5,9 +5,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from sakuin_local.database import Database, running_database
 from sakuin_local.errors import LocalError, OtherMigrations
-from sakuin_local.migrations import apply_migrations, migrations_in
+from sakuin_local.supabase.database import Database, running_database
+from sakuin_local.supabase.migrations import apply_migrations, migrations_in
 
 
 @pytest.fixture

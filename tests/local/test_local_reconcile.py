@@ -61,7 +61,7 @@ def test_what_differs_is_repaired_page_by_page() -> None:
     api = Api({"keys": [[GONE], [MISSING]], "tables": [[LOST]]})
     with api.running() as environment:
         said = reconcile(environment)
-    assert said == "compared the index with its sources: 3 differences are repaired"
+    assert said == "compared the index with its sources: 3 differences repaired"
     assert api.repaired == ["a.html", "b.html", "a table"]
 
 
@@ -69,7 +69,7 @@ def test_an_api_that_does_not_answer_yet_is_asked_again() -> None:
     api, pauses = Api(away=3), list[float]()
     with api.running() as environment:
         said = reconcile(environment, sleep=pauses.append)
-    assert (said, len(pauses)) == ("compared the index with its sources: 0 differences are repaired", 3)
+    assert (said, len(pauses)) == ("compared the index with its sources: 0 differences repaired", 3)
 
 
 def test_an_api_that_never_answers_is_an_error_after_ten_minutes() -> None:
@@ -78,14 +78,14 @@ def test_an_api_that_never_answers_is_an_error_after_ten_minutes() -> None:
     def sleep(_seconds: float) -> None:
         now[0] += 200
 
-    with api.running() as environment, pytest.raises(LocalError, match="cannot be compared with the bucket"):
+    with api.running() as environment, pytest.raises(LocalError, match="could not be compared with the bucket"):
         reconcile(environment, clock=lambda: now[0], sleep=sleep)
     assert now[0] == 800
 
 
 def test_a_key_that_is_wrong_is_an_error_at_once() -> None:
     api = Api(away=1000, status=401)
-    with api.running() as environment, pytest.raises(LocalError, match="cannot be compared with the bucket"):
+    with api.running() as environment, pytest.raises(LocalError, match="could not be compared with the bucket"):
         reconcile(environment, sleep=lambda _seconds: pytest.fail("it waits"))
 
 
@@ -98,4 +98,4 @@ def test_a_bucket_without_most_of_its_pages_does_not_empty_the_index(gone: int, 
     with api.running() as environment:
         said = reconcile(environment)
     assert ("b.html" in api.repaired, "a table" in api.repaired) == (not is_held_back, True)
-    assert (f"{gone} of {pages} pages are gone from the bucket: `sakuin reconcile`" in said) == is_held_back
+    assert (f"{gone} of {pages} pages are not in the bucket: `sakuin reconcile`" in said) == is_held_back

@@ -4,11 +4,11 @@ import zipfile
 from io import BytesIO
 from pathlib import Path
 
-from sakuin_local.archives import zipped
-from sakuin_local.layers import layer_archive
+from sakuin_local.aws.deployment import zipped
+from sakuin_local.aws.layers import layer_archive
+from sakuin_local.aws.template import packaged, read_template, with_batch_permissions
 from sakuin_local.places import TEMPLATE
 from sakuin_local.stack import parameters
-from sakuin_local.template import packaged, read_template, with_rights_to_batches
 
 SHORT = """
 Resources:
@@ -116,7 +116,7 @@ def test_whoever_may_send_a_message_may_send_a_batch_here(tmp_path: Path) -> Non
     (tmp_path / "t.yaml").write_text(RIGHTS)
     template = read_template(tmp_path / "t.yaml")
 
-    (policy,) = with_rights_to_batches(template)["Resources"]["Role"]["Properties"]["Policies"]
+    (policy,) = with_batch_permissions(template)["Resources"]["Role"]["Properties"]["Policies"]
 
     assert [each["Action"] for each in policy["Statement"]] == [
         ["sqs:SendMessage", "sqs:SendMessageBatch"],

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from sakuin_local.template import read_template
+from sakuin_local.aws.template import read_template
 
 from tests.integration.conftest import REPOSITORY, Deployed
 from tests.integration.conftest import deployed as deployed

@@ -7,7 +7,6 @@ from typing import Any
 
 import httpx2
 import pytest
-import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from sakuin.mcp.app import McpApp
@@ -15,31 +14,19 @@ from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 
 from tests.events import AUTHORIZATION, ring
+from tests.mcp.wire import served
 
 MODES = ("auto", "legacy", "2026-07-28")
 
 
-@asynccontextmanager
-async def served(tools: KnowledgeTools) -> AsyncIterator[str]:
-    """The endpoint's URL on a free loopback port."""
-    app = McpApp(knowledge_server(tools, "1.2.3"), ring)
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_level="error")  # type: ignore[arg-type]
-    listening = config.bind_socket()
-    server = uvicorn.Server(config)
-    async with app.sessions.run():
-        task = asyncio.create_task(server.serve([listening]))
-        try:
-            # The socket listens already: what comes before the loop is ready waits in its backlog.
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-        finally:
-            server.should_exit = True
-            await task
+def app_of(tools: KnowledgeTools) -> McpApp:
+    return McpApp(knowledge_server(tools, "1.2.3"), ring)
 
 
 @asynccontextmanager
 async def connected(tools: KnowledgeTools, mode: str) -> AsyncIterator[Client]:
     async with (
-        served(tools) as url,
+        served(app_of(tools)) as url,
         httpx2.AsyncClient(headers=AUTHORIZATION, timeout=60) as http,
         Client(streamable_http_client(url, http_client=http), mode=mode) as client,
     ):
@@ -82,7 +69,7 @@ def test_a_tool_s_failure_reaches_the_model(tools: KnowledgeTools, mode: str) ->
 def test_without_a_key_nothing_is_answered(tools: KnowledgeTools, mode: str) -> None:
     async def refused() -> None:
         async with (
-            served(tools) as url,
+            served(app_of(tools)) as url,
             httpx2.AsyncClient(timeout=60) as http,
             Client(streamable_http_client(url, http_client=http), mode=mode) as client,
         ):

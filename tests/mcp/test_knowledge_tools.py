@@ -9,7 +9,7 @@ from mcp_types import CallToolResult, TextContent
 from sakuin.errors import Unavailable
 from sakuin.knowledge.model import Match
 from sakuin.knowledge.postgres_search import Question
-from sakuin.language.visible_text import INVISIBLE
+from sakuin.language.unicode_text import INVISIBLE
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 
 from tests.builders import a_page
@@ -93,7 +93,7 @@ def test_every_answer_honours_its_output_schema(tools: KnowledgeTools, name: str
         ("search_knowledge", {"query": "a", "top_k": "5"}, "'top_k'"),
         ("search_knowledge", {"query": "a", "n": 1}, "'n' is not an argument"),
         ("get_chunk_by_id", {"id": "no mark"}, "material#anchor"),
-        ("get_chunk_by_id", {"id": "no#where"}, "take an id from search_knowledge"),
+        ("get_chunk_by_id", {"id": "no#where"}, "Use an id from search_knowledge"),
         ("list_concepts", {"cursor": 5}, "'cursor"),
     ],
 )

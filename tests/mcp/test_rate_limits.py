@@ -1,11 +1,7 @@
 """What an agent sees when it has asked too often."""
 
-import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import httpx
 from mcp.server import Server
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
@@ -15,14 +11,15 @@ from sakuin.platform.keys import KEY_PREFIX, hash_of_key
 from sakuin.tables.model import Endpoint
 
 from tests.doubles.allowances import ClockedAllowances
-from tests.events import AUTHORIZATION, ENDPOINT, ENDPOINT_KEY, ring
+from tests.events import ENDPOINT, ENDPOINT_KEY, ring
+from tests.mcp.wire import Ask
 from tests.world import World
 
 NEXT = KEY_PREFIX + "n" * 43
 CALL = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "list_concepts", "arguments": {}}}
 LIST = {"jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": {}}
-ACCEPT = {"Accept": "application/json, text/event-stream"}
-OLD, NEW = {"MCP-Protocol-Version": "2025-03-26"}, {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call"}
+OLD = {"mcp_protocol_version": "2025-03-26"}
+NEW = {"mcp_protocol_version": "2026-07-28", "mcp_method": "tools/call"}
 
 
 @dataclass
@@ -41,32 +38,24 @@ class Deployment:
     def endpoint(self, mcp_id: str) -> Endpoint:
         return Endpoint(mcp_id, "p", tuple(hash_of_key(key) for key in (ENDPOINT_KEY, NEXT)), ())
 
-    def asked(self, requests: Sequence[tuple[str, Any, dict[str, str]]]) -> list[httpx.Response]:
-        """The answers to some requests, one after the other."""
-        app = McpApp(
-            knowledge_server(self.tools, "1.2.3"),
-            ring,
-            tools_server=Server("tools"),
-            endpoint=self.endpoint,
-            allow=self.allow,
-        )
+    @property
+    def ask(self) -> Ask:
+        server = knowledge_server(self.tools, "1.2.3")
+        tools = Server("tools")
+        return Ask(McpApp(server, ring, tools_server=tools, endpoint=self.endpoint, allow=self.allow))
 
-        async def ask() -> list[httpx.Response]:
-            transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
-            async with app.run(), httpx.AsyncClient(transport=transport, base_url="http://sakuin.test") as client:
-                return [
-                    await client.post(path, json=body, headers={**ACCEPT, **AUTHORIZATION, **headers})
-                    for path, body, headers in requests
-                ]
-
-        return asyncio.run(ask())
+    def statuses(self, *requests: object, path: str = "/mcp", **headers: str) -> list[int]:
+        """Returns the statuses of some requests, one after the other."""
+        ask = self.ask
+        return [ask(body, path=path, **(OLD | headers)).status for body in requests]
 
 
-def test_beyond_its_searches_a_key_is_told_when_there_are_more(world: World) -> None:
-    answers = Deployment(world, now=13.0).asked([("/mcp", CALL, OLD)] * 4)
-    assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+def test_beyond_its_searches_a_key_gets_429_and_when_there_are_more(world: World) -> None:
+    ask = Deployment(world, now=13.0).ask
+    answers = [ask(CALL, **OLD) for _ in range(4)]
+    assert [answer.status for answer in answers] == [200, 200, 200, 429]
     assert answers[-1].headers["retry-after"] == "47"
-    said = answers[-1].json()
+    said = answers[-1].json
     assert (said["jsonrpc"], said["id"]) == ("2.0", 2)
     assert said["error"]["message"].startswith("There are 3 searches a minute (queries_per_minute)")
     assert said["error"]["message"].endswith("Try again in 47 s.")
@@ -74,40 +63,30 @@ def test_beyond_its_searches_a_key_is_told_when_there_are_more(world: World) -> 
 
 def test_the_revision_without_a_handshake_is_counted_too(world: World) -> None:
     deployment = Deployment(world, per_minute=1)
-    deployment.asked([("/mcp", CALL, OLD)])
-    assert deployment.asked([("/mcp", CALL, NEW)])[0].status_code == 429
+    deployment.statuses(CALL)
+    assert deployment.statuses(CALL, **NEW) == [429]
 
 
 def test_a_batch_counts_each_of_its_calls(world: World) -> None:
-    deployment = Deployment(world, per_minute=30)
-    answers = deployment.asked([("/mcp", [CALL] * 20, OLD)] * 2)
-    assert [answer.status_code for answer in answers] == [200, 429]
-    assert answers[1].json()["id"] is None
+    ask = Deployment(world, per_minute=30).ask
+    answers = [ask([CALL] * 20, **OLD) for _ in range(2)]
+    assert [answer.status for answer in answers] == [200, 429]
+    assert answers[1].json["id"] is None
 
 
 def test_a_method_that_is_spelled_with_escapes_is_counted(world: World) -> None:
-    deployment = Deployment(world, per_minute=1)
-    body = b'{"jsonrpc":"2.0","id":1,"method":"tools\\/c\\u0061ll","params":{"name":"list_concepts","arguments":{}}}'
-
-    async def ask() -> list[int]:
-        app = McpApp(knowledge_server(deployment.tools, "1"), ring, allow=deployment.allow)
-        transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
-        headers = {**ACCEPT, **AUTHORIZATION, **OLD, "content-type": "application/json"}
-        async with app.run(), httpx.AsyncClient(transport=transport, base_url="http://sakuin.test") as client:
-            return [(await client.post("/mcp", content=body, headers=headers)).status_code for _ in range(2)]
-
-    assert asyncio.run(ask()) == [200, 429]
+    body = '{"jsonrpc":"2.0","id":1,"method":"tools\\/c\\u0061ll","params":{"name":"list_concepts","arguments":{}}}'
+    assert Deployment(world, per_minute=1).statuses(body, body) == [200, 429]
 
 
 def test_what_is_no_call_of_a_tool_costs_nothing(world: World) -> None:
-    answers = Deployment(world, per_minute=1).asked([("/mcp", LIST, OLD)] * 5)
-    assert {answer.status_code for answer in answers} == {200}
+    assert Deployment(world, per_minute=1).statuses(*[LIST] * 5) == [200] * 5
 
 
 def test_all_keys_of_an_endpoint_share_its_minute_and_endpoints_do_not(world: World) -> None:
-    keys = [{**OLD, "Authorization": f"Bearer {key}"} for key in (ENDPOINT_KEY, NEXT)]
-    deployment = Deployment(world, per_minute=2)
-    answers = deployment.asked([(f"/mcp/{ENDPOINT}", CALL, keys[place % 2]) for place in range(4)])
-    assert [answer.status_code == 429 for answer in answers] == [False, False, True, True]
-    (other,) = deployment.asked([(f"/mcp/{ENDPOINT[:-1]}f", CALL, keys[0])])
-    assert other.status_code != 429
+    deployment, path = Deployment(world, per_minute=2), f"/mcp/{ENDPOINT}"
+    keys = [f"Bearer {key}" for key in (ENDPOINT_KEY, NEXT)]
+    first, second = (deployment.statuses(CALL, path=path, authorization=key) for key in keys)
+    assert 429 not in first + second
+    assert [deployment.statuses(CALL, path=path, authorization=key) for key in keys] == [[429], [429]]
+    assert 429 not in deployment.statuses(CALL, path=path[:-1] + "f", authorization=keys[0])

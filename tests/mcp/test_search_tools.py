@@ -2,18 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import httpx2
 import pytest
-import uvicorn
 from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from sakuin.errors import Unavailable
-from sakuin.language.visible_text import INVISIBLE
+from sakuin.language.unicode_text import INVISIBLE
 from sakuin.mcp.answers import ANSWER_BYTES
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
@@ -22,6 +20,7 @@ from sakuin.platform.keys import KEY_PREFIX, hash_of_key
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 
 from tests.events import AUTHORIZATION, ENDPOINT_KEY, ring
+from tests.mcp.wire import served
 from tests.table_world import TableWorld, WatchedStore, long
 
 MODES = ("auto", "legacy", "2026-07-28")
@@ -33,21 +32,9 @@ LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 T = TypeVar("T")
 
 
-@asynccontextmanager
-async def served(tables: TableWorld, knowledge: KnowledgeTools) -> AsyncIterator[str]:
-    """The URL below which all endpoints are."""
+def app_of(tables: TableWorld, knowledge: KnowledgeTools) -> McpApp:
     tools = search_tools_server(tables.tools, "1.2.3")
-    app = McpApp(knowledge_server(knowledge, "1.2.3"), ring, tools_server=tools, endpoint=tables.records.endpoint)
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_level="error")  # type: ignore[arg-type]
-    listening = config.bind_socket()
-    server = uvicorn.Server(config)
-    async with app.run():
-        task = asyncio.create_task(server.serve([listening]))
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-        finally:
-            server.should_exit = True
-            await task
+    return McpApp(knowledge_server(knowledge, "1.2.3"), ring, tools_server=tools, endpoint=tables.records.endpoint)
 
 
 @pytest.fixture
@@ -58,7 +45,7 @@ def status(tables: TableWorld, tools: KnowledgeTools) -> Callable[..., int]:
         headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
         if key is not None:
             headers["Authorization"] = f"Bearer {key}"
-        async with served(tables, tools) as url, httpx2.AsyncClient(timeout=60) as http:
+        async with served(app_of(tables, tools)) as url, httpx2.AsyncClient(timeout=60) as http:
             return int((await http.request(method, url + path, json=LIST, headers=headers)).status_code)
 
     return lambda *asking, **named: asyncio.run(asked(*asking, **named))
@@ -70,7 +57,7 @@ def talk(tables: TableWorld, tools: KnowledgeTools) -> Callable[..., Any]:
 
     async def talked(endpoint: str, mode: str, conversation: Callable[[Client], Awaitable[T]]) -> T:
         async with (
-            served(tables, tools) as url,
+            served(app_of(tables, tools)) as url,
             httpx2.AsyncClient(headers={"Authorization": f"Bearer {KEY}"}, timeout=60) as http,
             Client(streamable_http_client(f"{url}/{endpoint}", http_client=http), mode=mode) as client,
         ):

@@ -1,87 +1,15 @@
 """What goes over the wire, as API Gateway hands it to the function: both eras, good requests and bad ones."""
 
-import base64
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import pytest
-from sakuin.mcp.app import LONGEST_BODY, McpApp
-from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.app import LONGEST_BODY
 from sakuin.mcp.messages import LONGEST_BATCH
-from sakuin.mcp.server import knowledge_server
-from sakuin.platform.asgi import held_open
 
-from tests.events import Context, event, ring
+from tests.mcp.wire import ENVELOPE, ERAS, STATELESS, Ask, call, message, named
 
-STATELESS = "2026-07-28"
-ERAS = ("2025-06-18", STATELESS)
-ENVELOPE = {
-    "io.modelcontextprotocol/protocolVersion": STATELESS,
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
-PAGE = "https://page.example"
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An HTTP answer as the function gives it."""
-
-    status: int
-    headers: dict[str, str]
-    body: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-    @property
-    def code(self) -> int:
-        return int(self.json["error"]["code"])
-
-
-Ask = Callable[..., Answer]
-
-
-@pytest.fixture
-def ask(tools: KnowledgeTools) -> Ask:
-    """One request to the function; a header that is None is left out."""
-    app = McpApp(knowledge_server(tools, "1.2.3"), ring, (PAGE,))
-    handler = held_open(app, app.run)
-
-    def asked(body: str | bytes, method: str = "POST", **headers: str | None) -> Answer:
-        recorded = event("mcp.search")
-        kept = ("accept", "authorization", "content-type", "host", "x-forwarded-proto")
-        given = {name.replace("_", "-"): value for name, value in headers.items()}
-        sent = {**{name: recorded["headers"][name] for name in kept}, **given}
-        recorded["headers"] = {name: value for name, value in sent.items() if value is not None}
-        recorded["requestContext"]["http"]["method"] = method
-        recorded["isBase64Encoded"] = isinstance(body, bytes)
-        recorded["body"] = base64.b64encode(body).decode() if isinstance(body, bytes) else body
-        answer = handler(recorded, Context())
-        return Answer(answer["statusCode"], answer.get("headers") or {}, answer.get("body") or "")
-
-    return asked
-
-
-def message(method: str, era: str, **params: Any) -> str:
-    """A request of an era."""
-    meta = {"_meta": ENVELOPE} if era == STATELESS else {}
-    return json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": {**params, **meta}})
-
-
-def named(method: str, era: str, name: str | None = None) -> dict[str, str]:
-    """The headers that go with it."""
-    routing = {"mcp_method": method, **({"mcp_name": name} if name else {})} if era == STATELESS else {}
-    return {"mcp_protocol_version": era, **routing}
-
-
-def call(ask: Ask, era: str, tool: str, arguments: Any) -> Answer:
-    body = message("tools/call", era, name=tool, arguments=arguments)
-    return ask(body, **named("tools/call", era, tool))
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -89,7 +17,10 @@ def test_the_tools_are_listed_in_the_same_order_each_time(ask: Ask, era: str) ->
     answers = [ask(message("tools/list", era), **named("tools/list", era)) for _ in range(3)]
     assert [answer.status for answer in answers] == [200] * 3
     assert len({answer.body for answer in answers}) == 1
-    assert answers[0].json["result"]["tools"][0]["name"] == "search_knowledge"
+    result = answers[0].json["result"]
+    assert [tool["name"] for tool in result["tools"]] == ["search_knowledge", "get_chunk_by_id", "list_concepts"]
+    if era == STATELESS:
+        assert (result["cacheScope"], result["ttlMs"] > 0) == ("private", True)
 
 
 def test_the_stateless_revision_is_discovered_with_its_instructions_and_how_long_they_hold(ask: Ask) -> None:
@@ -114,6 +45,17 @@ def test_every_stateless_result_says_that_it_is_complete(ask: Ask, method: str, 
 def test_what_the_stateless_revision_does_not_have_is_404(ask: Ask, method: str) -> None:
     answer = ask(message(method, STATELESS, notifications={}), **named(method, STATELESS))
     assert (answer.status, answer.code, answer.json["id"]) == (404, METHOD_NOT_FOUND, 7)
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_each_revision_with_a_handshake_is_answered_in_its_own_without_a_session(ask: Ask, version: str) -> None:
+    client = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    answer = ask(message("initialize", **client))
+    assert answer.headers["content-type"].startswith("application/json")
+    assert "mcp-session-id" not in answer.headers
+    result = answer.json["result"]
+    assert (result["protocolVersion"], result["serverInfo"]["version"]) == (version, "1.2.3")
+    assert "learns" in result["instructions"]
 
 
 @pytest.mark.parametrize(("era", "status"), [(ERAS[0], 200), (STATELESS, 400)])
@@ -197,6 +139,15 @@ def test_arguments_of_any_depth_are_a_refusal_and_no_failure_of_ours(ask: Ask, e
 
 
 @pytest.mark.parametrize("era", ERAS)
+def test_a_number_that_is_no_json_number_is_refused_by_name(ask: Ask, era: str) -> None:
+    body = message("tools/call", era, name="search_knowledge", arguments={"query": "a", "top_k": 777})
+    answer = ask(body.replace("777", "1e999"), **named("tools/call", era, "search_knowledge"))
+    result = answer.json["result"]
+    assert (result["isError"], "structuredContent" in result) == (True, False)
+    assert "'top_k'" in result["content"][0]["text"]
+
+
+@pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", None])
 def test_a_body_that_does_not_say_it_is_json_is_refused(ask: Ask, era: str, content_type: str | None) -> None:
     answer = ask(message("tools/list", era), content_type=content_type, **named("tools/list", era))
@@ -276,53 +227,3 @@ def test_a_batch_with_the_wrong_headers_is_refused_as_a_whole(
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     answer = ask(json.dumps([ping, ping]), **header)
     assert (answer.status, answer.body.startswith("[")) == (status, False)
-
-
-@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"])
-def test_every_other_method_is_405_with_and_without_a_key(ask: Ask, method: str) -> None:
-    for key in ({}, {"authorization": None}):
-        answer = ask("", method, **key)
-        assert (answer.status, answer.headers["allow"]) == (405, "POST")
-
-
-def test_a_page_that_may_call_is_told_so_before_it_sends_its_key(ask: Ask) -> None:
-    asked = {"origin": PAGE, "access_control_request_method": "POST", "authorization": None}
-    answer = ask("", "OPTIONS", **asked)
-    assert (answer.status, answer.body) == (204, "")
-    assert answer.headers["access-control-allow-origin"] == PAGE
-    assert answer.headers["access-control-allow-methods"] == "POST"
-    allowed = answer.headers["access-control-allow-headers"].lower()
-    assert {"authorization", "mcp-protocol-version", "mcp-method", "mcp-name"} <= set(allowed.split(", "))
-
-
-def test_a_page_that_may_call_can_read_every_answer(ask: Ask) -> None:
-    ping = message("ping", ERAS[0])
-    for change, status in (({}, 200), ({"authorization": None}, 401), ({"accept": "text/html"}, 406)):
-        answer = ask(ping, origin=PAGE, **change)
-        assert (answer.status, answer.headers["access-control-allow-origin"]) == (status, PAGE)
-        assert answer.headers["vary"] == "Origin"
-    assert "access-control-allow-origin" not in ask(ping).headers
-
-
-@pytest.mark.parametrize("origin", ["https://evil.example", "null", "https://page.example.evil", PAGE.upper(), ""])
-def test_any_other_page_is_403_and_learns_nothing(ask: Ask, origin: str) -> None:
-    for method, headers in (("POST", {}), ("OPTIONS", {"access_control_request_method": "POST"}), ("GET", {})):
-        answer = ask(message("ping", ERAS[0]), method, origin=origin, **headers)
-        assert answer.status == 403
-        assert not [name for name in answer.headers if name.startswith("access-control")]
-
-
-@pytest.mark.parametrize(
-    ("key", "challenge"),
-    [
-        (None, 'Bearer realm="sakuin"'),
-        ("Bearer wrong", 'Bearer realm="sakuin", error="invalid_token"'),
-        ("Bearer 鍵", 'Bearer realm="sakuin", error="invalid_token"'),
-        ("Basic YTpi", 'Bearer realm="sakuin", error="invalid_token"'),
-    ],
-)
-def test_a_401_says_which_scheme_is_wanted_and_whether_a_key_was_no_good(
-    ask: Ask, key: str | None, challenge: str
-) -> None:
-    answer = ask(message("ping", ERAS[0]), authorization=key)
-    assert (answer.status, answer.headers["www-authenticate"]) == (401, challenge)

@@ -7,7 +7,7 @@ from sakuin.errors import Unavailable
 from sakuin.platform.keys import KeyUse, record_once_a_day
 from sakuin.platform.supabase.client import connected
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 MONDAY, TUESDAY = date(2026, 11, 23), date(2026, 11, 24)
 

@@ -37,8 +37,7 @@ def test_our_own_message_says_whose_work_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
-    [{}, {"Records": []}, {"Records": 5}, {"Records": [5]}, {"detail": 5, "id": 5}, {"detail": {}, "id": 5}],
+    "body", [{}, {"Records": []}, {"Records": 5}, {"Records": [5]}, {"detail": 5, "id": 5}, {"detail": {}, "id": 5}]
 )
 def test_a_message_that_cannot_be_understood_goes_by_its_own_id(body: dict[str, Any]) -> None:
     assert work_id_of({}, body, "m") == "m"

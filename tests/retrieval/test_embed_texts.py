@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 from sakuin.errors import Refused, Unavailable
 from sakuin.platform.embedding import Vector, fitting
-from sakuin.retrieval.embed_texts import embed_texts
+from sakuin.retrieval.vectors import embed_texts
 
 from tests.doubles.embedder import MemoryEmbedder, vector_of
 

@@ -1,13 +1,13 @@
 """The words of a question as they stand in a text."""
 
-from sakuin.language.analysis import terms
+from sakuin.language.analysis import analyze, term_counts
 from sakuin.retrieval.matched_words import MOST_SHOWN, matched_words
 
 TEXT = "たすき掛けの手順\n二次方程式 x²+5x+6=0 をたすき掛けで因数分解して解く。"
 
 
 def words_of(question: str) -> list[str]:
-    return [term for term in terms(question) if not term.startswith("~")]
+    return [term for term in term_counts(analyze(question)) if not term.startswith("~")]
 
 
 def test_another_spelling_is_shown_as_it_stands_in_the_text() -> None:

@@ -51,9 +51,7 @@ def days(world: TableWorld) -> Days:
 
 def test_a_table_over_the_budget_waits_says_so_and_is_ready_the_next_day(days: Days) -> None:
     world = days.world
-    table = world.table({"a": FIRST})
-    tool = world.tool(table, "")
-    endpoint = world.endpoint(tool)
+    table, tool, endpoint = world.documented({"a": FIRST})
     days.settle()
     assert (days.waiting(table), world.status(tool)["state"]) == ([], "ready")
 
@@ -84,32 +82,3 @@ def test_a_table_that_waits_for_tomorrow_is_one_row_that_is_due_then(days: Days)
     assert row.retry_at is not None
     seconds_after_midnight = (datetime.fromisoformat(row.retry_at).timestamp() + 30) % 86_400 - 30
     assert abs(seconds_after_midnight) < 5
-
-
-def test_a_table_that_waits_is_not_taken_for_one_that_is_stuck(days: Days) -> None:
-    world = days.world
-    days.spend()
-    table = world.table({"a": FIRST})
-    tool = world.tool(table, "")
-    days.settle()
-    days.tables.passes(3600)
-    assert world.index.stalled_tables(120) == []
-
-    # Nobody knows of it any more.
-    world.sql("delete from unfinished_work where subject = %s", table)
-    assert world.index.stalled_tables(120) == [(world.project, table)]
-    world.sql("delete from embedding_day")
-    days.tables.minute()
-    days.settle()
-    assert world.index.stalled_tables(120) == []
-    assert world.status(tool)["state"] == "ready"
-
-
-def test_a_table_that_is_gone_waits_for_nothing(days: Days) -> None:
-    days.spend()
-    table = days.world.table({"a": FIRST})
-    days.world.tool(table, "")
-    days.settle()
-    days.world.call("delete_table", table=table)
-    days.next_day()
-    assert days.waiting(table) == []

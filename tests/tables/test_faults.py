@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.doubles.event_bus import MemoryBus
 from tests.table_world import TableWorld, WatchedStore, long, world_of
@@ -22,13 +22,6 @@ def texts(world: TableWorld, endpoint: str) -> set[str]:
     return {hit.chunk.chunk_text[:4] for hit in world.search(endpoint, "説明", top_k=50).results}
 
 
-def documented(world: TableWorld, document: object) -> tuple[str, str, str]:
-    """A Table, a tool over all of it, an endpoint."""
-    table = world.table(document)
-    tool = world.tool(table, "")
-    return table, tool, world.endpoint(tool)
-
-
 def scanned(world: TableWorld) -> list[tuple[Any, ...]]:
     """Delivers the scan; the embedding that it asked for."""
     world.deliver(world.queues.asked.pop(0))
@@ -37,20 +30,10 @@ def scanned(world: TableWorld) -> list[tuple[Any, ...]]:
     return asked
 
 
-def backdate(world: TableWorld, tool: str, member: str) -> None:
-    """An hour passed since."""
-    world.sql(
-        "update tool set metadata = jsonb_set(metadata, array['search_index', %s], to_jsonb(now() - interval '1 h'))"
-        " where id = %s",
-        member,
-        tool,
-    )
-
-
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_store_that_fails_around_the_write_is_repaired_by_the_retry(world: TableWorld, when: str) -> None:
     world.store = WatchedStore(world.store, **{when: {"upsert": down}})
-    table, tool, endpoint = documented(world, {"a": A})
+    table, tool, endpoint = world.documented({"a": A})
     (message,) = scanned(world)
     with pytest.raises(Unavailable):
         world.deliver(message)
@@ -63,7 +46,7 @@ def test_a_store_that_fails_around_the_write_is_repaired_by_the_retry(world: Tab
 
 
 def test_until_the_new_version_is_stored_the_previous_one_answers(world: TableWorld) -> None:
-    table, _, endpoint = documented(world, {"a": A})
+    table, _, endpoint = world.documented({"a": A})
     world.settle()
     world.replace(table, {"a": B})
     (message,) = scanned(world)
@@ -73,7 +56,7 @@ def test_until_the_new_version_is_stored_the_previous_one_answers(world: TableWo
 
 
 def test_a_sweep_that_fails_is_done_by_the_next_scan_and_shows_nothing_old_meanwhile(world: TableWorld) -> None:
-    table, tool, endpoint = documented(world, {"a": A})
+    table, tool, endpoint = world.documented({"a": A})
     world.settle()
     world.store = WatchedStore(world.store, before={"sweep_node": down})
     world.replace(table, {"a": B})
@@ -89,7 +72,7 @@ def test_a_sweep_that_fails_is_done_by_the_next_scan_and_shows_nothing_old_meanw
 
 
 def test_a_removal_that_fails_is_done_by_the_retry(world: TableWorld) -> None:
-    table, tool, endpoint = documented(world, {"a": A, "b": B})
+    table, tool, endpoint = world.documented({"a": A, "b": B})
     world.settle()
     world.store = WatchedStore(world.store, before={"delete": down})
     world.replace(table, {"a": A})
@@ -103,7 +86,7 @@ def test_a_removal_that_fails_is_done_by_the_retry(world: TableWorld) -> None:
 
 
 def test_a_node_that_came_back_survives_the_removal_that_failed_before(world: TableWorld) -> None:
-    table, _, endpoint = documented(world, {"a": A, "b": B})
+    table, _, endpoint = world.documented({"a": A, "b": B})
     world.settle()
     world.store = WatchedStore(world.store, before={"delete": down})
     world.replace(table, {"a": A})
@@ -113,11 +96,11 @@ def test_a_node_that_came_back_survives_the_removal_that_failed_before(world: Ta
     world.settle()
     assert texts(world, endpoint) == {A[:4], B[:4]}
     assert len(world.rows(table)) == 4
-    assert world.sql("select 1 from removed_chunk where table_id = %s", table) == []
+    assert world.sql("select 1 from pending_deletion where table_id = %s", table) == []
 
 
 def test_two_workers_at_once_finish_what_one_would(world: TableWorld, database: Database, stand_in: str) -> None:
-    table, tool, endpoint = documented(world, [f"{text}{n}" for n in range(6) for text in (A, B, C)])
+    table, tool, endpoint = world.documented([f"{text}{n}" for n in range(6) for text in (A, B, C)])
     other = world_of(database, stand_in)
     workers = [world, replace(other, project=world.project, queues=world.queues)]
     with ThreadPoolExecutor(2) as pool:
@@ -141,7 +124,7 @@ def _unavailable(error: BaseException | None) -> bool:
 
 
 def test_content_that_comes_back_survives_the_last_sweep_of_what_was_between(world: TableWorld) -> None:
-    table, _, endpoint = documented(world, {"a": A})
+    table, _, endpoint = world.documented({"a": A})
     world.settle()
     late: list[tuple[Any, ...]] = []
     swept = world.store.sweep_node
@@ -166,7 +149,7 @@ def test_content_that_comes_back_survives_the_last_sweep_of_what_was_between(wor
 
 
 def test_a_version_that_never_answered_leaves_no_row_behind(world: TableWorld) -> None:
-    table, tool, endpoint = documented(world, {"a": A})
+    table, tool, endpoint = world.documented({"a": A})
     world.settle()
     world.replace(table, {"a": B})
     (_, project, asked, ids) = scanned(world)[0]
@@ -179,7 +162,7 @@ def test_a_version_that_never_answered_leaves_no_row_behind(world: TableWorld) -
 
 
 def test_a_write_that_a_newer_version_overtook_is_taken_back(world: TableWorld) -> None:
-    table, _, endpoint = documented(world, {"a": A})
+    table, _, endpoint = world.documented({"a": A})
     (message,) = scanned(world)
 
     def overtaken() -> None:
@@ -194,7 +177,7 @@ def test_a_write_that_a_newer_version_overtook_is_taken_back(world: TableWorld) 
 
 @pytest.mark.parametrize("what", ["table", "project"])
 def test_a_write_that_comes_after_the_deletion_revives_no_namespace(world: TableWorld, what: str) -> None:
-    table, _, _ = documented(world, {"a": A})
+    table, _, _ = world.documented({"a": A})
     (message,) = scanned(world)
 
     def deleted() -> None:
@@ -212,7 +195,7 @@ def test_a_write_that_comes_after_the_deletion_revives_no_namespace(world: Table
 
 def test_a_newer_generation_ends_an_older_scan(world: TableWorld) -> None:
     paged = replace(world, nodes_a_page=1)
-    table, tool, endpoint = documented(paged, {"a": A, "b": B})
+    table, tool, endpoint = paged.documented({"a": A, "b": B})
     paged.deliver(paged.queues.asked.pop(0))
     old = next(message for message in paged.queues.asked if message[0] == "index")
     paged.queues.asked.clear()
@@ -224,7 +207,7 @@ def test_a_newer_generation_ends_an_older_scan(world: TableWorld) -> None:
 
 
 def test_a_scan_that_a_newer_generation_overtakes_between_two_steps_plans_nothing(world: TableWorld) -> None:
-    table, _, _ = documented(world, {"a": A})
+    table, _, _ = world.documented({"a": A})
     begun = world.index.begin_scan(table, None, skip=0, for_event=False)
     world.replace(table, {"a": B})
     again = world.index.begin_scan(table, begun.generation, skip=0, for_event=False)
@@ -235,30 +218,9 @@ def test_a_scan_that_a_newer_generation_overtakes_between_two_steps_plans_nothin
     assert world.sql("select metadata->'search_index'->>'state' from tool where table_id = %s", table) == [("pending",)]
 
 
-def test_a_worker_that_died_is_not_indexing_for_ever(world: TableWorld) -> None:
-    table, tool, endpoint = documented(world, {"a": A})
-    scanned(world)
-    assert world.status(tool)["state"] == "indexing"
-    assert world.maintain().restarted == 0
-    backdate(world, tool, "heartbeat_at")
-    assert world.maintain().restarted == 1
-    assert world.queues.asked == [("index", world.project, table, None, 0)]
-    world.settle()
-    assert (world.status(tool)["state"], world.found(endpoint)) == ("ready", {"/a"})
-
-
-def test_a_tool_whose_event_was_lost_is_started_all_the_same(world: TableWorld) -> None:
-    _, tool, _ = documented(world, {"a": A})
-    world.queues.asked.clear()
-    backdate(world, tool, "configured_at")
-    assert world.maintain().restarted == 1
-    world.settle()
-    assert world.status(tool)["state"] == "ready"
-
-
 @pytest.mark.parametrize("seconds", [60, 300])
 def test_rows_that_no_tool_asks_for_go_although_the_event_was_lost(world: TableWorld, seconds: int) -> None:
-    table, tool, _ = documented(world, {"a": A})
+    table, tool, _ = world.documented({"a": A})
     world.settle()
     world.call("delete_tool", tool=tool)
     world.sql("update context_table set updated_at = now() - make_interval(secs => %s) where id = %s", seconds, table)
@@ -270,8 +232,8 @@ def test_rows_that_no_tool_asks_for_go_although_the_event_was_lost(world: TableW
 
 
 def test_a_namespace_without_a_table_is_removed_and_no_other(world: TableWorld) -> None:
-    kept, _, endpoint = documented(world, {"a": A})
-    gone, _, _ = documented(world, {"a": B})
+    kept, _, endpoint = world.documented({"a": A})
+    gone, _, _ = world.documented({"a": B})
     world.settle()
     world.call("delete_table", table=gone)
     assert world.maintain().removed == 1
@@ -281,7 +243,7 @@ def test_a_namespace_without_a_table_is_removed_and_no_other(world: TableWorld) 
 
 def test_events_outlive_a_bus_that_is_down(world: TableWorld) -> None:
     world.maintain()
-    table, tool, _ = documented(world, {"a": A})
+    table, tool, _ = world.documented({"a": A})
     with pytest.raises(Unavailable):
         world.maintain(MemoryBus(down=True))
     bus = MemoryBus()
@@ -291,7 +253,7 @@ def test_events_outlive_a_bus_that_is_down(world: TableWorld) -> None:
 
 
 def test_an_embedder_that_is_down_leaves_everything_to_the_retry(world: TableWorld) -> None:
-    table, tool, endpoint = documented(world, {"a": A})
+    table, tool, endpoint = world.documented({"a": A})
     (message,) = scanned(world)
     world.embedder.down = True
     with pytest.raises(Unavailable):

@@ -22,9 +22,7 @@ WRONG = [
 @pytest.fixture
 def wrong(world: TableWorld) -> tuple[str, str]:
     """A Table that is ready, and its Tool, whose status anybody may have written."""
-    table = world.table({"a": long("隣")})
-    tool = world.tool(table, "")
-    world.settle()
+    table, tool, _ = world.indexed({"a": long("隣")})
     return table, tool
 
 

@@ -133,9 +133,9 @@ def test_a_message_for_a_page_that_comes_twice_is_one_page(line: Line) -> None:
 def test_an_event_long_after_a_scan_that_came_to_nothing_begins_again(line: Line) -> None:
     line.world.scan(line.world.project, line.table, for_event=True)
     line.world.queues.asked.clear()
-    line.world.sql("update table_plan set walked_at = now() - interval '1 hour' where table_id = %s", line.table)
+    line.world.sql("update table_scan set current_at = now() - interval '1 hour' where table_id = %s", line.table)
     assert line.hear() == ["page", "page", "scanned"]
-    line.world.sql("update table_plan set walked_at = now() - interval '1 hour' where table_id = %s", line.table)
+    line.world.sql("update table_scan set current_at = now() - interval '1 hour' where table_id = %s", line.table)
     assert line.hear() == ["superseded"]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.tables.index_names import namespace
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.database_server import DatabaseServer
 from tests.table_world import TableWorld, WatchedStore, long, world_of
@@ -23,9 +23,7 @@ def neighbours(database_server: DatabaseServer, tmp_path_factory: pytest.TempPat
 
 def indexed(world: TableWorld, text: str = A) -> tuple[str, str]:
     """A Table that is indexed whole, and its endpoint."""
-    table = world.table({"a": text})
-    endpoint = world.endpoint(world.tool(table, ""))
-    world.settle()
+    table, _, endpoint = world.indexed({"a": text})
     return table, endpoint
 
 
@@ -102,7 +100,7 @@ def test_a_removed_namespace_is_forgotten_once_no_late_write_can_come(world: Tab
     assert world.maintain().removed == 1
     assert world.maintain().removed == 0
     assert remembered(world, table)
-    world.sql("update table_namespace set gone_at = now() - interval '2 days' where table_id = %s", table)
+    world.sql("update table_namespace set unneeded_since = now() - interval '2 days' where table_id = %s", table)
     world.maintain()
     assert not remembered(world, table)
 
@@ -110,7 +108,7 @@ def test_a_removed_namespace_is_forgotten_once_no_late_write_can_come(world: Tab
 def test_a_namespace_that_is_still_in_the_store_is_not_forgotten_however_old(world: TableWorld) -> None:
     table, _ = indexed(world)
     world.call("delete_table", table=table)
-    world.sql("update table_namespace set gone_at = now() - interval '2 days' where table_id = %s", table)
+    world.sql("update table_namespace set unneeded_since = now() - interval '2 days' where table_id = %s", table)
     failing = replace(world, store=WatchedStore(world.store, before={"delete_namespace": dies}))
     with pytest.raises(Unavailable):
         failing.maintain()
@@ -122,11 +120,11 @@ def test_a_namespace_that_is_still_in_the_store_is_not_forgotten_however_old(wor
 def test_what_is_written_again_is_not_forgotten(world: TableWorld) -> None:
     table, _ = indexed(world)
     name = namespace(world.project, table)
-    world.sql("update table_namespace set gone_at = now() - interval '2 days' where table_id = %s", table)
+    world.sql("update table_namespace set unneeded_since = now() - interval '2 days' where table_id = %s", table)
     world.replace(table, {"a": B})
     world.settle()
     world.index.delete_namespace_records([name], seconds=0)
-    assert world.sql("select gone_at from table_namespace where namespace = %s", name) == [(None,)]
+    assert world.sql("select unneeded_since from table_namespace where namespace = %s", name) == [(None,)]
 
 
 def test_nothing_is_remembered_of_a_table_that_is_gone_before_the_first_write(world: TableWorld) -> None:

@@ -1,6 +1,6 @@
 """The records of a Table are compared with the store: what is lost is stored again, what is left over goes."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -43,15 +43,6 @@ def differences(world: TableWorld, table: str, *, dry_run: bool = False) -> list
             return found
 
 
-def indexed(world: TableWorld, document: object) -> tuple[str, str, str]:
-    """A Table that is indexed whole, its tool and its endpoint."""
-    table = world.table(document)
-    tool = world.tool(table, "")
-    endpoint = world.endpoint(tool)
-    world.settle()
-    return table, tool, endpoint
-
-
 def doc_ids(world: TableWorld, table: str, pointer: str) -> list[str]:
     rows = world.sql(
         "select turbopuffer_doc_id from chunks where table_id = %s and json_pointer = %s order by 1", table, pointer
@@ -68,14 +59,14 @@ def stray(world: TableWorld, table: str, *, generation: int, name: str = "stray"
 
 
 def test_an_index_that_is_whole_has_no_difference(world: TableWorld) -> None:
-    table, tool, _ = indexed(world, {"a": A, "b": B})
+    table, tool, _ = world.indexed({"a": A, "b": B})
     assert night(world, table) == []
     assert world.queues.asked == []
     assert world.status(tool)["state"] == "ready"
 
 
 def test_a_store_that_was_emptied_is_found_and_filled_from_kept_vectors(world: TableWorld) -> None:
-    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+    table, tool, endpoint = world.indexed({"a": A, "b": B})
     rows, embedded = world.rows(table).keys(), list(world.embedder.embedded)
     world.store.delete_namespace(namespace(world.project, table))
     (found,) = differences(world, table)
@@ -88,7 +79,7 @@ def test_a_store_that_was_emptied_is_found_and_filled_from_kept_vectors(world: T
 
 
 def test_a_row_that_nobody_wants_is_found_and_removed(world: TableWorld) -> None:
-    table, _, endpoint = indexed(world, {"a": A})
+    table, _, endpoint = world.indexed({"a": A})
     rows = world.rows(table).keys()
     stray(world, table, generation=1)
     (found,) = differences(world, table)
@@ -97,7 +88,7 @@ def test_a_row_that_nobody_wants_is_found_and_removed(world: TableWorld) -> None
 
 
 def test_one_lost_and_one_left_over_are_both_found(world: TableWorld) -> None:
-    table, _, _ = indexed(world, {"a": A, "b": B})
+    table, _, _ = world.indexed({"a": A, "b": B})
     rows = world.rows(table).keys()
     world.store.delete(namespace(world.project, table), doc_ids(world, table, "/a")[:1])
     stray(world, table, generation=1)
@@ -110,7 +101,7 @@ def test_one_lost_and_one_left_over_are_both_found(world: TableWorld) -> None:
 
 
 def test_a_table_that_somebody_works_on_is_left_alone(world: TableWorld) -> None:
-    table, _, _ = indexed(world, {"a": A})
+    table, _, _ = world.indexed({"a": A})
     world.replace(table, {"a": B})
     world.deliver(world.queues.asked.pop(0))
     asked = list(world.queues.asked)
@@ -119,7 +110,7 @@ def test_a_table_that_somebody_works_on_is_left_alone(world: TableWorld) -> None
 
 
 def test_a_row_that_is_stored_while_the_two_are_compared_is_neither_lost_nor_left_over(world: TableWorld) -> None:
-    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+    table, tool, endpoint = world.indexed({"a": A, "b": B})
     world.store.delete(namespace(world.project, table), doc_ids(world, table, "/b"))
 
     def edited_and_stored() -> None:
@@ -138,7 +129,7 @@ def test_a_row_that_is_stored_while_the_two_are_compared_is_neither_lost_nor_lef
 
 
 def test_a_late_worker_s_wanted_row_is_never_taken_for_left_over(world: TableWorld) -> None:
-    table, _, endpoint = indexed(world, {"a": A, "b": B})
+    table, _, endpoint = world.indexed({"a": A, "b": B})
     world.store.delete(namespace(world.project, table), doc_ids(world, table, "/b"))
     found = night(world, table)
     world.queues.index(world.project, table)
@@ -156,13 +147,25 @@ def test_a_late_worker_s_wanted_row_is_never_taken_for_left_over(world: TableWor
     assert night(world, table) == []
 
 
-def test_records_that_are_gone_behind_a_status_that_says_ready_are_built_again(world: TableWorld) -> None:
-    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+GONE = {
+    "records": [
+        *(f"delete from {derived} where table_id = %s" for derived in ("chunks", "node", "table_reading")),  # noqa: S608
+        "delete from table_namespace where table_id = %s",
+        "delete from chunk_vector using context_table t where t.id = %s and chunk_vector.project_id = t.project_id",
+    ],
+    "plan": ["update context_table set planned_generation = 0, planned_fingerprint = null where id = %s"],
+    "chunks": ["delete from chunks where table_id = %s and json_pointer = '/b'"],
+}
+
+
+@pytest.mark.parametrize("gone", GONE)
+def test_what_is_gone_behind_a_status_that_says_ready_is_built_again(world: TableWorld, gone: str) -> None:
+    table, tool, endpoint = world.indexed({"a": A, "b": B})
     rows = world.rows(table).keys()
-    for derived in ("chunks", "node", "table_reading", "table_namespace"):
-        world.sql(f"delete from {derived} where table_id = %s", table)  # noqa: S608 - names from here
-    world.sql("delete from chunk_vector where project_id = %s", world.project)
-    world.store.delete_namespace(namespace(world.project, table))
+    for statement in GONE[gone]:
+        world.sql(statement, table)
+    if gone == "records":
+        world.store.delete_namespace(namespace(world.project, table))
     assert night(world, table) == ["unbuilt"]
     world.settle()
     assert (world.found(endpoint), world.rows(table).keys()) == ({"/a", "/b"}, rows)
@@ -170,26 +173,8 @@ def test_records_that_are_gone_behind_a_status_that_says_ready_are_built_again(w
     assert night(world, table) == []
 
 
-def test_a_plan_that_is_gone_behind_a_status_that_says_ready_is_made_again(world: TableWorld) -> None:
-    table, tool, endpoint = indexed(world, {"a": A})
-    world.sql("update context_table set planned_generation = 0, planned_fingerprint = null where id = %s", table)
-    assert night(world, table) == ["unbuilt"]
-    world.settle()
-    assert (world.found(endpoint), world.status(tool)["state"]) == ({"/a"}, "ready")
-    assert night(world, table) == []
-
-
-def test_chunks_that_are_gone_below_a_node_that_answers_are_built_again(world: TableWorld) -> None:
-    table, _, endpoint = indexed(world, {"a": A, "b": B})
-    world.sql("delete from chunks where table_id = %s and json_pointer = '/b'", table)
-    assert night(world, table) == ["unbuilt"]
-    world.settle()
-    assert world.found(endpoint) == {"/a", "/b"}
-    assert night(world, table) == []
-
-
 def test_records_from_a_backup_count_on_from_what_the_store_has(world: TableWorld) -> None:
-    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+    table, tool, endpoint = world.indexed({"a": A, "b": B})
     stray(world, table, generation=77, name="of-the-future")
     assert night(world, table) == ["behind"]
     world.settle()
@@ -203,16 +188,16 @@ def test_records_from_a_backup_count_on_from_what_the_store_has(world: TableWorl
 
 
 def test_another_project_s_table_is_not_touched(world: TableWorld) -> None:
-    table, _, _ = indexed(world, {"a": A})
+    table, _, _ = world.indexed({"a": A})
     other = world.beside()
-    theirs, _, endpoint = indexed(other, {"a": A})
+    theirs, _, endpoint = other.indexed({"a": A})
     world.store.delete_namespace(namespace(world.project, table))
     assert night(world, table) == ["lost"]
     assert (other.found(endpoint), other.queues.asked, night(other, theirs)) == ({"/a"}, [], [])
 
 
 def test_a_page_ends_when_its_time_is_up_and_one_table_is_compared_at_least(world: TableWorld) -> None:
-    first, second = sorted(indexed(world, {"a": A})[0] for _ in range(2))
+    first, second = sorted(world.indexed({"a": A})[0] for _ in range(2))
     for table in (first, second):
         stray(world, table, generation=1)
     before = str(UUID(int=UUID(first).int - 1))
@@ -222,7 +207,7 @@ def test_a_page_ends_when_its_time_is_up_and_one_table_is_compared_at_least(worl
 
 
 def test_a_table_that_is_gone_or_not_scanned_yet_is_not_compared(world: TableWorld) -> None:
-    table, _, _ = indexed(world, {"a": A})
+    table, _, _ = world.indexed({"a": A})
     world.call("delete_table", table=table)
     assert (night(world, table), world.index.recorded_rows(table)) == ([], None)
     coming = world.table({"a": A})
@@ -239,12 +224,12 @@ def test_recorded_rows_are_named_as_they_will_be_stored(world: TableWorld) -> No
     rows = world.index.recorded_rows(table)
     assert coming is not None
     assert rows is not None
-    assert (named(coming.coming), named(coming.stored)) == (named(rows.stored), set())
+    assert (set(coming.coming), set(coming.stored)) == (set(rows.stored), set())
 
 
 @pytest.mark.parametrize("rows_a_request", [1, 2, 3, 4, 5])
 def test_recorded_rows_are_the_same_in_parts(world: TableWorld, rows_a_request: int) -> None:
-    table, _, _ = indexed(world, {"a": A, "b": B})
+    table, _, _ = world.indexed({"a": A, "b": B})
     whole = world.index.recorded_rows(table)
     assert replace(world.index, rows_a_request=rows_a_request).recorded_rows(table) == whole
     assert whole is not None
@@ -258,7 +243,3 @@ def test_of_rows_whose_table_changes_while_they_are_read_nothing_is_left_over() 
     }
     rows = combined_rows(lambda after: parts[after and after[0]])
     assert rows == RecordedRows(1, planned=False, stored={"a": "1", "b": "2"}, coming=["c"])
-
-
-def named(ids: Collection[str] | Mapping[str, str]) -> set[str]:
-    return set(ids)

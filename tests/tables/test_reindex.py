@@ -15,15 +15,6 @@ def down() -> None:
     raise Unavailable("turbopuffer did not answer")
 
 
-def indexed(world: TableWorld, document: object) -> tuple[str, str, str]:
-    """A Table that is indexed whole, its tool and its endpoint."""
-    table = world.table(document)
-    tool = world.tool(table, "")
-    endpoint = world.endpoint(tool)
-    world.settle()
-    return table, tool, endpoint
-
-
 def reindexed(world: TableWorld, table: str, tool: str) -> list[tuple[Any, ...]]:
     """Asks for it and scans; what is to be embedded."""
     world.call("reindex_tool", tool=tool)
@@ -34,7 +25,7 @@ def reindexed(world: TableWorld, table: str, tool: str) -> list[tuple[Any, ...]]
 
 
 def test_a_namespace_that_was_lost_is_built_again_and_no_text_is_embedded_for_it(world: TableWorld) -> None:
-    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+    table, tool, endpoint = world.indexed({"a": A, "b": B})
     rows, embedded = world.rows(table).keys(), list(world.embedder.embedded)
     counted = world.sql("select reading, written, chunks from table_reading where table_id = %s order by 1, 2", table)
     world.store.delete_namespace(namespace(world.project, table))
@@ -51,7 +42,7 @@ def test_a_namespace_that_was_lost_is_built_again_and_no_text_is_embedded_for_it
 
 
 def test_the_status_counts_what_is_stored_again(world: TableWorld) -> None:
-    table, tool, _ = indexed(world, {"a": A, "b": B})
+    table, tool, _ = world.indexed({"a": A, "b": B})
     world.store.delete_namespace(namespace(world.project, table))
     (_, project, asked, ids) = reindexed(world, table, tool)[0]
     world.sql(
@@ -71,7 +62,7 @@ def counts(world: TableWorld, tool: str) -> tuple[Any, ...]:
 
 
 def test_only_what_is_missing_is_stored_and_the_rest_answers_all_the_while(world: TableWorld) -> None:
-    table, tool, endpoint = indexed(world, {"a": A, "b": B, "c": C})
+    table, tool, endpoint = world.indexed({"a": A, "b": B, "c": C})
     lost = [
         row[0]
         for row in world.sql("select turbopuffer_doc_id from chunks where json_pointer = '/b' and table_id = %s", table)
@@ -87,7 +78,7 @@ def test_only_what_is_missing_is_stored_and_the_rest_answers_all_the_while(world
 
 
 def test_a_table_that_lost_nothing_is_ready_again_without_a_write(world: TableWorld) -> None:
-    table, tool, _ = indexed(world, {"a": A})
+    table, tool, _ = world.indexed({"a": A})
     rows = world.rows(table)
     assert reindexed(world, table, tool) == []
     assert world.status(tool)["state"] == "ready"
@@ -95,7 +86,7 @@ def test_a_table_that_lost_nothing_is_ready_again_without_a_write(world: TableWo
 
 
 def test_only_a_reindex_looks_and_only_once(world: TableWorld) -> None:
-    table, tool, _ = indexed(world, {"a": A})
+    table, tool, _ = world.indexed({"a": A})
     world.store = WatchedStore(world.store, before={"ids": down})
     world.replace(table, {"a": A, "b": B})
     world.settle()
@@ -107,8 +98,8 @@ def test_only_a_reindex_looks_and_only_once(world: TableWorld) -> None:
 
 
 def test_another_table_s_chunks_are_left_alone(world: TableWorld) -> None:
-    table, tool, _ = indexed(world, {"a": A})
-    other, other_tool, _ = indexed(world, {"a": A})
+    table, tool, _ = world.indexed({"a": A})
+    other, other_tool, _ = world.indexed({"a": A})
     for each in (table, other):
         world.store.delete_namespace(namespace(world.project, each))
     world.queues.asked = reindexed(world, table, tool)
@@ -118,7 +109,7 @@ def test_another_table_s_chunks_are_left_alone(world: TableWorld) -> None:
 
 
 def test_a_reindex_that_an_edit_overtakes_is_done_by_the_edit_s_scan(world: TableWorld) -> None:
-    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+    table, tool, endpoint = world.indexed({"a": A, "b": B})
     world.store.delete_namespace(namespace(world.project, table))
     world.call("reindex_tool", tool=tool)
     world.replace(table, {"a": A, "b": C})
@@ -128,7 +119,7 @@ def test_a_reindex_that_an_edit_overtakes_is_done_by_the_edit_s_scan(world: Tabl
 
 
 def test_a_reindex_that_is_asked_for_during_the_comparison_is_not_lost(world: TableWorld) -> None:
-    table, tool, endpoint = indexed(world, {"a": A})
+    table, tool, endpoint = world.indexed({"a": A})
 
     def lost_after_it_was_looked_at() -> None:
         world.store.real.delete_namespace(namespace(world.project, table))
@@ -143,7 +134,7 @@ def test_a_reindex_that_is_asked_for_during_the_comparison_is_not_lost(world: Ta
 
 
 def test_a_comparison_that_dies_half_way_is_finished_by_the_retry(world: TableWorld) -> None:
-    table, tool, endpoint = indexed(world, {"a": A})
+    table, tool, endpoint = world.indexed({"a": A})
     world.store.delete_namespace(namespace(world.project, table))
     world.call("reindex_tool", tool=tool)
     recorded = world.index.recorded_rows(table)

@@ -7,7 +7,7 @@ import pytest
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 from sakuin.tables.restart import RestartTables
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import time_passes_in
 from tests.table_world import FINGERPRINT, MemoryQueues, TableWorld, world_of
@@ -95,7 +95,7 @@ def test_after_five_restarts_without_success_its_tools_say_so(stalled: Stalled) 
 
 def test_restarts_are_counted_for_each_index_and_for_a_day(stalled: Stalled) -> None:
     def count(index: str) -> int | None:
-        found = stalled.world.call("table_restarted", table=stalled.table, fingerprint=index, seconds=120)
+        found = stalled.world.call("record_table_restart", table=stalled.table, fingerprint=index, seconds=120)
         return None if found is None else int(found)
 
     assert (count("one"), count("one"), count("other")) == (1, None, 1)

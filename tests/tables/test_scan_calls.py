@@ -83,7 +83,7 @@ def test_a_text_that_comes_back_before_it_was_replaced_is_swept_with_one_call_mo
     calls.world.replace(table, [B])
     calls.scan()
     calls.world.replace(table, [A])
-    assert calls.scan() == [*LAST[:3], "nodes_swept", "finish_scan"]
+    assert calls.scan() == [*LAST[:3], "mark_swept", "finish_scan"]
 
 
 def test_a_message_that_has_nothing_to_scan_takes_one_call(calls: Calls) -> None:

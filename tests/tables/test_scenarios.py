@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from sakuin.language.questions.question import Slot, WeightedTerm
+from sakuin.language.model import Slot, WeightedTerm
 from sakuin.tables.json_pointer import pointer_hash
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 from sakuin.tables.scan import content_hash
@@ -102,9 +102,7 @@ def test_each_table_has_a_namespace_of_its_own(world: TableWorld) -> None:
 @pytest.mark.scenario("context-search/a-doc-id-names-one-version-of-one-chunk")
 def test_a_doc_id_is_one_chunk_s_and_tells_table_pointer_and_version(world: TableWorld) -> None:
     pointer = "/" + "章" * 300
-    table = world.table({pointer[1:]: QUADRATIC, "again": QUADRATIC})
-    world.tool(table, "")
-    world.settle()
+    table, _, _ = world.indexed({pointer[1:]: QUADRATIC, "again": QUADRATIC})
     ids = world.rows(table).keys()
     assert len(ids) == len(world.sql("select 1 from chunks where table_id = %s", table)) == 4
     assert all(len(id) <= 64 for id in ids)
@@ -125,8 +123,7 @@ def test_the_store_s_schema_has_full_text_search_on_for_content(world: TableWorl
 @pytest.mark.scenario("context-search/both-legs-are-run-and-fused")
 def test_a_chunk_ranked_sixth_in_both_legs_wins_at_top_k_5(world: TableWorld) -> None:
     names = [f"/{letter}" for letter in "abcdefghijkl"]
-    endpoint = world.endpoint(world.tool(world.table({name[1:]: long(f"章{name}") for name in names}), ""))
-    world.settle()
+    _, _, endpoint = world.indexed({name[1:]: long(f"章{name}") for name in names})
     ranked = RankedStore(world.store, [*names[:5], "/k", "/l"], [*names[5:10], "/k"])
     results = replace(world, store=ranked).search(endpoint, "説明", top_k=5).results
     assert len(results) == 5
@@ -155,8 +152,7 @@ def test_what_only_the_meaning_or_only_the_words_find_is_found_and_no_more_than_
 
 @pytest.mark.scenario("context-search/a-query-is-enough")
 def test_only_the_query_is_required_and_five_results_come_at_most(world: TableWorld) -> None:
-    endpoint = world.endpoint(world.tool(world.table({str(n): long(f"章{n}") for n in range(7)}), ""))
-    world.settle()
+    _, _, endpoint = world.indexed({str(n): long(f"章{n}") for n in range(7)})
     answer = world.ask(endpoint, {"query": "説明"})
     assert answer is not None
     assert answer.structured_content is not None

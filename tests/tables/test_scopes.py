@@ -14,15 +14,8 @@ TEXT = long("二次方程式の解の公式")
 NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
-def test_a_string_of_exactly_the_threshold_is_indexed_and_one_below_is_not(world: TableWorld) -> None:
-    endpoint = world.endpoint(world.tool(world.table({"met": TEXT[:1000], "below": TEXT[:999]}), ""))
-    world.settle()
-    assert world.found(endpoint) == {"/met"}
-
-
 def test_length_is_counted_in_code_points(world: TableWorld) -> None:
-    endpoint = world.endpoint(world.tool(world.table({"met": "😀" * 1000, "below": "😀" * 999}), ""))
-    world.settle()
+    _, _, endpoint = world.indexed({"met": "😀" * 1000, "below": "😀" * 999})
     assert world.found(endpoint, "😀") == {"/met"}
 
 
@@ -41,17 +34,9 @@ def test_a_scan_of_a_table_that_never_was_does_nothing(world: TableWorld) -> Non
     assert world.rows(NOBODY) == {}
 
 
-def test_a_leaf_may_be_the_scope_and_its_path_is_empty(world: TableWorld) -> None:
-    endpoint = world.endpoint(world.tool(world.table({"a": TEXT, "b": TEXT}), "/a"))
-    world.settle()
-    assert {hit.json_path for hit in world.search(endpoint, "公式").results} == {""}
-    assert world.found(endpoint) == {"/a"}
-
-
 @pytest.mark.parametrize("document", [{"a": TEXT, "b": [TEXT]}, TEXT], ids=["an object", "a string"])
 def test_the_root_may_be_the_scope(world: TableWorld, document: object) -> None:
-    endpoint = world.endpoint(world.tool(world.table(document), ""))
-    world.settle()
+    _, _, endpoint = world.indexed(document)
     assert world.found(endpoint) == ({""} if isinstance(document, str) else {"/a", "/b/0"})
 
 
@@ -108,8 +93,7 @@ def test_a_pointer_of_300_japanese_characters_is_filtered_and_answered(world: Ta
 
 
 def test_the_same_text_at_two_pointers_is_embedded_once_and_found_at_both(world: TableWorld) -> None:
-    endpoint = world.endpoint(world.tool(world.table({"a": TEXT, "b": TEXT}), ""))
-    world.settle()
+    _, _, endpoint = world.indexed({"a": TEXT, "b": TEXT})
     assert world.found(endpoint) == {"/a", "/b"}
     assert len(world.embedder.embedded) == len(set(world.embedder.embedded)) == 2
 
@@ -149,9 +133,7 @@ def test_a_string_a_thousand_levels_deep_is_found(world: TableWorld) -> None:
     document: object = TEXT
     for _ in range(1000):
         document = {"a": document}
-    tool = world.tool(world.table(document), "")
-    endpoint = world.endpoint(tool)
-    world.settle()
+    _, tool, endpoint = world.indexed(document)
     assert world.status(tool)["state"] == "ready"
     assert world.found(endpoint) == {"/a" * 1000}
 

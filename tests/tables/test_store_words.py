@@ -5,9 +5,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from sakuin.language.analysis import analyzed, counted
+from sakuin.language.analysis import analyze, term_counts
 from sakuin.language.indexing import index_words
-from sakuin.language.questions.question import Slot, SlotKind, WeightedTerm
+from sakuin.language.model import Slot, SlotKind, WeightedTerm
 from sakuin.tables.chunking import chunks
 from sakuin.tables.turbopuffer.words import words_leg
 from sakuin.tables.words import READING_SHARE, asked_slots, repeated_terms
@@ -25,7 +25,7 @@ def test_a_chunk_s_terms_are_stored_as_often_as_they_stand_there() -> None:
     assert len(texts) > 30
     for text in texts:
         words = index_words(title="", learns=(), body=text)
-        assert Counter(repeated_terms(words.impacts)) == counted(analyzed(text))
+        assert Counter(repeated_terms(words.impacts)) == term_counts(analyze(text))
 
 
 def test_a_text_without_words_has_no_terms() -> None:

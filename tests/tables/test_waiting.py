@@ -180,14 +180,6 @@ def test_a_table_whose_message_its_queue_forgot_is_restarted_within_two_minutes(
     assert world.status(tool)["state"] == "ready"
 
 
-def test_the_row_of_a_table_that_is_deleted_goes(outage: Outage) -> None:
-    table, _ = outage.make(MANY)
-    outage.world.call("delete_table", table=table)
-    outage.tables.minutes(1)
-    assert outage.state(table) == []
-    assert outage.world.sql("select 1 from unfinished_work") == []
-
-
 def test_a_message_that_fails_for_good_does_not_end_the_wait_of_its_table(outage: Outage) -> None:
     table, tool = outage.make(MANY)
     functions = outage.tables.functions

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from sakuin.language.questions.question import LexiconEntries, LexiconLookup
+from sakuin.language.model import LexiconEntries, LexiconLookup
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.postgres import TableIndex
 
@@ -75,26 +75,22 @@ def counts(world: TableWorld, table: str, statement: str) -> dict[tuple[Any, ...
 
 def test_a_reading_has_its_written_forms_the_most_frequent_first(world: TableWorld) -> None:
     world = reading(world)
-    table = world.table({"a": long("片向き"), "b": long("傾き"), "c": long("傾きと公式")})
-    tool = world.tool(table, "")
-    world.settle()
+    _, tool, _ = world.indexed({"a": long("片向き"), "b": long("傾き"), "c": long("傾きと公式")})
 
-    assert known(world, tool).written == {"カタムキ": ("傾き", "片向き"), "コウシキ": ("公式",)}
+    assert known(world, tool).spellings == {"カタムキ": ("傾き", "片向き"), "コウシキ": ("公式",)}
 
 
 def test_the_words_of_a_text_that_is_gone_go_with_it(world: TableWorld) -> None:
     world = reading(world)
-    table = world.table({"a": long("片向き"), "b": long("公式")})
-    tool = world.tool(table, "")
-    world.settle()
+    table, tool, _ = world.indexed({"a": long("片向き"), "b": long("公式")})
     world.replace(table, {"a": long("傾き"), "b": long("公式")})
-    assert known(world, tool).written == {"カタムキ": ("片向き",), "コウシキ": ("公式",)}
+    assert known(world, tool).spellings == {"カタムキ": ("片向き",), "コウシキ": ("公式",)}
 
     world.settle()
-    assert known(world, tool).written == {"カタムキ": ("傾き",), "コウシキ": ("公式",)}
+    assert known(world, tool).spellings == {"カタムキ": ("傾き",), "コウシキ": ("公式",)}
     world.replace(table, {"a": "short"})
     world.settle()
-    assert known(world, tool).written == {}
+    assert known(world, tool).spellings == {}
     assert counts(world, table, COUNTED) == {}
 
 
@@ -139,7 +135,7 @@ def test_a_word_that_the_table_does_not_have_is_a_slip_of_a_near_one(world: Tabl
     world.settle()
     asked = {"二時方程色": "ニジホウテイショク", "虹関数": "ニジカンスー", "工式": "コウシキ", "猫": "ネコ"}
 
-    near = known(world, tool, LexiconLookup(readings=frozenset(), words=asked)).near
+    near = known(world, tool, LexiconLookup(readings=frozenset(), words=asked)).similar
 
     assert near == {"二時方程色": ("二次方程式",), "虹関数": ("二次関数",)}
 
@@ -153,7 +149,7 @@ def test_the_words_of_other_tables_and_projects_are_unknown(world: TableWorld) -
     world.settle()
     other.settle()
 
-    assert [set(known(each, tool).written) for each, tool in ((world, own), (world, beside), (other, foreign))] == [
+    assert [set(known(each, tool).spellings) for each, tool in ((world, own), (world, beside), (other, foreign))] == [
         {"コウシキ"},
         {"カタムキ"},
         {"ニジカンスウ"},
@@ -170,15 +166,13 @@ def test_an_endpoint_that_is_closed_or_unbound_knows_nothing(world: TableWorld) 
     world.call("unbind_tool", mcp=unbound, tool=tool)
     world.sql("update mcp set status = 'disabled' where id = %s", closed)
 
-    assert known(world, tool).written
+    assert known(world, tool).spellings
     assert known(world, tool, endpoint=unbound) == known(world, tool, endpoint=closed) == LexiconEntries()
 
 
 def test_a_table_that_is_deleted_leaves_no_words(world: TableWorld) -> None:
     world = reading(world)
-    table = world.table({"a": long("公式")})
-    world.tool(table, "")
-    world.settle()
+    table, _, _ = world.indexed({"a": long("公式")})
     assert counts(world, table, COUNTED)
     world.call("delete_table", table=table)
     assert counts(world, table, COUNTED) == {}
@@ -186,10 +180,8 @@ def test_a_table_that_is_deleted_leaves_no_words(world: TableWorld) -> None:
 
 def test_an_index_that_is_forgotten_leaves_no_words(world: TableWorld) -> None:
     world = reading(world)
-    table = world.table({"a": long("公式")})
-    world.tool(table, "")
-    world.settle()
-    world.call("forget_fingerprint", table=table, fingerprint=FINGERPRINT.id)
+    table, _, _ = world.indexed({"a": long("公式")})
+    world.call("delete_table_index", table=table, fingerprint=FINGERPRINT.id)
     assert counts(world, table, COUNTED) == {}
 
 

@@ -94,14 +94,6 @@ def batches(world: TableWorld, *, resumed: bool = False) -> list[str]:
     return [json.dumps({"embed": one | {"resumed": resumed}}) for one in asked]
 
 
-def test_an_event_and_its_batches_make_a_tool_ready(workers: Workers, tables: TableWorld) -> None:
-    table = tables.table({"a": TEXT})
-    tool = tables.tool(table, "")
-    assert workers.tool(scan(tables, table)) == [True]
-    assert workers.embed(*batches(tables)) == [True]
-    assert (tables.status(tool)["state"], workers.rows) == ("ready", [])
-
-
 def uploaded(tables: TableWorld, table: str) -> str:
     """What S3 says of the document that has just come for a Table."""
     tables.call("begin_upload", table=table)
@@ -152,15 +144,6 @@ def test_a_message_that_fails_is_the_only_one_that_comes_back(workers: Workers, 
     assert tables.rows(table)
 
 
-def test_a_notification_of_several_documents_fails_whole(workers: Workers, tables: TableWorld) -> None:
-    table = tables.table({"a": "small"})
-    tool = tables.tool(table, "")
-    message = json.loads(uploaded(tables, table))
-    message["Records"] *= 2
-    assert workers.tool(json.dumps(message), receives=5) == [False]
-    assert (tables.status(tool)["state"], batches(tables)) == ("pending", [])
-
-
 def test_a_failure_before_the_last_is_not_shown_on_the_tool(workers: Workers, tables: TableWorld) -> None:
     table = tables.table({"a": TEXT})
     tool = tables.tool(table, "")
@@ -190,59 +173,6 @@ def test_the_last_failure_is_said_on_the_tool_and_the_redrive_clears_it(workers:
     assert (done["state"], done["last_error"], workers.rows) == ("ready", None, [])
 
 
-def test_a_table_waits_once_for_a_vendor_and_a_probe_has_it_scanned_again(workers: Workers, tables: TableWorld) -> None:
-    table = tables.table({"a": TEXT, "b": long("一次関数", 40_000)})
-    tool = tables.tool(table, "")
-    workers.tool(scan(tables, table))
-    waiting = batches(tables)
-    assert len(waiting) > 1
-    embedder = tables.embedder
-    tables.embedder = Failing(AWAY)  # type: ignore[assignment]
-    assert workers.embed(*waiting) == [True] * len(waiting)
-    assert [state for _, state, _ in workers.rows] == ["waiting"]
-    assert tables.status(tool)["last_error"].startswith("openai keeps failing; this waits for openai")
-    tables.embedder = embedder
-    tables.sql("update unfinished_work set retry_at = now()")
-    assert workers.resume() == ["embed"]
-    assert workers.embed(*batches(tables, resumed=True)) == [True]
-    assert workers.resume() == ["index"]
-    ids = {"project_id": tables.project, "table_id": table, "fingerprint": FINGERPRINT.id, "resumed": True}
-    assert workers.tool(json.dumps({"index": ids})) == [True]
-    assert workers.rows == []
-    assert set(workers.embed(*batches(tables))) == {True}
-    assert (tables.status(tool)["state"], tables.status(tool)["last_error"]) == ("ready", None)
-
-
-def test_a_table_whose_namespace_is_busy_waits_for_a_time_and_for_no_vendor(
-    workers: Workers, tables: TableWorld
-) -> None:
-    def busy() -> None:
-        raise BUSY
-
-    table = tables.table({"a": TEXT})
-    tables.tool(table, "")
-    workers.tool(scan(tables, table))
-    tables.store = WatchedStore(tables.store, before={"upsert": busy})
-    assert workers.embed(*batches(tables)) == [True]
-    (row,) = workers.unfinished.rows()
-    assert (row.state, row.vendor) == ("waiting", None)
-    tables.sql("update unfinished_work set retry_at = now()")
-    assert workers.resume() == ["index"]
-
-
-def test_an_unexpected_error_is_said_without_its_words(workers: Workers, tables: TableWorld) -> None:
-    def surprise() -> None:
-        raise RuntimeError("postgres://user:secret@host")
-
-    table = tables.table({"a": TEXT})
-    tool = tables.tool(table, "")
-    workers.tool(scan(tables, table))
-    tables.store = WatchedStore(tables.store, before={"upsert": surprise})
-    assert workers.embed(*batches(tables), receives=5) == [False]
-    assert "secret" not in tables.status(tool)["last_error"]
-    assert tables.status(tool)["last_error"].startswith("An unexpected error happened")
-
-
 def test_a_scan_that_failed_for_the_last_time_is_said_on_the_tool(workers: Workers, tables: TableWorld) -> None:
     def down() -> None:
         raise Unavailable("turbopuffer did not answer")
@@ -255,13 +185,6 @@ def test_a_scan_that_failed_for_the_last_time_is_said_on_the_tool(workers: Worke
     tables.store = WatchedStore(tables.store, before={"delete": down})
     assert workers.tool(scan(tables, table), receives=5) == [False]
     assert tables.status(tool)["last_error"].startswith("turbopuffer did not answer")
-
-
-def test_the_last_failure_of_what_cannot_be_read_concerns_no_tool(workers: Workers) -> None:
-    assert workers.tool("not JSON", "{}", receives=5) == [False, False]
-    assert workers.embed("not JSON", receives=5) == [False]
-    assert workers.rows == []
-    assert (workers.sqs.waiting, len(workers.sqs.dead)) == ([], 3)
 
 
 @pytest.mark.parametrize("name", ["index_tool.event", "index_tool.body"])

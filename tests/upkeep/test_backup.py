@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from sakuin_local.database import Database
 from sakuin_local.places import REPOSITORY
+from sakuin_local.supabase.database import Database
 
 from tests.database_server import DatabaseServer
 from tests.table_world import TableWorld, long, world_of
@@ -22,7 +22,7 @@ RECORDS = (
     "tool",
     "mcp",
     "mcp_binding",
-    "table_fingerprint",
+    "table_index_version",
     "table_namespace",
     "outbox",
 )

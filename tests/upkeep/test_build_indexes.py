@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 from sakuin.errors import Conflict, NotFound
-from sakuin.retrieval.index_version import named_index
+from sakuin.retrieval.index_version import find_version
 from sakuin.upkeep.build_indexes import BuildIndexVersions, BuildResult
 from sakuin.upkeep.index_versions import IndexVersionAdmin
 
@@ -67,7 +67,7 @@ def test_searches_answer_as_before_until_the_flip_whatever_of_the_next_index_is_
         assert best(world) == before
     assert keepers(world).flip("next").settings == OTHER
     assert best(world)[0] == before[0]
-    assert world.search.fingerprint == OTHER.knowledge
+    assert world.search.version == OTHER.knowledge
 
 
 def test_an_edit_meanwhile_is_found_by_whom_the_old_index_answers_and_after_the_flip(world: World) -> None:
@@ -101,7 +101,7 @@ def test_an_index_that_never_answered_does_once_it_is_whole_where_that_is_wanted
     assert built(world, flips=True).flipped == OTHER.id
     keepers(world).flip(SETTINGS.id)
     assert built(world, flips=True).flipped is None
-    assert named_index(world.indexes.kept(), None).settings == SETTINGS
+    assert find_version(world.indexes.kept(), None).settings == SETTINGS
 
 
 def test_the_deployed_settings_index_is_not_dropped_for_it_would_be_built_again(world: World) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from sakuin.knowledge.model import RecordedObject
-from sakuin.knowledge.reconcile import is_file_beside, of_bucket
+from sakuin.knowledge.reconcile import bucket_differences, is_authored_file
 from sakuin.platform.s3 import BucketObject
 from sakuin.tables.reconcile import RecordedTable, lost_and_left_over
 
@@ -45,9 +45,9 @@ def test_a_page_s_key_by_what_bucket_and_index_say(
 ) -> None:
     there = [BucketObject("a.html", held, EARLIER)]
     known = [recorded] if recorded else []
-    assert [one.rule for one in of_bucket(there, known, prefix="", until=NOW)] == ([rule] if rule else [])
+    assert [one.rule for one in bucket_differences(there, known, prefix="", until=NOW)] == ([rule] if rule else [])
     if held is None:
-        assert [one.rule for one in of_bucket([], known, prefix="", until=NOW)] == ([rule] if rule else [])
+        assert [one.rule for one in bucket_differences([], known, prefix="", until=NOW)] == ([rule] if rule else [])
 
 
 @pytest.mark.parametrize(
@@ -68,32 +68,32 @@ def test_a_file_beside_the_pages_is_read_as_it_is_now(
     known = [RecordedObject(key, "file", recorded[0], recorded[0] is None, recorded[1])] if recorded else []
     if recorded == (None, True):
         known = [RecordedObject(key, "file", None, gone=True)]
-    found = of_bucket([BucketObject(key, held, EARLIER)], known, prefix="site/", until=NOW)
+    found = bucket_differences([BucketObject(key, held, EARLIER)], known, prefix="site/", until=NOW)
     assert [one.rule for one in found] == (["unread"] if differs else [])
 
 
 def test_what_changed_just_now_and_what_is_our_own_is_left_alone() -> None:
     young, own, other = "young.html", "_sakuin/canary.html", "style.css"
     held = [BucketObject(own, "v", EARLIER), BucketObject(other, "v", EARLIER), BucketObject(young, "v", NOW)]
-    assert of_bucket(held, [], prefix="", until=EARLIER, own=("_sakuin/",)) == []
+    assert bucket_differences(held, [], prefix="", until=EARLIER, own=("_sakuin/",)) == []
     recorded = [replace(owner(), young=True)]
-    assert of_bucket([], recorded, prefix="", until=EARLIER) == []
+    assert bucket_differences([], recorded, prefix="", until=EARLIER) == []
     removed = [BucketObject("a.html", None, NOW)]
-    assert of_bucket(removed, [owner()], prefix="", until=EARLIER) == []
+    assert bucket_differences(removed, [owner()], prefix="", until=EARLIER) == []
 
 
 def test_what_differs_comes_by_key_and_says_what_is_done() -> None:
     held = [BucketObject(key, "v", EARLIER) for key in ("あ.html", "b.html", "Z.html")]
-    found = of_bucket(held, [], prefix="", until=NOW)
+    found = bucket_differences(held, [], prefix="", until=NOW)
     assert [one.where for one in found] == ["Z.html", "b.html", "あ.html"]
-    assert {one.repair for one in found} == {"its key is looked at again"}
+    assert {one.repair for one in found} == {"the key is checked again"}
 
 
 def test_only_files_in_the_library_are_files_beside_its_pages() -> None:
-    assert is_file_beside("site/x/learns.yml", "site/")
-    assert not is_file_beside("learns.yml", "site/")
-    assert not is_file_beside("site/x/synonyms.yml", "site/")
-    assert not is_file_beside("xlearns.yml", "")
+    assert is_authored_file("site/x/learns.yml", "site/")
+    assert not is_authored_file("learns.yml", "site/")
+    assert not is_authored_file("site/x/synonyms.yml", "site/")
+    assert not is_authored_file("xlearns.yml", "")
 
 
 def test_the_store_has_lost_what_is_recorded_and_keeps_what_nobody_wants() -> None:

@@ -9,13 +9,12 @@ import psycopg
 import pytest
 from sakuin.errors import Refused, Unavailable
 from sakuin.knowledge.bucket_events import subject_of_event
-from sakuin.knowledge.messages import BucketEvent, RecheckKey, read_event
-from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.messages import BucketEvent, MaterialQueue, RecheckKey, read_event
 from sakuin.platform.calls import Circuit, Retries, VendorCalls
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject, short_client
 from sakuin.upkeep.resume_work import ResumeWork
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import work_ages
 from tests.doubles.sqs import ModelledSqs
@@ -177,9 +176,7 @@ def test_a_worker_that_knows_of_the_outage_does_not_even_call(house: House) -> N
     assert (is_all_done(house), house.dead) == (True, [])
 
 
-def test_a_weekend_with_a_wrong_key_fills_no_dead_letters_and_once_it_is_right_everything_is_done(
-    house: House,
-) -> None:
+def test_a_weekend_with_a_wrong_key_fills_no_dead_letters_and_once_it_is_right_everything_is_done(house: House) -> None:
     house.pages.key_refused = True
     # Sixty hours.
     house.steps(360, minutes=10)

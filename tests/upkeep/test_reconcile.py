@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Invalid, Unavailable
-from sakuin.knowledge.reconcile import FAILED, HELD_BACK, UNDER_WAY
+from sakuin.knowledge.reconcile import FAILED, NEEDS_COMMAND, UNDER_WAY
 from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import WorkSubject
@@ -58,7 +58,7 @@ def is_left(world: World) -> bool:
 
 def minutes_pass(world: World) -> None:
     """Lets pass what a worker that died may keep a run for."""
-    world.sql.execute("update public.reconciliation set busy_until = busy_until - interval '200 seconds'")
+    world.sql.execute("update public.reconciliation_run set claimed_until = claimed_until - interval '200 seconds'")
 
 
 def damaged(world: World) -> dict[str, str]:
@@ -103,8 +103,8 @@ def test_a_bucket_that_lost_most_pages_at_once_empties_the_index_only_when_someb
     for number in range(30):
         world.bucket.remove(f"{number:02}.html")
     world.bucket.forget_messages()
-    at_night = world.reconcile.page("keys", None, dry_run=False, seconds=10, settling=timedelta(microseconds=1))
-    assert {(one.rule, one.repair) for one in at_night.differences} == {("gone", HELD_BACK)}
+    at_night = world.reconcile.page("keys", None, dry_run=False, seconds=10, grace=timedelta(microseconds=1))
+    assert {(one.rule, one.repair) for one in at_night.differences} == {("gone", NEEDS_COMMAND)}
     assert (world.settle(), len(texts(world))) == ([], 30)
 
     found(world)
@@ -205,7 +205,7 @@ def test_a_few_pages_that_went_unheard_are_taken_out_by_itself(world: World) -> 
     for number in range(5):
         world.bucket.remove(f"{number:02}.html")
     world.bucket.forget_messages()
-    world.reconcile.page("keys", None, dry_run=False, seconds=10, settling=timedelta(microseconds=1))
+    world.reconcile.page("keys", None, dry_run=False, seconds=10, grace=timedelta(microseconds=1))
     world.settle()
     assert len(texts(world)) == 25
 
@@ -216,7 +216,7 @@ def test_an_emptied_index_is_built_again_from_the_bucket(world: World) -> None:
     for key in ("a.html", "junior/b.html"):
         world.put(key, ONE)
     before, embedded = texts(world), len(world.embedder.embedded)
-    world.sql.execute("truncate public.material, public.followed_file, public.site_synonyms cascade")
+    world.sql.execute("truncate public.material, public.authored_file, public.site_synonyms cascade")
     assert texts(world) == {}
     assert [rule for rule, _ in found(world)] == ["missing", "missing", "unread", "unread"]
     world.settle()

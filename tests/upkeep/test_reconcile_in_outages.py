@@ -2,40 +2,30 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 from typing import Any
 
-import psycopg
 import pytest
-from postgrest import SyncPostgrestClient as Client
 from sakuin.errors import CircuitOpen, OverBudget
-from sakuin.knowledge.bucket_events import BucketEvents
-from sakuin.knowledge.index_page import IndexPage
-from sakuin.knowledge.learns.sources import LearnsSources
-from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.postgres_records import MaterialRecords
-from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.platform.embedding import Vector
 from sakuin.platform.s3 import StoredObject
 from sakuin.platform.sqs import SqsQueue
-from sakuin.platform.supabase.client import connected
-from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
-from sakuin.tables.reconcile import ReconcileTables, TableClaims
-from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
+from sakuin.platform.unfinished_work import UnfinishedWork
+from sakuin.upkeep.reconcile import Reconcile
 from sakuin.upkeep.resume_work import ResumeWork
-from sakuin_local.database import Database
 
 from tests.builders import a_page
 from tests.convergence.passing import time_passes
 from tests.doubles.bucket import MemoryBucket
-from tests.doubles.embedder import FINGERPRINT, MemoryEmbedder
+from tests.doubles.embedder import MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
-from tests.events import a_telemetry
 from tests.worked_queue import WorkedQueue
+from tests.world import World, Worlds
 
 PAGES = 12
 A_MINUTE, A_DAY = 60, 86_400
@@ -74,9 +64,7 @@ class Deadly(MemoryBucket):
 class Library:
     """The bucket, its queue and its worker, maintenance once a minute and a nightly run; everything by one clock."""
 
-    client: Client
-    unfinished: UnfinishedWorkStore
-    sql: psycopg.Connection
+    world: World
     bucket: Deadly = field(default_factory=Deadly)
     embedder: Refusing = field(default_factory=Refusing)
     # A worker that is busy elsewhere takes nothing.
@@ -86,11 +74,9 @@ class Library:
     queue: WorkedQueue = field(init=False)
 
     def __post_init__(self) -> None:
-        index = KnowledgeIndex(self.client)
-        learns = LearnsSources(self.bucket, index, None, "")
-        apply_page = IndexPage(self.bucket, index, self.embedder, learns, FINGERPRINT, 1_000_000)
-        watch = a_telemetry()
-        work = BucketEvents(self.bucket, index, self.messages, apply_page, "", watch.logger, watch.metrics)
+        self.world.bucket, self.world.embedder, self.sql = self.bucket, self.embedder, self.world.sql
+        self.unfinished = self.world.unfinished
+        work = replace(self.world.events, queue=self.messages)
         self.queue = WorkedQueue(work, self.unfinished, self.sqs)
 
     @property
@@ -117,14 +103,11 @@ class Library:
 
     def night(self) -> list[str]:
         """A nightly run; gives the keys that it found."""
-        nothing: Any = None
-        records = MaterialRecords(self.client)
-        now = partial(datetime.now, UTC)
-        materials = ReconcileMaterials(self.bucket, records, self.unfinished, self.messages, "", now)
-        claims = TableClaims(self.client, "no index")
-        tables = ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
+        materials = ReconcileMaterials(
+            self.bucket, self.world.records, self.unfinished, self.messages, "", partial(datetime.now, UTC)
+        )
         is_empty = SqsQueue(self.sqs, "queue").is_empty
-        reconcile = Reconcile(materials, tables, ReconciliationRuns(self.client), time.monotonic, is_empty)
+        reconcile = Reconcile(materials, self.world.reconcile_tables, self.world.walks, time.monotonic, is_empty)
         found = [one.where for one in reconcile(whole=True).differences]
         self._deliver()
         return found
@@ -142,11 +125,6 @@ class Library:
     def rows(self) -> dict[str, UnfinishedWork]:
         return {row.subject: row for row in self.unfinished.rows()}
 
-    def status(self, material: str) -> str:
-        state = KnowledgeIndex(self.client).state(material)
-        assert state is not None
-        return state.status
-
     @property
     def ready(self) -> int:
         (found,) = self.sql.execute("select count(*) from material where status = 'ready'").fetchall()
@@ -154,14 +132,12 @@ class Library:
 
 
 @pytest.fixture
-def library(empty_database: Database, unfinished: UnfinishedWorkStore) -> Iterator[Library]:
+def library(a_world: Worlds) -> Library:
     """Pages that were uploaded a moment ago."""
-    client = connected(empty_database.rest_url, empty_database.service_key)
-    with psycopg.connect(empty_database.dsn_postgres, autocommit=True) as sql:
-        library = Library(client, unfinished, sql)
-        for number in range(PAGES):
-            library.upload(number)
-        yield library
+    library = Library(a_world())
+    for number in range(PAGES):
+        library.upload(number)
+    return library
 
 
 @pytest.mark.parametrize("error", [AWAY, OverBudget("The day's budget is used up")])
@@ -193,7 +169,7 @@ def test_a_page_that_is_deleted_without_an_event_goes_while_its_new_version_wait
     library.minutes(5)
     # What waits for a vendor is a probe soon, which sees what the bucket holds.
     assert library.night() == found
-    assert library.status("00") == "deleted"
+    assert library.world.state("00").status == "deleted"
     assert library.rows == {}
 
 
@@ -224,19 +200,4 @@ def test_a_page_that_ends_its_worker_is_one_dead_letter_and_says_so(library: Lib
         library.passes(A_DAY)
         assert library.night() == []
     assert (len(library.sqs.dead), library.sqs.messages) == (1, [])
-    assert library.status("00") == "ready"
-
-
-def test_a_version_that_is_newer_than_a_dead_letter_is_found(library: Library) -> None:
-    library.bucket.kills.add("00.html")
-    library.minutes(30)
-    assert library.rows["00.html"].state == "failed"
-    library.upload(0)
-    library.bucket.forget_messages()
-    library.bucket.kills.clear()
-    library.minutes(10)
-    assert library.night() == ["00.html"]
-    assert (library.ready, library.rows) == (PAGES, {})
-    state = KnowledgeIndex(library.client).state("00")
-    assert state is not None
-    assert state.indexed_version_id == library.bucket.current_version("00.html")
+    assert library.world.state("00").status == "ready"

@@ -18,7 +18,7 @@ from sakuin.upkeep.build_indexes import BuildResult
 from sakuin.upkeep.maintain import MaintenanceResult
 from sakuin.upkeep.reconcile import ReconciliationResult
 from sakuin.upkeep.schedule import Schedule
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import work_ages
 from tests.events import Context

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 from aws_lambda_powertools.utilities import parameters
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.contracts.openai_server import OpenAIServer, openai_server
 from tests.contracts.scripted_server import Said, scripted_server

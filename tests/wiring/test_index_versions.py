@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from sakuin.platform.embedding import EmbeddingModel
-from sakuin.retrieval.index_version import IndexVersion, KeptIndexVersion, TableCut, tables_of
+from sakuin.retrieval.index_version import IndexVersion, StoredIndexVersion, TableCut, tables_of
 from sakuin.wiring.index_versions import live_last, pages_of, recent
 
 from tests.doubles.embedder import MemoryEmbedder
@@ -14,8 +14,8 @@ SMALLER = replace(SETTINGS, cut=TableCut(chunk_size=400))
 OLD_RECIPE = replace(SETTINGS, recipe="before/1")
 
 
-def kept(settings: IndexVersion, *, live: bool = False) -> KeptIndexVersion:
-    return KeptIndexVersion(settings, live, live, tables_of(settings).id, "")
+def kept(settings: IndexVersion, *, live: bool = False) -> StoredIndexVersion:
+    return StoredIndexVersion(settings, live, live, tables_of(settings).id, "")
 
 
 def test_what_is_kept_is_asked_again_only_after_some_seconds() -> None:
@@ -41,7 +41,7 @@ def test_pages_are_embedded_once_a_model_and_only_as_this_code_writes_them() -> 
     indexes = [kept(SETTINGS, live=True), kept(SMALLER), kept(OTHER_MODEL), kept(OLD_RECIPE)]
     pages = pages_of(lambda: indexes, embedder)
     for _ in range(2):
-        assert {(each.fingerprint.model, each.live) for each in pages()} == {
+        assert {(each.version.model, each.live) for each in pages()} == {
             (SETTINGS.model, True),
             (OTHER_MODEL.model, False),
         }

@@ -11,7 +11,7 @@ import boto3
 import pytest
 from sakuin.wiring.index_material import material_indexer
 from sakuin.wiring.index_tool import table_indexer
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
 from tests.events import Context, event
@@ -49,7 +49,8 @@ class Person:
 
     def __init__(self, house: House) -> None:
         self.house = house
-        self.token = house.token(str(uuid4()))
+        self.id = str(uuid4())
+        self.token = house.token(self.id)
         self.project = self.made("/v1/projects", {"name": "p"})["id"]
 
     def ask(self, method: str, path: str, body: object = None) -> Answer:
@@ -98,10 +99,23 @@ def test_the_third_of_two_is_422_and_says_what_raises_the_limit(person: Person, 
     assert third.json["detail"].endswith(f"; the limit is 2 ({limit}). Remove some, or raise the limit.")
 
 
-def test_a_person_has_so_many_projects(person: Person) -> None:
-    assert person.ask("POST", "/v1/projects", {"name": "q"}).status == 201
-    third = person.ask("POST", "/v1/projects", {"name": "r"})
-    assert (third.status, "the limit is 2 (projects)" in third.body) == (422, True)
+def test_an_upload_counts_as_a_table_and_a_removed_table_does_not(person: Person) -> None:
+    first, upload = person.table(), {"name": "t", "size": 10}
+    assert [person.of_project("tables/uploads", upload).status for _ in range(2)] == [201, 422]
+    assert person.ask("DELETE", f"/v1/tables/{first}").status == 204
+    assert person.of_project("tables/uploads", upload).status == 201
+
+
+def test_a_person_has_so_many_projects_and_those_of_others_are_not_counted(house: House, person: Person) -> None:
+    other = Person(house)
+    second = other.made("/v1/projects", {"name": "q"})["id"]
+    for project in (other.project, second):
+        assert other.ask("POST", f"/v1/projects/{project}/members", {"user_id": person.id}).status == 204
+    refused = other.ask("POST", "/v1/projects", {"name": "r"})
+    said = "That would be 3 projects that you created; the limit is 2 (projects)"
+    assert (refused.status, said in refused.body) == (422, True)
+    assert person.ask("POST", "/v1/projects", {"name": "mine"}).status == 201
+    assert len(person.ask("GET", "/v1/projects").json["projects"]) == 4
 
 
 def test_a_project_has_so_many_members_for_members_and_for_admins(house: House, person: Person) -> None:
@@ -127,6 +141,8 @@ def test_an_endpoint_has_so_many_tools(person: Person) -> None:
     made = person.of_project("mcps", {"name": "e", "tool_ids": [one]}).json["mcp"]["id"]
     refused = person.ask("PUT", f"/v1/mcps/{made}/tools/{other}")
     assert (refused.status, "the limit is 1 (endpoint_tools)" in refused.body) == (422, True)
+    # A bound tool can be switched, however many there are.
+    assert person.ask("PUT", f"/v1/mcps/{made}/tools/{one}", {"status": "disabled"}).status == 200
 
 
 def test_a_table_has_so_many_bytes_however_it_comes(person: Person) -> None:
@@ -204,10 +220,7 @@ def test_a_page_has_so_many_bytes_and_explanations(house: House) -> None:
 
 def walked(house: House, person: Person, table: str, *, upload: str | None = None) -> None:
     """Has the Table's message, or that of an uploaded body, worked on."""
-    body: dict[str, Any] = {
-        "detail-type": "TableUpdated",
-        "detail": {"project_id": person.project, "table_id": table},
-    }
+    body: dict[str, Any] = {"detail-type": "TableUpdated", "detail": {"project_id": person.project, "table_id": table}}
     record = event("index_tool.body")["Records"][0]
     if upload is not None:
         body = json.loads(record["body"])

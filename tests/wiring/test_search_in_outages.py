@@ -13,7 +13,7 @@ from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 from sakuin.settings import Settings
 from sakuin.wiring.mcp import mcp_endpoint
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page, a_source
 from tests.contracts.openai_server import OpenAIServer
@@ -75,7 +75,10 @@ def test_while_openai_refuses_the_key_words_answer_and_say_who_has_to_mend_that(
     openai.statuses, openai.headers = [401] * 3, {}
     answers = [result(answer)["structuredContent"] for answer in asked(environ, times=3)]
     assert [answer["results"][0]["title"] for answer in answers] == [page] * 3
-    assert all(answer["degraded"].endswith("Those who keep the server have to mend that.") for answer in answers)
+    assert all(
+        answer["degraded"].endswith("The operator has to fix the API key or the embedding settings.")
+        for answer in answers
+    )
     assert all("openai" not in answer["degraded"].lower() for answer in answers)
     assert "degraded" not in result(asked(environ)[0])["structuredContent"]
 

@@ -23,7 +23,7 @@ from sakuin.mcp.server import knowledge_server
 from sakuin.platform.asgi import held_open
 from sakuin.wiring.handlers import http_handler
 from sakuin.wiring.index_material import material_indexer
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
 from tests.events import Context, a_telemetry, event, ring

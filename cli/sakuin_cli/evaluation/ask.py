@@ -108,7 +108,7 @@ class _Ask:
                 expected=expected,
                 top_k=self.k,
                 depth=max(self.k, DEPTH),
-                legs=variant.legs,
+                legs=variant.mode,
                 without=() if variant.without is None else (variant.without,),
                 index=self.index,
             )

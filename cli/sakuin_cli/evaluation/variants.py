@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from sakuin.retrieval.legs import Legs, Rule
+from sakuin.language.model import Rule
+from sakuin.retrieval.vectors import SearchMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +13,7 @@ class Variant:
     """One way to ask."""
 
     name: str
-    legs: Legs = "both"
+    mode: SearchMode = "both"
     without: Rule | None = None
 
 
@@ -22,7 +23,7 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 # the threshold is made for both legs together.
 AGENT = "agent"
 WHOLE_PIPELINE = Variant("both legs")
-LEGS = (Variant("words only", legs="words"), Variant("vectors only", legs="vectors"))
+LEGS = (Variant("words only", mode="words"), Variant("vectors only", mode="vectors"))
 # Rules that leave a step wherever they change a question, by that step's name. The others may change it in silence.
 _LEAVE_STEPS = {"notation", "reduction", "rewriting", "typos", "examples"}
 ABLATIONS = tuple(Variant(f"without {rule}", without=rule) for rule in RULES)

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sakuin_local.turbopuffer.columns import Column
+from sakuin_local.turbopuffer.columns import Column, Growing
 from sakuin_local.turbopuffer.documents import Id
-from sakuin_local.turbopuffer.growing import Growing
-from sakuin_local.turbopuffer.postings import Postings
+from sakuin_local.turbopuffer.postings import Postings, tokens
 from sakuin_local.turbopuffer.schema import FullText, Schema
 from sakuin_local.turbopuffer.storage import Parts, Storage, Stored
 from sakuin_local.turbopuffer.vectors import Vectors
-from sakuin_local.turbopuffer.words import tokens
 
 Mask = NDArray[np.bool_]
 

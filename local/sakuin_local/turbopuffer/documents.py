@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 
 from sakuin_local.turbopuffer import limits
-from sakuin_local.turbopuffer.refusals import Refused
+from sakuin_local.turbopuffer.limits import Refused
 from sakuin_local.turbopuffer.schema import Attribute, Schema
 from sakuin_local.turbopuffer.vectors import Floats, trimmed
 

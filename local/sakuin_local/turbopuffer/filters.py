@@ -10,9 +10,9 @@ import numpy as np
 
 from sakuin_local.turbopuffer.contents import Contents, Mask
 from sakuin_local.turbopuffer.documents import fits
-from sakuin_local.turbopuffer.refusals import Refused
+from sakuin_local.turbopuffer.limits import Refused
+from sakuin_local.turbopuffer.postings import tokens
 from sakuin_local.turbopuffer.schema import Attribute
-from sakuin_local.turbopuffer.words import tokens
 
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "Lt": operator.lt,

@@ -10,8 +10,8 @@ from sakuin_local.turbopuffer import limits
 from sakuin_local.turbopuffer.contents import Contents, Mask
 from sakuin_local.turbopuffer.documents import Document
 from sakuin_local.turbopuffer.filters import passing
+from sakuin_local.turbopuffer.limits import Refused
 from sakuin_local.turbopuffer.ranking import Ranked, ranked
-from sakuin_local.turbopuffer.refusals import Refused
 
 _KNOWN = {
     "rank_by",

@@ -10,8 +10,8 @@ from sakuin_local.turbopuffer import limits
 from sakuin_local.turbopuffer.contents import Contents, Mask
 from sakuin_local.turbopuffer.documents import vector_of
 from sakuin_local.turbopuffer.filters import passing
-from sakuin_local.turbopuffer.refusals import Refused
-from sakuin_local.turbopuffer.words import tokens
+from sakuin_local.turbopuffer.limits import Refused
+from sakuin_local.turbopuffer.postings import tokens
 
 
 @dataclass(frozen=True, slots=True)

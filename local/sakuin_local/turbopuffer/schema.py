@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sakuin_local.turbopuffer import limits
-from sakuin_local.turbopuffer.refusals import Refused
+from sakuin_local.turbopuffer.limits import Refused
 
 _SCALARS = ("string", "int", "uint", "float", "uuid", "datetime", "bool")
 _VECTOR = re.compile(r"\[(\d+)\]f(16|32)")

@@ -11,8 +11,8 @@ import orjson
 
 from sakuin_local.turbopuffer import limits
 from sakuin_local.turbopuffer.contents import Contents
+from sakuin_local.turbopuffer.limits import Refused, missing
 from sakuin_local.turbopuffer.queries import Found, answered, projected
-from sakuin_local.turbopuffer.refusals import Refused, missing
 from sakuin_local.turbopuffer.schema import merged
 from sakuin_local.turbopuffer.storage import Description, Parts, Storage
 from sakuin_local.turbopuffer.writing import Outcome, Write, outcome, rows_to_patch

@@ -9,7 +9,7 @@ from sakuin_local.turbopuffer import limits
 from sakuin_local.turbopuffer.contents import Contents
 from sakuin_local.turbopuffer.documents import Document, Id, document_of, floats_of, id_of, patch_of
 from sakuin_local.turbopuffer.filters import passing
-from sakuin_local.turbopuffer.refusals import Refused, missing
+from sakuin_local.turbopuffer.limits import Refused, missing
 from sakuin_local.turbopuffer.schema import Attribute, inferred, merged
 from sakuin_local.turbopuffer.storage import Description
 

@@ -6,7 +6,7 @@ import pytest
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.knowledge.model import EVERYTHING, KnowledgeChunk, PageChange
 from sakuin.knowledge.postgres_search import Question
-from sakuin.retrieval.index_version import ANALYZER, CHUNKER, TEXT_TEMPLATE, IndexVersion, TableCut, named_index
+from sakuin.retrieval.index_version import ANALYZER, CHUNKER, TEXT_TEMPLATE, IndexVersion, TableCut, find_version
 from sakuin.upkeep.index_versions import IndexVersions
 from supabase import Client
 
@@ -80,11 +80,11 @@ def test_the_first_index_answers_by_itself_and_the_next_one_does_not(house: Hous
     kept = house.indexes.kept()
     assert [(each.settings, each.live, each.answered) for each in kept] == [(BLUE, True, True), (GREEN, False, False)]
     assert (kept[0].suffix, kept[1].suffix) == ("", kept[1].tables)
-    assert named_index(kept, "next").settings == GREEN
-    assert named_index(kept, None).settings == BLUE
-    assert named_index(kept, GREEN.id[:6]).settings == GREEN
+    assert find_version(kept, "next").settings == GREEN
+    assert find_version(kept, None).settings == BLUE
+    assert find_version(kept, GREEN.id[:6]).settings == GREEN
     with pytest.raises(NotFound):
-        named_index(kept, "ffff0000")
+        find_version(kept, "ffff0000")
 
 
 def test_an_edit_is_found_in_every_index_that_is_kept(house: House) -> None:
@@ -117,7 +117,7 @@ def test_only_a_whole_index_comes_to_answer_unless_it_is_forced(house: House) ->
     house.indexes.keep(GREEN)
     with pytest.raises(Conflict, match="not whole"):
         house.indexes.flip(GREEN.id)
-    assert named_index(house.indexes.kept(), None).settings == BLUE
+    assert find_version(house.indexes.kept(), None).settings == BLUE
     house.again("m", "たすき掛け", by=GREEN, embedded=(BLUE, GREEN))
     state = house.indexes.flip(GREEN.id)
     assert (state.live, state.is_whole, state.retired_at) == (True, True, None)

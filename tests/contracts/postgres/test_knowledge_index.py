@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import psycopg
 import pytest
-from sakuin.errors import Invalid, SakuinError, Unavailable
+from sakuin.errors import Invalid, Unavailable
 from sakuin.knowledge.model import PageChange, UploadResult
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.embedding import EmbeddingModel
@@ -14,7 +14,7 @@ from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVer
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge
-from tests.doubles.embedder import FINGERPRINT, vector_of
+from tests.doubles.embedder import FINGERPRINT
 
 KEY = "m.html"
 OTHER = PageIndexVersion(EmbeddingModel("another", 1536), TEXT_TEMPLATE, ANALYZER)
@@ -245,11 +245,6 @@ def test_vectors_belong_to_a_model_and_a_recipe_and_twice_is_once(knowledge: Kno
     assert knowledge.index.missing_vectors(hashes, OTHER) == hashes
     assert knowledge.index.missing_vectors([], FINGERPRINT) == set()
     knowledge.index.store_vectors({}, FINGERPRINT)
-
-
-def test_vectors_without_a_remembered_fingerprint_are_refused(knowledge: Knowledge) -> None:
-    with pytest.raises(SakuinError):
-        knowledge.index.store_vectors({"0" * 64: vector_of("一")}, OTHER)
 
 
 def test_a_model_s_learns_are_kept_by_what_was_asked(knowledge: Knowledge) -> None:

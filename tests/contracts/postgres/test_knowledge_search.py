@@ -10,7 +10,7 @@ import pytest
 from sakuin.errors import NotFound
 from sakuin.knowledge.model import EVERYTHING, Filters, KnowledgeChunk, Match
 from sakuin.knowledge.postgres_search import Question
-from sakuin.language.questions.understanding import analyze_query, words_to_look_up
+from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
 
@@ -41,7 +41,7 @@ def ask(
     by_words: bool = True,
 ) -> Sequence[Match]:
     vector = vector_of(query) if by_meaning else None
-    slots = analyze_query(query, knowledge.lexicon.look_up(query, words_to_look_up(query))).slots if by_words else ()
+    slots = analyze_query(query, knowledge.lexicon.look_up(query, lexicon_lookup(query))).slots if by_words else ()
     return knowledge.search.matches(Question(vector, slots, FINGERPRINT, filters, limit))
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 from sakuin.knowledge.model import KnowledgeChunk
-from sakuin.language.indexed_words import IndexedWords
-from sakuin.language.questions.question import LexiconEntries, LexiconLookup
+from sakuin.language.model import IndexedWords, LexiconEntries, LexiconLookup
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge
@@ -24,11 +23,11 @@ def store(knowledge: Knowledge, *chunks: KnowledgeChunk, version: int = 1) -> No
 
 
 def vector_text(knowledge: Knowledge, *readings: str) -> dict[str, tuple[str, ...]]:
-    return dict(knowledge.lexicon.look_up("", LexiconLookup(frozenset(readings), {})).written)
+    return dict(knowledge.lexicon.look_up("", LexiconLookup(frozenset(readings), {})).spellings)
 
 
 def near(knowledge: Knowledge, **words: str) -> dict[str, tuple[str, ...]]:
-    return dict(knowledge.lexicon.look_up("", LexiconLookup(frozenset(), words)).near)
+    return dict(knowledge.lexicon.look_up("", LexiconLookup(frozenset(), words)).similar)
 
 
 def test_an_empty_index_knows_nothing(knowledge: Knowledge) -> None:

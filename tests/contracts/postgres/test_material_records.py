@@ -69,7 +69,7 @@ def test_versions_that_were_not_processed_have_no_receipt(knowledge: Knowledge) 
 def test_receipts_of_1100_versions_come_whole(knowledge: Knowledge, sql: psycopg.Connection) -> None:
     # PostgREST cuts answers at 1,000 rows without a word.
     sql.execute(
-        "insert into public.receipt (key, version_id, outcome) "
+        "insert into public.upload_result (key, version_id, outcome) "
         "select 'key-' || n, 'v' || n, 'applied' from generate_series(1, 1100) n"
     )
     versions = [(f"key-{number}", f"v{number}") for number in range(1, 1101)]
@@ -132,7 +132,7 @@ def test_known_keys_come_in_the_order_of_their_bytes(knowledge: Knowledge) -> No
 
 def test_what_changed_just_now_is_young(knowledge: Knowledge) -> None:
     knowledge.apply(a_source("a.html", 16), [a_chunk("m", "rule-a", "一")])
-    assert [one.young for one in knowledge.records.objects("", limit=9, settling=60)] == [True]
+    assert [one.young for one in knowledge.records.objects("", limit=9, young_seconds=60)] == [True]
     assert [one.young for one in knowledge.records.objects("", limit=9)] == [False]
 
 

@@ -22,7 +22,7 @@ _SEEN = """
 select key, sequencer, version_id, status, error, indexed_version_id,
   (select array_agg(anchor || ': ' || content order by anchor) from public.knowledge_chunks c
    where c.material = m.material),
-  (select array_agg(w.key order by w.key) from public.waiting_source w where w.material = m.material and not w.deleted)
+  (select array_agg(w.key order by w.key) from public.competing_key w where w.material = m.material and not w.deleted)
 from public.material m where material = %s
 """
 

@@ -10,8 +10,8 @@ from sakuin.platform.supabase.members import acting_with
 from sakuin.tables.admin.outbox import Outbox
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import Tool, User
-from sakuin_local.database import Database
-from sakuin_local.tokens import Keys
+from sakuin_local.supabase.database import Database
+from sakuin_local.supabase.tokens import Keys
 from supabase import Client
 
 from tests.emptied import emptied

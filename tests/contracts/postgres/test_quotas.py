@@ -17,7 +17,7 @@ class Counted:
     sql: psycopg.Connection
 
     def pass_a_minute(self) -> None:
-        self.sql.execute("update allowance set minute = minute - interval '2 hours'")
+        self.sql.execute("update search_quota set minute = minute - interval '2 hours'")
 
     def taken(self, key: str, *, wanted: int = 10, per_minute: int = 100) -> int:
         """Everything that one worker can get."""
@@ -30,9 +30,11 @@ class Counted:
 
 @pytest.fixture
 def counted(service: Client, sql: psycopg.Connection) -> Counted:
-    sql.execute("delete from allowance")
+    sql.execute("delete from search_quota")
     # A minute that lies ahead goes on until it is there: a test may run over the end of one.
-    sql.execute("insert into allowance select k, now() + interval '1 hour', 0 from unnest(array['k', 'one', 'two']) k")
+    sql.execute(
+        "insert into search_quota select k, now() + interval '1 hour', 0 from unnest(array['k', 'one', 'two']) k"
+    )
     return Counted(Quotas(service), sql)
 
 

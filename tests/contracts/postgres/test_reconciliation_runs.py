@@ -18,7 +18,7 @@ class Timed:
     sql: psycopg.Connection
 
     def pass_time(self, seconds: float) -> None:
-        later = "update public.reconciliation set busy_until = busy_until - make_interval(secs => %s)"
+        later = "update public.reconciliation_run set claimed_until = claimed_until - make_interval(secs => %s)"
         self.sql.execute(later, (seconds,))
 
 

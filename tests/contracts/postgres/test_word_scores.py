@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from sakuin.knowledge.model import EVERYTHING, KnowledgeChunk, PageChange
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Question
-from sakuin.language.indexed_words import IndexedWords
-from sakuin.language.questions.question import Slot, WeightedTerm
+from sakuin.language.model import IndexedWords, Slot, WeightedTerm
 from sakuin.retrieval.index_version import PageIndexVersion
 from supabase import Client
 

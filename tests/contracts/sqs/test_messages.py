@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 from sakuin.knowledge.bucket_events import subject_of_event
-from sakuin.knowledge.messages import RecheckKey, ReindexMaterial, read_event
-from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.messages import MaterialQueue, RecheckKey, ReindexMaterial, read_event
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.tables.messages import DocumentUploaded, EmbedAsked, IndexAsked, embed_message, tool_message
@@ -34,15 +33,13 @@ def bodies(sqs: ModelledSqs) -> list[dict[str, object]]:
     return [json.loads(message.body) for message in sqs.messages]
 
 
-@pytest.mark.parametrize(
-    "materials", [[], ["b", "junior/二次方程式の解き方_教材"], [f"p{n:02}" for n in range(23)]]
-)
+@pytest.mark.parametrize("materials", [[], ["b", "junior/二次方程式の解き方_教材"], [f"p{n:02}" for n in range(23)]])
 def test_each_material_is_a_message_of_its_own(
     sqs: ModelledSqs, queue: MaterialQueue, materials: Sequence[str]
 ) -> None:
     queue.reindex(materials, reason="learns.yml changed", attempt=2, delay_seconds=300)
     assert [read_event(body) for body in bodies(sqs)] == [
-        ReindexMaterial(material, "learns.yml changed", 2) for material in materials
+        ReindexMaterial(material=material, reason="learns.yml changed", attempt=2) for material in materials
     ]
     assert [message.visible_at - sqs.now for message in sqs.messages] == [300] * len(materials)
 
@@ -51,7 +48,7 @@ def test_each_key_to_compare_with_the_bucket_is_a_message_of_its_own(sqs: Modell
     keys = ["b.html", 'junior/"二次" %20+の.html', "synonyms.yml"]
     queue.recheck(keys, reason="reconcile")
     queue.recheck([], reason="nothing")
-    assert [read_event(body) for body in bodies(sqs)] == [RecheckKey(key, "reconcile") for key in keys]
+    assert [read_event(body) for body in bodies(sqs)] == [RecheckKey(key=key, reason="reconcile") for key in keys]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
-from sakuin.language.questions.question import Slot, WeightedTerm
+from sakuin.language.model import Slot, WeightedTerm
 from sakuin.tables.chunk_store import ChunkStore, StoredChunkRow
 from sakuin.tables.turbopuffer.client import connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
@@ -19,8 +19,8 @@ from sakuin_local.addresses import free_port
 from sakuin_local.processes import Programs
 from sakuin_local.serving import served
 from sakuin_local.turbopuffer.endpoint import application
-from sakuin_local.turbopuffer.service import start_turbopuffer
 from sakuin_local.turbopuffer.store import Store
+from sakuin_local.vendors import start_turbopuffer
 
 NAMESPACE = "project_6f1c1a2e-9b7a-4c55-8d1e-1a2b3c4d5e6f_table_0b7a4c55-8d1e-4c55-9b7a-1a2b3c4d5e6f"
 

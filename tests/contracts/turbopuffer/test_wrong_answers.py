@@ -155,4 +155,4 @@ def test_the_functions_that_are_asked_again_change_nothing(sql: Any) -> None:
     writing = {name for name, volatility in rows if volatility == "v"}
     assert {name for name, _ in rows} == READING_FUNCTIONS
     # Two remember a name, twice is once; the third sets what HNSW is searched with, for itself.
-    assert writing <= {"chunks_to_store", "namespace_suffix", "search_knowledge"}
+    assert writing <= {"chunks_to_store", "assign_namespace_suffix", "search_knowledge"}

@@ -1,10 +1,13 @@
 """What a reader can do afterwards."""
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sakuin.knowledge.learns.writer import complete_learns, names_action, write_learns
-from sakuin.knowledge.page import CHUNK_TYPES, ChunkType, Explanation, Page
+from sakuin.knowledge.learns.actions import names_action
+from sakuin.knowledge.learns.writer import complete_learns, write_learns
+from sakuin.knowledge.page import ChunkType, Explanation, Page
 
 EMPTY = Page(title="式と計算", explanations=())
 
@@ -34,7 +37,7 @@ def test_items_that_state_a_fact_name_none(item: str) -> None:
     assert not names_action(item)
 
 
-@given(st.text(min_size=1, max_size=40), st.sampled_from(CHUNK_TYPES), st.text(max_size=80))
+@given(st.text(min_size=1, max_size=40), st.sampled_from(get_args(ChunkType)), st.text(max_size=80))
 def test_three_to_five_distinct_actions_are_written_for_anything(title: str, kind: ChunkType, text: str) -> None:
     items = write_learns(explanation(title, kind, text), EMPTY)
     assert 3 <= len(items) == len(set(items)) <= 5

@@ -38,14 +38,14 @@ class Uploads:
     def removed(self, *, after: timedelta) -> int:
         """How many go when the folders of this project have been known for so long."""
         self.world.sql(
-            "update left_body set since = now() - make_interval(secs => %s) where starts_with(folder, %s)",
+            "update orphaned_upload set since = now() - make_interval(secs => %s) where starts_with(folder, %s)",
             after.total_seconds(),
             f"tables/{self.world.project}/",
         )
         return DeleteOrphanedUploads(OrphanedUploads(self.world.client), self.bucket, lambda: self.now)()
 
     def known(self) -> list[str]:
-        asked = "select folder from left_body where starts_with(folder, %s)"
+        asked = "select folder from orphaned_upload where starts_with(folder, %s)"
         return [row[0] for row in self.world.sql(asked, f"tables/{self.world.project}/")]
 
     def held(self) -> list[str]:

@@ -19,64 +19,43 @@ def sentence(world: TableWorld, endpoint: str, arguments: dict[str, Any]) -> str
     return str(result.content[0].text)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("top_k", [0, -1, 51, "5", True, 5.5, None])
-def test_a_top_k_that_is_no_whole_number_from_1_to_50_is_refused(world: TableWorld, top_k: object) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        *(({"query": "公式", "top_k": top_k}, "'top_k'") for top_k in (0, -1, 51, "5", True, 5.5, None)),
+        *(({"query": query}, "'query'") for query in ("", " ", "\u3000\n", 5, None)),
+        ({}, "'query' is required"),
+        ({"query": "a", "scope": "/"}, "'scope' is not an argument"),
+        ({"query": "公式\ud83d"}, "surrogate"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(world: TableWorld, arguments: dict[str, Any], words: str) -> None:
     endpoint = world.endpoint(world.tool(world.table({"a": A}), ""))
-    assert "'top_k'" in sentence(world, endpoint, {"query": "公式", "top_k": top_k})
+    assert words in sentence(world, endpoint, arguments)
 
 
 @pytest.mark.parametrize("top_k", [1, 5.0, 50])
 def test_a_top_k_from_1_to_50_is_taken_and_5_0_is_5(world: TableWorld, top_k: float) -> None:
-    endpoint = world.endpoint(world.tool(world.table([A, B, A + "。"]), ""))
-    world.settle()
+    _, _, endpoint = world.indexed([A, B, A + "。"])
     result = world.ask(endpoint, {"query": "公式", "top_k": top_k})
     assert result is not None
     assert result.structured_content is not None
     assert len(result.structured_content["results"]) == min(top_k, 6)
 
 
-@pytest.mark.parametrize("query", ["", " ", "\u3000\n", 5, None])
-def test_a_blank_query_and_one_that_is_no_text_are_refused(world: TableWorld, query: object) -> None:
-    endpoint = world.endpoint(world.tool(world.table({"a": A}), ""))
-    assert "'query'" in sentence(world, endpoint, {"query": query})
-
-
-def test_a_query_that_is_missing_and_an_argument_that_is_unknown_are_refused(world: TableWorld) -> None:
-    endpoint = world.endpoint(world.tool(world.table({"a": A}), ""))
-    assert sentence(world, endpoint, {}) == "'query' is required"
-    assert "'scope' is not an argument" in sentence(world, endpoint, {"query": "a", "scope": "/"})
-
-
-def test_a_query_with_half_a_character_is_refused(world: TableWorld) -> None:
-    endpoint = world.endpoint(world.tool(world.table({"a": A}), ""))
-    assert "surrogate" in sentence(world, endpoint, {"query": "公式\ud83d"})
-
-
-def test_a_node_that_is_deleted_is_found_no_more_and_costs_nothing(world: TableWorld) -> None:
-    table = world.table({"a": A, "b": B})
-    endpoint = world.endpoint(world.tool(table, ""))
-    world.settle()
+@pytest.mark.parametrize("after", [{"b": B}, {"a": A[:999], "b": B}], ids=["deleted", "below the threshold"])
+def test_a_node_that_goes_is_not_found_any_more_and_costs_nothing(world: TableWorld, after: object) -> None:
+    table, _, endpoint = world.indexed({"a": A, "b": B})
     embedded = len(world.embedder.embedded)
-    world.replace(table, {"b": B})
+    world.replace(table, after)
     world.settle()
     assert world.found(endpoint) == {"/b"}
     assert len(world.rows(table)) == 2
     assert len(world.embedder.embedded) == embedded
 
 
-def test_a_node_that_shrinks_below_the_threshold_is_found_no_more(world: TableWorld) -> None:
-    table = world.table({"a": A, "b": B})
-    endpoint = world.endpoint(world.tool(table, ""))
-    world.settle()
-    world.replace(table, {"a": A[:999], "b": B})
-    world.settle()
-    assert world.found(endpoint) == {"/b"}
-
-
 def test_content_that_moves_to_another_pointer_costs_no_embedding(world: TableWorld) -> None:
-    table = world.table({"list": [A, B]})
-    endpoint = world.endpoint(world.tool(table, ""))
-    world.settle()
+    table, _, endpoint = world.indexed({"list": [A, B]})
     calls = world.embedder.calls
     world.replace(table, {"list": [B, "new", A]})
     world.settle()
@@ -86,23 +65,8 @@ def test_content_that_moves_to_another_pointer_costs_no_embedding(world: TableWo
     assert len(world.rows(table)) == 4
 
 
-def test_a_tool_deleted_beside_another_takes_only_what_nobody_needs(world: TableWorld) -> None:
-    table = world.table({"a": {"x": A}, "b": {"y": B}})
-    tools = [world.tool(table, "/a", "first"), world.tool(table, "/b", "second")]
-    endpoint = world.endpoint(*tools)
-    world.settle()
-    world.call("delete_tool", tool=tools[0])
-    world.queues.index(world.project, table)
-    world.settle()
-    assert world.found(endpoint, tool="second") == {"/b/y"}
-    assert len(world.rows(table)) == 2
-    assert world.sql("select distinct json_pointer from chunks where table_id = %s", table) == [("/b/y",)]
-
-
 def test_an_error_is_forgotten_after_a_success_and_the_last_good_time_is_kept(world: TableWorld) -> None:
-    table = world.table({"a": A})
-    tool = world.tool(table, "")
-    world.settle()
+    table, tool, _ = world.indexed({"a": A})
     indexed_at = world.status(tool)["indexed_at"]
     world.replace(table, {"a": B})
     world.index.record_failure(table, None, "The store did not answer.")
@@ -133,9 +97,7 @@ def test_a_new_status_alone_starts_nothing(world: TableWorld) -> None:
 
 
 def test_a_renamed_tool_answers_to_its_new_name_without_a_scan(world: TableWorld) -> None:
-    tool = world.tool(world.table({"a": A}), "")
-    endpoint = world.endpoint(tool)
-    world.settle()
+    _, tool, endpoint = world.indexed({"a": A})
     world.call("change_tool", **{**NOTHING, "tool": tool, "name": "renamed"})
     assert world.ask(endpoint, {"query": "公式"}) is None
     assert world.found(endpoint, tool="renamed") == {"/a"}
@@ -143,10 +105,7 @@ def test_a_renamed_tool_answers_to_its_new_name_without_a_scan(world: TableWorld
 
 
 def test_a_disabled_tool_is_gone_and_an_enabled_one_is_back_without_embedding(world: TableWorld) -> None:
-    table = world.table({"a": A})
-    tool = world.tool(table, "")
-    endpoint = world.endpoint(tool)
-    world.settle()
+    table, tool, endpoint = world.indexed({"a": A})
     embedded = len(world.embedder.embedded)
     world.call("change_tool", **{**NOTHING, "tool": tool, "enabled": False})
     world.queues.index(world.project, table)
@@ -174,10 +133,7 @@ def test_a_name_stays_unique_in_each_endpoint(world: TableWorld) -> None:
 def test_what_is_not_bound_and_enabled_right_now_shows_nothing_even_to_a_call_under_way(
     world: TableWorld, how: str
 ) -> None:
-    table = world.table({"a": A})
-    tool = world.tool(table, "")
-    endpoint = world.endpoint(tool)
-    world.settle()
+    _, tool, endpoint = world.indexed({"a": A})
     before = world.records.endpoint(endpoint)
     assert before is not None
     match how:

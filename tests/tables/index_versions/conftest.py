@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.platform.sqs import SqsQueue
 from sakuin.retrieval.index_version import (
     ANALYZER,
@@ -14,9 +14,9 @@ from sakuin.retrieval.index_version import (
     TEXT_TEMPLATE,
     IndexVersion,
     IndexVersionState,
-    KeptIndexVersion,
+    StoredIndexVersion,
     TableCut,
-    named_index,
+    find_version,
     tables_of,
 )
 from sakuin.tables.embed_chunks import EmbedChunks
@@ -102,7 +102,7 @@ class Deployment:
             for name, index in self.every_index().items()
         }
 
-    def kept(self) -> list[KeptIndexVersion]:
+    def kept(self) -> list[StoredIndexVersion]:
         return live_last(self.indexes.kept)
 
     def state(self, settings: IndexVersion) -> IndexVersionState:
@@ -158,7 +158,7 @@ class Deployment:
 
     def search(self, endpoint: str, query: str = "説明", name: str | None = None) -> TableAnswer:
         """What an agent gets, or would get of the index `name`."""
-        asked = named_index(self.indexes.kept(), name)
+        asked = find_version(self.indexes.kept(), name)
         records = ToolSearch(self.world.client, asked.tables)
         found = records.endpoint(endpoint)
         assert found is not None
@@ -175,7 +175,7 @@ def deployment(world: TableWorld) -> Iterator[Deployment]:
     deployment = Deployment(world)
     deployment.build()
     yield deployment
-    world.sql("delete from search_index")
+    world.sql("delete from index_version")
 
 
 @pytest.fixture

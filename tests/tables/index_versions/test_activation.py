@@ -126,7 +126,7 @@ def test_a_dropped_index_leaves_nothing_behind_and_its_late_messages_do_nothing(
         namespace(deployment.world.project, asked.table, tables_of(GREEN).id)
     ]
     held = "select distinct fingerprint from {} where table_id = %s"
-    for relation in ("node", "chunks", "table_plan", "table_reading"):
+    for relation in ("node", "chunks", "table_scan", "table_reading"):
         rows = deployment.world.sql(held.format(relation), asked.table)
         assert rows in ([(tables_of(GREEN).id,)], [])
     assert deployment.pointers(asked.endpoint) == {"/a"}

@@ -68,35 +68,10 @@ def taken_over(indexes: IndexVersions) -> None:
     indexes.drop(FIRST_INDEX.id, seconds=0)
 
 
-def test_a_changed_chunk_size_builds_beside_the_old_index_and_then_takes_its_place(
-    world: TableWorld, indexes: IndexVersions
-) -> None:
-    assert world.index.namespace_suffix() == ""
-    table = world.table({"a": long("二次方程式の解の公式")})
-    tool = world.tool(table, "")
-    world.settle()
-    other = Other(world.client, world.store, project=world.project)
-    indexes.keep(OTHER_INDEX)
-    assert indexes.tables_to_build(OTHER.id, seconds=900, limit=9) == [(world.project, table)]
-    other.queues.index(world.project, table)
-    other.settle()
-    assert world.status(tool)["state"] == "ready"
-    old, new = namespace(world.project, table), namespace(world.project, table, OTHER.id)
-    other.maintain()
-    assert set(world.store.namespaces(old)) == {old, new}
-    taken_over(indexes)
-    other.maintain()
-    assert list(world.store.namespaces(old)) == [new]
-    old_nodes = "select 1 from node where table_id = %s and fingerprint = %s"
-    assert world.sql(old_nodes, table, FINGERPRINT.id) == []
-
-
 def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_after_it(
     world: TableWorld, indexes: IndexVersions
 ) -> None:
-    table = world.table({"a": long("二次方程式の解の公式")})
-    world.tool(table, "")
-    world.settle()
+    table, _, _ = world.indexed({"a": long("二次方程式の解の公式")})
     world.replace(table, {"a": long("一次関数の傾き")})
     world.deliver(world.queues.asked.pop(0))
     (late,) = world.queues.asked
@@ -123,9 +98,7 @@ def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_afte
 
 
 def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld, indexes: IndexVersions) -> None:
-    table = world.table({"a": long("二次方程式の解の公式")})
-    tool = world.tool(table, "")
-    world.settle()
+    table, tool, _ = world.indexed({"a": long("二次方程式の解の公式")})
     other = Other(world.client, world.store, project=world.project)
     indexes.keep(OTHER_INDEX)
     other.maintain()
@@ -136,9 +109,7 @@ def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld, inde
 
 
 def test_an_index_that_is_built_again_after_a_return_to_it_stays(world: TableWorld, indexes: IndexVersions) -> None:
-    table = world.table({"a": long("二次方程式の解の公式")})
-    endpoint = world.endpoint(world.tool(table, ""))
-    world.settle()
+    table, _, endpoint = world.indexed({"a": long("二次方程式の解の公式")})
     other = Other(world.client, world.store, project=world.project)
     indexes.keep(OTHER_INDEX)
     other.replace(table, {"a": long("一次関数の傾き")})
@@ -157,21 +128,9 @@ def test_an_index_that_is_built_again_after_a_return_to_it_stays(world: TableWor
     assert world.found(endpoint) == {"/a"}
 
 
-def test_a_table_is_asked_for_once_only_to_be_built(world: TableWorld, indexes: IndexVersions) -> None:
-    table = world.table({"a": long("一次関数の傾き")})
-    world.tool(table, "")
-    world.settle()
-    indexes.keep(OTHER_INDEX)
-    assert indexes.tables_to_build(OTHER.id, seconds=900, limit=9) == [(world.project, table)]
-    assert indexes.tables_to_build(OTHER.id, seconds=900, limit=9) == []
-    assert indexes.tables_to_build(FINGERPRINT.id, seconds=0, limit=9) == []
-
-
 def test_another_analyzer_builds_its_index_beside_and_embeds_no_text_again(world: TableWorld) -> None:
     assert world.index.namespace_suffix() == ""
-    table = world.table({"a": long("二次方程式の解の公式"), "b": long("一次関数の傾き")})
-    tool = world.tool(table, "")
-    world.settle()
+    table, tool, _ = world.indexed({"a": long("二次方程式の解の公式"), "b": long("一次関数の傾き")})
     reading = Rereading(world.client, world.store, project=world.project)
     reading.maintain()
     reading.queues.index(world.project, table)

@@ -50,7 +50,7 @@ def edited_but_for(deployment: Deployment, asked: Asked, still: IndexVersion) ->
 
 def is_whole(deployment: Deployment, settings: IndexVersion, asked: Asked) -> bool:
     """Whether an index has all of the Table."""
-    said = deployment.world.call("table_whole", table=asked.table, fingerprint=tables_of(settings).id)
+    said = deployment.world.call("is_table_complete", table=asked.table, fingerprint=tables_of(settings).id)
     return bool(said)
 
 

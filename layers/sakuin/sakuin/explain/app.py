@@ -18,10 +18,11 @@ from sakuin.errors import Invalid, SakuinError
 from sakuin.explain.explain import ExplainKnowledge, ExplainTool
 from sakuin.explain.explanation import SearchExplanation
 from sakuin.knowledge.model import Filters
+from sakuin.language.model import Rule
 from sakuin.mcp.arguments import Name, Query, TopK, Type
 from sakuin.platform.asgi import Receive, Scope, Send, answer_to
 from sakuin.platform.keys import KeyRing, Note, challenge, matching_hash
-from sakuin.retrieval.legs import Legs, Rule
+from sakuin.retrieval.vectors import SearchMode
 
 PATH = "/v1/explain"
 
@@ -51,7 +52,7 @@ class ExplanationAsked(BaseModel):
     top_k: TopK = 5
     depth: TopK = 10
     filters: FiltersAsked = FiltersAsked()
-    legs: Legs = "both"
+    legs: SearchMode = "both"
     without: Annotated[frozenset[Rule], Field(max_length=20)] = frozenset()
     tool: Name | None = None
     mcp_id: Name | None = None
@@ -102,7 +103,7 @@ class ExplainApp:
             "expected": asked.expected,
             "top_k": asked.top_k,
             "depth": max(asked.top_k, asked.depth),
-            "legs": asked.legs,
+            "mode": asked.legs,
             "without": asked.without,
             "index": asked.index,
         }

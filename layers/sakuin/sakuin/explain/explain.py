@@ -12,7 +12,7 @@ from sakuin.knowledge.names import chunk_id, link, split_chunk_id
 from sakuin.knowledge.search import KnowledgeSearches, SearchKnowledge
 from sakuin.retrieval.calibration import GOOD_MATCH
 from sakuin.retrieval.excerpt import excerpt
-from sakuin.retrieval.legs import Legs
+from sakuin.retrieval.vectors import SearchMode
 from sakuin.tables.json_pointer import is_within
 from sakuin.tables.model import BoundTool
 from sakuin.tables.postgres import ToolSearch
@@ -39,7 +39,7 @@ class ExplainKnowledge:
         top_k: int = 5,
         depth: int = 10,
         filters: Filters = EVERYTHING,
-        legs: Legs = "both",
+        mode: SearchMode = "both",
         without: Set[str] = frozenset(),
     ) -> SearchExplanation:
         """The best `depth`, whether or not an agent that asks for `top_k` would be refused them.
@@ -49,7 +49,7 @@ class ExplainKnowledge:
         """
         search = self.searches.knowledge_search(index)
         wanted = chunk_id(*split_chunk_id(expected)) if expected is not None else None
-        judge = partial(search.ranked_matches, query, filters=filters, legs=legs, without=without, expected=wanted)
+        judge = partial(search.ranked_matches, query, filters=filters, mode=mode, without=without, expected=wanted)
         found = judge(limit=depth)
         judged = _hits(found.matches, wanted, depth, search.base_url)
         shown = tuple(hit for hit in judged[:depth] if hit.rank is not None)
@@ -82,13 +82,13 @@ class ExplainTool:
         expected: str | None = None,
         top_k: int = 5,
         depth: int = 10,
-        legs: Legs = "both",
+        mode: SearchMode = "both",
         without: Set[str] = frozenset(),
     ) -> SearchExplanation:
         """The best `depth` chunks. `expected` is an absolute json_pointer."""
         bound = self._tool(mcp_id, tool)
         search = self.searches.table_search(index)
-        said = search.explanation(mcp_id, bound, query, top_k=top_k, expected=expected, legs=legs, without=without)
+        said = search.explanation(mcp_id, bound, query, top_k=top_k, expected=expected, mode=mode, without=without)
         explanation = SearchExplanation(
             understood=said.understood,
             results=tuple(map(_table_hit, said.candidates[:depth])),

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sakuin.language.questions.question import AnalyzedQuery
+    from sakuin.language.model import AnalyzedQuery
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from sakuin.explain.explanation import ExplainedHit, SearchExplanation
 from sakuin.knowledge.model import Filters, StoredChunk
-from sakuin.language.questions.question import AnalyzedQuery
+from sakuin.language.model import AnalyzedQuery
 
 NOT_INDEXED = (
     "Nothing is indexed under this id. `sakuin status` says what became of its page, `sakuin validate` whether the id "

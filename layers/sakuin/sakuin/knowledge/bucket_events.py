@@ -1,4 +1,4 @@
-"""Events of the materials bucket: what happens in the bucket happens in the index."""
+"""Events of the materials bucket, and how the index follows them."""
 
 import time
 from collections.abc import Mapping
@@ -10,10 +10,11 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import NotFound, UnreadablePage
 from sakuin.knowledge.authored_files import AuthoredFiles
-from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.index_page import IndexPage, apply_if_current
 from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
 from sakuin.knowledge.messages import (
     BucketEvent,
+    MaterialQueue,
     ObjectRemoved,
     ObjectWritten,
     RecheckKey,
@@ -23,22 +24,20 @@ from sakuin.knowledge.messages import (
 )
 from sakuin.knowledge.model import EventResult, PageChange, PageResult, Source
 from sakuin.knowledge.names import material_of_key, synonyms_key
-from sakuin.knowledge.page_change import apply_if_current
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.queue import MaterialQueue
 from sakuin.platform.s3 import Bucket
 from sakuin.platform.unfinished_work import WorkSubject
 
-# A language model that was late is asked again after five minutes, then after ten, then no more.
+# A language model that was too slow is called again after five minutes, after ten more, and then no more.
 _MODEL_ATTEMPTS = 3
 _MODEL_DELAY_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class BucketEvents:
-    """The work of the material queue (a `QueueWork`): one event at a time, in any order, any number of times.
+    """A `QueueWork`: processes the messages of the material queue, in any order and any number of times.
 
-    `prefix` is the part of S3 keys that is not in a material's name.
+    `prefix` is the part of S3 keys that is not part of a material's name.
     """
 
     bucket: Bucket
@@ -60,17 +59,17 @@ class BucketEvents:
         return isinstance(asked, ReindexMaterial | RecheckKey) and asked.resumed
 
     def process(self, asked: BucketEvent) -> None:
-        """Processes one event, logs and counts what it led to."""
+        """Processes one event, and logs and counts its result."""
         started = time.perf_counter()
         done = self.process_event(asked)
         self._report(asked, done, (time.perf_counter() - started) * 1000)
 
     def process_event(self, event: BucketEvent) -> EventResult:
-        """Processes one event."""
+        """Processes one event and returns its result."""
         if isinstance(event, ReindexMaterial):
             return self._reindex(event)
         if isinstance(event, RecheckKey):
-            event = self._present(event)
+            event = self._current_event(event)
         key = event.source.key
         if key == LEARNS_FILE or key.endswith("/" + LEARNS_FILE):
             return AuthoredFiles(self.bucket, self.index, self.queue, self.prefix).index_learns(event.source)
@@ -81,16 +80,12 @@ class BucketEvents:
             return EventResult(None, ignored=f"{key} is not a page")
         if isinstance(event, ObjectRemoved):
             return self._remove(material, event)
-        try:
-            result = self.pages.index_version(material, key, event.source.version_id, event.source)
-        except NotFound:
-            return self._superseded(material, event.source)
-        return self._indexed(material, result, attempt=1)
+        return self._index(material, event.source)
 
     def give_up(self, asked: BucketEvent, reason: str) -> None:
-        """Records on the material that its message becomes a dead letter; what was searchable stays so.
+        """Records on the material that its message becomes a dead letter. The indexed version stays searchable.
 
-        A version that a newer one has overtaken changes nothing. A reindex has no version to blame.
+        If a newer version was applied, the material does not change. A reindex has no version that could fail.
         """
         if isinstance(asked, ReindexMaterial):
             return
@@ -105,18 +100,14 @@ class BucketEvents:
             return
         done = self.index.apply(PageChange(material, source, error=error), expected_generation=None)
         if done.outcome == "superseded":
-            # Nobody else tells whoever waits for this version.
+            # A client may wait for the result of this version.
             self.index.record_upload_result(source, "superseded", error)
 
-    def _indexed(self, material: str, result: PageResult, *, attempt: int) -> EventResult:
+    def _indexed(self, material: str, result: PageResult, *, attempt: int = 1) -> EventResult:
         if result.provisional and attempt < _MODEL_ATTEMPTS:
             delay = _MODEL_DELAY_SECONDS * attempt
             self.queue.reindex([material], reason="provisional", attempt=attempt + 1, delay_seconds=delay)
         return EventResult(material, result)
-
-    def _superseded(self, material: str, source: Source) -> EventResult:
-        self.index.record_upload_result(source, "superseded")
-        return EventResult(material, ignored="this version is gone: a newer one took its place")
 
     def _remove(self, material: str, removal: ObjectRemoved) -> EventResult:
         source = removal.source
@@ -124,12 +115,12 @@ class BucketEvents:
             current = self.bucket.current_version(source.key)
             if current is not None:
                 if not self._is_known(material, source):
-                    return EventResult(material, ignored="a version that was not current is gone")
+                    return EventResult(material, ignored="the removed version was not current")
                 # The version before the removed one is current again.
                 return self._index(material, Source(source.bucket, source.key, current, source.sequencer))
         applied = apply_if_current(self.index, self.bucket, PageChange(material, source, deleted=True))
         if applied.next_owner is not None:
-            # Another spelling of the same key waited for its turn.
+            # Another spelling of the same key waited for this material.
             return self._index(material, applied.next_owner)
         return EventResult(material, PageResult(applied))
 
@@ -137,11 +128,12 @@ class BucketEvents:
         try:
             result = self.pages.index_version(material, source.key, source.version_id, source)
         except NotFound:
-            return self._superseded(material, source)
-        return self._indexed(material, result, attempt=1)
+            self.index.record_upload_result(source, "superseded")
+            return EventResult(material, ignored="this version no longer exists: a newer version replaced it")
+        return self._indexed(material, result)
 
     def _is_known(self, material: str, source: Source) -> bool:
-        """Whether the index knows the removed version; what another key of the material held counts as known."""
+        """Returns whether the index knows the removed version. A version of another key of the material counts too."""
         state = self.index.state(material)
         if state is None:
             return False
@@ -150,8 +142,8 @@ class BucketEvents:
             state.source.version_id,
         )
 
-    def _present(self, asked: RecheckKey) -> ObjectWritten | ObjectRemoved:
-        """Returns what the bucket holds under a key as an event, with the sequencer if the newest known one is its."""
+    def _current_event(self, asked: RecheckKey) -> ObjectWritten | ObjectRemoved:
+        """Returns the event of the current version of a key. Its sequencer is empty unless the request knows it."""
         version = self.bucket.current_version(asked.key)
         is_known = asked.removed if version is None else version == asked.version_id
         source = Source(
@@ -165,21 +157,21 @@ class BucketEvents:
     def _reindex(self, asked: ReindexMaterial) -> EventResult:
         state = self.index.state(asked.material)
         if state is None or state.indexed_version_id is None:
-            return EventResult(asked.material, ignored="nothing of it is indexed")
+            return EventResult(asked.material, ignored="the material is not indexed")
         try:
             result = self.pages.index_version(asked.material, state.source.key, state.indexed_version_id)
         except NotFound:
-            return EventResult(asked.material, ignored="the indexed version is gone: its own event follows")
+            return EventResult(asked.material, ignored="the indexed version no longer exists: its own event follows")
         except UnreadablePage as error:
             return EventResult(asked.material, ignored=f"the indexed version can no longer be read: {error}")
         return self._indexed(asked.material, result, attempt=asked.attempt)
 
     def _fail_current(self, key: str, error: str) -> None:
-        """Records the error for the version that the bucket holds, unless the index knows that version already."""
+        """Records the error for the current version in the bucket, unless the index knows that version already."""
         material = material_of_key(key, prefix=self.prefix)
         if material is None:
             return
-        # The row first: a newer change finds it changed, and is left as it is.
+        # Reads the row first: a newer change then makes this one a conflict.
         state = self.index.state(material)
         current = next((one for one in self.bucket.held(key, limit=1).items if one.key == key), None)
         if current is None or current.version_id is None:

@@ -1,6 +1,6 @@
-"""The canary page: what it says, how it is asked for, and whether an answer has it.
+"""The canary page: its text, the question about it, and the check of the answer.
 
-Agents do not see what is below `OWN_FOLDER` (search_knowledge and list_concepts in the migrations).
+Searches of agents exclude everything below `OWN_FOLDER` (`search_knowledge` and `list_concepts` in the migrations).
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     # The function that uploads the page has no Japanese layer.
     from sakuin.knowledge.search import KnowledgeSearches
 
-# Below the prefix of the library's keys; nobody else's pages belong there.
+# Below the prefix of the materials' keys; reserved for pages of the product itself.
 OWN_FOLDER = "_sakuin/"
 CANARY_MATERIAL = f"{OWN_FOLDER}canary"
 CANARY_KEY = f"{CANARY_MATERIAL}.html"

@@ -1,15 +1,15 @@
-"""The materials, for people."""
+"""Validation of the materials, and the reindexing of outdated ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sakuin.errors import NotFound, UnreadablePage
 from sakuin.knowledge.canary import OWN_FOLDER
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.names import material_of_key
-from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Page
+from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_records import MaterialRecords
-from sakuin.knowledge.queue import MaterialQueue
 from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
 from sakuin.knowledge.validation import (
     Finding,
@@ -24,7 +24,7 @@ from sakuin.platform.s3 import Bucket
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Reads the records beside the bucket."""
+    """Compares the pages of the bucket with the records of the index."""
 
     records: MaterialRecords
     index: KnowledgeIndex
@@ -39,7 +39,7 @@ class Library:
     def findings(
         self, *, prefix: str = "", after: str | None = None, strict: bool = False, limit: int = 50
     ) -> tuple[Sequence[Finding], str | None]:
-        """Findings about `limit` materials below `prefix`, and the material after which the next page begins."""
+        """Returns findings about `limit` materials below `prefix`, and the cursor of the next page (None: the end)."""
         keys = self._keys(prefix)
         indexed = self.records.materials(prefix=prefix, after=after, limit=limit)
         stored = {state.material: state.source.key for state in indexed.items}
@@ -51,17 +51,16 @@ class Library:
         findings: list[Finding] = []
         for material in page:
             if material.startswith(OWN_FOLDER):
-                # The canary comes and goes: for a moment its page is gone and its record is not.
+                # The canary deletes its page before its record, so that for a moment the page is missing.
                 continue
             key = stored.get(material) or keys.get(material, "")
-            findings += self._judged(material, key, anchors.get(material), strict=strict)
+            findings += self._findings_of_page(material, key, anchors.get(material), strict=strict)
         if after is None:
-            waiting = [one for one in self.records.competing_keys() if one[0].startswith(prefix)]
-            findings += [waiting_page(*one) for one in waiting]
+            findings += [waiting_page(*one) for one in self.records.competing_keys() if one[0].startswith(prefix)]
         return findings, following
 
     def reapply_outdated(self) -> int:
-        """Asks for every material again that was built with another fingerprint; says how many."""
+        """Asks to reindex every material of another index version. Returns how many there are."""
         outdated = self.index.outdated_materials(self.fingerprint)
         self.queue.reindex(outdated, reason="built with other settings")
         return len(outdated)
@@ -70,10 +69,12 @@ class Library:
         keys = self.bucket.keys(self.prefix + prefix)
         return {material: key for key in keys if (material := material_of_key(key, prefix=self.prefix))}
 
-    def _judged(self, material: str, key: str, indexed: IndexedMaterial | None, *, strict: bool) -> Sequence[Finding]:
+    def _findings_of_page(
+        self, material: str, key: str, indexed: IndexedMaterial | None, *, strict: bool
+    ) -> Sequence[Finding]:
         try:
             body = self.bucket.read(key, max_bytes=self.max_page_bytes).body
-            page: Page = read_page(body, box_selectors=self.box_selectors, most_explanations=self.most_explanations)
+            page = read_page(body, box_selectors=self.box_selectors, most_explanations=self.most_explanations)
         except NotFound:
             return [missing_page(material, indexed)] if indexed else []
         except UnreadablePage as error:

@@ -1,6 +1,6 @@
-"""The messages of the material queue, and the events of the bucket that they report or ask for."""
+"""The messages of the material queue: what they ask for, and the queue that sends them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_plus
@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError
 
 from sakuin.knowledge.model import Source, padded
 from sakuin.platform.s3_events import QueueMessage, S3Record, only_record, unknown_message
+from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import WorkSubject
 
 
@@ -21,96 +22,62 @@ class ObjectWritten:
 
 @dataclass(frozen=True, slots=True)
 class ObjectRemoved:
-    """An object was deleted (`marker`, or a bucket without versions), or one of its versions was."""
+    """An object was deleted, or one of its versions was. `marker`: S3 wrote a delete marker, or has no versions."""
 
     source: Source
     marker: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ReindexMaterial:
-    """A request to read a material and index it again. `resumed`: it waited before."""
+class ReindexMaterial(QueueMessage):
+    """A request to read a material and index it again."""
 
-    material: str
-    reason: str
-    attempt: int = 1
-    resumed: bool = False
+    material: str = Field(min_length=1)
+    reason: str = Field(default="asked", description="Why, for the log.")
+    attempt: int = Field(default=1, ge=1, description="Counts the calls of a language model that was too slow.")
+    resumed: bool = Field(default=False, description="Whether the work waited before.")
 
 
-@dataclass(frozen=True, slots=True)
-class RecheckKey:
-    """A request to bring the index in line with what the bucket holds under a key, since an event may be missing.
+class RecheckKey(QueueMessage):
+    """A request to compare a key of the bucket with the index, because its event may be lost."""
 
-    `version_id`, `sequencer` (padded; "" if none is known) and `removed` are those of the newest event known of it.
-    """
-
-    key: str
-    reason: str
-    version_id: str | None = None
-    sequencer: str = ""
-    removed: bool = False
-    resumed: bool = False
+    key: str = Field(min_length=1, description="As it is in the bucket, not URL-encoded.")
+    reason: str = Field(default="asked", description="Why, for the log.")
+    version_id: str | None = Field(default=None, description="The version of the newest event that is known.")
+    sequencer: str = Field(default="", description="The sequencer of that event, padded; empty if none is known.")
+    removed: bool = Field(default=False, description="Whether that event removed the object.")
+    resumed: bool = Field(default=False, description="Whether the work waited before.")
 
 
 BucketEvent = ObjectWritten | ObjectRemoved | ReindexMaterial | RecheckKey
 
 
 class S3TestEvent(QueueMessage):
-    """What S3 sends once when the notification is set up."""
+    """The message that S3 sends once, when the notification is configured."""
 
     event: str = Field(alias="Event", pattern="^s3:TestEvent$")
 
 
-class Reindex(QueueMessage):
-    """A material to read and index again."""
-
-    material: str = Field(min_length=1)
-    reason: str = Field(default="asked", description="Why, for the log.")
-    attempt: int = Field(default=1, ge=1, description="How often a late language model was asked.")
-    resumed: bool = Field(default=False, description="Whether it waited.")
-
-
-class Recheck(QueueMessage):
-    """A key to bring the index in line with, as it is now in the bucket."""
-
-    key: str = Field(min_length=1, description="As it is in the bucket, not URL-encoded.")
-    reason: str = Field(default="asked", description="Why, for the log.")
-    version_id: str | None = Field(default=None, description="Of the newest event known of the key.")
-    sequencer: str = Field(default="", description="Of that event, padded.")
-    removed: bool = Field(default=False, description="Whether that event removed the object.")
-    resumed: bool = Field(default=False, description="Whether it waited.")
-
-
 class RecheckMessage(QueueMessage):
-    """Asks to bring the index in line with what the bucket holds under a key now, since an event may be missing."""
+    """Asks to compare a key of the bucket with the index."""
 
-    recheck: Recheck
+    recheck: RecheckKey
 
 
 class ReindexMessage(QueueMessage):
     """Asks to read and index a material again."""
 
-    reindex: Reindex
+    reindex: ReindexMaterial
 
 
 def read_event(message: Mapping[str, Any]) -> BucketEvent | None:
-    """Reads what a message asks for; None for S3's test event. Any other message is `Invalid`."""
+    """Returns what a message asks for, None for the test event of S3. Raises `Invalid` for any other message."""
     try:
         if "Records" in message:
-            return _of_record(only_record(message))
+            return _event_of_record(only_record(message))
         if "reindex" in message:
-            reindex = ReindexMessage.model_validate(message).reindex
-            return ReindexMaterial(reindex.material, reindex.reason, reindex.attempt, resumed=reindex.resumed)
+            return ReindexMessage.model_validate(message).reindex
         if "recheck" in message:
-            recheck = RecheckMessage.model_validate(message).recheck
-            return RecheckKey(
-                recheck.key,
-                recheck.reason,
-                version_id=recheck.version_id,
-                sequencer=recheck.sequencer,
-                removed=recheck.removed,
-                resumed=recheck.resumed,
-            )
+            return RecheckMessage.model_validate(message).recheck
         S3TestEvent.model_validate(message)
     except ValidationError as error:
         raise unknown_message(error) from error
@@ -118,7 +85,7 @@ def read_event(message: Mapping[str, Any]) -> BucketEvent | None:
 
 
 def subject_of_event(event: BucketEvent) -> WorkSubject:
-    """Returns what an event of the bucket is about: a file, or a material that is indexed again."""
+    """Returns the file that an event is about, or the material that is indexed again."""
     if isinstance(event, ReindexMaterial):
         return WorkSubject("material", event.material)
     if isinstance(event, RecheckKey):
@@ -130,11 +97,11 @@ def subject_of_event(event: BucketEvent) -> WorkSubject:
     return WorkSubject("file", source.key, version_id=source.version_id, sequencer=source.sequencer, removed=removed)
 
 
-def _of_record(record: S3Record) -> BucketEvent:
+def _event_of_record(record: S3Record) -> BucketEvent:
     stored = record.s3.object
     source = Source(
         bucket=record.s3.bucket.name,
-        # Decoded here and nowhere else.
+        # This is the only place that decodes a key.
         key=unquote_plus(stored.key),
         version_id=stored.version_id,
         sequencer=padded(stored.sequencer),
@@ -143,3 +110,27 @@ def _of_record(record: S3Record) -> BucketEvent:
     if name.startswith("ObjectCreated:"):
         return ObjectWritten(source)
     return ObjectRemoved(source, marker=name == "ObjectRemoved:DeleteMarkerCreated" or stored.version_id is None)
+
+
+@dataclass(frozen=True, slots=True)
+class MaterialQueue:
+    """Requests work on materials. Delivery is at least once; a request for nothing sends nothing."""
+
+    queue: SqsQueue
+
+    def reindex(self, materials: Collection[str], *, reason: str, attempt: int = 1, delay_seconds: int = 0) -> None:
+        """Asks to read each material and index it again."""
+        requests = [{"material": material, "reason": reason, "attempt": attempt} for material in sorted(materials)]
+        self.queue.send([{"reindex": request} for request in requests], delay_seconds=delay_seconds)
+
+    def recheck(self, keys: Collection[str], *, reason: str) -> None:
+        """Asks to compare each key of the bucket with the index."""
+        self.queue.send([{"recheck": {"key": key, "reason": reason}} for key in sorted(keys)])
+
+    def resume(self, subject: WorkSubject) -> None:
+        """Asks for work that waited: on a material, or on a file with its newest known event."""
+        if subject.kind == "material":
+            self.queue.send([{"reindex": {"material": subject.id, "reason": "resumed", "resumed": True}}])
+            return
+        event = {"version_id": subject.version_id, "sequencer": subject.sequencer, "removed": subject.removed}
+        self.queue.send([{"recheck": {"key": subject.id, "reason": "resumed", "resumed": True, **event}}])

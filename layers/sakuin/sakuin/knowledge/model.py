@@ -1,26 +1,20 @@
-"""The materials, their versions and their chunks."""
+"""Materials, their versions, their chunks, and what searches return."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from sakuin.knowledge.page import ChunkType
-from sakuin.language.indexed_words import IndexedWords
-from sakuin.language.questions.question import AnalyzedQuery
+from sakuin.language.model import AnalyzedQuery, IndexedWords
 
-# author       from learns.yml
-# model        from a language model
-# provisional  from the deterministic writer, because the model was late
-# written      from the deterministic writer
+# author: from learns.yml; model: from a language model; written: from the deterministic writer;
+# provisional: from the deterministic writer, because the model was too slow.
 LearnsSource = Literal["author", "model", "provisional", "written"]
 
 
 @dataclass(frozen=True, slots=True)
 class Learns:
-    """3-5 things a reader can do afterwards, and where they come from.
-
-    `given` are an author's items as they stand in the file, for validation.
-    """
+    """3-5 things that a reader can do afterwards. `given` are the author's items as in the file, for validation."""
 
     items: tuple[str, ...]
     source: LearnsSource
@@ -31,8 +25,8 @@ class Learns:
 class KnowledgeChunk:
     """One explanation as it is stored; `id` is `material#anchor`.
 
-    `text_hash` names the vector of the embedded text; `content_hash` is SHA-256 hex of `content`.
-    `words` are what it can be found by, and how its own words are read.
+    `text_hash` is the SHA-256 hex of the embedded text, and the key of its vector; `content_hash` that of `content`.
+    `words` are its search terms, and the readings of its own words.
     """
 
     id: str
@@ -54,7 +48,7 @@ class KnowledgeChunk:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which chunks a search or a list may see; None lets everything through."""
+    """Which chunks a search or a list includes. None includes all."""
 
     type: ChunkType | None = None
     category: str | None = None
@@ -67,11 +61,11 @@ EVERYTHING = Filters()
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One chunk that a search found, and why it stands where it stands.
+    """One chunk that a search found, and the parts of its score.
 
-    `similarity` is calibrated, 0-1. `cosine` is None where vectors were not compared, and `z` is then 0.
-    `nearest_rank` and `matching_rank` are its places among all by meaning and by words, from 1; None where a leg
-    did not come to it. `matched` are the terms of the question's words that it has, the weightiest first.
+    `similarity` is calibrated, 0-1. `cosine` is None if vectors were not compared; `z` is then 0.
+    `nearest_rank` and `matching_rank` are its ranks by meaning and by words, from 1; None if that leg did not find it.
+    `matched` are the terms of the question that it contains, those of the greatest weight first.
     """
 
     id: str
@@ -94,7 +88,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """One chunk in full, as `get_chunk_by_id` gives it."""
+    """All fields of one chunk."""
 
     id: str
     material: str
@@ -112,8 +106,8 @@ class StoredChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Concept:
-    """One line of the list of concepts."""
+class ListedConcept:
+    """An entry of the list of concepts."""
 
     id: str
     title: str
@@ -124,9 +118,9 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result as an agent reads it: `url` lands on the element, `learns` say what is learnt there.
+    """One result for an agent. `url` leads to the element.
 
-    `matched` are the question's words as they stand there, the weightiest first.
+    `matched` are the words of the question as the text writes them, those of the greatest weight first.
     """
 
     id: str
@@ -142,9 +136,9 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeAnswer:
-    """The answer to a question. With `no_good_match` there are no results, and `suggestions` may say もしかして.
+    """The answer to a question. With `no_good_match` it has no results, but perhaps `suggestions`: similar titles.
 
-    `degraded` says in a sentence what the search had to do without.
+    `degraded` is a sentence about the part of the search that was unavailable.
     """
 
     understood: AnalyzedQuery
@@ -155,13 +149,13 @@ class KnowledgeAnswer:
 
     @property
     def query(self) -> str:
-        """The question as it was asked."""
+        """Returns the original question."""
         return self.understood.query
 
     @property
     def understood_as(self) -> str | None:
-        """What was searched for instead, where that is not what was asked."""
-        # A question that is too long is cut, not rewritten.
+        """Returns the rewritten question, None if it was not rewritten."""
+        # A question that is too long is cut; that is not a rewriting.
         return None if self.query.startswith(self.understood.text) else self.understood.text
 
 
@@ -169,10 +163,10 @@ SEQUENCER_LENGTH = 64
 
 
 def padded(sequencer: str) -> str:
-    """An S3 sequencer made comparable as text.
+    """Returns an S3 sequencer that compares correctly as text.
 
-    Sequencers of one key are hexadecimal strings of different lengths: pad the shorter one with zeros on the
-    right, then compare (Amazon S3 User Guide, "Event message structure").
+    The sequencers of one key are hexadecimal strings of different lengths. The shorter one is padded with zeros on
+    the right before a comparison (Amazon S3 User Guide, "Event message structure").
     """
     return sequencer.upper().ljust(SEQUENCER_LENGTH, "0")
 
@@ -189,21 +183,17 @@ class Source:
 
 Status = Literal["ready", "failed", "deleted"]
 
-
-# applied      the index now says what this version says
-# failed       the version cannot be read: its reason is kept, the last good one stays searchable
-# superseded   a newer version of the same key was first
-# waiting      another key of the same material owns it
-# conflict     the row changed since it was read: look again
+# applied: the index has this version; failed: it cannot be read, and the last good version stays searchable;
+# superseded: a newer version was applied first; waiting: another key owns the material;
+# conflict: the row changed since it was read, so that the caller has to read it again.
 Outcome = Literal["applied", "failed", "superseded", "waiting", "conflict"]
 
 
 @dataclass(frozen=True, slots=True)
 class MaterialState:
-    """What the index holds of a material.
+    """The record of a material.
 
-    `source` is the newest version heard of, `indexed_version_id` the one that is searchable.
-    `generation` counts the changes; a change without a sequencer names the one it was made from.
+    `source` is its newest known version, `indexed_version_id` the searchable one. `generation` counts the changes.
     """
 
     material: str
@@ -219,7 +209,7 @@ class MaterialState:
 
 @dataclass(frozen=True, slots=True)
 class ChangeResult:
-    """What became of a version. `next_owner` is a key that waited for this material and may now have it."""
+    """The result of a change. `next_owner` is a competing key that may own the material now."""
 
     outcome: Outcome
     generation: int
@@ -228,7 +218,7 @@ class ChangeResult:
 
 @dataclass(frozen=True, slots=True)
 class UploadResult:
-    """What became of one uploaded version, for the one who waits for it."""
+    """The result of one uploaded version, for the client that waits for it."""
 
     key: str
     version_id: str
@@ -238,9 +228,9 @@ class UploadResult:
 
 @dataclass(frozen=True, slots=True)
 class PageResult:
-    """What became of a version of a page, and its cost: `embedded` texts had no vector yet.
+    """The result of a page version. `embedded` counts the texts that had no vector yet.
 
-    `provisional`: some `learns` wait for a language model that was late.
+    `provisional`: some `learns` will be written again, because the language model was too slow.
     """
 
     applied: ChangeResult
@@ -252,7 +242,7 @@ class PageResult:
 
 @dataclass(frozen=True, slots=True)
 class EventResult:
-    """What an event led to; `ignored` says why nothing had to be done, `asked` how many pages are indexed again."""
+    """The result of an event. `ignored` says why nothing was done; `asked` counts the pages that are reindexed."""
 
     material: str | None
     result: PageResult | None = None
@@ -262,10 +252,10 @@ class EventResult:
 
 @dataclass(frozen=True, slots=True)
 class PageChange:
-    """What a version makes of a material: its chunks, why it cannot be read (`error`), or its removal (`deleted`).
+    """A change of a material: new chunks, the reason why it cannot be read (`error`), or its removal (`deleted`).
 
-    `source` is None for a change that no upload caused. A deletion is remembered, so that a late version does not
-    revive the material.
+    `source` is None for a change that no upload caused. The row of a deleted material stays, so that a late event of
+    an older version does not create it again.
     """
 
     material: str
@@ -278,7 +268,7 @@ class PageChange:
 
 @dataclass(frozen=True, slots=True)
 class MaterialPage:
-    """One page of a list, and where the next begins (None at the end)."""
+    """One page of a list, and the cursor of the next (None at the end)."""
 
     items: Sequence[MaterialState]
     next_cursor: str | None
@@ -288,9 +278,8 @@ class MaterialPage:
 class RecordedObject:
     """What the index knows of a key.
 
-    An `owner` has a material, a `waiting` one waits for it (`free`: its owner was deleted), a `file` lies beside the
-    pages (`free`: it was read by another analyzer). `version_id` is the newest version heard of.
-    `young`: that changed just now.
+    An `owner` owns its material, a `waiting` key waits for it (`free`: the owner was deleted), a `file` is an authored
+    file (`free`: another analyzer read it). `version_id` is the newest known version. `young`: it changed recently.
     """
 
     key: str

@@ -1,23 +1,23 @@
-"""The names of materials and chunks, and their links."""
+"""The names of materials and chunks, and links to them."""
 
 import unicodedata
 
 from sakuin.errors import Invalid
-from sakuin.language.normal_form import nfc
+from sakuin.language.unicode_text import nfc
 
 SUFFIX = ".html"
 
-# What reads it needs the dictionary, which a bucket's keys do not.
+# Named here and not in `site_synonyms`: that module needs the dictionary.
 SYNONYMS_FILE = "synonyms.yml"
 
-# What a URL's path or fragment may not hold as it is; Japanese stays readable.
+# Characters to percent-encode in the path or fragment of a URL; Japanese stays readable.
 ENCODED = frozenset(' #?%"<>\\`^{|}')
 
 
 def material_of_key(key: str, *, prefix: str = "") -> str | None:
-    """The material of a page's key: NFC, without the prefix and `.html`; None if the key is no page under the prefix.
+    """Returns the material of a page's key: NFC, without prefix and `.html`; None if the key is not a page below it.
 
-    `key` is already URL-decoded, once: `junior/二次方程式の解き方_教材.html` → `junior/二次方程式の解き方_教材`.
+    `key` is URL-decoded: `junior/二次方程式の解き方_教材.html` → `junior/二次方程式の解き方_教材`.
     """
     path = nfc(key)
     folder = _folder(prefix)
@@ -28,12 +28,12 @@ def material_of_key(key: str, *, prefix: str = "") -> str | None:
 
 
 def synonyms_key(material_prefix: str) -> str:
-    """Where the site's list of synonyms lies: at the top of the library, and nowhere else."""
+    """Returns the key of the site's `synonyms.yml`, directly below the prefix."""
     return f"{material_prefix}{SYNONYMS_FILE}"
 
 
 def link(material: str, anchor: str, base_url: str = "") -> str:
-    """`{base_url}/{material}.html#{anchor}`: Japanese stays as it is, space and `# ? %` are percent-encoded."""
+    """Returns `{base_url}/{material}.html#{anchor}`. Japanese stays readable; space and `# ? %` are percent-encoded."""
     path = "".join(map(_encoded, nfc(material)))
     if path.startswith("/"):
         path = "%2F" + path[1:]  # "//host" would leave the site
@@ -42,15 +42,15 @@ def link(material: str, anchor: str, base_url: str = "") -> str:
 
 
 def chunk_id(material: str, anchor: str) -> str:
-    """`material#anchor`, NFC."""
+    """Returns `material#anchor`, NFC."""
     return nfc(f"{material}#{anchor}")
 
 
 def split_chunk_id(chunk: str) -> tuple[str, str]:
-    """Material and anchor of a chunk's id, NFC, split at the last `#`. Raises `Invalid` if it has not both."""
+    """Returns material and anchor of a chunk id, NFC, split at the last `#`. Raises `Invalid` if one is missing."""
     material, mark, anchor = nfc(chunk).rpartition("#")
     if not (material and mark and anchor):
-        raise Invalid(f"{chunk!r} is no chunk id. Give it as material#anchor, as search results do.")
+        raise Invalid(f"{chunk!r} is not a chunk id. Use material#anchor, as in search results.")
     return material, anchor
 
 
@@ -60,7 +60,7 @@ def _folder(prefix: str) -> str:
 
 
 def _encoded(character: str) -> str:
-    """Percent-encoded if it is reserved, blank, a control or invisible (a lone surrogate becomes U+FFFD)."""
+    """Percent-encodes reserved, blank, control and invisible characters. A lone surrogate becomes U+FFFD."""
     if character in ENCODED or unicodedata.category(character)[0] in "CZ":
         written = character.encode("utf-8", "surrogatepass")
         return "%EF%BF%BD" if "\ud800" <= character <= "\udfff" else "".join(f"%{byte:02X}" for byte in written)

@@ -1,12 +1,9 @@
-"""A page as it was read."""
+"""A page as it was read: its explanations, and the texts that they are found by."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 ChunkType = Literal["rule", "method", "definition", "example", "tip"]
-
-CHUNK_TYPES: tuple[ChunkType, ...] = get_args(ChunkType)
-
 
 TYPE_OF_PREFIX: dict[str, ChunkType] = {
     "rule": "rule",
@@ -16,23 +13,25 @@ TYPE_OF_PREFIX: dict[str, ChunkType] = {
     "tip": "tip",
 }
 
-
-# Which elements are boxes that explain something, as CSS selectors, where a deployment names no others.
+# CSS selectors of the elements that explain something, for deployments that do not set their own.
 DEFAULT_BOX_SELECTORS = (
     *(".rule-box", ".tip-box", ".method", ".method-box", ".definition", ".definition-box", ".def-box"),
     *(".example-box", ".theorem", ".formula-box"),
 )
+
+# OpenAI takes 8,192 tokens a text; Japanese has about one token a character.
+EMBEDDED_LENGTH = 6000
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """One anchored element of a page: a rule, a method, a definition, an example or a tip.
 
-    `anchor` is NFC. `title` is the concept's name without pictographs, numbering or link labels.
-    `content` is plain text without what belongs to an anchored element inside it.
+    `anchor` is NFC. `title` is the name of the concept, without pictographs, numbering or link labels.
+    `content` is plain text without the text of other anchored elements inside it.
     `headings` are the titles of the sections around it, outermost first.
     `illustrates` are the anchors of the page's concepts that an example shows in use.
-    `position` counts from 0 in the order of the page.
+    `position` is its place in the page, from 0.
     """
 
     anchor: str
@@ -46,7 +45,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class UnnamedBox:
-    """A box that explains something and has no semantic id: nobody can link to it."""
+    """A box that explains something but has no semantic id, so that no link can lead to it."""
 
     selector: str
     title: str
@@ -54,7 +53,7 @@ class UnnamedBox:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What one HTML page explains, and what is needed to judge it.
+    """What one HTML page explains, and what its validation needs.
 
     `ids` are all element ids in page order, duplicates included, NFC.
     `links` are the fragments of in-page links (`href="#…"`), percent-decoded, NFC.
@@ -71,6 +70,26 @@ class Page:
 
 
 def type_of_anchor(anchor: str) -> ChunkType | None:
-    """The type that an id's prefix names: `rule-…`, `method-…`, `def-…`, `ex-…`, `tip-…`."""
+    """Returns the type that the prefix of an id names: `rule-…`, `method-…`, `def-…`, `ex-…`, `tip-…`."""
     prefix, dash, name = anchor.partition("-")
     return TYPE_OF_PREFIX.get(prefix) if dash and name else None
+
+
+def whole_text(explanation: Explanation, learns: tuple[str, ...], page_title: str) -> str:
+    """Returns all that an explanation is found by: its title, its headings, its `learns` and its content."""
+    parts = (explanation.title, _headings(explanation, page_title), "、".join(learns), explanation.content)
+    return "\n".join(part for part in parts if part)
+
+
+def body_text(explanation: Explanation, page_title: str) -> str:
+    """Returns the whole text without title and `learns`, whose words have a greater weight."""
+    return "\n".join(part for part in (_headings(explanation, page_title), explanation.content) if part)
+
+
+def embedded_text(whole: str) -> str:
+    """Returns the beginning of a whole text, which is embedded."""
+    return whole[:EMBEDDED_LENGTH]
+
+
+def _headings(explanation: Explanation, page_title: str) -> str:
+    return " > ".join(dict.fromkeys((page_title, *explanation.headings)))

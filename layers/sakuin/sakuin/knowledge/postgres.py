@@ -1,21 +1,19 @@
-"""The materials in Postgres, as they are indexed."""
+"""The functions in Postgres that change materials."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, Outcome, PageChange, Source
-from sakuin.language.indexed_words import IndexedWords
+from sakuin.language.model import IndexedWords
 from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, answer, call, vector_text
 from sakuin.retrieval.index_version import ANALYZER, PageIndexVersion
 
 _VECTORS_A_REQUEST = 100
-
-_WHOLE = 32767
-
-_AS_THEY_ARE = (
+_HIGHEST_IMPACT = 32767
+_COPIED = (
     *("id", "anchor", "title", "content", "type", "category", "level", "prerequisites", "position"),
     *("content_hash", "text_hash", "illustrates"),
 )
@@ -23,28 +21,28 @@ _AS_THEY_ARE = (
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeIndex:
-    """The materials, as the indexer changes them. Each change is one transaction."""
+    """Changes materials. Each change is one transaction."""
 
     client: Client
 
-    def record_index_version(self, fingerprint: PageIndexVersion) -> None:
-        """Records what an index of this fingerprint is built with. Twice is once."""
-        call(self.client, "remember_fingerprint", {"p_fingerprint": fingerprint_row(fingerprint)})
+    def record_index_version(self, version: PageIndexVersion) -> None:
+        """Records the parts of an index version. Idempotent."""
+        call(self.client, "record_page_index_version", {"p_version": fingerprint_row(version)})
 
     def state(self, material: str) -> MaterialState | None:
-        """What is held of a material; None when it was never heard of."""
+        """Returns the record of a material, None if there is none."""
         rows = answer(self.client.table("material").select("*").eq("material", material))
         return material_state(rows[0]) if rows else None
 
-    def missing_vectors(self, text_hashes: Collection[str], fingerprint: PageIndexVersion) -> set[str]:
-        """Those of `text_hashes` that have no vector of this model and recipe; the analyzer changes no vector."""
+    def missing_vectors(self, text_hashes: Collection[str], version: PageIndexVersion) -> set[str]:
+        """Returns those of `text_hashes` that have no vector of the version's `space`."""
         wanted = sorted(set(text_hashes))
-        return set(call(self.client, "missing_vectors", {"p_space": fingerprint.space, "p_text_hashes": wanted}))
+        return set(call(self.client, "missing_vectors", {"p_space": version.space, "p_text_hashes": wanted}))
 
-    def store_vectors(self, vectors: Mapping[str, Vector], fingerprint: PageIndexVersion) -> None:
-        """Stores vectors by the hash of their text. Twice is once."""
+    def store_vectors(self, vectors: Mapping[str, Vector], version: PageIndexVersion) -> None:
+        """Stores vectors by the hash of their text. Idempotent."""
         rows = [
-            {"space": fingerprint.space, "text_hash": text_hash, "embedding": vector_text(vector)}
+            {"space": version.space, "text_hash": text_hash, "embedding": vector_text(vector)}
             for text_hash, vector in vectors.items()
         ]
         for start in range(0, len(rows), _VECTORS_A_REQUEST):
@@ -54,16 +52,15 @@ class KnowledgeIndex:
     def apply(
         self, change: PageChange, *, expected_generation: int | None = None, current: bool = False
     ) -> ChangeResult:
-        """Makes one change of a material in one transaction: new chunks in, gone ones out, unchanged ones untouched.
+        """Applies one change: writes new and changed chunks, deletes missing ones. All vectors must be stored before.
 
-        A version older than what is indexed is `superseded`. The same version again, or a change without a source,
-        is made only if the row still has `expected_generation`, else it is a `conflict`. All vectors must have been
-        stored before.
+        A version older than the indexed one is `superseded`. The same version again, or a change without a source, is
+        applied only if the row still has `expected_generation`, else it is a `conflict`.
 
-        With `current` the bucket was seen to hold the version now, or nothing for a deletion: the change is made
-        whatever its sequencer says (empty: none is known), if the row still has `expected_generation` (None: there was
-        no row), else it is a `conflict`. From then on every event of the key is `superseded` and needs the same; no
-        receipt is left for those.
+        `current` says that the bucket has this version now, or no object for a deletion. The change is then applied
+        whatever its sequencer is (empty: unknown), if the row still has `expected_generation` (None: there was no row),
+        else it is a `conflict`. Later events of the key are `superseded` without an upload result, until they too are
+        applied with `current`.
         """
         arguments: dict[str, Any] = {
             "p_material": change.material,
@@ -83,8 +80,10 @@ class KnowledgeIndex:
         )
 
     def record_upload_result(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
-        """Says what became of a version that changed no material by itself."""
-        call(self.client, "write_receipt", {"p_source": asdict(source), "p_outcome": outcome, "p_reason": reason})
+        """Records the result of a version that changed no material."""
+        call(
+            self.client, "record_upload_result", {"p_source": asdict(source), "p_outcome": outcome, "p_reason": reason}
+        )
 
     def store_synonyms(
         self,
@@ -94,9 +93,9 @@ class KnowledgeIndex:
         expected_generation: int | None = None,
         current: bool = False,
     ) -> Outcome:
-        """Makes the site's list of synonyms say what this version of its file says; a removed file says nothing.
+        """Replaces the synonyms of the site; a removed file has no groups.
 
-        A version older than the one that was kept is `superseded`, else it is `applied`; `current` as in `apply`.
+        A version older than the stored one is `superseded`, any other `applied`. `current` is as in `apply`.
         """
         rows = [{"phrases": list(group), "plain": [canonical(phrase) for phrase in group]} for group in groups]
         arguments = {
@@ -110,52 +109,53 @@ class KnowledgeIndex:
         return outcome
 
     def synonyms_generation(self, key: str) -> int | None:
-        """How often the list of this file was kept; None for a file never heard of."""
+        """Returns how often the synonyms of this file were stored, None if never."""
         rows = answer(self.client.table("site_synonyms").select("generation").eq("key", key))
         return int(rows[0]["generation"]) if rows else None
 
     def record_learns_file(self, key: str, version_id: str | None) -> None:
-        """Remembers that the pages were asked again for this version of a `learns.yml`; None: for its removal."""
-        answer(self.client.table("followed_file").upsert({"key": key, "version_id": version_id, "at": "now"}))
+        """Records that the pages of this version of an authored file were requested. None stands for its removal."""
+        answer(self.client.table("authored_file").upsert({"key": key, "version_id": version_id, "applied_at": "now"}))
 
     def cached_learns(self, cache_key: str) -> Mapping[str, tuple[str, ...]] | None:
-        """What a model answered before to the same question; None if it was never asked."""
+        """Returns the stored answer of a model, None if there is none."""
         rows = answer(self.client.table("learns_cache").select("learns").eq("cache_key", cache_key))
         return {anchor: tuple(items) for anchor, items in rows[0]["learns"].items()} if rows else None
 
     def store_learns(self, cache_key: str, learns: Mapping[str, tuple[str, ...]]) -> None:
-        """Stores a model's answer. Twice is once."""
+        """Stores the answer of a model. Idempotent."""
         row = {"cache_key": cache_key, "learns": {anchor: list(items) for anchor, items in learns.items()}}
         answer(self.client.table("learns_cache").upsert(row, ignore_duplicates=True))
 
     def materials_named_in(self, folder: str, names: Collection[str]) -> Sequence[str]:
-        """The searchable materials below `folder` whose `learns` an author's file there has to do with.
+        """Returns the searchable materials below `folder` that a `learns.yml` there may change.
 
-        Those that go by one of `names` (in full, or by their last segment), and those with an author's `learns`.
+        They have one of `names` (as full name or last segment), or have `learns` of an author.
         """
         return list(call(self.client, "materials_named_in", {"p_folder": folder, "p_names": sorted(names)}))
 
     def outdated_materials(self, fingerprint: str) -> Sequence[str]:
-        """The searchable materials that were built with another fingerprint."""
+        """Returns the searchable materials of another index version."""
         return list(call(self.client, "outdated_materials", {"p_fingerprint": fingerprint}))
 
 
-def fingerprint_row(fingerprint: PageIndexVersion) -> dict[str, Any]:
-    """A fingerprint as a row of `index_fingerprint`."""
-    model = fingerprint.model
+def fingerprint_row(version: PageIndexVersion) -> dict[str, Any]:
+    """Returns an index version as a row of `page_index_version`."""
+    model = version.model
     return {
-        "fingerprint": fingerprint.id,
+        "fingerprint": version.id,
+        "space": version.space,
         "model": model.name,
         "dimensions": model.dimensions,
         "query_prefix": model.query_prefix,
         "passage_prefix": model.passage_prefix,
-        "recipe": fingerprint.recipe,
-        "analyzer": fingerprint.analyzer,
+        "text_template": version.recipe,
+        "analyzer": version.analyzer,
     }
 
 
 def material_state(row: Mapping[str, Any]) -> MaterialState:
-    """A row of `material` as the services know it."""
+    """Returns a row of `material` as a `MaterialState`."""
     return MaterialState(
         material=row["material"],
         source=Source(row["bucket"], row["key"], row["version_id"], row["sequencer"]),
@@ -170,7 +170,7 @@ def material_state(row: Mapping[str, Any]) -> MaterialState:
 
 
 def _row(chunk: KnowledgeChunk) -> dict[str, Any]:
-    row = {name: getattr(chunk, name) for name in _AS_THEY_ARE}
+    row = {name: getattr(chunk, name) for name in _COPIED}
     impacts = written_words(chunk.words)
     return row | {
         "learns": chunk.learns.items,
@@ -182,7 +182,7 @@ def _row(chunk: KnowledgeChunk) -> dict[str, Any]:
 
 
 def written_words(words: IndexedWords) -> dict[str, int]:
-    """Terms and their impacts as `posting` has them: 1 to 32767 for (0, 1], readings with a tab before the word."""
-    impacts = {term: max(1, round(impact * _WHOLE)) for term, impact in words.impacts.items()}
-    impacts |= {f"{reading}\t{form}": _WHOLE for reading, form in words.readings}
+    """Returns terms and impacts as in `posting`: 1 to 32767 for (0, 1]; a reading is followed by a tab and its word."""
+    impacts = {term: max(1, round(impact * _HIGHEST_IMPACT)) for term, impact in words.impacts.items()}
+    impacts |= {f"{reading}\t{form}": _HIGHEST_IMPACT for reading, form in words.readings}
     return dict(sorted(impacts.items()))

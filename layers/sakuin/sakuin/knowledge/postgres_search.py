@@ -1,14 +1,14 @@
-"""The chunks of pages in Postgres, as they are searched."""
+"""The search functions of pages in Postgres."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sakuin.errors import NotFound
-from sakuin.knowledge.model import Concept, Filters, Match, StoredChunk
+from sakuin.knowledge.model import Filters, ListedConcept, Match, StoredChunk
+from sakuin.language.model import LexiconEntries, LexiconLookup, Slot
 from sakuin.language.notation import canonical
-from sakuin.language.questions.question import LexiconEntries, LexiconLookup, Slot
-from sakuin.language.questions.synonyms_in_question import synonyms_in
+from sakuin.language.questions.query_analysis import synonyms_in
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, answer, call, vector_text
 from sakuin.retrieval.calibration import Calibration
@@ -17,15 +17,15 @@ from sakuin.retrieval.index_version import PageIndexVersion
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a search asks of the index. `vector` None asks by words alone, no `slots` by meaning alone.
+    """A query to the index. Without `vector` it searches by words alone, without `slots` by meaning alone.
 
-    `expected` is the id of a chunk that is judged like the others, wherever it ranks. `wants_example`: examples are
-    judged by what they say alone, yet below the concepts they show.
+    `expected` is the id of a chunk that is scored wherever it ranks. With `wants_example` examples get no penalty;
+    concepts that they illustrate still come first.
     """
 
     vector: Vector | None
     slots: Sequence[Slot]
-    fingerprint: PageIndexVersion
+    version: PageIndexVersion
     filters: Filters
     limit: int
     expected: str | None = None
@@ -37,19 +37,16 @@ _CHUNK = "id,material,anchor,title,content,learns,type,category,level,prerequisi
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeSearch:
-    """The knowledge chunks, as agents read them.
-
-    `calibration` makes the model's cosines comparable.
-    """
+    """Reads knowledge chunks. `calibration` makes the cosines of the model comparable."""
 
     client: Client
     calibration: Calibration
 
     def matches(self, question: Question) -> Sequence[Match]:
-        """The best `limit` chunks by falling similarity, ties by id; fewer only if the filters leave fewer.
+        """Returns the best `limit` chunks by falling similarity, ties by id; fewer only if the filters leave fewer.
 
-        After them the expected one, if it is not among them and the filters let it through. Vectors of another
-        model or recipe are never compared: such chunks, and all where `vector` is None, are found by words alone.
+        The expected chunk follows if it is not among them and passes the filters. Vectors of another `space` are
+        never compared: such chunks, and all chunks if `vector` is None, are found by words alone.
         """
         rows = call(
             self.client,
@@ -57,7 +54,7 @@ class KnowledgeSearch:
             {
                 "p_embedding": vector_text(question.vector) if question.vector is not None else None,
                 "p_slots": [asdict(slot) for slot in question.slots],
-                "p_space": question.fingerprint.space,
+                "p_space": question.version.space,
                 "p_limit": question.limit,
                 "p_calibration": self._weights(question),
                 "p_expected": question.expected,
@@ -71,17 +68,19 @@ class KnowledgeSearch:
         return weighed.as_json()
 
     def chunk(self, id: str) -> StoredChunk:
-        """One chunk in full; an id that is not there raises `NotFound`."""
+        """Returns one chunk. Raises `NotFound` if there is none with this id."""
         rows = answer(self.client.table("knowledge_chunks").select(_CHUNK).eq("id", id))
         if not rows:
-            raise NotFound(f"There is no chunk {id!r}: take an id from search_knowledge or list_concepts")
+            raise NotFound(f"There is no chunk {id!r}. Use an id from search_knowledge or list_concepts")
         row = rows[0]
         return StoredChunk(**{**row, "learns": tuple(row["learns"]), "prerequisites": tuple(row["prerequisites"])})
 
-    def concepts(self, filters: Filters, *, after: str | None, limit: int) -> tuple[Sequence[Concept], str | None]:
-        """Chunks by material and anchor after the id `after`, and the cursor of the next page (None at the end)."""
+    def concepts(
+        self, filters: Filters, *, after: str | None, limit: int
+    ) -> tuple[Sequence[ListedConcept], str | None]:
+        """Returns chunks by material and anchor after the id `after`, and the next cursor (None at the end)."""
         arguments = {"p_limit": limit + 1, "p_after": after, **_filters(filters)}
-        concepts = [Concept(**row) for row in call(self.client, "list_concepts", arguments)]
+        concepts = [ListedConcept(**row) for row in call(self.client, "list_concepts", arguments)]
         return concepts[:limit], (concepts[limit - 1].id if len(concepts) > limit else None)
 
 
@@ -96,14 +95,14 @@ def _filters(filters: Filters) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """What the indexed texts themselves, and the site's author, say of words."""
+    """The words of the indexed texts, and the synonyms of the site."""
 
     client: Client
 
-    def look_up(self, query: str, sought: LexiconLookup) -> LexiconEntries:
-        """What is known of the words that `query` may be made of; nothing known is not an error."""
-        asked = {"p_readings": sorted(sought.readings), "p_words": dict(sought.words), "p_query": canonical(query)}
-        found = call(self.client, "look_up_words", asked)
+    def look_up(self, query: str, words: LexiconLookup) -> LexiconEntries:
+        """Returns what is known about the words of `query`; it may be nothing."""
+        asked = {"p_readings": sorted(words.readings), "p_words": dict(words.words), "p_query": canonical(query)}
+        found = call(self.client, "lexicon_entries", asked)
         groups = [tuple(group) for group in found["synonyms"]]
         return LexiconEntries(_tuples(found["written"]), _tuples(found["near"]), synonyms_in(query, groups))
 

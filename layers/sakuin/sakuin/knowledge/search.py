@@ -1,30 +1,29 @@
-"""Answers a question with links to the elements that answer it, or with no good match."""
+"""The search for the elements of pages that answer a question."""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
-from sakuin.knowledge.model import EVERYTHING, Concept, Filters, Hit, KnowledgeAnswer, Match, StoredChunk
+from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, ListedConcept, Match, StoredChunk
 from sakuin.knowledge.names import chunk_id, link, split_chunk_id
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, Question
-from sakuin.language.questions.question import AnalyzedQuery
-from sakuin.language.questions.understanding import analyze_query, words_to_look_up
+from sakuin.language.model import AnalyzedQuery
+from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.calibration import GOOD_MATCH, NEAR_MATCH
 from sakuin.retrieval.excerpt import EXCERPT_LENGTH, excerpt
 from sakuin.retrieval.index_version import PageIndexVersion
-from sakuin.retrieval.legs import Legs
 from sakuin.retrieval.matched_words import matched_words
-from sakuin.retrieval.question_vectors import question_vector
+from sakuin.retrieval.vectors import SearchMode, question_vector
 
 _SUGGESTIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class RankedMatches:
-    """How a question was understood, and what `KnowledgeSearch` finds for it, good enough or not.
+    """How a question was understood, and its matches, good or not.
 
-    `degraded` says in a sentence what the search had to do without.
+    `degraded` is a sentence about the part of the search that was unavailable.
     """
 
     understood: AnalyzedQuery
@@ -34,16 +33,16 @@ class RankedMatches:
 
 @dataclass(frozen=True, slots=True)
 class SearchKnowledge:
-    """Searches by meaning and by words; links begin with `base_url`."""
+    """Searches by meaning and by words. Links begin with `base_url`."""
 
     index: KnowledgeSearch
     lexicon: Lexicon
     embedder: QuestionEmbedder
-    fingerprint: PageIndexVersion
+    version: PageIndexVersion
     base_url: str
 
     def __call__(self, query: str, *, top_k: int = 5, filters: Filters = EVERYTHING) -> KnowledgeAnswer:
-        """The best `top_k` of what the filters leave, by falling similarity; all of them, or none at all."""
+        """Returns the best `top_k` matches by falling similarity, or none if even the best is not good enough."""
         ranked = self.ranked_matches(query, limit=top_k, filters=filters)
         question, matches, degraded = ranked.understood, ranked.matches, ranked.degraded
         best = matches[0].similarity if matches else 0.0
@@ -58,21 +57,22 @@ class SearchKnowledge:
         *,
         limit: int,
         filters: Filters = EVERYTHING,
-        legs: Legs = "both",
+        mode: SearchMode = "both",
         without: Set[str] = frozenset(),
         expected: str | None = None,
     ) -> RankedMatches:
-        """What is found, by words alone where the question cannot be embedded.
+        """Returns the best `limit` matches, found by words alone if the question cannot be embedded.
 
-        `legs` may leave one out, `without` rules of understanding; `expected` is judged wherever it ranks.
+        `mode` selects the legs of the search, `without` switches off rules of understanding. `expected` is the id of
+        a chunk that is scored wherever it ranks.
         """
-        question = analyze_query(query, self.lexicon.look_up(query, words_to_look_up(query)), without=without)
-        vector, degraded = question_vector(self.embedder, question.text, legs=legs)
+        question = analyze_query(query, self.lexicon.look_up(query, lexicon_lookup(query)), without=without)
+        vector, degraded = question_vector(self.embedder, question.text, mode=mode)
         matches = self.index.matches(
             Question(
                 vector=vector,
-                slots=question.slots if legs != "vectors" else (),
-                fingerprint=self.fingerprint,
+                slots=question.slots if mode != "vectors" else (),
+                version=self.version,
                 filters=filters,
                 limit=limit,
                 expected=expected,
@@ -98,16 +98,16 @@ class SearchKnowledge:
 
 
 def _body(match: Match) -> str:
-    """The content without its heading, which the title already says."""
+    """Returns the content without its heading, which repeats the title."""
     heading, _, body = match.content.partition("\n")
     return body if match.title in heading and body.strip() else match.content
 
 
 class KnowledgeSearches(Protocol):
-    """The searches of the index versions that a deployment keeps."""
+    """The searches of all index versions of a deployment."""
 
     def knowledge_search(self, version: str | None = None) -> SearchKnowledge:
-        """Returns the search of the index version that answers, or of the one that is named; `NotFound` if none is."""
+        """Returns the search of the live or the named index version. Raises `NotFound` if there is none."""
 
 
 CONCEPTS_A_PAGE = 100
@@ -115,17 +115,17 @@ CONCEPTS_A_PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class ReadKnowledge:
-    """Reads the index without searching; links begin with `base_url`."""
+    """Reads chunks without searching. Links begin with `base_url`."""
 
     index: KnowledgeSearch
     base_url: str
 
     def chunk(self, id: str) -> tuple[StoredChunk, str]:
-        """The chunk with its link. An id of the wrong shape raises `Invalid`, one that is not there `NotFound`."""
+        """Returns a chunk with its link. Raises `Invalid` for an id of the wrong form, `NotFound` for an unknown id."""
         found = self.index.chunk(chunk_id(*split_chunk_id(id)))
         return found, link(found.material, found.anchor, self.base_url)
 
-    def concepts(self, filters: Filters, cursor: str | None) -> tuple[list[tuple[Concept, str]], str | None]:
-        """A page of concepts with their links, in the order of the library, and the next page's cursor."""
+    def concepts(self, filters: Filters, cursor: str | None) -> tuple[list[tuple[ListedConcept, str]], str | None]:
+        """Returns concepts with their links by material and anchor, and the next cursor (None at the end)."""
         concepts, following = self.index.concepts(filters, after=cursor, limit=CONCEPTS_A_PAGE)
         return [(item, link(item.material, item.anchor, self.base_url)) for item in concepts], following

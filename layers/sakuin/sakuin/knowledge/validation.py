@@ -1,20 +1,20 @@
-"""What is wrong with a page, for its author."""
+"""Findings about a page, for its author."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from sakuin.knowledge.embedded_text import EMBEDDED_LENGTH
-from sakuin.knowledge.learns.writer import LEARNS_MAX, LEARNS_MIN, clean_learns, names_action
-from sakuin.knowledge.page import Page, type_of_anchor
+from sakuin.knowledge.learns.actions import names_action
+from sakuin.knowledge.learns.writer import LEARNS_MAX, LEARNS_MIN, clean_learns
+from sakuin.knowledge.page import EMBEDDED_LENGTH, Page, type_of_anchor
 
 Severity = Literal["error", "warning"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to correct. `rule` is a fixed kebab-case name, `message` a sentence that says what to do."""
+    """One thing to correct. `rule` is a fixed kebab-case name, `message` tells the author what to do."""
 
     severity: Severity
     rule: str
@@ -25,10 +25,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class IndexedChunk:
-    """What the index knows of one chunk.
-
-    `learns_given` are its author's items as given, None if nobody gave any.
-    """
+    """An indexed chunk. `learns_given` are the author's items as in the file, None without them."""
 
     anchor: str
     learns: tuple[str, ...]
@@ -37,7 +34,7 @@ class IndexedChunk:
 
 @dataclass(frozen=True, slots=True)
 class IndexedMaterial:
-    """The chunks that the index holds of one material."""
+    """The indexed chunks of one material."""
 
     chunks: tuple[IndexedChunk, ...]
 
@@ -45,7 +42,7 @@ class IndexedMaterial:
 def findings_of_page(
     material: str, page: Page, indexed: IndexedMaterial | None, *, strict: bool = False
 ) -> tuple[Finding, ...]:
-    """What is wrong with a page and its chunks. `indexed` is None if the index does not know the material.
+    """Returns the findings about a page and its chunks. `indexed` is None if the material is not indexed.
 
     With `strict` a box without an id is an error.
     """
@@ -62,21 +59,21 @@ def findings_of_page(
 
 
 def missing_page(material: str, indexed: IndexedMaterial) -> Finding:
-    """The index holds a material whose page is gone."""
+    """Returns the finding about an indexed material without a page."""
     return Finding(
         *("error", "missing-page", material, None),
-        f"The page is gone but {len(indexed.chunks)} of its chunks can still be found. "
+        f"The page no longer exists, but {len(indexed.chunks)} of its chunks can still be found. "
         f"Upload it again, or run `sakuin rm {material}`.",
     )
 
 
 def unreadable_page(material: str, reason: str) -> Finding:
-    """A page that cannot be read."""
+    """Returns the finding about a page that cannot be read."""
     return Finding("error", "unreadable-page", material, None, f"The page cannot be indexed. {reason}")
 
 
 def waiting_page(material: str, key: str, owner_key: str) -> Finding:
-    """A second key that becomes the same material waits until the first is gone."""
+    """Returns the finding about a competing key, which is not indexed while the owner's key exists."""
     return Finding(
         *("warning", "waiting-page", material, None),
         f"{key!r} is the same material as {owner_key!r} and waits for it. Delete one of the two keys.",

@@ -1,4 +1,4 @@
-"""YAML that authors write, with the lines of its mistakes."""
+"""YAML files of authors, parsed with line numbers for error messages."""
 
 from dataclasses import dataclass
 
@@ -8,15 +8,14 @@ from yaml.nodes import Node, ScalarNode
 from sakuin.errors import Invalid
 
 TEXT_TAG = "tag:yaml.org,2002:str"
-
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
 class AuthoredYaml:
-    """One kind of file: what it is called, how large (bytes) and how deep it may be, and what to do beyond.
+    """One kind of file with its name, its largest size in bytes and its deepest nesting.
 
-    `too_large`, `no_alias` and `too_deep` end the sentences that refuse a file.
+    `too_large`, `no_alias` and `too_deep` are the endings of the error messages.
     """
 
     name: str
@@ -27,9 +26,9 @@ class AuthoredYaml:
     too_deep: str
 
     def root(self, data: bytes) -> Node | None:
-        """The root node; None of an empty file. Raises `Invalid`, with the line where there is one.
+        """Returns the root node; None if the file is empty. Raises `Invalid`, with the line if known.
 
-        Aliases are refused: they can multiply without end.
+        Rejects aliases, which can expand to unlimited size.
         """
         if len(data) > self.largest:
             raise Invalid(f"{self.name} is larger than {self.too_large}")
@@ -38,7 +37,7 @@ class AuthoredYaml:
         except UnicodeDecodeError as error:
             raise Invalid(f"{self.name} is not valid UTF-8 (byte {error.start}). Save it as UTF-8.") from error
         try:
-            self._refuse_tricks(text)
+            self._reject_expansion(text)
             root: Node | None = yaml.compose(text, Loader=_LOADER)
         except yaml.MarkedYAMLError as error:
             line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
@@ -48,7 +47,7 @@ class AuthoredYaml:
             raise Invalid(f"{self.name} is not YAML: {' '.join(str(error).split())}") from error
         return None if isinstance(root, ScalarNode) and not root.value else root
 
-    def _refuse_tricks(self, text: str) -> None:
+    def _reject_expansion(self, text: str) -> None:
         depth = 0
         for event in yaml.parse(text, Loader=_LOADER):
             if isinstance(event, yaml.AliasEvent):
@@ -62,10 +61,10 @@ class AuthoredYaml:
 
 
 def is_text(node: Node) -> bool:
-    """Whether it is a text, and no number, date or list."""
+    """Returns whether a node is a string, not a number, a date or a list."""
     return isinstance(node, ScalarNode) and node.tag == TEXT_TAG
 
 
 def line_of(node: Node | yaml.Event) -> str:
-    """Where it stands, as people count."""
+    """Returns the line of a node, counted from 1."""
     return f"line {node.start_mark.line + 1}" if node.start_mark else "somewhere"

@@ -1,45 +1,33 @@
-"""The formulas that stand in a text, and the terms by which an index knows each."""
+"""Formulas in a text, and the terms by which the index finds them."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-LONGEST = 60  # characters; what is longer is no formula that anyone types
-
+LONGEST = 60  # characters; nobody types a longer formula into a search
 _RUN = re.compile(r"[a-zα-ω\d√△∠∫(|\-±][a-zα-ω\d√△∠∫^_()|/+\-=≤≥<>≠≈±×÷°%∥⊥∽≡∞:'!.,·]+")
-
 _SIGN = re.compile(
     r"[\^_√/+=≤≥<>≠≈±×÷°%△∠∥⊥∽≡:!]|\d[-][\da-z]|[a-z]-\d|(?<![a-z])[a-z]-[a-z](?![a-z])|^-\w"
     r"|^(?:\d{1,2}|n)[cph](?:\d{1,2}|r|k)$"
 )
-
 _SIDE = re.compile(r"[^=≤≥<>≠,]+")
-
 _JOINTS = frozenset(".,:'!-+=/×÷±<>")
-
 _WORD = re.compile(r"[a-z]{4,}")
-
 _FUNCTIONS = re.compile(r"sin|cos|tan|log|lim|max|min")
-
 _CHOICE = re.compile(r"(?:\d{1,2}|n)([cph])(?:\d{1,2}|r|k)")
-
 _RELATIONS = re.compile(r"[=≤≥<>≠≈∥⊥∽≡:,]")
-
 _PARTS = re.compile(r"[=≤≥<>≠≈∥⊥∽≡:,+\-±×÷()|]+")
-
 _ATOM = re.compile(r"[a-zα-ω\d]\^[a-z\d]|√[a-z\d]+|\d+/\d+")
-
 _COEFFICIENT = re.compile(r"(?:\d+(?:\.\d+)?|(?<![a-z])[abckmpqr])(?=[xyθ√(])")
-
 _CONSTANT = re.compile(r"(?<![\^\d/.a-z_])(?:\d+(?:\.\d+)?(?:/\d+)?|[abckmpqr])(?![\d/a-z^(])")
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """`whole`, the `parts` between its signs, the powers and roots in them, and its `shape` behind `:`.
+    """A formula: `whole`, `parts` (the terms between its signs, with their powers and roots), and its `shape`.
 
-    The shape is the whole without its particular numbers: `x^2-7x+12=0` and `ax^2+bx+c=0` are both `:x^2+x+n=0`.
+    The shape abstracts from numbers and coefficients: `x^2-7x+12=0` and `ax^2+bx+c=0` both have `:x^2+x+n=0`.
     """
 
     whole: str
@@ -48,7 +36,7 @@ class Formula:
 
 
 def formulas(text: str) -> Iterator[tuple[int, int, Formula]]:
-    """Every formula of a canonical text with where it begins and ends."""
+    """Yields start, end and content of every formula in a canonical text."""
     for match in _RUN.finditer(text):
         if not _SIGN.search(match[0]):
             continue
@@ -61,7 +49,7 @@ def formulas(text: str) -> Iterator[tuple[int, int, Formula]]:
 
 
 def _pieces(run: str) -> Iterator[tuple[int, int]]:
-    """The run, or the sides of its relations if it is long; without what only joins it to the prose."""
+    """Yields the span of a run, or of each side of its relations if it is long, without punctuation of the prose."""
     sides = ((0, len(run)),) if len(run) <= LONGEST else ((m.start(), m.end()) for m in _SIDE.finditer(run))
     for begin, stop in sides:
         start, end = begin, stop

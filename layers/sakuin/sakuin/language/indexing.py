@@ -1,32 +1,31 @@
-"""What the index keeps of a text's words: how much the text is about each, and how they are read."""
+"""The words of a text for the index: term weights and readings."""
 
 from collections.abc import Mapping, Sequence
 
-from sakuin.language.analysis import analyzed, counted
-from sakuin.language.indexed_words import IndexedWords
-from sakuin.language.readings import mined_readings
+from sakuin.language.analysis import analyze, term_counts
+from sakuin.language.model import IndexedWords
+from sakuin.language.readings import readings_of
 
-# BM25F (Robertson, Zaragoza, Taylor: Simple BM25 Extension to Multiple Weighted Fields, CIKM 2004). The average
-# length is a constant of the analyzer, so that one text never changes what another is about.
+# Field weights and normalization of BM25F (Robertson, Zaragoza, Taylor: Simple BM25 Extension to Multiple Weighted
+# Fields, CIKM 2004), fitted by hand. The average length is a constant, so that the weights of one text do not depend on
+# other texts.
 TITLE_WEIGHT, LEARNS_WEIGHT, BODY_WEIGHT = 4.0, 3.0, 1.0
-
 AVERAGE_TERMS = 400
-
 LENGTH_SHARE = 0.4
-
 SATURATION = 1.2
-
-# By the words behind it nothing is found: one statement could not write them all.
+# Words behind this place are not indexed: one SQL statement could not write them all.
 LONGEST_BODY = 100_000  # characters
 
 
 def index_words(*, title: str, learns: Sequence[str], body: str) -> IndexedWords:
-    """The terms of a text, its name and what it teaches above the rest, and the readings of its words."""
-    texts = [analyzed(text) for text in (title, "\n".join(learns), body[:LONGEST_BODY])]
+    """Returns the weighted terms and the readings of a text.
+
+    The weight of a term is tf / (tf + k), where tf is its count over all fields, weighted and normalized by length.
+    """
+    texts = [analyze(text) for text in (title, "\n".join(learns), body[:LONGEST_BODY])]
     weights = (TITLE_WEIGHT, LEARNS_WEIGHT, BODY_WEIGHT)
-    fields = [(weight, counted(text)) for weight, text in zip(weights, texts, strict=True)]
-    readings = mined_readings([line for text in texts for line in text.lines])
-    return IndexedWords(impacts=_impacts(fields), readings=readings)
+    fields = [(weight, term_counts(text)) for weight, text in zip(weights, texts, strict=True)]
+    return IndexedWords(_impacts(fields), readings_of([line for text in texts for line in text.lines]))
 
 
 def _impacts(fields: Sequence[tuple[float, Mapping[str, int]]]) -> dict[str, float]:

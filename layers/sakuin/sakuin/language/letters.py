@@ -1,16 +1,12 @@
-"""Kana, letters and English words, in the form in which they are compared."""
+"""Kana, Latin letters and English words in the form in which they are compared."""
 
 import re
 from functools import lru_cache
 
 _KATAKANA = {code: code + 0x60 for code in range(ord("ぁ"), ord("ゖ") + 1)}
-
 _KANA = re.compile(r"[ぁ-ゖァ-ヶー]+")
-
 _POSSESSIVE = re.compile(r"'s?$")
-
-
-# How a variable is said.
+# Readings of variables.
 LETTERS = {
     **{"a": "エー", "b": "ビー", "c": "シー", "d": "ディー", "f": "エフ", "g": "ジー", "h": "エイチ", "k": "ケー"},
     **{
@@ -27,19 +23,19 @@ LETTERS = {
 }
 
 
-def hiragana_as_katakana(text: str) -> str:
-    """`text` with katakana for hiragana, nothing else changed."""
+def to_katakana(text: str) -> str:
+    """Returns `text` with katakana for hiragana."""
     return text.translate(_KATAKANA)
 
 
 def is_kana(text: str) -> bool:
-    """Whether `text` is nothing but kana, and not empty."""
+    """Returns whether `text` consists of kana only; False if it is empty."""
     return _KANA.fullmatch(text) is not None
 
 
 @lru_cache(maxsize=4096)
 def stem(word: str) -> str:
-    """An English word without its plural and possessive: `equations` and `equation's` are `equation`."""
+    """Returns an English word without plural and possessive: `equations` and `equation's` become `equation`."""
     word = _POSSESSIVE.sub("", word)
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"

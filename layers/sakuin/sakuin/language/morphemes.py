@@ -1,4 +1,4 @@
-"""The morphemes of a Japanese text: Sudachi with its small dictionary, split A."""
+"""Morphemes of Japanese text, from Sudachi with its small dictionary in split mode A."""
 
 import re
 from collections.abc import Iterator
@@ -8,22 +8,18 @@ from threading import Lock
 
 from sudachipy import Dictionary, SplitMode
 
-from sakuin.language.letters import LETTERS, hiragana_as_katakana, is_kana, stem
+from sakuin.language.letters import LETTERS, is_kana, stem, to_katakana
 from sakuin.language.numerals import COUNTED, reading_of
 
-# Parts of speech that carry no subject: particles, auxiliaries, signs, spaces.
-_SILENT = {"助詞", "助動詞", "補助記号", "空白", "記号"}
-
+# Parts of speech without terms: particles, auxiliaries, signs, spaces.
+_WITHOUT_TERMS = {"助詞", "助動詞", "補助記号", "空白", "記号"}
 _NOUNS = {"名詞", "接頭辞", "接尾辞", "形状詞"}
-
 _SIGNS = {"補助記号", "空白", "記号"}
-
-# A term is never longer in UTF-8: the built-in tokenizers of turbopuffer drop what is.
-LONGEST_TERM = 39  # bytes
-
+# The built-in tokenizers of turbopuffer drop longer terms.
+LONGEST_TERM = 39  # bytes of UTF-8
 _PIECE = 10_000
-
-# Readings that depend on the neighbour, which split A does not see.
+# Readings that depend on the next morpheme, which split mode A ignores: (first, second) to their readings, where None
+# keeps the reading of the dictionary.
 _READ_TOGETHER = {
     **{(before, "形"): (None, "ケイ") for before in ("三角", "四角", "五角", "六角", "多角", "角", "正方", "長方")},
     **{("平方", "根"): (None, "コン"), ("立方", "根"): (None, "コン"), ("乗", "根"): (None, "コン")},
@@ -61,18 +57,16 @@ _READ_TOGETHER = {
         ("接", "線"): ("セッ", "セン"),
     },
 }
-
 _FOREIGN = re.compile(r"[가-힣一-鿿㐀-䶿]{3,}|[가-힣]{2,}")
-
 _LATIN = re.compile(r"[a-zà-ɏ][a-zà-ɏ']*")
 
 
 @dataclass(frozen=True, slots=True)
 class Morpheme:
-    """A piece of a text: its terms (none if it carries no subject), its reading in katakana (a space if it has none).
+    """A piece of a text with its terms, and its reading in katakana (a space if it has none).
 
-    `part` is UniDic's part of speech; `is_noun`: it may be a part of a compound noun; `may_begin`: also its first;
-    `is_known`: the dictionary has it.
+    `part`: UniDic's part of speech. `is_noun`: can be part of a compound noun. `may_begin`: can be the first part.
+    `is_known`: is in the dictionary. Particles and signs have no terms.
     """
 
     surface: str
@@ -85,16 +79,16 @@ class Morpheme:
 
 
 def morphemes(text: str) -> Iterator[list[Morpheme]]:
-    """The morphemes of each line of a canonical text, in order; their surfaces joined are the line."""
+    """Yields the morphemes of each line of a canonical text; their surfaces joined are the line."""
     analyzer = _analyzer()
     for line in text.splitlines():
-        # Sudachi refuses more than 49,149 bytes at a time.
+        # Sudachi accepts at most 49,149 bytes at a time.
         for start in range(0, len(line), _PIECE):
             yield analyzer.of(line[start : start + _PIECE])
 
 
-def kept_terms(word: str) -> tuple[str, ...]:
-    """`word` as terms that every store keeps: cut into pieces if it is too long."""
+def bounded_terms(word: str) -> tuple[str, ...]:
+    """Returns `word` as terms of at most `LONGEST_TERM` bytes, in pieces if it is longer."""
     if len(word) <= LONGEST_TERM // 3 or len(word.encode()) <= LONGEST_TERM:
         return (word,) if word.strip() else ()
     size = LONGEST_TERM // 4
@@ -102,23 +96,23 @@ def kept_terms(word: str) -> tuple[str, ...]:
 
 
 class _Analyzer:
-    """Sudachi with what it said of each word of its dictionary: asking it again costs more than the analysis."""
+    """Sudachi with a cache of dictionary words: reading the features of a word costs more than the tokenization."""
 
     def __init__(self) -> None:
         self._tokenizer = Dictionary(dict="small").tokenizer(mode=SplitMode.A)
         self._known: dict[int, Morpheme] = {}
-        # Sudachi refuses two threads in one tokenizer.
-        self._one_at_a_time = Lock()
+        # A Sudachi tokenizer must not be shared between threads.
+        self._lock = Lock()
 
     def of(self, line: str) -> list[Morpheme]:
         found: list[Morpheme] = []
         known = self._known
-        with self._one_at_a_time:
+        with self._lock:
             for item in self._tokenizer.tokenize(line):
                 word = item.word_id()
                 morpheme = known.get(word)
                 surface = item.surface()
-                # A word of the dictionary has one number for each spelling, but width and case are folded away.
+                # The dictionary folds width and case, so that one word id can have several surfaces.
                 if morpheme is None or morpheme.surface != surface:
                     part = item.part_of_speech()
                     morpheme = _morpheme(surface, item.normalized_form(), item.reading_form(), part[0], item.is_oov())
@@ -140,37 +134,37 @@ def _analyzer() -> _Analyzer:
 
 
 def _morpheme(surface: str, normal: str, reading: str, part: str, is_unknown: bool) -> Morpheme:
-    terms, said = _terms(surface, normal, part), _reading(surface, normal, reading, part)
-    may_begin = bool(terms) and part != "接尾辞" and said != " "
-    return Morpheme(surface, terms, said, part, part in _NOUNS, may_begin, not is_unknown)
+    terms, reading = _terms(surface, normal, part), _reading(surface, normal, reading, part)
+    may_begin = bool(terms) and part != "接尾辞" and reading != " "
+    return Morpheme(surface, terms, reading, part, part in _NOUNS, may_begin, not is_unknown)
 
 
 def _terms(surface: str, normal: str, part: str) -> tuple[str, ...]:
     if _FOREIGN.fullmatch(surface) and normal == surface and (part in _SIGNS or len(surface) > 4):
-        # Chinese and Korean: no dictionary here knows their words.
+        # Chinese and Korean are not in the dictionary: their terms are 2-grams.
         return tuple(surface[at : at + 2] for at in range(len(surface) - 1))
-    if part in _SILENT:
+    if part in _WITHOUT_TERMS:
         return ()
     if _LATIN.fullmatch(surface):
-        return kept_terms(stem(surface))
+        return bounded_terms(stem(surface))
     count = COUNTED.get(surface) or COUNTED.get(normal)
     if count:
         return (str(count), "つ")
     at = normal.find("々")
     if at > 0:
         normal = normal[:at] + normal[at - 1] + normal[at + 1 :]
-    return kept_terms(normal.lower())
+    return bounded_terms(normal.lower())
 
 
 def _reading(surface: str, normal: str, reading: str, part: str) -> str:
-    # What is written in kana is its own reading: the dictionary guesses words into にじほうていしき.
+    # Kana are their own reading: the dictionary finds wrong words in にじほうていしき.
     if is_kana(surface):
-        return hiragana_as_katakana(surface)
+        return to_katakana(surface)
     if normal.isascii() and normal.isdigit():
         return reading_of(normal)
     if surface in LETTERS:
         return LETTERS[surface]
-    # キゴウ is Sudachi's reading of every sign, and a Latin word's is often its name.
-    if part in _SILENT or surface.isascii():
+    # Sudachi reads every sign as キゴウ, and Latin letters by their names.
+    if part in _WITHOUT_TERMS or surface.isascii():
         return " "
     return reading

@@ -1,4 +1,4 @@
-"""How the words of a text are read: what a question written in kana is looked up in."""
+"""Readings of the words in a text: the lexicon for questions written in kana."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,16 +6,14 @@ from sakuin.language.letters import is_kana
 from sakuin.language.morphemes import Morpheme
 
 LONGEST_COMPOUND = 5  # morphemes
-
 LONGEST_READING = 24  # kana
-
 MOST_READINGS = 2000  # of one text
 
 
-def mined_readings(lines: Sequence[Sequence[Morpheme]]) -> frozenset[tuple[str, str]]:
-    """Pairs of a reading in katakana and how it is written: words, and compounds of up to five morphemes.
+def readings_of(lines: Sequence[Sequence[Morpheme]]) -> frozenset[tuple[str, str]]:
+    """Returns pairs of katakana reading and spelling, of words and of compounds with up to five morphemes.
 
-    Also words that are written in kana, so that a question's kana word is known for a word of the text.
+    Words in kana are included, so that a kana word of a question is recognized as a word of the text.
     """
     found: dict[tuple[str, str], None] = {}
     for line in lines:
@@ -27,14 +25,14 @@ def mined_readings(lines: Sequence[Sequence[Morpheme]]) -> frozenset[tuple[str, 
 
 
 def compounds(line: Sequence[Morpheme]) -> Iterator[tuple[str, str, Morpheme]]:
-    """Reading and writing of each word and compound noun in a line that could be looked up, and its last morpheme."""
+    """Yields reading, spelling and last morpheme of each word and each compound noun in a line."""
     for start, first in enumerate(line):
         if not first.may_begin:
             continue
         reading = written = ""
         before = first
         for last in line[start : start + LONGEST_COMPOUND]:
-            # 解き方: a way goes on after its verb.
+            # 方 continues a verb: 解き方.
             if last.reading == " " or (
                 last is not first and not ((last.is_noun and before.is_noun) or last.surface == "方")
             ):
@@ -51,7 +49,7 @@ def _pairs(line: Sequence[Morpheme]) -> Iterator[tuple[str, str]]:
         size = len(reading)
         if not 2 <= size <= LONGEST_READING:
             continue
-        # かける is 掛ける, 書ける and 欠ける: the dictionary knows better than the most frequent.
+        # Verbs are left to the dictionary: かける can be 掛ける, 書ける or 欠ける.
         if not last.is_noun or (is_kana(written) and (size < 3 or written != last.surface)):
             continue
         if not written.isdigit():

@@ -1,4 +1,4 @@
-"""`synonyms.yml`: what a site's author says means the same, group by group."""
+"""`synonyms.yml`: groups of phrases that mean the same on a site."""
 
 from dataclasses import dataclass
 
@@ -6,19 +6,14 @@ from yaml.nodes import Node, SequenceNode
 
 from sakuin.errors import Invalid
 from sakuin.language.authored_yaml import AuthoredYaml, is_text, line_of
-from sakuin.language.normal_form import nfc
 from sakuin.language.notation import canonical
+from sakuin.language.unicode_text import nfc
 
 SYNONYMS_FILE = "synonyms.yml"
-
 LARGEST_FILE = 256 * 1024  # bytes
-
 MOST_GROUPS = 2000
-
 MOST_PHRASES = 20  # in one group
-
 LONGEST_PHRASE = 60  # characters
-
 _FILE = AuthoredYaml(
     SYNONYMS_FILE,
     largest=LARGEST_FILE,
@@ -27,27 +22,22 @@ _FILE = AuthoredYaml(
     no_alias="Write the group out.",
     too_deep="Write a list of groups.",
 )
-
-
 Group = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SiteSynonyms:
-    """Groups of phrases that mean the same, NFC, as written.
-
-    `problems` are sentences on groups and phrases that were left out; they never cost another group.
-    """
+    """Groups of synonymous phrases in NFC; `problems` describe the groups and phrases that were left out."""
 
     groups: tuple[Group, ...]
     problems: tuple[str, ...] = ()
 
 
 def parse_synonyms(data: bytes) -> SiteSynonyms:
-    """Reads a list of groups, `- [速さの公式, みはじ, はじき]`.
+    """Parses a list of groups such as `- [速さの公式, みはじ, はじき]`.
 
-    Raises `Invalid`, with the line where there is one, if it is not YAML of that shape. Aliases are refused: they can
-    multiply without end. A phrase that is in two groups is in both; of a phrase twice in one group the first counts.
+    Raises `Invalid`, with the line if known, if the file is not YAML of that shape. A phrase can be in several groups;
+    a repeated phrase in one group counts once. An invalid group or phrase does not affect the others.
     """
     root = _FILE.root(data)
     if root is None:

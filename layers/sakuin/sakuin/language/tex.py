@@ -1,17 +1,12 @@
-"""TeX that reads well as text: its source, without delimiters, spacing and font commands."""
+"""Readable TeX: its source without delimiters, spacing and font commands."""
 
 import re
 
 PIECE = re.compile(r"\\[a-zA-Z]+\*?|\\.|\$\$|[{}]|[^\\{}$]+|.", re.DOTALL)
-
 DISPLAY = {r"\[", r"\]", "$$"}
-
 INLINE = {r"\(", r"\)"}
-
 SPACING = {rf"\{name}" for name in (",", ";", ":", "!", ">", " ", "quad", "qquad", "enspace", "thinspace")}
-
 STYLE = {rf"\{name}" for name in ("displaystyle", "textstyle", "scriptstyle", "limits", "nolimits")}
-
 SIZES = {  # of the delimiter that follows: `\left(`
     rf"\{name}"
     for name in (
@@ -19,7 +14,6 @@ SIZES = {  # of the delimiter that follows: `\left(`
         *("bigr", "Bigl", "Bigr", "biggl", "biggr", "Biggl", "Biggr"),
     )
 }
-
 WRAPPERS = {
     rf"\{name}"
     for name in (
@@ -27,23 +21,14 @@ WRAPPERS = {
         *("boldsymbol", "bm", "operatorname", "boxed", "fbox"),
     )
 }
-
 UNSEEN_GROUPS = {
     rf"\{name}" for name in ("label", "phantom", "hphantom", "vphantom", "hspace", "hspace*", "vspace", "color")
 }
-
 SAME_AS = {r"\dfrac": r"\frac", r"\tfrac": r"\frac", r"\cfrac": r"\frac", r"\leqq": r"\leq", r"\geqq": r"\geq"}
-
-
-# `$…$` is TeX only when it touches its content and the content looks like mathematics: prices do not.
+# `$…$` is TeX only without spaces inside the dollars and with content that looks like mathematics, unlike prices.
 SINGLE_DOLLARS = re.compile(r"(?<![\\$])\$(?![\s$])([^$\n]{1,400}?)(?<![\s\\])\$(?![$\d])")
-
 LOOKS_LIKE_TEX = re.compile(r"[\\^_=<>]|^[A-Za-z]{1,2}$")
-
-
 INNER_SPACE = re.compile(r"(?<=\{) +| +(?=\})")
-
-
 SIGNS = {
     **{"times": "×", "div": "÷", "pm": "±", "mp": "∓", "cdot": "·", "leq": "≤", "le": "≤", "geq": "≥"},
     **{"ge": "≥", "neq": "≠", "ne": "≠", "infty": "∞", "angle": "∠", "triangle": "△", "sim": "∼"},
@@ -54,21 +39,17 @@ SIGNS = {
     **{"lambda": "λ", "mu": "μ", "sigma": "σ", "phi": "φ", "omega": "ω", "Omega": "Ω", "varepsilon": "ε"},
     **{name: name for name in ("sin", "cos", "tan", "log", "ln", "lim", "max", "min", "gcd")},
 }
-
 SIGN = re.compile(r"\\([a-zA-Z]+) ?")
-
 DEGREE = re.compile(r"\^(?:\\circ\b|\{\\circ\})")
-
 FRACTION = re.compile(r"\\frac\{(\w{1,4})\}\{(\w{1,4})\}")
-
 ROOT = re.compile(r"\\sqrt\{(\w{1,4})\}")
 
 
 def readable_tex(text: str) -> str:
-    r"""`text` with its TeX as readable source: `\[ x = 1 \quad \text{または} \ 2 \]` → `x = 1 または 2`.
+    r"""Returns `text` with readable TeX: `\[ x = 1 \quad \text{または} \ 2 \]` becomes `x = 1 または 2`.
 
-    Delimiters go (display mathematics stands on a line of its own), so do spacing, sizes, fonts and
-    invisible groups; `\frac{-b \pm \sqrt{D}}{2a}` stays. The same text again changes nothing.
+    Removes delimiters, spacing, sizes, fonts and invisible groups, and puts display mathematics on its own line.
+    `\frac{-b \pm \sqrt{D}}{2a}` stays. Idempotent.
     """
     if "\\" not in text and "$" not in text:
         return _tidy(text)
@@ -76,7 +57,7 @@ def readable_tex(text: str) -> str:
 
 
 def plain_tex(text: str) -> str:
-    r"""Readable TeX for a title: simple commands as the signs they print, `0 \leq x` → `0 ≤ x`."""
+    r"""Returns one line of readable TeX for a title, with signs for simple commands: `0 \leq x` becomes `0 ≤ x`."""
     source = ROOT.sub(r"√\1", FRACTION.sub(r"\1/\2", readable_tex(text)))
     signs = SIGN.sub(_sign, DEGREE.sub("°", source))
     return " ".join(signs.replace(r"\{", "{").replace(r"\}", "}").split())
@@ -97,7 +78,7 @@ def _without_dollars(match: re.Match[str]) -> str:
 
 def _pieces(text: str) -> list[str]:
     kept: list[str] = []
-    groups: list[bool] = []  # for every open brace: whether it is kept
+    groups: list[bool] = []  # for every open brace: whether it is part of the result
     unwrap = skip_group = after_size = False
     hidden_depth = 0
     for piece in PIECE.findall(text):

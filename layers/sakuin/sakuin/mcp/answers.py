@@ -7,7 +7,7 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import ValidationError
 
 from sakuin.errors import Invalid, NotFound, Refused, Unavailable
-from sakuin.language.visible_text import INVISIBLE, visible
+from sakuin.language.unicode_text import INVISIBLE, visible
 from sakuin.mcp.arguments import sentence
 
 # Structured content and the same as text; together they stay below 10,000 tokens, about 40 kB.

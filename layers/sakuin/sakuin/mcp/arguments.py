@@ -9,7 +9,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from sakuin.errors import Invalid
 from sakuin.knowledge.page import ChunkType
-from sakuin.language.visible_text import INVISIBLE, one_line
+from sakuin.language.unicode_text import INVISIBLE, one_line
 
 MAX_TOP_K = 50
 MAX_QUERY = 1000

@@ -27,8 +27,8 @@ class Quotas:
 
         Of what is left a quarter is given at a time, so that little is stranded with workers that do not use it.
         """
-        asked = {"p_holder": holder, "p_wanted": wanted, "p_per_minute": per_minute}
-        row = call(self.client, "take_allowance", asked)
+        asked = {"p_principal": holder, "p_wanted": wanted, "p_per_minute": per_minute}
+        row = call(self.client, "consume_quota", asked)
         return Grant(int(row["searches"]), float(row["seconds"]))
 
 

@@ -7,7 +7,7 @@ from mcp_types import CallToolResult, Tool, ToolAnnotations
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from sakuin.language.visible_text import visible
+from sakuin.language.unicode_text import visible
 from sakuin.mcp.answers import ANSWER_BYTES, answered, bytes_of, failed
 from sakuin.mcp.arguments import ToolSearchArguments
 from sakuin.platform.telemetry import NO_METER, Meter, count_search

@@ -112,7 +112,7 @@ class KeyUse:
 
     def note(self, key_hash: str) -> None:
         """The key was used today, in UTC. Twice a day is once."""
-        call(self.client, "note_key_use", {"p_key_hash": key_hash})
+        call(self.client, "record_key_use", {"p_key_hash": key_hash})
 
     def days(self, key_hashes: Collection[str]) -> Mapping[str, str]:
         """The day on which each key was last used, as 2026-11-22; those not used in a year are left out."""

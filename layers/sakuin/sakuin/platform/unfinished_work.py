@@ -113,7 +113,7 @@ class UnfinishedWorkStore:
     def claim_due(self, *, limit: int) -> Sequence[DueWork]:
         """Claims what is due, longest in trouble first. While a vendor is away, one probe of it at a time."""
         arguments = {"p_limit": limit, "p_seconds": _CLAIMED_SECONDS, "p_batch": _PROBE_CHUNKS}
-        return [_due(row) for row in call(self.client, "due_work", arguments)]
+        return [_due(row) for row in call(self.client, "claim_due_work", arguments)]
 
     def rows(
         self, *, state: WorkState | None = None, subjects: Collection[str] | None = None, limit: int = 500

@@ -8,14 +8,14 @@ WORDS_SHARE = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredId:
     """An id with its score in a ranking; more is better."""
 
     name: str
     score: float
 
 
-def fused(nearest: Sequence[Scored], matching: Sequence[Scored], *, words: float = WORDS_SHARE) -> list[Scored]:
+def fuse(nearest: Sequence[ScoredId], matching: Sequence[ScoredId], *, words: float = WORDS_SHARE) -> list[ScoredId]:
     """Every id of both rankings with a score from 0 to 1, best first: a convex combination of both legs' scores.
 
     The best of a leg counts 1. Of the nearest the last counts 0, since a cosine means nothing by itself; of the
@@ -30,10 +30,10 @@ def fused(nearest: Sequence[Scored], matching: Sequence[Scored], *, words: float
     ranks = _best_ranks(by_meaning, by_words)
     scores = {name: (1 - words) * near.get(name, 0.0) + words * match.get(name, 0.0) for name in ranks}
     order = sorted(scores, key=lambda name: (-scores[name], ranks[name], name))
-    return [Scored(name, scores[name]) for name in order]
+    return [ScoredId(name, scores[name]) for name in order]
 
 
-def _first_scores(ranking: Sequence[Scored]) -> dict[str, float]:
+def _first_scores(ranking: Sequence[ScoredId]) -> dict[str, float]:
     scores: dict[str, float] = {}
     for each in ranking:
         scores.setdefault(each.name, each.score)

@@ -9,7 +9,7 @@ from typing import Any
 from sakuin.errors import NotFound
 from sakuin.platform.embedding import EmbeddingModel
 
-# A change of either builds every chunk again; the analyzer's code is `sakuin.domain.language`.
+# A change of either builds every chunk again; the analyzer's code is `sakuin.language`.
 TEXT_TEMPLATE = "title+headings+learns+content/1"
 
 ANALYZER = "sudachi-small-A+kana3+notation+glossary/2"
@@ -30,7 +30,7 @@ class PageIndexVersion:
 
     @property
     def space(self) -> str:
-        """16 hex digits of what makes vectors comparable: all but the analyzer. SQL's `space_of` gives the same."""
+        """16 hex digits of what makes vectors comparable: all but the analyzer."""
         model = self.model
         parts = (model.name, str(model.dimensions), model.query_prefix, model.passage_prefix, self.recipe)
         return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
@@ -89,7 +89,7 @@ class IndexVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptIndexVersion:
+class StoredIndexVersion:
     """An index that every change is written to. One is `live`: it answers. `answered`: this one does, or did before.
 
     `tables` is the fingerprint of its part over Tables, `suffix` what their namespaces end in.
@@ -102,12 +102,12 @@ class KeptIndexVersion:
     suffix: str
 
 
-def live_index(kept: Sequence[KeptIndexVersion]) -> KeptIndexVersion | None:
+def live_version(kept: Sequence[StoredIndexVersion]) -> StoredIndexVersion | None:
     """The one that answers; None before the first is recorded."""
     return next((each for each in kept if each.live), None)
 
 
-def named_index(kept: Sequence[KeptIndexVersion], name: str | None) -> KeptIndexVersion:
+def find_version(kept: Sequence[StoredIndexVersion], name: str | None) -> StoredIndexVersion:
     """The index of a fingerprint, or of how one begins; `next`: the newest that never answered; None: the live one."""
     if name is None:
         found = [each for each in kept if each.live]

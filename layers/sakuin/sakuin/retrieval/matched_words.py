@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from sakuin.language.analysis import Analyzed, analyzed, formula_terms
-from sakuin.language.concepts import named_concepts
+from sakuin.language.analysis import AnalyzedText, analyze, formula_terms
+from sakuin.language.concepts import concept_mentions
 
 MOST_SHOWN = 8
 
@@ -19,7 +19,7 @@ def matched_words(text: str, terms: Sequence[str]) -> tuple[str, ...]:
     if not terms:
         return ()
     weight = {term: place for place, term in enumerate(terms)}
-    read = analyzed(text[:_READ])
+    read = analyze(text[:_READ])
     best: dict[str, int] = {}
     for start, end, place in _joined(sorted(_places(read, weight))):
         words = read.text[start:end].strip()
@@ -31,7 +31,7 @@ def matched_words(text: str, terms: Sequence[str]) -> tuple[str, ...]:
     return tuple(([words for words in whole if len(words) > 1] or whole)[:MOST_SHOWN])
 
 
-def _places(text: Analyzed, weight: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
+def _places(text: AnalyzedText, weight: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
     """Begin, end and weight (0 is the greatest) of each stretch that has one of the terms."""
     at = 0
     for morpheme in (morpheme for line in text.lines for morpheme in line if morpheme.terms):
@@ -41,7 +41,7 @@ def _places(text: Analyzed, weight: Mapping[str, int]) -> Iterator[tuple[int, in
             yield from _stretch(start, at, morpheme.terms, weight)
     for start, end, formula in text.formulas:
         yield from _stretch(start, end, formula_terms(formula), weight)
-    for named in named_concepts(text.text):
+    for named in concept_mentions(text.text):
         yield from _stretch(named.start, named.end, (concept.term for concept in named.concepts), weight)
 
 

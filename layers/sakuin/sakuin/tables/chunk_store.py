@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from sakuin.language.questions.question import Slot
+from sakuin.language.model import Slot
 from sakuin.platform.embedding import Vector
 
 

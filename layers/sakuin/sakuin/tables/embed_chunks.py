@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from sakuin.language.indexed_words import IndexedWords
 from sakuin.language.indexing import index_words
+from sakuin.language.model import IndexedWords
 from sakuin.platform.embedding import Embedder, Vector
-from sakuin.retrieval.embed_texts import embed_texts, text_hash
+from sakuin.retrieval.vectors import embed_texts, text_hash
 from sakuin.tables.chunk_store import ChunkStore, StoredChunkRow
 from sakuin.tables.index_names import doc_id, namespace
 from sakuin.tables.index_table import sweep_nodes

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sakuin.language.questions.question import LexiconEntries, LexiconLookup
+from sakuin.language.model import LexiconEntries, LexiconLookup
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, answer, call, vector_text
 from sakuin.retrieval.index_version import TableIndexVersion
@@ -170,7 +170,7 @@ class TableIndex:
         words = sorted({word for chunk in chunks for word in chunk.readings})
         places = {word: place for place, word in enumerate(words)}
         row = self._call(
-            "chunks_stored",
+            "record_stored",
             p_table=table_id,
             p_fingerprint=self.fingerprint,
             p_stored=[
@@ -179,7 +179,7 @@ class TableIndex:
             p_readings=words,
         )
         return StoredResult(
-            row["alive"], tuple(row["unwanted"]), tuple(PublishedNode(**node) for node in row["flipped"])
+            row["alive"], tuple(row["unwanted"]), tuple(PublishedNode(**node) for node in row["published"])
         )
 
     def record_refused(self, table_id: str, reasons: Mapping[str, str]) -> None:
@@ -188,7 +188,7 @@ class TableIndex:
         Their nodes are finished with nothing to show until their text changes, and their tools say so (`SkippedNode`).
         """
         said = [{"id": id, "reason": storable(reason)} for id, reason in reasons.items()]
-        self._call("refuse_nodes", p_table=table_id, p_fingerprint=self.fingerprint, p_refused=said)
+        self._call("mark_refused", p_table=table_id, p_fingerprint=self.fingerprint, p_refused=said)
 
     def recorded_rows(self, table_id: str) -> RecordedRows | None:
         """What is recorded of a Table's rows in the store; None when it is gone."""
@@ -197,22 +197,22 @@ class TableIndex:
 
     def mark_missing(self, table_id: str, ids: Collection[str]) -> None:
         """Records that the store does not have these: they are missing to the next `want`, and answer as before."""
-        self._call("chunks_lost", p_table=table_id, p_fingerprint=self.fingerprint, p_ids=sorted(ids))
+        self._call("mark_missing", p_table=table_id, p_fingerprint=self.fingerprint, p_ids=sorted(ids))
 
     def record_comparison(self, table_id: str, generation: int) -> None:
         """Records that the store was compared for this generation. If a newer one has come, nothing happens."""
-        self._call("index_compared", p_table=table_id, p_fingerprint=self.fingerprint, p_generation=generation)
+        self._call("finish_comparison", p_table=table_id, p_fingerprint=self.fingerprint, p_generation=generation)
 
     def mark_swept(self, table_id: str, nodes: Sequence[PublishedNode]) -> None:
         """Records that the older rows of these nodes are gone from the store."""
         swept = [asdict(node) for node in nodes]
-        self._call("nodes_swept", p_table=table_id, p_fingerprint=self.fingerprint, p_swept=swept)
+        self._call("mark_swept", p_table=table_id, p_fingerprint=self.fingerprint, p_swept=swept)
 
     def nodes_to_sweep(self, table_id: str) -> Sequence[PublishedNode]:
         """The nodes that answer with what is wanted, while rows of older versions may still be in the store."""
         return [
             PublishedNode(**row)
-            for row in self._call("unswept_nodes", p_table=table_id, p_fingerprint=self.fingerprint)
+            for row in self._call("nodes_to_sweep", p_table=table_id, p_fingerprint=self.fingerprint)
         ]
 
     def mark_ready_if_complete(self, table_id: str) -> bool:
@@ -220,7 +220,7 @@ class TableIndex:
 
         Of the index that answers it sets each tool's counts, and `ready` once it is.
         """
-        return bool(self._call("settle_index", p_table=table_id, p_fingerprint=self.fingerprint))
+        return bool(self._call("mark_ready_if_complete", p_table=table_id, p_fingerprint=self.fingerprint))
 
     def record_failure(self, table_id: str, generation: int | None, message: str) -> None:
         """Notes why this generation (None: the present one) is not indexed.
@@ -230,7 +230,7 @@ class TableIndex:
         The message is a sentence for people, never a secret.
         """
         self._call(
-            "walk_failed",
+            "record_scan_failure",
             p_table=table_id,
             p_fingerprint=self.fingerprint,
             p_generation=generation,
@@ -243,7 +243,7 @@ class TableIndex:
         Of an index that does not answer: none that was never asked for, and none that was given up.
         Those, too, whose tools went so long ago and whose rows are still there.
         """
-        rows = self._call("stuck_tables", p_fingerprint=self.fingerprint, p_seconds=seconds)
+        rows = self._call("stalled_tables", p_fingerprint=self.fingerprint, p_seconds=seconds)
         return [(row["project_id"], row["table_id"]) for row in rows]
 
     def record_restart(self, table_id: str, *, seconds: int) -> int | None:
@@ -252,25 +252,25 @@ class TableIndex:
         None if somebody restarted it within `seconds`, or the Table is gone. A new generation, or a day, begins at one.
         """
         count: int | None = self._call(
-            "table_restarted", p_table=table_id, p_fingerprint=self.fingerprint, p_seconds=seconds
+            "record_table_restart", p_table=table_id, p_fingerprint=self.fingerprint, p_seconds=seconds
         )
         return count
 
     def namespace_suffix(self) -> str:
         """What this fingerprint's namespaces end in: nothing for the first of a deployment."""
-        return str(self._call("namespace_suffix", p_fingerprint=self.fingerprint))
+        return str(self._call("assign_namespace_suffix", p_fingerprint=self.fingerprint))
 
     def orphaned_indexes(self) -> Sequence[OrphanedIndex]:
         """What Tables still hold for indexes that are no longer kept."""
         return [
             OrphanedIndex(row["project_id"], row["table_id"], other["fingerprint"], other["suffix"])
-            for row in self._call("leftover_fingerprints", p_fingerprint=self.fingerprint)
+            for row in self._call("orphaned_table_indexes", p_fingerprint=self.fingerprint)
             for other in row["fingerprints"]
         ]
 
     def delete_records(self, leftover: OrphanedIndex) -> None:
         """Deletes the records of it."""
-        self._call("forget_fingerprint", p_table=leftover.table_id, p_fingerprint=leftover.fingerprint)
+        self._call("delete_table_index", p_table=leftover.table_id, p_fingerprint=leftover.fingerprint)
 
     def orphaned_namespaces(self, table_id: str | None = None) -> Sequence[str]:
         """The namespaces, of one Table or of all, that `to_store` remembered and nobody needs any more, in order.
@@ -278,7 +278,7 @@ class TableIndex:
         Their Table is gone; or their index is no longer kept, and its records are forgotten.
         They may be in the store or not.
         """
-        names: list[str] = self._call("abandoned_namespaces", p_fingerprint=self.fingerprint, p_table=table_id)
+        names: list[str] = self._call("mark_abandoned_namespaces", p_fingerprint=self.fingerprint, p_table=table_id)
         return names
 
     def delete_namespace_records(self, namespaces: Collection[str], *, seconds: int) -> None:
@@ -306,7 +306,7 @@ class ToolSearch:
         """The endpoint; None when it is not there, disabled, or its id is no UUID."""
         if not _is_uuid(mcp_id):
             return None
-        row = call(self.client, "endpoint_of", {"p_mcp": mcp_id})
+        row = call(self.client, "endpoint", {"p_mcp": mcp_id})
         if row is None:
             return None
         tools = tuple(_bound(tool) for tool in row["tools"])
@@ -318,7 +318,7 @@ class ToolSearch:
             return LexiconEntries()
         row = call(
             self.client,
-            "table_words",
+            "table_lexicon_entries",
             {
                 "p_mcp": mcp_id,
                 "p_tool": tool_id,
@@ -328,7 +328,7 @@ class ToolSearch:
             },
         )
         written, near = ({word: tuple(forms) for word, forms in row[kind].items()} for kind in ("written", "near"))
-        return LexiconEntries(written=written, near=near)
+        return LexiconEntries(spellings=written, similar=near)
 
     def current(self, mcp_id: str, tool_id: str, doc_ids: Collection[str]) -> Mapping[str, FullChunk]:
         """By doc id, those that are current, in the tool's scope, and reachable through this endpoint now."""

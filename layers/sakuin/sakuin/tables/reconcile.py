@@ -69,12 +69,12 @@ class TableClaims:
 
     def claimed(self, table_ids: Collection[str]) -> Sequence[ClaimedTable]:
         """What is claimed of these Tables, by id; one that is gone is left out. Many large ones are `Unavailable`."""
-        rows = self._call("tables_claimed", p_fingerprint=self.fingerprint, p_tables=sorted(table_ids))
+        rows = self._call("table_claims", p_fingerprint=self.fingerprint, p_tables=sorted(table_ids))
         return [ClaimedTable(**row) for row in rows]
 
     def raise_generation(self, table_id: str, generation: int) -> None:
         """Wants a Table anew after this generation; if it is there already, nothing happens."""
-        self._call("catch_up_table", p_table=table_id, p_generation=generation)
+        self._call("raise_generation", p_table=table_id, p_generation=generation)
 
     def _call(self, function: str, **arguments: Any) -> Any:
         return call(self.client, function, arguments)

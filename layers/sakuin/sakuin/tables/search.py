@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from sakuin.language.questions.question import AnalyzedQuery, Slot
-from sakuin.language.questions.understanding import analyze_query, words_to_look_up
+from sakuin.language.model import AnalyzedQuery, Slot
+from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.platform.embedding import QuestionEmbedder, Vector
-from sakuin.retrieval.fusion import Scored, fused
-from sakuin.retrieval.legs import Legs
+from sakuin.retrieval.fusion import ScoredId, fuse
 from sakuin.retrieval.matched_words import matched_words
-from sakuin.retrieval.question_vectors import question_vector
+from sakuin.retrieval.vectors import SearchMode, question_vector
 from sakuin.tables.chunk_store import ChunkStore, FoundChunk
 from sakuin.tables.index_names import namespace
 from sakuin.tables.json_pointer import is_within, pointer_hash, relative
@@ -57,7 +56,7 @@ class TableAnswer:
 class TableCandidate:
     """A chunk and what each leg says of it: its rank there, from 1, and its raw score; None where it was not found.
 
-    `rank` and `score` are those of the fused ranking. `matched` are the question's words as they stand in the chunk.
+    `rank` and `score` are those of the fuse ranking. `matched` are the question's words as they stand in the chunk.
     """
 
     rank: int | None
@@ -126,14 +125,14 @@ class SearchTable:
         *,
         top_k: int,
         expected: str | None = None,
-        legs: Legs = "both",
+        mode: SearchMode = "both",
         without: Set[str] = frozenset(),
     ) -> TableExplanation:
         """What `__call__` does with the same question, and why.
 
         `expected` is an absolute json_pointer. `without` names rules of understanding that are switched off.
         """
-        asked = self._asked(mcp_id, tool, query, legs=legs, without=without)
+        asked = self._asked(mcp_id, tool, query, mode=mode, without=without)
         question = asked.understood
         candidates = self._candidates(mcp_id, tool, question, self._found(tool, asked, depth=_depth(top_k)))
         if expected is None or not is_within(expected, tool.json_path):
@@ -149,16 +148,16 @@ class SearchTable:
         return TableExplanation(question, _index(tool), candidates, chunks, asked.degraded)
 
     def _asked(
-        self, mcp_id: str, tool: BoundTool, query: str, *, legs: Legs = "both", without: Set[str] = frozenset()
+        self, mcp_id: str, tool: BoundTool, query: str, *, mode: SearchMode = "both", without: Set[str] = frozenset()
     ) -> _Asked:
-        known = self.records.known_words(mcp_id, tool.id, words_to_look_up(query))
+        known = self.records.known_words(mcp_id, tool.id, lexicon_lookup(query))
         question = analyze_query(query, known, without=without)
-        vector, degraded = question_vector(self.embedder, question.text, legs=legs)
+        vector, degraded = question_vector(self.embedder, question.text, mode=mode)
         return _Asked(
             question,
             vector=vector,
-            slots=() if legs == "vectors" else asked_slots(question.slots),
-            text="" if legs == "vectors" else query,
+            slots=() if mode == "vectors" else asked_slots(question.slots),
+            text="" if mode == "vectors" else query,
             degraded=degraded,
         )
 
@@ -211,9 +210,9 @@ def _depth(top_k: int) -> int:
 
 
 def _ranking(found: Found) -> dict[str, float]:
-    """The fused scores by doc id, best first."""
-    nearest, matching = ([Scored(each.doc_id, each.score) for each in leg] for leg in found)
-    return {each.name: each.score for each in fused(nearest, matching)}
+    """The fuse scores by doc id, best first."""
+    nearest, matching = ([ScoredId(each.doc_id, each.score) for each in leg] for leg in found)
+    return {each.name: each.score for each in fuse(nearest, matching)}
 
 
 def _of(pointer: str, candidates: Sequence[TableCandidate]) -> tuple[TableCandidate, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sakuin.language.questions.question import Slot
+from sakuin.language.model import Slot
 
 # What a reading that is found counts beside a word.
 READING_SHARE = 0.5

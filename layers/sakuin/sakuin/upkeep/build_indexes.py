@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sakuin.knowledge.queue import MaterialQueue
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.retrieval.index_version import IndexVersion
 from sakuin.tables.queues import TableQueues
 from sakuin.upkeep.index_versions import IndexVersions

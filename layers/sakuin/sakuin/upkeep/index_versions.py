@@ -7,7 +7,7 @@ from typing import Any
 from sakuin.errors import Conflict
 from sakuin.knowledge.postgres import fingerprint_row
 from sakuin.platform.supabase.client import Client, call
-from sakuin.retrieval.index_version import BuiltPart, IndexVersion, IndexVersionState, KeptIndexVersion, named_index
+from sakuin.retrieval.index_version import BuiltPart, IndexVersion, IndexVersionState, StoredIndexVersion, find_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,17 +16,17 @@ class IndexVersions:
 
     client: Client
 
-    def kept(self) -> Sequence[KeptIndexVersion]:
+    def kept(self) -> Sequence[StoredIndexVersion]:
         """All of them, the oldest first; none before the first is recorded."""
         return [
-            KeptIndexVersion(
+            StoredIndexVersion(
                 settings=IndexVersion.of(row["parts"]),
                 live=row["live"],
                 answered=row["answered"],
                 tables=row["tables"],
                 suffix=row["suffix"],
             )
-            for row in call(self.client, "kept_indexes", {})
+            for row in call(self.client, "index_versions", {})
         ]
 
     def keep(self, settings: IndexVersion) -> None:
@@ -42,27 +42,27 @@ class IndexVersions:
             "tables": tables.id,
             "table_space": tables.space,
         }
-        call(self.client, "keep_index", {"p_index": row})
+        call(self.client, "record_index_version", {"p_index": row})
 
     def states(self) -> Sequence[IndexVersionState]:
         """How far each is built, the oldest first."""
-        return [_state(row) for row in call(self.client, "index_states", {})]
+        return [_state(row) for row in call(self.client, "index_version_states", {})]
 
     def flip(self, fingerprint: str, *, force: bool = False) -> IndexVersionState:
         """Lets this one answer, and keeps the one that did; of the one that answers it changes nothing.
 
         One that is not whole is `Conflict` unless forced, one that is not kept `NotFound`.
         """
-        return _state(call(self.client, "flip_index", {"p_fingerprint": fingerprint, "p_force": force}))
+        return _state(call(self.client, "activate_index_version", {"p_fingerprint": fingerprint, "p_force": force}))
 
     def drop(self, fingerprint: str, *, seconds: int) -> None:
         """Writes to it no more. The live one, and one that answered so lately, is `Conflict`."""
-        call(self.client, "drop_index", {"p_fingerprint": fingerprint, "p_seconds": seconds})
+        call(self.client, "delete_index_version", {"p_fingerprint": fingerprint, "p_seconds": seconds})
 
     def pages_to_build(self, recipe: str, *, seconds: int, limit: int) -> Sequence[str]:
         """Materials that an index with this recipe is not whole for, and that were not given out for so long."""
-        asked = {"p_recipe": recipe, "p_seconds": seconds, "p_limit": limit}
-        return list(call(self.client, "pages_to_build", asked))
+        asked = {"p_text_template": recipe, "p_seconds": seconds, "p_limit": limit}
+        return list(call(self.client, "claim_pages_to_build", asked))
 
     def tables_to_build(self, tables: str, *, seconds: int, limit: int) -> Sequence[tuple[str, str]]:
         """`(project, table)` that this part over Tables was never asked for, or that were given up so long ago.
@@ -70,11 +70,11 @@ class IndexVersions:
         With those that are under way at most `limit`; none of the live one.
         """
         asked = {"p_fingerprint": tables, "p_seconds": seconds, "p_limit": limit}
-        return [(row["project_id"], row["table_id"]) for row in call(self.client, "tables_to_build", asked)]
+        return [(row["project_id"], row["table_id"]) for row in call(self.client, "claim_tables_to_build", asked)]
 
     def refresh(self, *, seconds: int) -> int:
         """Makes what tools say true of the live index, for so long at most; says of how many Tables."""
-        return int(call(self.client, "refresh_tools", {"p_seconds": seconds}))
+        return int(call(self.client, "refresh_tool_status", {"p_seconds": seconds}))
 
     def sweep(self, *, limit: int) -> int:
         """Removes vectors that no kept index compares, so many of a kind at most; says how many went."""
@@ -113,11 +113,11 @@ class IndexVersionAdmin:
 
     def flip(self, name: str, *, force: bool = False) -> IndexVersionState:
         """Lets the named index answer."""
-        return self.indexes.flip(named_index(self.indexes.kept(), name).settings.id, force=force)
+        return self.indexes.flip(find_version(self.indexes.kept(), name).settings.id, force=force)
 
     def drop(self, name: str) -> str:
         """Gives the named index up; gives its fingerprint."""
-        found = named_index(self.indexes.kept(), name)
+        found = find_version(self.indexes.kept(), name)
         fingerprint = found.settings.id
         if self.is_deployed(found.settings) and not found.live:
             raise Conflict(f"{fingerprint} is what the deployed settings make. Deploy other settings first")

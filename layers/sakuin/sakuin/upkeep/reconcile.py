@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from sakuin.errors import Invalid, SakuinError
-from sakuin.knowledge.reconcile import SETTLING, ReconcileMaterials
+from sakuin.knowledge.reconcile import GRACE, ReconcileMaterials
 from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.reconcile import ReconcileTables
@@ -30,16 +30,16 @@ class ReconciliationRuns:
 
         `begin`: where none is under way, one begins.
         """
-        row = call(self.client, "take_walk", {"p_walk": name, "p_seconds": seconds, "p_begin": begin})
+        row = call(self.client, "claim_reconciliation", {"p_name": name, "p_seconds": seconds, "p_begin": begin})
         return Run(row["after"]) if row else None
 
     def keep(self, name: str, after: str | None) -> None:
         """Notes how far it came, and keeps it: whoever takes it after a death goes on from here."""
-        call(self.client, "keep_walk", {"p_walk": name, "p_after": after})
+        call(self.client, "save_reconciliation_progress", {"p_name": name, "p_after": after})
 
     def leave(self, name: str, after: str | None) -> None:
         """Gives it back where it stands; None: it came to its end."""
-        call(self.client, "leave_walk", {"p_walk": name, "p_after": after})
+        call(self.client, "release_reconciliation", {"p_name": name, "p_after": after})
 
 
 # A minute apart: what lasts longer is not waited for, and the next night begins anew.
@@ -141,18 +141,18 @@ class Reconcile:
         return ReconciliationResult(found, after is not None, failed)
 
     def _a_page(self, place: Place, seconds: float) -> ComparedPage:
-        settling = SETTLING
+        grace = GRACE
         if place.kind == "keys" and not self.line_is_empty():
-            settling = _LINE
-        return self.page(place.kind, place.after, dry_run=False, seconds=seconds, settling=settling)
+            grace = _LINE
+        return self.page(place.kind, place.after, dry_run=False, seconds=seconds, grace=grace)
 
     def page(
-        self, kind: str, after: str | None, *, dry_run: bool, seconds: float, settling: timedelta = timedelta(0)
+        self, kind: str, after: str | None, *, dry_run: bool, seconds: float, grace: timedelta = timedelta(0)
     ) -> ComparedPage:
         """One page of one kind of walk, in about so many seconds; who asks by hand sees also what is on its way."""
         until = self.clock() + seconds
         if kind == "keys":
-            return self.materials.keys(after, dry_run=dry_run, settling=settling)
+            return self.materials.keys(after, dry_run=dry_run, grace=grace)
         if kind == "pages":
             return self.materials.pages(after, dry_run=dry_run)
         if kind == "words":

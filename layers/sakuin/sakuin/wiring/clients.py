@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from openai import OpenAI
 
     from sakuin.knowledge.learns.sources import LearnsModel
-    from sakuin.knowledge.queue import MaterialQueue
+    from sakuin.knowledge.messages import MaterialQueue
     from sakuin.platform.embedding import Embedder, QuestionEmbedder
     from sakuin.platform.s3 import S3Bucket
     from sakuin.platform.supabase.client import Client
@@ -228,7 +228,7 @@ def bucket_of_pages(settings: Settings) -> "S3Bucket":
 
 def material_queue(settings: Settings, telemetry: Telemetry) -> "MaterialQueue":
     """Messages to the function that indexes materials."""
-    from sakuin.knowledge.queue import MaterialQueue
+    from sakuin.knowledge.messages import MaterialQueue
 
     return MaterialQueue(SqsQueue(queues(telemetry), settings.queue_url))
 

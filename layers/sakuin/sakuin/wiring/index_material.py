@@ -35,9 +35,9 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
         index=index,
         embedder=indexing_embedder(settings, secrets, telemetry, client),
         learns=LearnsSources(bucket, index, model, settings.material_prefix),
-        fingerprint=page_fingerprint(settings),
+        version=page_fingerprint(settings),
         max_page_bytes=settings.limits.page_bytes,
-        kept=pages_of(recorded(client), embedder_of_each_model(settings, secrets, telemetry, client)),
+        targets=pages_of(recorded(client), embedder_of_each_model(settings, secrets, telemetry, client)),
         most_explanations=settings.limits.page_explanations,
     )
     prefix = settings.material_prefix

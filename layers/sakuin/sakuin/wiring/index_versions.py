@@ -12,9 +12,9 @@ from sakuin.retrieval.index_version import (
     ANALYZER,
     TEXT_TEMPLATE,
     IndexVersion,
-    KeptIndexVersion,
     PageIndexVersion,
-    live_index,
+    StoredIndexVersion,
+    live_version,
 )
 from sakuin.settings import Settings
 from sakuin.upkeep.index_versions import IndexVersions
@@ -54,7 +54,7 @@ def embedder_of_each_model(
 
 T = TypeVar("T")
 
-Kept = Callable[[], Sequence[KeptIndexVersion]]
+Kept = Callable[[], Sequence[StoredIndexVersion]]
 
 
 # So long after a flip a worker may still ask, or write to, what it knew.
@@ -85,7 +85,7 @@ def kept_or_own(client: "Client", settings: Settings) -> Kept:
     """What the deployment keeps; before the first is recorded, what this function's settings make."""
     own = own_index(settings)
 
-    def kept() -> Sequence[KeptIndexVersion]:
+    def kept() -> Sequence[StoredIndexVersion]:
         from sakuin.retrieval.index_version import tables_of
         from sakuin.tables.postgres import TableIndex
 
@@ -94,7 +94,7 @@ def kept_or_own(client: "Client", settings: Settings) -> Kept:
             return found
         tables = tables_of(own)
         suffix = TableIndex(client, tables).namespace_suffix()
-        return [KeptIndexVersion(own, live=True, answered=True, tables=tables.id, suffix=suffix)]
+        return [StoredIndexVersion(own, live=True, answered=True, tables=tables.id, suffix=suffix)]
 
     return recent(kept)
 
@@ -129,10 +129,10 @@ def pages_of(kept: Kept, embedder_of: "Callable[[EmbeddingModel], Embedder]") ->
     return pages
 
 
-def live_last(kept: Kept) -> list[KeptIndexVersion]:
+def live_last(kept: Kept) -> list[StoredIndexVersion]:
     """One index for each way to build Tables; what answers stands at the end."""
     found = kept()
-    live = live_index(found)
+    live = live_version(found)
     others = {each.tables: each for each in found if live is None or each.tables != live.tables}
     return [*others.values(), *([live] if live else [])]
 

@@ -11,7 +11,7 @@ from sakuin import __version__
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.redaction import Handler
 from sakuin.platform.secrets import Secrets
-from sakuin.retrieval.index_version import KeptIndexVersion, named_index
+from sakuin.retrieval.index_version import StoredIndexVersion, find_version
 from sakuin.settings import Settings
 from sakuin.wiring.clients import (
     SecretKeys,
@@ -48,8 +48,8 @@ class Searches:
         self._secrets = secrets
         self._watch = telemetry
         self._lexicon = Lexicon(client)
-        self._knowledge: dict[KeptIndexVersion, SearchKnowledge] = {}
-        self._tables: dict[KeptIndexVersion, SearchTable] = {}
+        self._knowledge: dict[StoredIndexVersion, SearchKnowledge] = {}
+        self._tables: dict[StoredIndexVersion, SearchTable] = {}
         self._embedders: dict[EmbeddingModel, QuestionEmbedder] = {}
         self._store: TurbopufferChunkStore | None = None
 
@@ -59,7 +59,7 @@ class Searches:
         from sakuin.knowledge.search import SearchKnowledge
         from sakuin.retrieval.calibration import calibration_of
 
-        index = named_index(self._kept(), version)
+        index = find_version(self._kept(), version)
         if index not in self._knowledge:
             model = index.settings.model
             searched = KnowledgeSearch(self._client, calibration_of(model.name))
@@ -73,7 +73,7 @@ class Searches:
         from sakuin.tables.postgres import ToolSearch
         from sakuin.tables.search import SearchTable
 
-        index = named_index(self._kept(), version)
+        index = find_version(self._kept(), version)
         if index not in self._tables:
             records = ToolSearch(self._client, index.tables)
             embedder = self.embedder(index.settings.model)
@@ -102,8 +102,8 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.knowledge.canary import ask_for_canary
     from sakuin.knowledge.postgres_search import KnowledgeSearch
     from sakuin.knowledge.search import ReadKnowledge
-    from sakuin.language.questions.question import LexiconEntries
-    from sakuin.language.questions.understanding import analyze_query
+    from sakuin.language.model import LexiconEntries
+    from sakuin.language.questions.query_analysis import analyze_query
     from sakuin.mcp.app import McpApp
     from sakuin.mcp.knowledge_tools import KnowledgeTools
     from sakuin.mcp.rate_limiter import Quotas, RateLimiter

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from sakuin.platform.secrets import Secrets
-from sakuin.retrieval.index_version import KeptIndexVersion, named_index
+from sakuin.retrieval.index_version import StoredIndexVersion, find_version
 from sakuin.settings import Settings
 from sakuin.wiring.clients import Telemetry, chunk_store, material_queue, table_queues
 from sakuin.wiring.index_versions import kept_or_own
@@ -24,7 +24,7 @@ def reconciling(
     kept = kept_or_own(client, settings)
 
     @cache
-    def made(live: KeptIndexVersion) -> "Reconcile":
+    def made(live: StoredIndexVersion) -> "Reconcile":
         from sakuin.knowledge.postgres_records import MaterialRecords
         from sakuin.knowledge.reconcile import ReconcileMaterials
         from sakuin.platform.aws import client as aws
@@ -54,4 +54,4 @@ def reconciling(
         )
         return Reconcile(materials, tables, ReconciliationRuns(client), time.monotonic, queue.queue.is_empty)
 
-    return lambda: made(named_index(kept(), None))
+    return lambda: made(find_version(kept(), None))

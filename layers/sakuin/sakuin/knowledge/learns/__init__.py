@@ -1,1 +1,1 @@
-"""What a reader learns from an explanation."""
+"""The `learns` of an explanation: things that a reader can do afterwards."""

@@ -1,8 +1,8 @@
-"""Whether a text names an action."""
+"""Phrases that name an action, in Japanese and English."""
 
 import re
 
-from sakuin.language.visible_text import is_japanese, one_line
+from sakuin.language.unicode_text import is_japanese, one_line
 
 ACTION_NOUNS = (
     *("方法", "手順", "ルール", "計算", "公式", "判定", "証明"),
@@ -26,12 +26,12 @@ WAY = re.compile(r"[一-龠ぁ-ん][いきしちにびみりぎじえけせて�
 
 ACTION = re.compile(rf"(?:{'|'.join(ACTION_NOUNS)})$|(?:方|方法|手順)と[^と]+$")
 
-# A dictionary form; not one that only states what is: ある, なる, 等しくなる.
+# A dictionary form. `STATE` excludes verbs of state: ある, なる, 等しくなる.
 VERB = re.compile(r"[一-龠ぁ-んァ-ヶ][うくすつぬむるぐぶ]$")
 
 STATE = re.compile(r"(?:ある|になる|となる|くなる|いる|異なる|という|だろう|でしょう|決まる|べる|れる)$")
 
-CAN_END_SO = re.compile(r"(?:述べる|調べる|並べる|比べる|食べる|入れる|触れる|考えられる)$")
+ACTION_LIKE_STATE = re.compile(r"(?:述べる|調べる|並べる|比べる|食べる|入れる|触れる|考えられる)$")
 
 DOING = re.compile(rf"^(.+)(の|を)({'|'.join(DOING_NOUNS)})$")
 
@@ -50,9 +50,9 @@ FORMULA_TAIL = re.compile(r"\s[^ぁ-んァ-ヶ一-龠]+$")
 
 
 def names_action(item: str) -> bool:
-    """Whether a learns item says what a reader can do: a dictionary form, 〜方法, 〜の計算, How to ….
+    """Returns whether a learns item names an action: a dictionary form, 〜方法, 〜の計算, How to ….
 
-    A bracket or formula at the end explains and does not count. "D=0 で重解" and "傾きの意味" name no action.
+    It ignores a bracket or formula at the end. "D=0 で重解" and "傾きの意味" name no action.
     """
     core = without_brackets(item)
     if not is_japanese(core):
@@ -62,12 +62,12 @@ def names_action(item: str) -> bool:
 
 
 def is_verb(text: str) -> bool:
-    """Whether `text` ends in a verb that somebody does: 斜辺を求める, not 等しくなる."""
-    return VERB.search(text) is not None and (STATE.search(text) is None or CAN_END_SO.search(text) is not None)
+    """Returns whether `text` ends in a verb of action: 斜辺を求める, not 等しくなる."""
+    return VERB.search(text) is not None and (STATE.search(text) is None or ACTION_LIKE_STATE.search(text) is not None)
 
 
 def as_verb(name: str) -> str:
-    """`name` as something one does: 等式の変形 → 等式を変形する, 斜辺を求める as it is; empty if it is none."""
+    """Returns `name` as a verb phrase: 等式の変形 → 等式を変形する; empty if it has none."""
     if "は" in re.sub(r"「[^」]*」", "", name):
         return ""
     if is_verb(name):
@@ -78,7 +78,7 @@ def as_verb(name: str) -> str:
 
 
 def without_brackets(item: str) -> str:
-    """One line without final punctuation and the brackets that explain it."""
+    """Returns one line without final punctuation and without brackets at its end."""
     text = one_line(item).rstrip("。．.！!？? ")
     while (shorter := BRACKETED_END.sub("", text)) not in ("", text):
         text = shorter

@@ -1,4 +1,4 @@
-"""The file in which authors write `learns`."""
+"""The file `learns.yml`, in which authors write `learns`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,18 +8,14 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from sakuin.errors import Invalid
 from sakuin.knowledge.page import type_of_anchor
 from sakuin.language.authored_yaml import AuthoredYaml, is_text, line_of
-from sakuin.language.normal_form import nfc
+from sakuin.language.unicode_text import nfc
 
 LEARNS_FILE = "learns.yml"
 
 LARGEST_FILE = 4 * 1024 * 1024  # bytes
-
 LONGEST_ITEM = 500  # characters
-
 MOST_ITEMS = 50  # of one anchor
-
-LONGEST_NAME = 1024  # of a material or an anchor, as a key in S3
-
+LONGEST_NAME = 1024  # characters of a material or an anchor, as in a key of S3
 MOST_PROBLEMS = 100
 
 _FILE = AuthoredYaml(
@@ -31,15 +27,14 @@ _FILE = AuthoredYaml(
     too_deep="Write material, anchor, list.",
 )
 
-
 Lists = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class LearnsFile:
-    """Lists by material and anchor, both NFC, items as written.
+    """Lists by material and anchor, both NFC; items are as in the file.
 
-    `problems` are sentences on entries that were left out; they never cost another entry.
+    `problems` are sentences about entries that were skipped. All other entries are valid.
     """
 
     lists: Mapping[str, Lists]
@@ -47,19 +42,19 @@ class LearnsFile:
 
     @property
     def materials(self) -> tuple[str, ...]:
-        """The materials as the file names them: whole, or by their last segment."""
+        """Returns the materials as in the file: full names or last segments."""
         return tuple(self.lists)
 
     def for_material(self, material: str) -> Lists:
-        """The lists of a material; those under its whole path win over those under its last segment."""
+        """Returns the lists of a material. Those of its full name replace those of its last segment."""
         name = nfc(material)
         return {**self.lists.get(name.rpartition("/")[2], {}), **self.lists.get(name, {})}
 
 
 def parse_learns(data: bytes) -> LearnsFile:
-    """Reads a learns file. Raises `Invalid`, with the line where there is one, if it is not YAML of that shape.
+    """Parses a `learns.yml`. Raises `Invalid`, with the line if it is known, if the file has another structure.
 
-    Aliases are refused (they can multiply without end); of a repeated key the first counts.
+    Aliases are not allowed, because they can expand without limit. Of a repeated key the first entry counts.
     """
     root = _FILE.root(data)
     if root is None:
@@ -71,9 +66,9 @@ def parse_learns(data: bytes) -> LearnsFile:
 
 
 def learns_keys(key: str, prefix: str = "") -> list[str]:
-    """Where a page's learns file may lie: its folder, then each parent up to the prefix.
+    """Returns the keys of the `learns.yml` of a page: in its folder, then in each parent up to the prefix.
 
-    `junior/x.html` → `junior/learns.yml`, `learns.yml`.
+    Example: `junior/x.html` → `junior/learns.yml`, `learns.yml`.
     """
     top = len([part for part in prefix.split("/") if part])
     folders = key.split("/")[:-1]
@@ -98,7 +93,7 @@ def _anchors(node: MappingNode, problems: list[str]) -> Iterator[tuple[str, tupl
     for name, value in _entries(node, problems):
         anchor = name.removeprefix("#")
         if type_of_anchor(anchor) is None:
-            problems.append(f"{line_of(value)}: {anchor} is no anchor (rule-…, method-…, def-…, ex-…, tip-…).")
+            problems.append(f"{line_of(value)}: {anchor} is not an anchor (rule-…, method-…, def-…, ex-…, tip-…).")
             continue
         listed = value.value if isinstance(value, SequenceNode) else [value]
         if len(listed) > MOST_ITEMS:
@@ -113,23 +108,23 @@ def _item(node: Node, anchor: str, problems: list[str]) -> str:
         problems.append(f"{line_of(node)}: an item of {anchor} has more than {LONGEST_ITEM} characters. Shorten it.")
         return ""
     if is_text(node) and "\0" in node.value:
-        problems.append(f"{line_of(node)}: an item of {anchor} has the character U+0000 in it. Take it out.")
+        problems.append(f"{line_of(node)}: an item of {anchor} contains the character U+0000. Remove it.")
         return ""
     if is_text(node) and node.value.strip():
         return str(node.value)
-    problems.append(f"{line_of(node)}: an item of {anchor} is no text. Put it in quotes, one a line.")
+    problems.append(f"{line_of(node)}: an item of {anchor} is not text. Put it in quotes, one item a line.")
     return ""
 
 
 def _entries(node: MappingNode, problems: list[str]) -> Iterator[tuple[str, Node]]:
-    """Key and value of each entry; of a repeated key the first."""
+    """Yields key and value of each entry, without repeated keys."""
     seen: set[str] = set()
     for key, value in node.value:
         name = nfc(key.value.strip()) if isinstance(key, ScalarNode) else ""
         if not name or "\0" in name or len(name) > LONGEST_NAME:
-            problems.append(f"{line_of(key)}: a key is no text of 1 to {LONGEST_NAME:,} characters.")
+            problems.append(f"{line_of(key)}: a key is not text of 1 to {LONGEST_NAME:,} characters.")
         elif name in seen:
-            problems.append(f"{line_of(key)}: {name} stands here a second time; the first counts. Join them.")
+            problems.append(f"{line_of(key)}: {name} is repeated; only the first entry is used. Combine them.")
         else:
             seen.add(name)
             yield name, value

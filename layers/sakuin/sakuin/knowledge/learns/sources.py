@@ -1,4 +1,4 @@
-"""Where a page's `learns` come from: its author's file, a language model, the deterministic writer."""
+"""The sources of a page's `learns`: the author's file, a language model, the deterministic writer."""
 
 import hashlib
 import json
@@ -17,50 +17,50 @@ from sakuin.platform.s3 import Bucket
 
 
 class LearnsModel(Protocol):
-    """A language model that says what a reader learns."""
+    """A language model that writes `learns`."""
 
     @property
     def name(self) -> str:
-        """Which model and instruction: part of the cache's key."""
+        """Returns the names of model and instruction, a part of the cache key."""
 
     def learns(self, page: Page) -> Mapping[str, tuple[str, ...]]:
-        """Anchor to items, for all of a page's explanations, in one time-boxed call; late is `Unavailable`."""
+        """Returns items by anchor for all explanations of a page, in one call. A timeout raises `Unavailable`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LearnsOfPage:
-    """The `learns` of each anchor, and which versions of which files were read for them."""
+    """The `learns` by anchor, and the versions of the files that were read, by key."""
 
     learns: Mapping[str, Learns]
     files: Mapping[str, str | None]
 
     @property
     def provisional(self) -> bool:
-        """Whether a better list is to be asked for later."""
+        """Returns whether the language model has to be called again later."""
         return any(learns.source == "provisional" for learns in self.learns.values())
 
 
 @dataclass(frozen=True, slots=True)
 class LearnsSources:
-    """The `learns` of a page; `model` None means that no language model is asked."""
+    """Collects the `learns` of a page. Without `model` it calls no language model."""
 
     bucket: Bucket
     index: KnowledgeIndex
     model: LearnsModel | None
     prefix: str
-    # The last version read of each file: a folder's pages share it.
+    # The last version of each file: all pages of a folder use the same.
     _read: dict[str, tuple[str, LearnsFile]] = field(default_factory=dict)
 
     def __call__(self, key: str, material: str, page: Page) -> LearnsOfPage:
-        """The `learns` of every explanation of the page stored under `key`."""
+        """Returns the `learns` of every explanation of the page stored under `key`."""
         files = self.versions(key)
         authored: dict[str, tuple[str, ...]] = {}
         for file_key, version in files.items():
             if version is not None:
-                # The nearest file wins, anchor by anchor.
+                # For each anchor the nearest file counts.
                 authored = {**self._file(file_key, version).for_material(material), **authored}
         missing = [item for item in page.explanations if item.anchor not in authored]
-        # The canary's page is a new one each time.
+        # The text of the canary page is new in each run, and needs no model.
         is_modelled = missing and self.model and not material.startswith(OWN_FOLDER)
         modelled = self._modelled(page) if is_modelled else {}
         return LearnsOfPage(
@@ -69,7 +69,7 @@ class LearnsSources:
         )
 
     def versions(self, key: str) -> dict[str, str | None]:
-        """The `learns.yml` files that may speak of a page, nearest first, with their current versions."""
+        """Returns the current versions of the `learns.yml` files that may name a page, by key, nearest first."""
         return {file_key: self.bucket.current_version(file_key) for file_key in learns_keys(key, self.prefix)}
 
     def _file(self, key: str, version: str) -> LearnsFile:
@@ -79,7 +79,7 @@ class LearnsSources:
         try:
             file = parse_learns(self.bucket.read(key, max_bytes=LARGEST_FILE).body)
         except (NotFound, Invalid):
-            # Its own event reports what is wrong with it; the pages do not wait for its author.
+            # The event of the file reports the error; pages do not wait until the author corrects it.
             file = LearnsFile({})
         self._read[key] = (version, file)
         return file
@@ -114,5 +114,5 @@ class LearnsSources:
 
 
 def _cache_key(model: str, page: Page) -> str:
-    said = [(item.anchor, item.title, item.content) for item in page.explanations]
-    return hashlib.sha256(json.dumps([model, said], ensure_ascii=False).encode()).hexdigest()
+    texts = [(item.anchor, item.title, item.content) for item in page.explanations]
+    return hashlib.sha256(json.dumps([model, texts], ensure_ascii=False).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Writes `learns` without a language model."""
+"""The deterministic writer of `learns`."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,14 +6,11 @@ from collections.abc import Iterable, Iterator
 from sakuin.knowledge.learns.actions import ENGLISH_ACTION, WAY, as_verb, is_verb, names_action, without_brackets
 from sakuin.knowledge.page import Explanation, Page
 from sakuin.knowledge.reading.names import concept_name, is_generic
-from sakuin.language.normal_form import nfkc
 from sakuin.language.tex import plain_tex
-from sakuin.language.visible_text import is_japanese, one_line
+from sakuin.language.unicode_text import is_japanese, nfkc, one_line
 
 LEARNS_MIN = 3
-
 LEARNS_MAX = 5
-
 
 # 判別式 D = b^2 - 4ac: the name ends where the formula begins.
 FORMULA_END = re.compile(r"(?<=[ぁ-んァ-ヶ一-龠])\s+[A-Za-z\\|(][^ぁ-んァ-ヶ一-龠]*=[^ぁ-んァ-ヶ一-龠]*$")
@@ -52,11 +49,8 @@ VERB_OF_WAY = {
 }
 
 
-__all__ = ["LEARNS_MAX", "LEARNS_MIN", "clean_learns", "complete_learns", "names_action", "write_learns"]
-
-
 def write_learns(explanation: Explanation, page: Page) -> tuple[str, ...]:
-    """3-5 distinct items for one explanation, written from its own words without a network; always the same."""
+    """Returns 3-5 distinct items for an explanation, from its own words. The same input gives the same items."""
     japanese = is_japanese(explanation.title + explanation.content + page.title)
     written = _in_japanese(explanation, page) if japanese else _in_english(explanation, page)
     items = _distinct(item for item in written if names_action(item))
@@ -66,7 +60,7 @@ def write_learns(explanation: Explanation, page: Page) -> tuple[str, ...]:
 
 
 def complete_learns(items: Iterable[str], explanation: Explanation, page: Page) -> tuple[tuple[str, ...], bool]:
-    """The author's first five items, completed to three by written ones; whether they were too few or many."""
+    """Returns the author's first five items, completed to three; and whether there were too few or too many."""
     given = clean_learns(items)
     if LEARNS_MIN <= len(given) <= LEARNS_MAX:
         return given, False
@@ -76,7 +70,7 @@ def complete_learns(items: Iterable[str], explanation: Explanation, page: Page) 
 
 
 def clean_learns(items: Iterable[str]) -> tuple[str, ...]:
-    """Items on one line each, without bullets, empty ones and repetitions."""
+    """Returns the items, each on one line, without bullets, empty items and repetitions."""
     return _distinct(re.sub(r"^(?:[-*•・●]\s+|[•・●])+", "", one_line(item)) for item in items)
 
 
@@ -104,7 +98,7 @@ def _of_anything(title: str) -> tuple[str, ...]:
 
 
 def _of_concept(name: str) -> list[str]:
-    """Three or four items that fit the shape of the name."""
+    """Returns two to four items that fit the form of the name."""
     verb = as_verb(name)
     if (way := re.match(r"^(.+)の(\w{2,4}方)$", name)) and way[2] in VERB_OF_WAY:
         doing = f"{way[1]}を{VERB_OF_WAY[way[2]]}"
@@ -172,7 +166,7 @@ def _of_example(name: str, explanation: Explanation, page: Page) -> Iterator[str
 
 
 def _shown(concept: str) -> str:
-    """What an example shows of its concept."""
+    """Returns an item about the concept that an example shows."""
     if WAY.search(concept):
         return f"{concept}を例題で確かめる方法"
     if verb := as_verb(concept):
@@ -183,12 +177,12 @@ def _shown(concept: str) -> str:
 
 
 def _steps(content: str) -> Iterator[str]:
-    """The content's own numbered steps, where they are short and say what to do."""
+    """Yields the numbered steps of the content that are short and name an action."""
     for line in STEP.findall(content):
-        said = re.split(r"[：:→]", line, maxsplit=1)[0]
-        if len(said) > LONGEST_STEP:
+        beginning = re.split(r"[：:→]", line, maxsplit=1)[0]
+        if len(beginning) > LONGEST_STEP:
             continue
-        step = without_brackets(plain_tex(said)).strip("。、 ")
+        step = without_brackets(plain_tex(beginning)).strip("。、 ")
         states = re.search(r"[はが、\\①-⑳]|なので|から、", step)
         if 5 <= len(step) <= 24 and is_verb(step) and not states and not step.endswith("とする"):
             yield f"{step}手順"
@@ -211,7 +205,7 @@ def _in_english(explanation: Explanation, page: Page) -> Iterator[str]:
 
 
 def _bare_name(title: str) -> str:
-    """The name in a title without brackets that explain and the formula that repeats it."""
+    """Returns the title without brackets and without a formula at its end."""
     short = FORMULA_END.sub("", without_brackets(title))
     return short if len(short) >= 2 else title
 
@@ -225,7 +219,7 @@ def _quoted(name: str) -> str:
 
 
 def _is_noun(name: str) -> bool:
-    """Whether a particle can follow: たすき掛け, 解の公式; not 有理化は最後でOK, 符号を狙え, 検算は両方の式で."""
+    """Returns whether a particle can follow: たすき掛け, 解の公式; not 有理化は最後でOK, 符号を狙え."""
     if as_verb(name) or re.search(r"(?<!また)(?<!^)は|[一-龠」]が最|なら", QUOTED.sub("「」", name)):
         return False
     if NOUN_FROM_VERB.search(name):

@@ -1,1 +1,1 @@
-"""How a built HTML page becomes a `Page`."""
+"""The reader of HTML pages."""

@@ -1,4 +1,4 @@
-"""The text of an HTML file, in the encoding that it declares, or why it is none."""
+"""Decoding of HTML files."""
 
 import codecs
 import json
@@ -27,7 +27,7 @@ CHARSET = re.compile(rb"<(?:meta|\?xml)[^>]{0,500}?(?:charset|encoding)\s*=\s*[\
 
 COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 
-# Browsers read these names as the larger sets that pages really use (WHATWG Encoding Standard).
+# Browsers read these names as larger character sets (WHATWG Encoding Standard).
 WIDER = {
     **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis", "windows-31j", "ms_kanji"), "cp932"),
     **dict.fromkeys(("iso-8859-1", "latin1", "ascii", "us-ascii"), "cp1252"),
@@ -36,7 +36,7 @@ WIDER = {
     **dict.fromkeys(("x-euc-jp", "eucjp"), "euc_jp"),
 }
 
-# Python also knows "codecs" that are no character sets (zip, hex, unicode_escape).
+# Python also has codecs that are not character sets (zip, hex, unicode_escape).
 CHARACTER_SET = re.compile(r"utf-8|cp\d{3,5}|iso8859-\d+|euc_(?:jp|kr)|gb18030|big5|iso2022_jp|koi8-[ru]")
 
 HTML_TAG = re.compile(
@@ -45,7 +45,7 @@ HTML_TAG = re.compile(
     re.IGNORECASE,
 )
 
-# Nothing is given back once it is read: a comment may end in only one place, however many stand there.
+# Possessive, so that many comments do not cause backtracking: a comment can end in only one place.
 FOREIGN_ROOT = re.compile(
     r"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:(?><!--.*?-->)\s*+)*+<(?:svg|rss|feed|urlset|plist)\b", re.DOTALL
 )
@@ -54,7 +54,7 @@ CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def html_text(data: bytes) -> str:
-    """The page's text. Raises `UnreadablePage` with the reason if `data` is not a decodable HTML page."""
+    """Returns the text of a page. Raises `UnreadablePage` with the reason if `data` is not a decodable HTML page."""
     if not data.strip():
         raise UnreadablePage("The file is empty. Upload the built page again.")
     for magic, what in MAGIC:
@@ -70,7 +70,7 @@ def html_text(data: bytes) -> str:
     if FOREIGN_ROOT.match(text):
         raise UnreadablePage("The file is XML of another kind, not an HTML page.")
     if not HTML_TAG.search(text):
-        raise UnreadablePage("The file holds no HTML element.")
+        raise UnreadablePage("The file has no HTML element.")
     return text.replace("\x00", "")
 
 

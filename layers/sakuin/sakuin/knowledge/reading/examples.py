@@ -1,20 +1,19 @@
-"""Which concepts of its page an example shows in use."""
+"""The concepts that the examples of a page show in use."""
 
 from collections.abc import Mapping, Sequence
 
+from sakuin.knowledge.reading.anchors import AnchoredElement
 from sakuin.knowledge.reading.outline import Region
-from sakuin.knowledge.reading.places import Place
 
 
-def illustrated(found: Sequence[Place], regions: Mapping[str, Region]) -> dict[str, tuple[str, ...]]:
-    """For every example the anchors of the concepts that it illustrates, in page order.
+def illustrated(found: Sequence[AnchoredElement], regions: Mapping[str, Region]) -> dict[str, tuple[str, ...]]:
+    """Returns for every example the anchors of the concepts that it illustrates, in page order.
 
-    Certain: concepts that link to it, that it links to, or that it stands in. Else what its
-    neighbours under the same heading illustrate, if they agree on one concept; else the nearest
-    concept before it in the same section (h2), which no other page structure contradicts.
+    Certain are concepts that link to it, that it links to, or that contain it. Otherwise it is the one concept that
+    all examples under the same heading illustrate, or else the nearest concept before it in the same section (h2).
     """
-    examples = [place.anchor for place in found if place.type == "example"]
-    concepts = {place.anchor: position for position, place in enumerate(found) if place.type != "example"}
+    examples = [anchored.anchor for anchored in found if anchored.type == "example"]
+    concepts = {anchored.anchor: position for position, anchored in enumerate(found) if anchored.type != "example"}
     shown: dict[str, set[str]] = {anchor: set() for anchor in examples}
     owners = {id(region): anchor for anchor, region in regions.items()}
     for anchor in concepts:
@@ -38,7 +37,7 @@ def illustrated(found: Sequence[Place], regions: Mapping[str, Region]) -> dict[s
 def _groups(
     certain: Mapping[str, frozenset[str]], regions: Mapping[str, Region]
 ) -> dict[tuple[str, ...], frozenset[str]]:
-    """What the examples under one heading illustrate together."""
+    """Returns the concepts that the examples under each heading illustrate."""
     groups: dict[tuple[str, ...], frozenset[str]] = {}
     for anchor, targets in certain.items():
         headings = regions[anchor].headings
@@ -46,15 +45,15 @@ def _groups(
     return groups
 
 
-def _nearest_concepts(found: Sequence[Place], regions: Mapping[str, Region]) -> dict[str, str]:
+def _nearest_concepts(found: Sequence[AnchoredElement], regions: Mapping[str, Region]) -> dict[str, str]:
     nearest: dict[tuple[str, ...], str] = {}
     before: dict[str, str] = {}
-    for place in found:
-        section = regions[place.anchor].headings[:2]
-        if place.type != "example":
-            nearest[section] = place.anchor
+    for anchored in found:
+        section = regions[anchored.anchor].headings[:2]
+        if anchored.type != "example":
+            nearest[section] = anchored.anchor
         elif section in nearest:
-            before[place.anchor] = nearest[section]
+            before[anchored.anchor] = nearest[section]
     return before
 
 

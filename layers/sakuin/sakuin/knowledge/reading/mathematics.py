@@ -1,4 +1,4 @@
-"""The TeX behind mathematics that a page already rendered, once and not doubled."""
+"""The TeX of rendered mathematics."""
 
 from bs4 import Tag
 
@@ -10,10 +10,10 @@ MATH_IMAGE = frozenset({"math", "tex", "latex", "formula", "equation", "mwe-math
 
 
 def rendered_tex(tag: Tag) -> str | None:
-    r"""What stands for `tag` in plain text, with TeX in `\(…\)` or `\[…\]`; None if it is not mathematics.
+    r"""Returns the plain text of `tag`, with TeX in `\(…\)` or `\[…\]`; None if it is not mathematics.
 
-    KaTeX and MathJax print a formula several times over (MathML, HTML, a preview): only its TeX is kept.
-    An image stands as its alternative text, in brackets unless that is mathematics.
+    KaTeX and MathJax render a formula several times (MathML, HTML, a preview); the text contains its TeX once.
+    The text of an image is its alternative text, in brackets unless it is mathematics.
     """
     name = tag.name
     if name == "script":
@@ -31,7 +31,7 @@ def rendered_tex(tag: Tag) -> str | None:
     if "katex" in names and classes(tag) & {"katex", "katex-display"}:
         return _inner(tag, display="katex-display" in names)
     if "MathJax" in names and any(part.startswith("MathJax") for part in classes(tag)):
-        return ""  # MathJax 2 keeps the TeX in a script beside what it printed
+        return ""  # MathJax 2 has the TeX in a script beside the rendered formula
     return None
 
 

@@ -1,12 +1,12 @@
-"""The name of a concept, out of what a page writes above it."""
+"""The names of concepts, extracted from headings and labels."""
 
 import re
 
 from sakuin.language.tex import plain_tex
-from sakuin.language.visible_text import is_japanese, visible
+from sakuin.language.unicode_text import is_japanese, visible
 
-# Card suits stay: they carry meaning in a page on probability. Directional and geometric shapes (△ABC)
-# are not pictographs either; they only go at the beginning of a line, as bullets.
+# Without card suits, which have a meaning in a page about probability, and without arrows and geometric shapes
+# (△ABC), which are removed only at the beginning of a line, as bullets.
 PICTOGRAPH = re.compile(
     "[\u203c\u2049\u231a-\u23ff\u2600-\u265f\u2668-\u2712\u2715\u2717-\u27bf\u2b05-\u2b59\u303d"
     "\u3297\u3299\U0001f000-\U0001faff\U0001fb00-\U0001fbff]"
@@ -54,7 +54,7 @@ TRAILING = " \t\n。、．，,;；:：!！?？・…—–~〜→⇒|｜"
 
 PAIRS = {")": "(", "）": "（", "]": "[", "】": "【", "」": "「", "』": "『"}
 
-# Words that introduce something and name nothing by themselves.
+# Words that introduce something but do not name it.
 GENERIC = re.compile(
     r"^(?:注意|注|解き方|解法|解答|解説|答え|答|ポイント|例|例題|コツ|ルール|公式|定義|定理|まとめ|問題|手順|方法|重要|覚え方|"
     r"考え方|補足|ヒント|(?i:note|tip|hint|example|solution|answer|rule|definition|method|proof|important))"
@@ -63,12 +63,12 @@ GENERIC = re.compile(
 
 
 def without_example_link(text: str) -> str:
-    """`text` without a link label such as "→ 例1" at its end."""
+    """Returns `text` without a link label such as "→ 例1" at its end."""
     return EXAMPLE_LINK.sub("", text)
 
 
 def is_label(text: str) -> bool:
-    """Whether `text` only numbers or decorates: "例1", "📌", "①", "Step 2:"."""
+    """Returns whether `text` is only a number, a label or decoration: "例1", "📌", "①", "Step 2:"."""
     if len(text.strip()) > LONGEST_TEXT:
         return False
     bare = _bare(text)
@@ -76,14 +76,14 @@ def is_label(text: str) -> bool:
 
 
 def is_generic(name: str) -> bool:
-    """Whether `name` introduces something without naming it: 解き方, 注意, Example."""
+    """Returns whether `name` introduces something without naming it: 解き方, 注意, Example."""
     return GENERIC.match(name) is not None
 
 
 def concept_name(text: str) -> str:
-    """The name in `text`: no pictographs, numbering, labels, "→ 例1", surrounding punctuation or TeX markup.
+    """Returns `text` without pictographs, numbering, labels, "→ 例1", surrounding punctuation and TeX markup.
 
-    "📌 ルール2：傾きの意味 → 例2" is 傾きの意味. What is nothing but a label stays one: "練習1".
+    "📌 ルール2：傾きの意味 → 例2" becomes 傾きの意味. A text that is only a label does not change: "練習1".
     """
     name = _bare(without_example_link(plain_tex(_undecorated(text[:LONGEST_TEXT]))))
     for _ in range(3):
@@ -98,7 +98,7 @@ def concept_name(text: str) -> str:
 
 
 def shortened(text: str, *, limit: int = 40) -> str:
-    """The first sentence of `text`, cut at a clause if it is longer than `limit` characters."""
+    """Returns the first sentence of `text`, cut at a clause if it is longer than `limit` characters."""
     sentence = re.split(r"(?<=[。！？!?])|(?<=[a-z)]\.)\s|\n", text.strip(), maxsplit=1)[0] or ""
     if len(sentence) <= limit:
         return sentence

@@ -1,4 +1,4 @@
-"""One walk through a page: the text, links and surrounding headings of every explanation."""
+"""The outline of a page: the text, links and surrounding headings of every explanation."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,28 +7,27 @@ from urllib.parse import unquote
 
 from bs4 import Tag
 
+from sakuin.knowledge.reading.anchors import AnchoredElement
 from sakuin.knowledge.reading.names import concept_name, is_label, without_example_link
 from sakuin.knowledge.reading.parsing import attribute
-from sakuin.knowledge.reading.places import Place
 from sakuin.knowledge.reading.prose import INLINE_TEXT, Prose, raised
 from sakuin.knowledge.reading.titles import words_of
-from sakuin.knowledge.reading.walking import HEADINGS, Step
-from sakuin.language.visible_text import one_line, visible
+from sakuin.knowledge.reading.tree import HEADINGS, Step
+from sakuin.language.unicode_text import one_line, visible
 
-# A heading inside one of these says nothing about what comes after it.
+# A heading inside one of these does not apply to the text after it.
 SECTIONS = frozenset(
     {"section", "article", "aside", "details", "li", "dd", "td", "th", "blockquote", "figure", "fieldset"}
 )
 
-
 BADGE = re.compile(r"badge|number|label|(?:^|[-_ ])(?:no|num|step)(?:$|[-_ ])", re.IGNORECASE)
 
-LONGEST_CLASS = 500  # looked at for every text in the element
+LONGEST_CLASS = 500  # characters, searched for every text in the element
 
 
 @dataclass(slots=True)
 class Region:
-    """What was read for one element: `outer` is the region around it, `links` are its in-page links."""
+    """The text of one element. `outer` is the region around it, `links` are its in-page links."""
 
     prose: Prose
     headings: tuple[str, ...]
@@ -38,7 +37,7 @@ class Region:
 
 @dataclass(slots=True)
 class _Open:
-    """A region that is being read: until `tag` closes, or, with a rank, until a heading ends it."""
+    """A region that is being read. It ends when `tag` closes, or, with a rank, at a heading of that rank."""
 
     region: Region
     tag: Tag
@@ -48,12 +47,12 @@ class _Open:
 
 
 class Outline:
-    """The regions of a page by element, and its first heading."""
+    """The regions of a page by the id of their element, and its first heading."""
 
-    def __init__(self, found: Sequence[Place]) -> None:
+    def __init__(self, found: Sequence[AnchoredElement]) -> None:
         self.regions: dict[int, Region] = {}
         self.first_heading = ""
-        self._shapes = {id(place.element): place.shape for place in found}
+        self._shapes = {id(anchored.element): anchored.shape for anchored in found}
         self._open: list[_Open] = []
         self._headings: list[tuple[int, str, int]] = []  # rank, title, serial number
         self._marks: list[int] = []  # the serial number at which each open section began
@@ -62,9 +61,9 @@ class Outline:
         self._cells: list[int] = []
         self._items: list[int | None] = []
 
-    def read(self, walk: Iterable[Step]) -> "Outline":
-        """Takes every step of the walk."""
-        for step in walk:
+    def read(self, page_steps: Iterable[Step]) -> "Outline":
+        """Reads every step of a page and returns itself."""
+        for step in page_steps:
             if step.kind == "open":
                 self._enter(step.tag)
             elif step.kind == "close":
@@ -102,7 +101,7 @@ class Outline:
         self._layout_end(tag)
 
     def _end_runs(self, tag: Tag, rank: int | None) -> None:
-        """A heading's run ends at a heading of its level, the next anchor or the page's footer."""
+        """Ends the region of a heading at a heading of its rank, at the next anchor or at the footer."""
         if not self._open:
             return
         last = self._open[-1]
@@ -151,7 +150,7 @@ class Outline:
                 current.region.prose.add_break()
             return
         if BADGE.search(attribute(step.tag, "class")[:LONGEST_CLASS]) and is_label(text):
-            text += " "  # "例1" stands in a bubble of its own
+            text += " "  # the badge "例1" is separate from the text after it
         current.region.prose.add(text)
 
     def _layout(self, tag: Tag) -> None:
@@ -193,7 +192,7 @@ class Outline:
 
     def _break(self, tag: Tag, prose: Prose) -> None:
         if self._cells and tag.name != "tr":
-            prose.add(" ")  # a cell stays on the line of its row
+            prose.add(" ")  # a row is one line
         else:
             prose.add_break()
 
@@ -208,7 +207,7 @@ class Outline:
 
 
 def fragment_of(tag: Tag) -> str:
-    """The target of an in-page link, percent-decoded and NFC; empty for any other link and for `#`."""
+    """Returns the fragment of an in-page link, percent-decoded and NFC; empty for any other link and for `#`."""
     href = attribute(tag, "href").strip()
     return visible(unquote(href[1:].partition(":~:")[0])) if href.startswith("#") else ""
 

@@ -1,4 +1,4 @@
-"""A built HTML page, read into what it explains."""
+"""The reader that turns an HTML page into a `Page`."""
 
 import re
 from collections.abc import Sequence
@@ -7,28 +7,27 @@ from bs4 import Tag
 
 from sakuin.errors import UnreadablePage
 from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Explanation, Page, type_of_anchor
+from sakuin.knowledge.reading.anchors import AnchoredElement, anchored_elements
 from sakuin.knowledge.reading.boxes import unnamed_boxes
 from sakuin.knowledge.reading.decoding import html_text
 from sakuin.knowledge.reading.examples import illustrated
 from sakuin.knowledge.reading.names import concept_name
 from sakuin.knowledge.reading.outline import Outline, fragment_of
 from sakuin.knowledge.reading.parsing import attribute, parsed
-from sakuin.knowledge.reading.places import Place, places
 from sakuin.knowledge.reading.titles import title_of
-from sakuin.knowledge.reading.walking import steps
-from sakuin.language.visible_text import one_line
+from sakuin.knowledge.reading.tree import steps
+from sakuin.language.unicode_text import one_line
 
-# Real pages have a dozen; one with thousands would hold its worker longer than a message may take.
+# Typical pages have a dozen. A page with many thousands takes longer than the time limit of a message.
 MOST_EXPLANATIONS = 2000
 
 SITE_SUFFIX = re.compile(r"\s+[-–—|｜:：·»]\s+[^-–—|｜:：·»]+$|\s*[|｜]\s*[^|｜]+$")
 
-# More than that no worker cuts, reads and writes in the time that a message has.
+# More characters take longer than the time limit of a message.
 MOST_CHARACTERS = 2_000_000
 
-# Every chunk of a page carries what its head says.
-LONGEST_LABEL = 500  # characters, as long as a filter may ask for
-
+# Every chunk repeats the metadata of its page. 500 characters are the limit of filters, too.
+LONGEST_LABEL = 500
 MOST_PREREQUISITES = 100
 
 LIST_SEPARATOR = re.compile(r"[,、，;；\n]")
@@ -40,19 +39,19 @@ def read_page(
     box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS,
     most_explanations: int = MOST_EXPLANATIONS,
 ) -> Page:
-    """What an HTML page explains. Raises `UnreadablePage` with the reason if it cannot be read.
+    """Returns what an HTML page explains. Raises `UnreadablePage` with the reason if it cannot be read.
 
-    `category`, `level` and `prerequisites` (separated by "," or "、") are `<meta name="…" content="…">`,
-    each also as `sakuin:category` and so on, which wins.
+    `category`, `level` and `prerequisites` (separated by "," or "、") are `<meta name="…" content="…">`. The names
+    `sakuin:category` and so on take precedence.
     """
     root, ids = parsed(html_text(html))
     if (many := sum(type_of_anchor(id) is not None for id in ids)) > most_explanations:
         raise UnreadablePage(
             f"It has {many:,} semantic ids; the limit is {most_explanations:,} (page_explanations). Split the page."
         )
-    walk = list(steps(root))
-    found = places(walk)
-    outline = Outline(found).read(walk)
+    page_steps = list(steps(root))
+    found = anchored_elements(page_steps)
+    outline = Outline(found).read(page_steps)
     meta = _meta(root)
     return Page(
         title=_title(root, outline),
@@ -62,31 +61,31 @@ def read_page(
         prerequisites=_listed(meta.get("prerequisites", "")),
         ids=ids,
         links=_links(root),
-        unnamed_boxes=unnamed_boxes(root, walk, found, box_selectors),
+        unnamed_boxes=unnamed_boxes(root, page_steps, found, box_selectors),
     )
 
 
-def _explanations(found: Sequence[Place], outline: Outline) -> tuple[Explanation, ...]:
-    regions = {place.anchor: outline.regions[id(place.element)] for place in found}
+def _explanations(found: Sequence[AnchoredElement], outline: Outline) -> tuple[Explanation, ...]:
+    regions = {anchored.anchor: outline.regions[id(anchored.element)] for anchored in found}
     concepts_of = illustrated(found, regions)
     texts = {key: region.prose.text() for key, region in outline.regions.items()}
     if (length := sum(map(len, texts.values()))) > MOST_CHARACTERS:
         raise UnreadablePage(
-            f"Its explanations have {length:,} characters; {MOST_CHARACTERS:,} are allowed. Split the page."
+            f"Its explanations have {length:,} characters; the limit is {MOST_CHARACTERS:,}. Split the page."
         )
     explanations = []
-    for position, place in enumerate(found):
-        content = texts[id(place.element)]
-        title = title_of(place, content)
+    for position, anchored in enumerate(found):
+        content = texts[id(anchored.element)]
+        title = title_of(anchored, content)
         explanations.append(
             Explanation(
-                anchor=place.anchor,
-                type=place.type,
+                anchor=anchored.anchor,
+                type=anchored.type,
                 title=title,
                 content=content or title,
                 position=position,
-                headings=regions[place.anchor].headings,
-                illustrates=concepts_of.get(place.anchor, ()),
+                headings=regions[anchored.anchor].headings,
+                illustrates=concepts_of.get(anchored.anchor, ()),
             )
         )
     return tuple(explanations)
@@ -101,7 +100,7 @@ def _title(root: Tag, outline: Outline) -> str:
 
 
 def _meta(root: Tag) -> dict[str, str]:
-    """Meta tags by lower-case name without `sakuin:`; a `sakuin:` name wins, then the first non-empty one."""
+    """Returns meta tags by lower-case name without `sakuin:`. A `sakuin:` name wins, then the first with a value."""
     own: dict[str, str] = {}
     general: dict[str, str] = {}
     for tag in root.find_all("meta"):
@@ -123,7 +122,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def _links(root: Tag) -> tuple[str, ...]:
-    """In-page links, less those that an old `<a name>` answers: browsers follow them."""
+    """Returns in-page links, except those to an `<a name>`, which browsers follow too."""
     anchors = root.find_all(["a", "area"])
     names = {attribute(tag, "name") for tag in anchors if "name" in tag.attrs}
     fragments = (fragment_of(tag) for tag in anchors if "href" in tag.attrs)

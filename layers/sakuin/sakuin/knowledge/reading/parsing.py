@@ -1,4 +1,4 @@
-"""One parse of a page: its tree without what nobody reads, and every id in it."""
+"""The HTML parser: the tree of a page without opaque elements, and all its ids."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,25 +7,25 @@ from bs4 import BeautifulSoup, Tag
 from bs4.builder._lxml import LXMLTreeBuilder
 
 from sakuin.errors import UnreadablePage
-from sakuin.language.normal_form import nfc
+from sakuin.language.unicode_text import nfc
 
-# Their insides are never text of the page.
+# Their content is never text of the page.
 OPAQUE = frozenset(
     {"svg", "style", "script", "template", "noscript", "iframe", "object", "canvas", "video", "audio"}
     | {"textarea", "select", "datalist", "noframes", "noembed"}
 )
 
-# Real pages have some thousands; each costs about a kilobyte and a tenth of a millisecond.
+# Typical pages have some thousands. Each takes about a kilobyte and 0.1 ms.
 MOST_ELEMENTS = 200_000
 
-# Browsers do not take the insides of these for elements of the page.
+# The elements inside these are not part of the document in a browser.
 INERT = frozenset({"template", "noscript", "iframe", "noframes", "noembed"})
 
 
 class LeanTreeBuilder(LXMLTreeBuilder):
-    """bs4's lxml builder, leaving out comments and the insides of opaque elements while it parses.
+    """The lxml builder of bs4, without comments and the content of opaque elements.
 
-    Half of a teaching page is SVG: not building it halves the time. `ids` still sees it.
+    Half of a typical teaching page is SVG, so that this halves the time. `ids` includes the ids in them.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class LeanTreeBuilder(LXMLTreeBuilder):
         self._opaque: list[str] = []
 
     def start(self, tag: str | bytes, attrs: Mapping[Any, Any], nsmap: Mapping[Any, Any] | None = None) -> None:
-        """lxml opens an element."""
+        """Starts an element."""
         name = str(tag)
         self._elements += 1
         if self._elements > MOST_ELEMENTS:
@@ -50,7 +50,7 @@ class LeanTreeBuilder(LXMLTreeBuilder):
             self._opaque.append(name)
 
     def end(self, tag: str | bytes) -> None:
-        """lxml closes an element."""
+        """Ends an element."""
         if self._opaque:
             self._opaque.pop()
             if self._opaque:
@@ -58,37 +58,37 @@ class LeanTreeBuilder(LXMLTreeBuilder):
         super().end(tag)
 
     def data(self, data: str | bytes) -> None:
-        """lxml read text."""
+        """Adds text."""
         if not self._opaque:
             super().data(data)
 
     def comment(self, text: str | bytes) -> None:
-        """lxml read a comment."""
+        """Ignores a comment."""
 
     def pi(self, target: str, data: str) -> None:
-        """lxml read a processing instruction."""
+        """Ignores a processing instruction."""
 
 
 def parsed(text: str) -> tuple[Tag, tuple[str, ...]]:
-    """The tree and all ids (NFC, in page order, duplicates included) of a page."""
+    """Returns the tree and all ids (NFC, in page order, duplicates included). Raises `UnreadablePage`."""
     builder = LeanTreeBuilder()
     try:
         soup = BeautifulSoup(text, builder=builder)
     except (RecursionError, AssertionError, ValueError) as error:
         raise UnreadablePage("The HTML parser cannot read the page. Check that it is well-formed.") from error
     if soup.find(True) is None:
-        raise UnreadablePage("The file holds no HTML element.")
+        raise UnreadablePage("The file has no HTML element.")
     return soup, tuple(builder.ids)
 
 
 def attribute(tag: Tag, name: str) -> str:
-    """The value of an attribute, empty if it is not there."""
+    """Returns the value of an attribute, empty if there is none."""
     value = tag.attrs.get(name)
     return value if isinstance(value, str) else " ".join(value or ())
 
 
 def classes(tag: Tag) -> frozenset[str]:
-    """The class names of an element."""
+    """Returns the class names of an element."""
     return frozenset(attribute(tag, "class").split())
 
 

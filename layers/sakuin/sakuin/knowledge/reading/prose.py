@@ -1,4 +1,4 @@
-"""Plain text as a reader sees it: lines for blocks, nothing between inline elements."""
+"""Plain text of explanations: a line for each block, nothing between inline elements."""
 
 import re
 
@@ -7,7 +7,7 @@ from bs4.element import NavigableString
 
 from sakuin.knowledge.reading.names import PICTOGRAPH
 from sakuin.language.tex import readable_tex
-from sakuin.language.visible_text import INVISIBLE, visible
+from sakuin.language.unicode_text import INVISIBLE, visible
 
 INLINE_TEXT = frozenset(
     {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "button"}
@@ -19,14 +19,14 @@ INLINE_TEXT = frozenset(
     | {"source", "svg", "td", "th"}
 )
 
-# Marks between pieces of text. Control characters are taken out of the page's own text first.
+# Marks between pieces of text. `INVISIBLE` removes control characters from the text of the page.
 BREAK, CELL = "\x1e", "\x1f"
 
 SPACES = re.compile("[ \t\r\n\f\v\u00a0\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 
 WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\U00020000-\U0003ffff]")
 
-# Nothing is given back: a page of nothing but pictographs is read once, not once a line.
+# Possessive, so that a page of only pictographs does not cause backtracking.
 DECORATION = re.compile(rf"^(?:{PICTOGRAPH.pattern}\s*+)++", re.MULTILINE)
 
 AFTER_DECORATION = re.compile(r"[\w「『（(\\]")
@@ -42,7 +42,7 @@ class Prose:
         self._lead = ""
 
     def add(self, text: str) -> None:
-        """Text of the page, with its white space as in the source."""
+        """Adds text of the page, with the white space of the source."""
         text = INVISIBLE.sub("", text)
         if self._lead and text.strip():
             self._pieces.append(BREAK + self._lead)
@@ -50,19 +50,19 @@ class Prose:
         self._pieces.append(text)
 
     def add_break(self) -> None:
-        """A new line."""
+        """Begins a new line."""
         self._pieces.append(BREAK)
 
     def add_cell(self) -> None:
-        """The border between two cells of a row."""
+        """Adds the border between two cells of a row."""
         self._pieces.append(CELL)
 
     def lead(self, marker: str) -> None:
-        """A list item's marker, written before its first text (and never without one)."""
+        """Sets the marker of a list item, which is written before the first text of the item."""
         self._lead = marker
 
     def text(self) -> str:
-        """The plain text: readable TeX, one line a block, cells joined with " | "."""
+        """Returns the plain text: readable TeX, a line for each block, cells joined with " | "."""
         joined = "".join(self._pieces)
         flowing = SPACES.sub(lambda run: _space(run, joined), joined)
         lines = [_row(line) for line in flowing.split(BREAK)]
@@ -71,7 +71,7 @@ class Prose:
 
 
 def raised(tag: Tag) -> str:
-    """What stands before a superscript or subscript: x<sup>2</sup> is x^2; an ordinal's "th" needs nothing."""
+    """Returns the sign of a superscript or subscript: x<sup>2</sup> is x^2. The "th" of an ordinal has none."""
     sign = {"sup": "^", "sub": "_"}.get(tag.name, "")
     only = tag.contents[0] if len(tag.contents) == 1 else None
     if not sign or not isinstance(only, NavigableString) or ORDINAL.match(only.strip()):
@@ -80,17 +80,17 @@ def raised(tag: Tag) -> str:
 
 
 def _space(run: re.Match[str], text: str) -> str:
-    """One space, or none where the source merely wraps a line between two wide characters."""
+    """Returns a space, or nothing for a line break in the source between two wide characters."""
     before, after = text[run.start() - 1 : run.start()], text[run.end() : run.end() + 1]
     wraps = "\n" in run[0] and WIDE.match(before) and WIDE.match(after)
     return "" if wraps else " "
 
 
 def _decoration(found: re.Match[str], text: str) -> str:
-    """What stays of pictographs that begin a line: nothing before words, all of them elsewhere."""
+    """Returns what remains of pictographs at the beginning of a line: nothing before words, all of them elsewhere."""
     if AFTER_DECORATION.match(text, found.end()):
         return ""
-    # ❶ is a pictograph and a number: what stands before it decorates it.
+    # ❶ is a pictograph and a number; only the pictographs before it are decoration.
     numbered = max((place for place, sign in enumerate(found[0]) if sign.isalnum()), default=0)
     return found[0][numbered:]
 

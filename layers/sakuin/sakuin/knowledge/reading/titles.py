@@ -1,4 +1,4 @@
-"""Where the name of an explanation is written."""
+"""The titles of explanations."""
 
 import re
 from collections.abc import Iterator
@@ -6,77 +6,71 @@ from itertools import islice
 
 from bs4 import Tag
 
+from sakuin.knowledge.reading.anchors import AnchoredElement
 from sakuin.knowledge.reading.names import concept_name, is_generic, is_label, shortened, without_example_link
 from sakuin.knowledge.reading.parsing import attribute, classes
-from sakuin.knowledge.reading.places import Place
 from sakuin.knowledge.reading.prose import raised
-from sakuin.knowledge.reading.walking import HEADINGS, Step, begins_with_text, steps
-from sakuin.language.visible_text import one_line
+from sakuin.knowledge.reading.tree import HEADINGS, Step, begins_with_text, steps
+from sakuin.language.unicode_text import one_line
 
 TITLE_CLASS = re.compile(r"(?:^|[-_])(?:title|heading|header|name|caption|headline|term)$", re.IGNORECASE)
 
-TITLE_TAGS = HEADINGS.keys() | {"strong", "b", "dfn", "em", "th", "dt"}
+TITLE_TAGS = HEADINGS.keys() | {"strong", "b", "dfn", "em", "th", "dt", "summary", "legend", "caption", "figcaption"}
 
-TITLE_TAGS |= {"summary", "legend", "caption", "figcaption"}
-
-FIRST_STEPS = 40  # a title stands at the beginning
-
+FIRST_STEPS = 40  # a title is at the beginning of its element
 TITLE_STEPS = 60  # and is short
-
-LONGEST_TITLE = 120
-
-LONGEST_TITLE_TEXT = 2000  # as it stands in the source, white space included
+LONGEST_TITLE = 120  # characters
+LONGEST_TITLE_TEXT = 2000  # characters in the source, white space included
 
 
-def title_of(place: Place, content: str) -> str:
-    """An explanation's name, from the first of its sources that has one.
+def title_of(anchored: AnchoredElement, content: str) -> str:
+    """Returns the title of an explanation, from the first of these sources that has one.
 
-    Its heading, title element or first bold words; the attributes `data-title`, `title`, `aria-label`;
-    a `figcaption`, `summary` or bold text anywhere in it; its first sentence, cut at about 40 characters;
-    the words of its anchor.
+    Its heading, title element or first bold words; the attributes `data-title`, `title`, `aria-label`; a `figcaption`
+    or `summary` in it; one of its first lines, cut at about 40 characters; the words of its anchor.
     """
     fallback = ""
-    for candidate in _candidates(place, content):
+    for candidate in _candidates(anchored, content):
         name = concept_name(candidate)[:LONGEST_TITLE].rstrip()
         if name and not is_generic(name) and not is_label(name):
             return name
         fallback = fallback or name
-    return fallback or place.anchor
+    return fallback or anchored.anchor
 
 
 def words_of(tag: Tag) -> str:
-    """A heading or title element on one line, without badges ("例1") and link labels ("→ 例1")."""
+    """Returns the text of a title on one line, without badges ("例1") and link labels ("→ 例1")."""
     kept: list[str] = []
     for step in islice(steps(tag), TITLE_STEPS):
         if step.kind == "open":
             kept.append(raised(step.tag))
         elif step.kind == "text" and not _is_furniture(step, tag, first=not "".join(kept).strip()):
-            # A title is short; its text may stand in headings within headings, each of which reads it.
+            # Cut, since nested headings read the same text several times.
             kept.append(step.text[:LONGEST_TITLE_TEXT])
     return one_line("".join(kept))
 
 
-def _candidates(place: Place, content: str) -> Iterator[str]:
-    if place.shape != "element":
-        yield words_of(place.element)
-    elif place.origin is not place.element and begins_with_text(place.origin):
-        yield words_of(place.origin)
+def _candidates(anchored: AnchoredElement, content: str) -> Iterator[str]:
+    if anchored.shape != "element":
+        yield words_of(anchored.element)
+    elif anchored.origin is not anchored.element and begins_with_text(anchored.origin):
+        yield words_of(anchored.origin)
     else:
-        yield from _leading_titles(place.element)
-    for tag in (place.origin, place.element):
+        yield from _leading_titles(anchored.element)
+    for tag in (anchored.origin, anchored.element):
         for name in ("data-title", "title", "aria-label"):
             yield attribute(tag, name)
-    if place.shape == "element":
-        for step in islice(steps(place.element), FIRST_STEPS):
+    if anchored.shape == "element":
+        for step in islice(steps(anchored.element), FIRST_STEPS):
             if step.kind == "open" and step.tag.name in ("figcaption", "summary", "legend", "caption"):
                 yield words_of(step.tag)
                 break
     yield from (shortened(line.removeprefix("- ")) for line in content[:500].split("\n")[:3])
-    yield place.anchor.partition("-")[2].replace("-", " ").replace("_", " ")
+    yield anchored.anchor.partition("-")[2].replace("-", " ").replace("_", " ")
 
 
 def _leading_titles(element: Tag) -> Iterator[str]:
-    """Titles at the beginning of a box, before any other text than labels and decoration."""
+    """Yields titles at the beginning of a box. Only labels and decoration may come before them."""
     within: Tag | None = None
     for step in islice(steps(element), FIRST_STEPS):
         if within is not None:
@@ -89,7 +83,7 @@ def _leading_titles(element: Tag) -> Iterator[str]:
 
 
 def is_title(tag: Tag) -> bool:
-    """Whether an element's tag or class says that it titles what follows."""
+    """Returns whether an element is a title by its tag or class."""
     return tag.name in TITLE_TAGS or any(TITLE_CLASS.search(name) for name in classes(tag))
 
 

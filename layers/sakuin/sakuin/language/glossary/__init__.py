@@ -1,32 +1,25 @@
-"""School mathematics, field by field: what one thing is called in Japanese and in English.
+"""The concepts of school mathematics by field, with their Japanese and English spellings.
 
-A line is one concept: `name: Japanese spellings | English spellings`, separated by `/`. Spellings are compared folded,
-in the canonical form of notation, kanji numbers as digits, English words without their plural. Data only; how it is
-read stands in `sakuin.language.concepts`.
+One line is one concept: `name: Japanese spellings | English spellings`, with `/` between spellings. Spellings are
+compared in canonical notation, with digits for kanji numbers and without English plurals. This package is data only;
+`sakuin.language.concepts` parses it.
 """
 
-from sakuin.language.glossary import (
-    algebra,
-    calculus,
-    data,
-    functions,
-    geometry,
-    numbers,
-    sequences,
-    sets,
-    trigonometry,
-    vectors,
-)
+from sakuin.language.glossary.algebra import ALGEBRA, NUMBERS, SETS
+from sakuin.language.glossary.data import DATA
+from sakuin.language.glossary.functions import CALCULUS, FUNCTIONS, SEQUENCES, TRIGONOMETRY
+from sakuin.language.glossary.geometry import GEOMETRY, VECTORS
 
+# The order decides which concept owns a spelling or a reading that several have.
 FIELDS = {
-    "algebra": algebra.CONCEPTS,
-    "calculus": calculus.CONCEPTS,
-    "data": data.CONCEPTS,
-    "functions": functions.CONCEPTS,
-    "geometry": geometry.CONCEPTS,
-    "numbers": numbers.CONCEPTS,
-    "sequences": sequences.CONCEPTS,
-    "sets": sets.CONCEPTS,
-    "trigonometry": trigonometry.CONCEPTS,
-    "vectors": vectors.CONCEPTS,
+    "algebra": ALGEBRA,
+    "calculus": CALCULUS,
+    "data": DATA,
+    "functions": FUNCTIONS,
+    "geometry": GEOMETRY,
+    "numbers": NUMBERS,
+    "sequences": SEQUENCES,
+    "sets": SETS,
+    "trigonometry": TRIGONOMETRY,
+    "vectors": VECTORS,
 }

@@ -1,7 +1,7 @@
 """Counting, probability and statistics."""
 
 # ruff: noqa: E501 - one concept a line, with all its spellings
-CONCEPTS = """
+DATA = """
 at-least-one: 少なくとも / 少なくとも一つ / 少なくとも1回 | at least one / at least once
 bar-chart: 棒グラフ | bar graph / bar chart
 line-graph: 折れ線グラフ | line graph

@@ -1,1 +1,1 @@
-"""How a question is read."""
+"""Analysis of questions."""

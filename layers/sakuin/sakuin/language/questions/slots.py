@@ -1,116 +1,112 @@
-"""What a question asks for, thing by thing, in every way to say each."""
+"""Slots of a question: the things that it asks for, each with its alternative terms."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sakuin.language.analysis import Analyzed, formula_terms, reading_grams
-from sakuin.language.concepts import Named
+from sakuin.language.analysis import AnalyzedText, formula_terms, reading_grams
+from sakuin.language.concepts import ConceptMention
 from sakuin.language.formulas import Formula
-from sakuin.language.questions.question import Slot, WeightedTerm
+from sakuin.language.model import Slot, WeightedTerm
 
 MOST_SLOTS = 96
-
-# Words that stand in nearly every question, whatever it asks: a chunk with none of them loses little.
-LIGHT_WORDS_LIST = """
+# Words of nearly every question, whatever its subject: a chunk without them loses little.
+LOW_CONTENT_WORDS_LIST = """
 解く 求める 方 方法 使う 遣る 為る 出来る 有る 居る 成る 何 言う 事 物 者 時 教える 知る
 分かる 覚える 考える 書く 描く どう 何故 なぜ どんな 良い 無い 場合 調べる 確かめる 見る
 見付ける 問題 答え 意味 仕方 説明 理由 違い こつ 手順 例 例題 そう こう 其れ 此れ 其の 此の
 的 つ 様 為 所 欲しい 下さい 呉れる 貰う 御 何れ 何方 何処 幾つ 何時
 """
+LOW_CONTENT_WORDS = frozenset(LOW_CONTENT_WORDS_LIST.split())
+# Weights of terms, fitted by hand: docs/decisions/0016-questions-are-understood-before-they-are-asked.md.
+LOW_CONTENT_WEIGHT = 0.2
+SHAPE_WEIGHT, PART_WEIGHT = 0.7, 0.8  # of a formula
+WORD_OF_CONCEPT_WEIGHT = 0.8  # of one word, where a concept's spelling has several
 
-LIGHT_WORDS = frozenset(LIGHT_WORDS_LIST.split())
-
-LIGHT = 0.2
-
-# What a formula's shape, and its pieces, say of the whole.
-SHAPE, PART = 0.7, 0.8
-
-# A spelling of several words is one thing: one of its words alone says less.
-WORD_OF_CONCEPT = 0.8
-
-
-Way = tuple[WeightedTerm, ...]
-
-Stretch = tuple[int, int]
+Phrasing = tuple[WeightedTerm, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A stretch of a question and the ways to say it, each a row of terms. All rows are as good."""
+class QueryUnit:
+    """A span of a question that asks for one thing, with equivalent phrasings of it."""
 
     start: int
     end: int
-    ways: tuple[Way, ...]
+    phrasings: tuple[Phrasing, ...]
 
 
-def asked_words(question: Analyzed) -> list[Asked]:
-    """The words and formulas of a question of one line, in order."""
-    asked = [
-        Asked(start, end, tuple((term,) for term in _of_formula(formula))) for start, end, formula in question.formulas
+def query_units(question: AnalyzedText) -> list[QueryUnit]:
+    """Returns the words and formulas of a question on one line, in order."""
+    units = [
+        QueryUnit(start, end, tuple((term,) for term in _weighted_terms(formula)))
+        for start, end, formula in question.formulas
     ]
     at = 0
     for line in question.lines:
         for morpheme in line:
             if morpheme.terms:
-                way = tuple(WeightedTerm(term, LIGHT if term in LIGHT_WORDS else 1.0) for term in morpheme.terms)
-                asked.append(Asked(at, at + len(morpheme.surface), (way,)))
+                phrasing = tuple(
+                    WeightedTerm(term, LOW_CONTENT_WEIGHT if term in LOW_CONTENT_WORDS else 1.0)
+                    for term in morpheme.terms
+                )
+                units.append(QueryUnit(at, at + len(morpheme.surface), (phrasing,)))
             at += len(morpheme.surface)
-    return sorted(asked, key=lambda one: (one.start, one.end))
+    return sorted(units, key=lambda unit: (unit.start, unit.end))
 
 
-def with_concepts(asked: Sequence[Asked], named: Iterable[Named]) -> list[Asked]:
-    """`asked` with each stretch that names a concept as one thing: its words, or the concept however it is spelled."""
-    rest = list(asked)
-    for one in named:
-        covered = [word for word in rest if one.start <= word.start and word.end <= one.end]
-        rest = [word for word in rest if word not in covered]
-        share = WORD_OF_CONCEPT if len(covered) > 1 else 1.0
-        words = tuple(WeightedTerm(term.term, term.weight * share) for word in covered for term in word.ways[0])
-        others = tuple(way for word in covered for way in word.ways[1:])
-        concepts = tuple((WeightedTerm(concept.term),) for concept in one.concepts)
-        rest.append(Asked(one.start, one.end, (*((words,) if words else ()), *concepts, *others)))
-    return sorted(rest, key=lambda one: (one.start, one.end))
+def merge_concepts(units: Sequence[QueryUnit], mentions: Iterable[ConceptMention]) -> list[QueryUnit]:
+    """Merges the units of each mentioned concept into one: its words, or the concept in any spelling."""
+    rest = list(units)
+    for mention in mentions:
+        covered = [unit for unit in rest if mention.start <= unit.start and unit.end <= mention.end]
+        rest = [unit for unit in rest if unit not in covered]
+        share = WORD_OF_CONCEPT_WEIGHT if len(covered) > 1 else 1.0
+        words = tuple(WeightedTerm(term.term, term.weight * share) for unit in covered for term in unit.phrasings[0])
+        others = tuple(phrasing for unit in covered for phrasing in unit.phrasings[1:])
+        concepts = tuple((WeightedTerm(concept.term),) for concept in mention.concepts)
+        rest.append(QueryUnit(mention.start, mention.end, (*((words,) if words else ()), *concepts, *others)))
+    return sorted(rest, key=lambda unit: (unit.start, unit.end))
 
 
-def with_other_phrases(asked: Sequence[Asked], stretch: Stretch, phrases: Sequence[Sequence[Asked]]) -> list[Asked]:
-    """`asked` with a stretch as one thing that other phrases say as well, each given by its words."""
-    start, end = stretch
-    covered = [one for one in asked if one.start < end and start < one.end]
-    own = tuple(term for one in covered for term in one.ways[0])
-    others = [tuple(term for word in phrase for term in word.ways[0]) for phrase in phrases]
-    ways = tuple(way for way in (own, *others, *(way for one in covered for way in one.ways[1:])) if way)
-    if not ways:
-        return list(asked)
-    rest = [one for one in asked if one not in covered]
-    return sorted([*rest, Asked(start, end, ways)], key=lambda one: (one.start, one.end))
+def merge_synonyms(
+    units: Sequence[QueryUnit], start: int, end: int, synonyms: Sequence[Sequence[QueryUnit]]
+) -> list[QueryUnit]:
+    """Merges the units between `start` and `end` into one, with synonyms as further phrasings."""
+    covered = [unit for unit in units if unit.start < end and start < unit.end]
+    own = tuple(term for unit in covered for term in unit.phrasings[0])
+    others = [tuple(term for unit in synonym for term in unit.phrasings[0]) for synonym in synonyms]
+    rest_of_own = (phrasing for unit in covered for phrasing in unit.phrasings[1:])
+    phrasings = tuple(phrasing for phrasing in (own, *others, *rest_of_own) if phrasing)
+    if not phrasings:
+        return list(units)
+    rest = [unit for unit in units if unit not in covered]
+    return sorted([*rest, QueryUnit(start, end, phrasings)], key=lambda unit: (unit.start, unit.end))
 
 
-def word_slots(asked: Sequence[Asked]) -> list[Slot]:
-    """One slot for each term of the longest way to say a thing; shorter ways are said again and again.
+def word_slots(units: Sequence[QueryUnit]) -> list[Slot]:
+    """Returns one slot for each term of a unit's longest phrasing; the terms of shorter phrasings repeat.
 
-    So a chunk that has all of one way has all of the thing.
+    So a chunk that contains one whole phrasing matches the whole unit.
     """
     slots: dict[tuple[WeightedTerm, ...], Slot] = {}
-    for one in asked:
-        longest = max(len(way) for way in one.ways)
-        for place in range(longest):
-            terms = _distinct(way[place % len(way)] for way in one.ways)
+    for unit in units:
+        for place in range(max(len(phrasing) for phrasing in unit.phrasings)):
+            terms = _distinct(phrasing[place % len(phrasing)] for phrasing in unit.phrasings)
             slots.setdefault(terms, Slot("word", terms))
     return list(slots.values())[:MOST_SLOTS]
 
 
-def reading_slots(question: Analyzed) -> list[Slot]:
-    """One slot for each 3-gram of the reading of a question."""
+def reading_slots(question: AnalyzedText) -> list[Slot]:
+    """Returns one slot for each 3-gram of a question's reading."""
     grams = dict.fromkeys(gram for line in question.lines for gram in reading_grams(line))
     return [Slot("reading", (WeightedTerm(gram),)) for gram in grams][:MOST_SLOTS]
 
 
-def _of_formula(formula: Formula) -> list[WeightedTerm]:
+def _weighted_terms(formula: Formula) -> list[WeightedTerm]:
     weights = {formula.whole: 1.0}
     if formula.shape:
-        weights[formula.shape] = SHAPE
-    kept = [WeightedTerm(term, weights.get(term, PART)) for term in formula_terms(formula)]
-    return kept or [WeightedTerm(formula.whole[:12])]
+        weights[formula.shape] = SHAPE_WEIGHT
+    weighted = [WeightedTerm(term, weights.get(term, PART_WEIGHT)) for term in formula_terms(formula)]
+    return weighted or [WeightedTerm(formula.whole[:12])]
 
 
 def _distinct(terms: Iterable[WeightedTerm]) -> tuple[WeightedTerm, ...]:

@@ -14,17 +14,17 @@ READING_FUNCTIONS = frozenset(
         "chunks_to_store",
         "current_chunks",
         "embedding_tokens_today",
-        "endpoint_of",
+        "endpoint",
         "indexed_anchors",
         "known_vectors",
         "list_concepts",
-        "look_up_words",
+        "lexicon_entries",
         "material_counts",
         "missing_vectors",
-        "namespace_suffix",
-        "receipts_of",
+        "assign_namespace_suffix",
+        "upload_results",
         "search_knowledge",
-        "table_words",
+        "table_lexicon_entries",
     }
 )
 

@@ -19,13 +19,13 @@ class OrphanedUploads:
     def folders_due(self, *, of_the_gone: timedelta, left: timedelta, limit: int) -> Sequence[OrphanedFolder]:
         """Those known for so long, the longest first: of Tables that are gone, and of Tables that have another body."""
         seconds = {"p_gone": int(of_the_gone.total_seconds()), "p_left": int(left.total_seconds())}
-        rows = call(self.client, "left_bodies", {**seconds, "p_limit": limit})
+        rows = call(self.client, "orphaned_uploads", {**seconds, "p_limit": limit})
         return [OrphanedFolder(**row) for row in rows]
 
     def mark_removed(self, folder: OrphanedFolder, *, again: bool) -> None:
         """It was looked through. `again`: something in it is not old enough, so it is due again after the same time."""
         said = {"p_folder": folder.folder, "p_keep": folder.keep, "p_again": again}
-        call(self.client, "bodies_removed", said)
+        call(self.client, "record_upload_cleanup", said)
 
 
 # An address that was given out works for minutes, and a worker for as long.

@@ -34,7 +34,7 @@ class Outbox:
     def mark_sent(self, ids: Collection[int]) -> None:
         """Remembers that the bus took them. Twice is once; none is not an error."""
         if ids:
-            call(self.client, "events_sent", {"p_ids": sorted(ids)})
+            call(self.client, "mark_events_sent", {"p_ids": sorted(ids)})
 
 
 _AT_ONCE = 100

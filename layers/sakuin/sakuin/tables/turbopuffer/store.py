@@ -8,7 +8,7 @@ from turbopuffer import Turbopuffer
 from turbopuffer.types import Row
 
 from sakuin.errors import NotFound
-from sakuin.language.questions.question import Slot
+from sakuin.language.model import Slot
 from sakuin.platform.calls import Ask, background, interactive
 from sakuin.platform.embedding import Vector
 from sakuin.tables.chunk_store import FoundChunk, StoredChunkRow

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from sakuin.language.questions.question import Slot, WeightedTerm
+from sakuin.language.model import Slot, WeightedTerm
 
 # turbopuffer's documents say 1,024 and 8,192 for a full-text query: this stays under both.
 _MAX_QUERY_CHARACTERS = 1_000
