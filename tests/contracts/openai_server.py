@@ -70,7 +70,7 @@ def _encoded(vector: Any, request: dict[str, Any]) -> Any:
 
 @contextmanager
 def openai_server() -> Iterator[OpenAIServer]:
-    """The server on a free port while the block runs."""
+    """Serves on a free port while the block runs."""
     script = OpenAIServer()
 
     class Handler(BaseHTTPRequestHandler):

@@ -46,7 +46,7 @@ def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
 
 @contextmanager
 def scripted_server(*answers: Said | None) -> Iterator[ScriptedServer]:
-    """The server on a free port while the block runs."""
+    """Serves on a free port while the block runs."""
     script = ScriptedServer(list(answers))
 
     class Handler(BaseHTTPRequestHandler):

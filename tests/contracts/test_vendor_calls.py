@@ -35,7 +35,6 @@ class Times:
 
 @pytest.fixture
 def vendor() -> Iterator[ScriptedServer]:
-    """A server that refuses each request."""
     with scripted_server(Said(400)) as server:
         yield server
 

@@ -18,7 +18,6 @@ from tests.convergence.tally import Tally
 
 
 def main(arguments: list[str]) -> int:
-    """0 when nothing diverged."""
     schedules = int(arguments[0]) if arguments else 2000
     first = int(arguments[1]) if len(arguments) > 1 else randbelow(1 << 32)
     print(f"{schedules:,} schedules of each kind; the same again: python -m tests.convergence {schedules} {first}")

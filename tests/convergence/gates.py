@@ -100,5 +100,5 @@ def unavailable(vendor: str) -> Callable[[], Exception]:
 
 
 def circuit_open(vendor: str) -> Callable[[], Exception]:
-    """What is raised where a vendor has failed so often that nobody asks it for a while: work is parked at once."""
+    """The error of an open circuit: work waits at once."""
     return lambda: CircuitOpen("as the schedule has it", vendor=vendor)

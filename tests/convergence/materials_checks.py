@@ -39,7 +39,7 @@ def searchable(world: MaterialsWorld) -> dict[str, dict[str, str]]:
 
 
 def check_always(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
-    """A page's chunks are those of one version that it had, never a mixture of two; its words are theirs."""
+    """Fails unless each page's chunks and words are those of one version."""
     for material, contents in searchable(world).items():
         assert any(_is(contents, version) for version in oracle.versions(material)), f"{material} is a mixture"
     for statement, wrong in _NEVER:
@@ -48,7 +48,7 @@ def check_always(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
 
 
 def check_settled(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
-    """Everything is as the bucket says, and nothing else is there."""
+    """Fails unless the index contains exactly what the bucket contains."""
     found = searchable(world)
     names = {name_of(key) for key in oracle.ever if key.endswith(".html")}
     assert found.keys() <= names

@@ -40,15 +40,12 @@ _TABLES = (
 
 @dataclass(frozen=True)
 class MaterialsBackend:
-    """What all schedules share."""
-
     client: Client
     sql: psycopg.Connection
 
 
 @contextmanager
 def materials_backend(database: Database) -> Iterator[MaterialsBackend]:
-    """Opens the backend."""
     with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
         client = connected(database.rest_url, database.service_key)
         gated(client.session, "supabase")
@@ -71,7 +68,7 @@ class _Surprised:
 
 @dataclass
 class MaterialsWorld:
-    """The services of one schedule over a bucket of its own. `resumes`: what waits is sent again."""
+    """The services of one schedule over a bucket of its own. `resumes`: maintenance resumes waiting work."""
 
     backend: MaterialsBackend
     resumes: bool = True
@@ -97,33 +94,32 @@ class MaterialsWorld:
         self.search = KnowledgeSearch(self.backend.client, CALIBRATION)
 
     def notify(self) -> None:
-        """S3 tells the queue what happened in the bucket."""
+        """Sends the bucket's events to the queue."""
         for body in self.bucket.take_messages():
             self.sqs.send_message(QueueUrl=_QUEUE, MessageBody=body)
 
     def ask_again(self, key: str) -> None:
-        """Somebody asks for a page to be applied again."""
+        """Requests that a page is indexed again."""
         name = unicodedata.normalize("NFC", key).removesuffix(".html")
         MaterialQueue(SqsQueue(self.sqs, _QUEUE)).reindex([name], reason="asked")
 
     def each_minute(self) -> bool:
-        """What the schedule's function does each minute; whether there was anything to do."""
+        """Runs the maintenance of each minute; returns whether there was anything to do."""
         return self.resumes and bool(self.resume())
 
     def each_night(self) -> bool:
-        """What the schedule's function does at night; whether anything differed."""
+        """Runs the nightly maintenance; returns whether anything differed."""
         return bool(self.reconcile.keys(None, dry_run=False).differences)
 
     def time_passes(self, seconds: int) -> None:
-        """So many seconds, in the database and for the bucket."""
+        """Moves the clocks of the database and the bucket."""
         time_passes(self.backend.sql, seconds)
         self.bucket.now += timedelta(seconds=seconds)
 
     def look_at_bucket(self) -> bool:
-        """What an operator asks for in the end; whether anything differed."""
+        """Reconciles on command; returns whether anything differed."""
         return bool(self.reconcile.keys(None, dry_run=False, grace=timedelta(0)).differences)
 
     def clear(self) -> None:
-        """Leaves nothing of this schedule to the next."""
         for table in _TABLES:
             self.backend.sql.execute(f"delete from {table}".encode())  # noqa: S608

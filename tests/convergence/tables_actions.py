@@ -54,8 +54,6 @@ class Send:
 
 @dataclass(frozen=True)
 class Look:
-    """An agent searches."""
-
     which: int
 
 

@@ -31,7 +31,7 @@ def stored_texts(world: TablesWorld, name: str) -> dict[str, str] | None:
 
 
 def check_always(world: TablesWorld, oracle: TablesOracle) -> None:
-    """What answers for a place is one version that it had at some time, whole, here and in the store."""
+    """Fails unless each place answers with one whole version, in the database and in the store."""
     held: dict[str, dict[str, str]] = {}
     for table, project, pointer, version, _, _, chunks in world.backend.sql.execute(_ANSWERING).fetchall():
         texts = [text for text in oracle.ever.get((table, pointer), ()) if content_hash(text) == version]
@@ -46,7 +46,7 @@ def check_always(world: TablesWorld, oracle: TablesOracle) -> None:
 
 
 def check_settled(world: TablesWorld, oracle: TablesOracle, project: str, endpoint: str) -> None:
-    """Everything is as the documents say, and nothing else is anywhere."""
+    """Fails unless the index contains exactly what the documents contain."""
     sql = world.backend.sql
     assert not world.sqs.messages, "messages wait"
     assert not sql.execute("select event from outbox where sent_at is null").fetchall(), "events wait"

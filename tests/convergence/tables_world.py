@@ -60,7 +60,6 @@ class TablesBackend:
 
 @contextmanager
 def tables_backend(database: Database, folder: Path) -> Iterator[TablesBackend]:
-    """Opens the backend."""
     stand_in = Store(folder / "turbopuffer.sqlite")
     with served(application(stand_in)) as port, psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
         client = connected(database.rest_url, database.service_key)
@@ -188,16 +187,15 @@ class TablesWorld:
         return call(self.backend.client, function, {f"p_{name}": value for name, value in arguments.items()})
 
     def each_minute(self) -> bool:
-        """What the schedule's function does each minute; whether there was anything to do."""
+        """Runs the maintenance of each minute; returns whether there was anything to do."""
         done = self.maintain()
         return bool(done.sent or done.restarted or done.resumed)
 
     def each_night(self) -> bool:
-        """What the schedule's function does at night; whether anything differed."""
+        """Runs the nightly maintenance; returns whether anything differed."""
         return bool(self.reconcile.page(None, dry_run=False, is_over=lambda: False).differences)
 
     def clear(self) -> None:
-        """Leaves nothing of this schedule to the next."""
         for name in self.backend.stand_in.listed("", "", 1000)["namespaces"]:
             self.backend.stand_in.delete(name["id"])
         for table in ("project", "outbox", "table_namespace", "unfinished_work"):

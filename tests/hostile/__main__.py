@@ -68,7 +68,6 @@ def turn(target: Target, tally: Tally, number: int) -> None:
 
 
 def main(seconds: float, names: list[str]) -> int:
-    """Returns 1 if anything failed."""
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     with tempfile.TemporaryDirectory() as folder, a_library(Path(folder)) as tools:

@@ -16,7 +16,6 @@ def dictionary_loaded() -> None:
 
 @pytest.fixture
 def world(a_world: Worlds) -> World:
-    """A library of one good page."""
     world = a_world(base_url="/school_asset")
     world.put("junior/良い頁.html", a_page({"rule-good": "解の公式: 公式に代入する。"}))
     return world

@@ -26,7 +26,6 @@ def call(handler: Handler, arguments: Any, *, era: str, path: str, name: str = "
 
 
 def good(handler: Handler) -> None:
-    """The function still answers."""
     for path in PATHS:
         assert call(handler, {"query": "公式"}, era=STATELESS, path=path).status == 200
 

@@ -27,8 +27,6 @@ NONSENSE = [
 
 
 class Platform:
-    """The API, with one project and one Table."""
-
     def __init__(self, world: World) -> None:
         app = rest_api(world.library, ring, "1", *project_routers(world.project_services, ring))
         self.http = TestClient(app, headers=AUTHORIZATION, raise_server_exceptions=False)

@@ -15,7 +15,7 @@ HUGE = min(50, times(12)) * MEGABYTE
 
 
 class OneLargeObject:
-    """As much of S3's client as reading asks for; what of the body was read is counted."""
+    """The part of S3's client that reading needs; it counts the bytes that were read."""
 
     def __init__(self, size: int) -> None:
         self.size, self.read_bytes, self.closed = size, 0, False

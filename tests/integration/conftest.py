@@ -73,7 +73,6 @@ class Deployed:
         return str(receipts[0]["outcome"])
 
     def api(self, method: str, path: str, **parts: Any) -> Any:
-        """A call of the REST API with the admin key."""
         headers = {"Authorization": f"Bearer {self.environment['SAKUIN_ADMIN_KEY']}"}
         answer = httpx.request(method, self.url + path, headers=headers, timeout=REQUEST_SECONDS, **parts)
         answer.raise_for_status()

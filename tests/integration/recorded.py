@@ -108,5 +108,4 @@ AUTHORIZED = (
 
 
 def recorded_files() -> set[str]:
-    """The names of all recorded events."""
     return {Path(path).stem for path in EVENTS.glob("*.json")}

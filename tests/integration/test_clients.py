@@ -82,7 +82,6 @@ def python(mode: str) -> Callable[[Place], Awaitable[Conversation]]:
 
 
 async def through_fastmcp(place: Place) -> Conversation:
-    """The client of fastmcp."""
     transport = StreamableHttpTransport(place.url, headers={"Authorization": f"Bearer {place.key}"})
     async with fastmcp.Client(transport) as client:
         tools = [tool.name for tool in await client.list_tools()]

@@ -24,7 +24,6 @@ def asked(deployed: Deployed, method: str = "POST", path: str = "/mcp", body: An
 
 
 def called(deployed: Deployed, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The result of a tool call."""
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
     result: dict[str, Any] = asked(deployed, body=body).json()["result"]
     return result

@@ -55,7 +55,6 @@ def indexes(deployed: Deployed) -> list[dict[str, Any]]:
 
 
 def a_minute_passes(deployed: Deployed) -> None:
-    """Since the last flip."""
     with psycopg.connect(deployed.environment["SAKUIN_DATABASE_DSN"]) as database:
         database.execute("update index_version set retired_at = retired_at - interval '1 minute'")
 
@@ -70,7 +69,7 @@ def namespace_found(deployed: Deployed) -> str | None:
 
 @contextmanager
 def searched_all_the_while(deployed: Deployed) -> Iterator[list[str | None]]:
-    """Where each search found its best result, one after the other."""
+    """Searches while the block runs; yields the namespaces of the best results."""
     found: list[str | None] = []
     over = Event()
 

@@ -25,7 +25,7 @@ TRIES_BEFORE_THE_LAST = 4
 
 @contextmanager
 def refused_by_the_database(deployed: Deployed) -> Iterator[None]:
-    """While this lasts, the database takes no chunk of the second version."""
+    """While the block runs, the database refuses each chunk of the second version."""
     with psycopg.connect(deployed.environment["SAKUIN_DATABASE_DSN"], autocommit=True) as connection:
         refuse = b"check (category is distinct from 'second') not valid"
         connection.execute(b"alter table knowledge_chunks add constraint redrive_test " + refuse)
@@ -37,7 +37,7 @@ def refused_by_the_database(deployed: Deployed) -> Iterator[None]:
 
 @contextmanager
 def nobody_reads(deployed: Deployed, queue: str) -> Iterator[None]:
-    """While this lasts, no function takes messages from a queue."""
+    """While the block runs, no function receives messages of a queue."""
     client = deployed.client("lambda")
     mappings = client.list_event_source_mappings()["EventSourceMappings"]
     (mapping,) = [one for one in mappings if one["EventSourceArn"].endswith(queue.rpartition("/")[2])]
@@ -49,7 +49,7 @@ def nobody_reads(deployed: Deployed, queue: str) -> Iterator[None]:
 
 
 def tried(deployed: Deployed, queue: str, times: int) -> None:
-    """The message about the page has been given out so often, and can be given out again."""
+    """Receives the message about the page so often and releases it."""
     client, seen = deployed.client("sqs"), 0
 
     def once() -> bool:
@@ -62,7 +62,6 @@ def tried(deployed: Deployed, queue: str, times: int) -> None:
 
 
 def letters(deployed: Deployed) -> list[dict[str, Any]]:
-    """The dead letters about the page."""
     return [letter for letter in deployed.printed("redrive")["dead_letters"] if KEY in letter["what"]]
 
 
@@ -71,7 +70,6 @@ def status(deployed: Deployed) -> Any:
 
 
 def category(deployed: Deployed) -> str:
-    """The category of the indexed version."""
     return str(deployed.printed("chunk", CHUNK)["chunk"]["category"])
 
 

@@ -65,7 +65,7 @@ def test_each_rule_finds_what_is_wrong_and_errors_are_the_exit_code(deployed: De
 
 
 def spoil(deployed: Deployed) -> None:
-    """Pages with every flaw there is, and an index that was changed behind their back."""
+    """Uploads pages with every flaw and damages the index."""
     assert deployed.put(f"{FOLDER}/learns.yml", POOR) == "applied"
     assert deployed.put(f"{FOLDER}/悪い_教材.html", page("悪い頁", KEPT, LOST, FLAWS)) == "applied"
     assert deployed.put(f"{FOLDER}/空_教材.html", b"") == "failed"

@@ -98,7 +98,7 @@ def test_chunks_of_another_s_table_are_left_out_of_a_batch(first: TableWorld) ->
     ],
 )
 def test_a_row_cannot_be_tied_to_another_project_s_things(first: TableWorld, statement: str) -> None:
-    """Whoever writes it: a worker that was misled, or a platform with a connection of its own."""
+    """By a misled worker, or by a platform with its own connection."""
     second = first.beside()
     table, _ = searchable(first)
     foreign = second.table({"a": "x"})

@@ -15,7 +15,7 @@ from tests.isolation.routes import MEMBERS
 
 
 def secrets_of(house: House) -> dict[str, str]:
-    """What nobody outside may ever read, by name."""
+    """All secrets by name."""
     kept = boto3.client("secretsmanager", "us-east-1").get_secret_value(SecretId=NAME)["SecretString"]
     said = {
         "service key": SECRET,

@@ -19,7 +19,7 @@ def described(house: House) -> set[str]:
 
 
 def mixed(route: Route, own: Ids, foreign: Ids) -> Iterator[dict[str, str]]:
-    """Every choice of ids for a route in which at least one is foreign."""
+    """Each combination of ids for a route with at least one foreign id."""
     used = {name for name in foreign if f"{{{name}}}" in route.name or foreign[name] in str(route.body(foreign))}
     for count in range(1, len(used) + 1):
         for names in combinations(sorted(used), count):
@@ -27,7 +27,7 @@ def mixed(route: Route, own: Ids, foreign: Ids) -> Iterator[dict[str, str]]:
 
 
 def said(answer: Answer, ids: Ids) -> tuple[int, str, int]:
-    """What can be told of an answer: its status, its words without the caller's own ids, its round trips."""
+    """The status, the text without the caller's own ids, and the round trips of an answer."""
     body = answer.body
     for name, value in ids.items():
         body = body.replace(value, name)

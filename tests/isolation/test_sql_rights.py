@@ -94,7 +94,7 @@ def test_a_later_migration_s_tables_have_their_grants_by_default(later: House) -
 
 
 def test_a_later_migration_s_function_is_open_to_people_only_through_public(later: House) -> None:
-    """What the migration has to revoke itself: the test below finds one that did not."""
+    """The migration has to revoke this right; a test below finds one that does not."""
     query = (
         "select case a.grantee when 0 then 'public' else a.grantee::regrole::text end "
         "from pg_proc p, aclexplode(p.proacl) a where p.proname = 'later_count' and a.grantee <> p.proowner"

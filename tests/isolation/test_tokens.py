@@ -40,7 +40,7 @@ def public(key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def house(database: Database, stand_in: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    """The house before a PostgREST that takes both kinds of signature, as the hosted one does."""
+    """A deployment with a PostgREST that accepts both kinds of signature, as the hosted one does."""
     secret = base64.urlsafe_b64encode(database.jwt_secret.encode()).decode().rstrip("=")
     jwks = {"keys": [public(OWN), {"kty": "oct", "k": secret, "alg": "HS256"}]}
     where = urlsplit(database.dsn)
@@ -79,7 +79,7 @@ def by_secret(house: House, **other: object) -> str:
 
 
 def unsigned(algorithm: str, signature: str = "", **other: object) -> str:
-    """A token that says of itself how it is to be verified."""
+    """A token that names its own algorithm."""
     parts = ({"alg": algorithm, "typ": "JWT", "kid": "one"}, claims(**other))
     written = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
     return ".".join([*written, signature])
@@ -174,7 +174,7 @@ def test_past_the_api_they_are_refused_too(house: House, name: str) -> None:
 
 
 def test_a_token_that_supabase_has_stopped_taking_is_refused_as_too_old(house: House) -> None:
-    """Its secret was replaced there; here it is still known as the previous one."""
+    """Supabase has another secret; this one is still the previous secret here."""
     answer = house.ask("GET", "/v1/projects", bearer=jwt.encode(claims(), PREVIOUS_JWT_SECRET, "HS256"))
     assert (answer.status, answer.round_trips) == (401, 1)
     assert 'error="invalid_token"' in answer.headers["www-authenticate"]

@@ -38,19 +38,16 @@ def adapter(server: OpenAIServer, kind: str, **parts: Any) -> Iterator[OpenAIEmb
 
 
 def at_once() -> Retries:
-    """Two tries without a pause."""
     return Retries(tries=2, patience=60, longest_pause=0)
 
 
 @pytest.fixture(params=["memory", "openai"])
 def embedder(request: pytest.FixtureRequest, server: OpenAIServer) -> Embedder:
-    """Each embedder of texts in turn."""
     return MemoryEmbedder() if request.param == "memory" else OpenAIEmbedder(server.client, MODEL)
 
 
 @pytest.fixture(params=ADAPTERS)
 def questions(request: pytest.FixtureRequest, server: OpenAIServer) -> Iterator[OpenAIEmbedder | OpenAIQuestions]:
-    """OpenAI's embedders of questions in turn."""
     with adapter(server, request.param) as made:
         yield made
 

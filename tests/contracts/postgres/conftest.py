@@ -20,15 +20,12 @@ from tests.emptied import emptied
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """The adapters over one database."""
-
     index: KnowledgeIndex
     records: MaterialRecords
     search: KnowledgeSearch
     lexicon: Lexicon
 
     def embed(self, chunks: Sequence[KnowledgeChunk], fingerprint: PageIndexVersion = FINGERPRINT) -> None:
-        """Stores the vectors of these chunks."""
         self.index.record_index_version(fingerprint)
         vectors = {chunk.text_hash: vector_of(text_of(chunk.title, chunk.content)) for chunk in chunks}
         self.index.store_vectors(vectors, fingerprint)
@@ -47,11 +44,9 @@ class Knowledge:
         return self.index.apply(PageChange(material, source, chunks=chunks, fingerprint=fingerprint.id), **seen)
 
     def delete(self, source: Source, *, material: str = "m", **seen: Any) -> ChangeResult:
-        """Applies a deletion."""
         return self.index.apply(PageChange(material, source, deleted=True), **seen)
 
     def fail(self, source: Source, error: str = "not HTML", *, material: str = "m", **seen: Any) -> ChangeResult:
-        """Applies a version that cannot be read."""
         return self.index.apply(PageChange(material, source, error=error), **seen)
 
     def add(self, *materials: str) -> None:
@@ -60,7 +55,6 @@ class Knowledge:
             self.apply(a_source(material, 1), [a_chunk(material, "rule-a", "一")], material=material)
 
     def state(self, material: str = "m") -> MaterialState:
-        """The record of a material, which must exist."""
         found = self.index.state(material)
         assert found is not None
         return found

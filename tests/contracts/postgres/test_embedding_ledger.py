@@ -11,7 +11,6 @@ from supabase import Client
 
 @pytest.fixture
 def ledger(service: Client, sql: psycopg.Connection) -> EmbeddingLedger:
-    """The ledger, with nothing spent."""
     sql.execute("delete from embedding_day")
     return EmbeddingLedger(service)
 

@@ -23,7 +23,7 @@ NEW_RECIPE = replace(BLUE, recipe="another/1")
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """The indexes, and the pages that they are built of."""
+    """The index versions and their pages."""
 
     indexes: IndexVersions
     knowledge: Knowledge
@@ -42,7 +42,6 @@ class House:
         )
 
     def again(self, name: str, content: str, *, by: IndexVersion, embedded: tuple[IndexVersion, ...]) -> None:
-        """Applies the same version again."""
         chunk = self.chunk(name, content)
         self.knowledge.index.record_index_version(by.knowledge)
         for each in embedded:
@@ -58,12 +57,11 @@ class House:
         return a_chunk(name, "rule-a", content)
 
     def cosines(self, query: str, asked: IndexVersion) -> dict[str, float | None]:
-        """What each page is to a question by meaning, in the index that is asked; None: it has no vector there."""
+        """The cosine of each page and a question in an index; None: the page has no vector there."""
         question = Question(vector_of(text_of("rule-a", query)), (), asked.knowledge, EVERYTHING, 10)
         return {match.material: match.cosine for match in self.knowledge.search.matches(question)}
 
     def missing(self, asked: IndexVersion) -> tuple[str, ...]:
-        """The pages that an index lacks."""
         state = next(each for each in self.indexes.states() if each.settings == asked)
         return tuple(name for name, _ in state.pages.named)
 

@@ -11,7 +11,6 @@ NOTHING = LexiconLookup(frozenset(), {})
 
 
 def a_text(material: str, number: int, *readings: tuple[str, str], terms: tuple[str, ...] = ()) -> KnowledgeChunk:
-    """A chunk with these words and no others."""
     words = IndexedWords(dict.fromkeys(terms, 0.5), frozenset(readings))
     return a_chunk(material, f"rule-{number}", str(number), words=words)
 

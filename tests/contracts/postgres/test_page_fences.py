@@ -29,7 +29,7 @@ from public.material m where material = %s
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What there is to see of a material. Generations count changes, and times pass: they are left out."""
+    """The visible state of a material, without generations and times."""
 
     key: str | None = None
     sequencer: str = ""
@@ -43,7 +43,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened to a key: a readable version, an unreadable one, or a deletion."""
+    """A change of a key: a readable version, an unreadable one, or a deletion."""
 
     kind: str
     source: Source
@@ -51,14 +51,14 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A material that no event was told of yet."""
+    """A new material."""
 
     knowledge: Knowledge
     sql: psycopg.Connection
     material: str
 
     def hear(self, event: Event) -> ChangeResult:
-        """Tells the index, as IndexPage does: it looks, then applies."""
+        """Applies an event as IndexPage does."""
         index, source = self.knowledge.index, self._source(event)
         if event.kind.startswith("held "):
             return self._hear_of_bucket(event)
@@ -72,7 +72,7 @@ class Page:
         )
 
     def _hear_of_bucket(self, event: Event) -> ChangeResult:
-        """Tells the index what the bucket holds now, in spite of all sequencers."""
+        """Applies the bucket's current version, whatever its sequencer."""
         index, generation = self.knowledge.index, self._look()
         source = self._source(event)
         if event.kind == "held put unknown":
@@ -115,17 +115,16 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """Materials that have nothing to do with each other; all their texts are embedded."""
+    """Makes independent materials; all their texts are embedded."""
 
     knowledge: Knowledge
     sql: psycopg.Connection
 
     def page(self) -> Page:
-        """Returns a new one."""
         return Page(self.knowledge, self.sql, f"page-{next(_NUMBERS)}")
 
     def ending(self, events: list[Event]) -> Seen:
-        """What there is to see once a new page's events were told."""
+        """The visible state of a new page after these events."""
         page = self.page()
         for event in events:
             page.hear(event)
@@ -141,7 +140,7 @@ def pages(knowledge: Knowledge, sql: psycopg.Connection) -> Pages:
 
 @st.composite
 def histories(draw: st.DrawFn, *, keys: tuple[str, ...], kinds: tuple[str, ...]) -> list[Event]:
-    """What happened, in order; sequencers of one key rise."""
+    """Changes in order; the sequencers of one key rise."""
     happened = draw(st.lists(st.tuples(st.sampled_from(kinds), st.sampled_from(keys)), max_size=6))
     return [Event(kind, a_source(key, 16 * number + 16)) for number, (kind, key) in enumerate(happened)]
 
@@ -150,7 +149,7 @@ def histories(draw: st.DrawFn, *, keys: tuple[str, ...], kinds: tuple[str, ...])
 def schedules(
     draw: st.DrawFn, *, keys: tuple[str, ...], kinds: tuple[str, ...] = TOLD
 ) -> tuple[list[Event], list[Event]]:
-    """A history, and one way in which S3 may tell of it: shuffled, some events twice."""
+    """A history and its events as S3 may send them: shuffled, some twice."""
     history = draw(histories(keys=keys, kinds=kinds))
     doubled = history + draw(st.lists(st.sampled_from(history), max_size=3) if history else st.just([]))
     return history, draw(st.permutations(doubled))
@@ -188,7 +187,7 @@ def test_each_outcome_says_what_happened(keys: tuple[str, ...], kinds: tuple[str
 
 @dataclass
 class Fences:
-    """The newest sequencer that counted of each key, until the bucket was asked about the owner."""
+    """The newest sequencer of each key that had an effect, until the bucket's current version was applied."""
 
     newest: dict[str, str] = field(default_factory=dict)
     is_unordered: bool = False
@@ -208,7 +207,7 @@ class Fences:
 
 
 def assert_is_true(event: Event, applied: ChangeResult, before: Seen, after: Seen, *, is_newest: bool) -> None:
-    """What is searchable, the status, and which keys wait, changed as the outcome says."""
+    """Fails unless contents, status and waiting keys changed as the outcome says."""
     key, is_refused = event.source.key, applied.outcome in ("superseded", "conflict")
     assert set(after.waiting) - {key} == set(before.waiting) - {key}, event
     # A key that is refused may still be the one that owns a deleted material from now on.

@@ -22,8 +22,6 @@ MEMBER, STRANGER = (User(user, token=user) for user in (str(uuid4()), str(uuid4(
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The two adapters over one database."""
-
     records: ProjectRecords
     outbox: Outbox
 

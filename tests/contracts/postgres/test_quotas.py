@@ -11,8 +11,6 @@ from supabase import Client
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The port, and its database."""
-
     port: Quotas
     sql: psycopg.Connection
 
@@ -20,7 +18,7 @@ class Counted:
         self.sql.execute("update search_quota set minute = minute - interval '2 hours'")
 
     def taken(self, key: str, *, wanted: int = 10, per_minute: int = 100) -> int:
-        """Everything that one worker can get."""
+        """All searches that one worker gets."""
         got = 0
         while granted := self.port.take(key, wanted=wanted, per_minute=per_minute).searches:
             assert granted <= wanted

@@ -32,28 +32,26 @@ ASKED = [Slot("word", (WeightedTerm("式"),)), Slot("word", (WeightedTerm("公�
 
 
 def a_text(number: int, words: Mapping[str, float], *, material: str = "m") -> KnowledgeChunk:
-    """A chunk with these terms and no others."""
     return a_chunk(material, f"rule-{number}", str(number), words=IndexedWords(words, frozenset()))
 
 
 def ceiling(texts: Sequence[Mapping[str, float]], slot: Slot) -> float:
-    """The most that a slot can give: its best term, weighed by how few texts have it."""
+    """The highest score of a slot: its best term times the term's rarity."""
     return max(one.weight * rarity(texts, one.term) for one in slot.terms)
 
 
 def rarity(texts: Sequence[Mapping[str, float]], term: str) -> float:
-    """The idf of BM25."""
     having = sum(term in text for text in texts)
     return math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
 
 
 def share(text: Mapping[str, float], term: str) -> float:
-    """What a text has of a term: that it is there, and how much."""
+    """The part of a term's score that a text gets."""
     return CALIBRATION.presence + (1 - CALIBRATION.presence) * text[term] if term in text else 0.0
 
 
 def shares(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot], kind: str) -> np.ndarray:
-    """Of each text the share of what the slots of this kind could give."""
+    """The part of the highest score of all slots of a kind that each text gets."""
     held = np.zeros(len(texts))
     sought = [slot for slot in asked if slot.kind == kind]
     for slot in sought:
@@ -64,7 +62,7 @@ def shares(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot], kind: st
 
 
 def missing(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot]) -> float:
-    """The share of the word slots that no text has."""
+    """The part of the highest score that belongs to words in no text."""
     sought = [slot for slot in asked if slot.kind == "word"]
     had = set().union(*texts)
     lost = [slot for slot in sought if had.isdisjoint(one.term for one in slot.terms)]
@@ -93,7 +91,7 @@ def test_words_and_readings_are_what_the_formula_says(knowledge: Knowledge, sql:
 
 
 def postings(sql: psycopg.Connection) -> dict[tuple[str, str], int]:
-    """What the postings say: chunk and term to impact."""
+    """The impact of each chunk and term in the postings."""
     assert sql.execute("select count(*) from public.posting where n = 0").fetchone() == (0,)
     rows = sql.execute(
         "select w.id, p.term, u.impact from public.posting p, unnest(p.chunks, p.impacts) u(chunk, impact) "

@@ -16,7 +16,7 @@ HTML = "text/html; charset=utf-8"
 
 @pytest.fixture(autouse=True)
 def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Made up, so that nothing can reach a real account."""
+    """Sets credentials that reach no real account."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
@@ -24,7 +24,6 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=["memory", "s3"])
 def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
-    """Each adapter in turn, empty."""
     if request.param == "memory":
         yield MemoryBucket()
         return

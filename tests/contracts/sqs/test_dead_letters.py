@@ -14,7 +14,7 @@ from sakuin_cli.dead_letters import DeadLetterQueues, QueueName
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """The three queues and their dead letters at moto, and an operator who lists them."""
+    """The three queues and their dead letter queues on moto."""
 
     client: Any
     urls: dict[QueueName, str]
@@ -25,17 +25,14 @@ class Queues:
         return DeadLetterQueues(self.client, self.urls, self.dead_urls)
 
     def put(self, queue: QueueName, body: str) -> None:
-        """Puts a message among the dead letters."""
         self.client.send_message(QueueUrl=self.dead_urls[queue], MessageBody=body)
 
     def listed(self, queue: QueueName) -> list[str]:
-        """The bodies of the dead letters, left as they were."""
         found = self.dead.receive(queue)
         self.dead.release(found)
         return [letter.body for letter in found]
 
     def arrived(self, queue: QueueName) -> list[str]:
-        """The bodies that came back to a queue."""
         found: list[str] = []
         while messages := self.client.receive_message(QueueUrl=self.urls[queue], MaxNumberOfMessages=10).get(
             "Messages"

@@ -72,7 +72,7 @@ def test_turbopuffer_s_retry_after_is_in_the_error_and_waited_for_if_it_is_short
 
 @pytest.fixture
 def refused() -> Iterator[ScriptedServer]:
-    """Supabase behind a gateway that has nobody behind it."""
+    """A gateway that cannot reach Supabase."""
     with scripted_server(Said(503, b"upstream", (("Content-Type", "text/plain"), ("retry-after", "0")))) as server:
         yield server
 
