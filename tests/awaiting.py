@@ -1,4 +1,4 @@
-"""Waiting for what comes by itself, with an end that says what did not come."""
+"""Waiting for another program, with a time limit."""
 
 import time
 from collections.abc import Callable

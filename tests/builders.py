@@ -1,4 +1,4 @@
-"""What tests are made of: chunks, sources and pages that differ only in what a test is about."""
+"""Chunks, sources and pages for tests."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""A run of the tests: what its processes share, who runs which tests, and the last lines of the report."""
+"""A run of the tests: shared folder, order, and the last lines of the report."""
 
 import shutil
 import tempfile

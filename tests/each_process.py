@@ -1,4 +1,4 @@
-"""What each process that runs tests has: a database, the same examples each time, and an end to whatever hangs."""
+"""Fixtures and settings of each process that runs tests: database, examples, time limit."""
 
 import asyncio
 import ctypes

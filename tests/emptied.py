@@ -1,4 +1,4 @@
-"""A database as it was before the first test: what others left in it is none of a test's own."""
+"""Emptying the database between tests."""
 
 import psycopg
 from psycopg import sql

@@ -1,4 +1,4 @@
-"""The recorded events of `events/`, and the key that opens what they ask."""
+"""The recorded events of `events/`, and the keys in them."""
 
 import json
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ SUMMARY = pytest.StashKey[set[str]]()
 # Tests that share the one deployed stack. The others of their folder have a stack, an account or nothing of that kind.
 STACK = "tests/integration"
 NOT_ON_THE_STACK = ("test_kills.py", "test_deployment.py", "test_function_sizes.py")
-# Begun first, in this order, so that no long part is left for the end; then come all others by their names.
+# Started first, in this order, so that no long part is left for the end; the others follow by name.
 LONGEST = (
     "tests/integration/test_kills.py",
     STACK,

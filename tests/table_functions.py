@@ -1,4 +1,4 @@
-"""The functions of the two queues of Tables: the product's handlers, and SQS as its double has it."""
+"""The functions of the queues of Tables, over the double of SQS."""
 
 import json
 from collections.abc import Callable, Mapping

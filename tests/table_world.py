@@ -1,4 +1,4 @@
-"""Tables end to end without Lambda: the real database, the real store's stand-in, messages that tests deliver."""
+"""Tables end to end without Lambda: a real database, the stand-in for turbopuffer, messages delivered by tests."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

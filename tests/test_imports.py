@@ -1,4 +1,4 @@
-"""Each function starts with nothing but its layers and what Lambda brings, and loads only what its work needs."""
+"""Each function starts with its layers and Lambda's packages alone, and loads only what it needs."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Everything that is installed is locked: by version, by hash, from the registry, and for a reason."""
+"""All packages are locked by version and hash, from the registry."""
 
 import json
 import re
@@ -138,7 +138,7 @@ def test_every_package_from_npm_is_one_version_with_its_hash(lock: Path) -> None
     for name, one in packages.items():
         assert one.get("integrity", "").startswith("sha512-"), name
         assert "link" not in one, name
-        # An address would be the one of whoever made the lock.
+        # An address would be that of the machine that made the lock.
         assert "resolved" not in one, name
     wanted = json.loads((lock.parent / "package.json").read_text(encoding="utf-8"))
     for name, version in {**wanted["dependencies"], **wanted.get("optionalDependencies", {})}.items():

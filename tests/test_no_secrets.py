@@ -1,4 +1,4 @@
-"""No secret is in a file of the repository, nor in what was ever in one."""
+"""No secret is in the repository or its history."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Secrets planted into everything that can go wrong: none comes out again, by log, answer, status or command."""
+"""Planted secrets: no log, answer, status or error has one."""
 
 import io
 import json
@@ -142,7 +142,7 @@ FAILURES = [fails, fails_as_ours]
 NOTHING_COUNTED = pytest.mark.filterwarnings("ignore:No application metrics to publish")
 
 
-def test_the_planted_would_be_found() -> None:
+def test_the_planted_secrets_would_be_found() -> None:
     assert len(leaked(EVERYTHING)) == len(PLANTED) == 10
     assert len(leaked(json.dumps({"m": EVERYTHING}))) == 10
 
@@ -294,9 +294,7 @@ def _calls(url: str) -> Any:
 
 @pytest.mark.parametrize("status", [400, 401, 403, 409, 422, 500])
 @pytest.mark.parametrize("ask", [_embeds, _asks, _stores, _calls])
-def test_a_vendor_that_says_back_what_it_was_sent_gets_no_secret_into_our_sentence(
-    parrot: str, ask: Callable[[str], Any], status: int
-) -> None:
+def test_an_echo_of_a_vendor_puts_no_secret_into_our_error(parrot: str, ask: Callable[[str], Any], status: int) -> None:
     with pytest.raises(SakuinError) as raised:
         ask(f"{parrot}/{status}")
     # These sentences become last_error, a receipt's reason, and the answer to a caller.
@@ -321,5 +319,5 @@ def test_a_key_in_a_header_that_opens_nothing_is_not_repeated(a_world: Worlds, w
         '{"url": "http://127.0.0.1:8787/mcp", "at": "2026-11-22T05:30:00Z"}',
     ],
 )
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_a_text_without_a_secret_is_unchanged(text: str) -> None:
     assert redacted(text, ["local", ""]) == text

@@ -1,4 +1,4 @@
-"""The sample pages keep what they promise, and the labels ask about elements that exist."""
+"""The sample pages keep their promises."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The template, the settings and the functions say the same."""
+"""The template, the settings and the functions agree."""
 
 import ast
 import json
@@ -235,7 +235,7 @@ def test_a_snapshot_and_provisioned_workers_exclude_each_other() -> None:
 
 
 @pytest.mark.parametrize("name", HTTP_FUNCTIONS)
-def test_a_function_with_snapshots_begins_anew_after_a_restore(name: str) -> None:
+def test_a_function_with_snapshots_is_built_again_after_a_restore(name: str) -> None:
     app = (ROOT / FUNCTIONS[name]["CodeUri"] / "app.py").read_text(encoding="utf-8")
     assert "handler = restorable(lambda: " in app
 
@@ -244,7 +244,7 @@ ALARMS = resources("AWS::CloudWatch::Alarm")
 
 
 @pytest.mark.parametrize("name", ALARMS)
-def test_an_alarm_and_its_end_are_told(name: str) -> None:
+def test_an_alarm_and_its_end_are_notified(name: str) -> None:
     told = [{"If": ["HasAlarmTopic", {"Ref": "AlarmTopicArn"}, {"Ref": "SakuinAlarms"}]}]
     assert ALARMS[name]["AlarmActions"] == ALARMS[name]["OKActions"] == told
 

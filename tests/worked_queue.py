@@ -1,4 +1,4 @@
-"""A queue of the double of SQS with its worker, as Lambda puts them together."""
+"""A queue of the double of SQS with its worker."""
 
 import io
 from collections.abc import Sequence

@@ -32,7 +32,6 @@ from sakuin.retrieval.index_version import (
     IndexVersion,
     TableCut,
     find_version,
-    tables_of,
 )
 from sakuin.tables.admin.database_changes import HandleDatabaseChange
 from sakuin.tables.admin.endpoints import EndpointAdmin
@@ -116,7 +115,7 @@ class World:
         self.lexicon = Lexicon(self.client)
         self.searched: KnowledgeSearch = KnowledgeSearch(self.client, CALIBRATION)
         self.unfinished = UnfinishedWorkStore(self.client)
-        self.walks = ReconciliationRuns(self.client)
+        self.runs = ReconciliationRuns(self.client)
         self.projects = ProjectRecords(self.client, acting_with(self.client, lambda: self.database.anon_key))
 
     # ---------------------------------------------------------------- indexing
@@ -158,7 +157,7 @@ class World:
             index=self.index,
             embedder=self.embedder,
             learns=LearnsSources(self.bucket, self.index, self.model, self.prefix),
-            version=self.settings.knowledge,
+            version=self.settings.pages,
             max_page_bytes=self.max_page_bytes,
             targets=self.pages_of_indexes,
         )
@@ -166,9 +165,9 @@ class World:
     def pages_of_indexes(self) -> Sequence[PageTarget]:
         """What pages are embedded for: as `bootstrap` has it."""
         return [
-            PageTarget(each.settings.knowledge, self.embedder_of(each.settings.model), each.live)
+            PageTarget(each.settings.pages, self.embedder_of(each.settings.model), each.live)
             for each in self.indexes.kept()
-            if each.settings.recipe == self.settings.recipe
+            if each.settings.text_template == self.settings.text_template
         ]
 
     def embedder_of(self, model: EmbeddingModel) -> MemoryEmbedder:
@@ -186,7 +185,7 @@ class World:
         kept = self.indexes.kept()
         asked = find_version(kept, version).settings if kept else self.settings
         embedder = self.embedder_of(asked.model)
-        return SearchKnowledge(self.searched, self.lexicon, embedder, asked.knowledge, self.base_url)
+        return SearchKnowledge(self.searched, self.lexicon, embedder, asked.pages, self.base_url)
 
     @property
     def read(self) -> ReadKnowledge:
@@ -200,7 +199,7 @@ class World:
             bucket=self.bucket,
             queue=self.queue,
             prefix=self.prefix,
-            fingerprint=self.settings.knowledge.id,
+            fingerprint=self.settings.pages.id,
             max_page_bytes=self.max_page_bytes,
             box_selectors=self.box_selectors,
         )
@@ -226,13 +225,13 @@ class World:
             bucket or self.bucket, self.records, self.unfinished, self.queue, self.prefix, lambda: now
         )
         clock = (tick * ticks for tick in count()).__next__
-        return Reconcile(materials, self.reconcile_tables, self.walks, clock, line_is_empty)
+        return Reconcile(materials, self.reconcile_tables, self.runs, clock, line_is_empty)
 
     @property
     def reconcile_tables(self) -> ReconcileTables:
         """Compares Tables, where there are none."""
         nothing: Any = None
-        claims = TableClaims(self.client, tables_of(self.settings).id)
+        claims = TableClaims(self.client, self.settings.tables.id)
         return ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
 
     # ---------------------------------------------------------------- projects

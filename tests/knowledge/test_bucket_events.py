@@ -1,4 +1,4 @@
-"""What happens in the bucket happens in the index."""
+"""Events of the bucket, and the index after them."""
 
 import re
 import unicodedata
@@ -202,9 +202,7 @@ def test_a_provisional_list_is_upgraded_when_the_model_answers(a_world: Worlds) 
 
 @given(st.data())
 @settings(max_examples=50)
-def test_in_whatever_order_messages_come_the_index_ends_where_the_bucket_is(
-    a_world: Worlds, data: st.DataObject
-) -> None:
+def test_messages_in_any_order_end_at_the_state_of_the_bucket(a_world: Worlds, data: st.DataObject) -> None:
     world = a_world()
     keys = ("が.html", unicodedata.normalize("NFD", "が.html"))
     for number in range(data.draw(st.integers(1, 5))):

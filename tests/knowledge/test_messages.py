@@ -1,4 +1,4 @@
-"""What the material queue may hold, and what it means."""
+"""Valid and invalid messages of the material queue."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The published client speaks to the server over a real socket, in every mode it has."""
+"""The published client over a real socket, in every mode."""
 
 import asyncio
 from collections.abc import AsyncIterator

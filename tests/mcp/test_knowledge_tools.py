@@ -1,4 +1,4 @@
-"""The tools of the knowledge endpoint: answers that keep their schema and their budget, failures in a sentence."""
+"""The tools of the knowledge endpoint: schemas, size of answers, errors."""
 
 import json
 from typing import Any
@@ -105,7 +105,7 @@ def test_a_failure_says_what_to_do_and_has_no_structured_content(
     assert words in said(result)
 
 
-def test_an_answer_says_in_both_its_forms_what_it_had_to_do_without(tools: KnowledgeTools, world: World) -> None:
+def test_an_answer_without_the_embedder_is_degraded_in_both_its_forms(tools: KnowledgeTools, world: World) -> None:
     whole = call(tools, "search_knowledge", query="解の公式").structured_content
     world.embedder.down = True
     result = call(tools, "search_knowledge", query="解の公式")
@@ -180,7 +180,7 @@ def test_a_long_list_stays_within_the_budget_and_no_concept_is_lost(a_world: Wor
 HIDDEN = "\x00\x07\x1b\x85\u200b\u202e\u2066\ufeff\U000e0041"
 
 
-def test_what_people_wrote_reaches_the_agent_without_hidden_characters(world: World) -> None:
+def test_answers_have_no_hidden_characters(world: World) -> None:
     # Postgres has no U+0000 to give.
     hidden = HIDDEN.replace("\x00", "")
     world.sql.execute(
@@ -209,7 +209,7 @@ def test_a_failure_repeats_nothing_hidden_and_stays_short(tools: KnowledgeTools)
     assert len(said(result)) <= 2000
 
 
-def test_a_chunk_that_lambda_could_not_carry_is_a_failure_with_its_link(world: World) -> None:
+def test_a_chunk_too_large_for_lambda_is_an_error_with_its_link(world: World) -> None:
     tools = KnowledgeTools(world, world.read)
 
     def read(*, characters: int) -> CallToolResult:

@@ -1,4 +1,4 @@
-"""What the table of unfinished work promises: nothing is lost, vendors that are away are spared, people see why."""
+"""The table of unfinished work: states, waits, probes and counts."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -107,7 +107,7 @@ def test_a_retry_says_why_and_since_when_and_belongs_to_its_queue(work: Work) ->
     assert work.due() == []
 
 
-def test_what_has_finished_leaves_nothing(work: Work) -> None:
+def test_finished_work_has_no_row(work: Work) -> None:
     work.retry("a")
     work.finish("a")
     assert work.states() == {}
@@ -145,7 +145,7 @@ def test_what_waits_for_a_time_waits_exactly_so_long_and_comes_back_in_portions(
     assert [work.due(limit=2), work.due(limit=2)] == [["a", "b"], ["c"]]
 
 
-def test_work_that_was_in_trouble_for_too_long_waits_no_more(work: Work) -> None:
+def test_work_that_failed_for_too_long_is_not_deferred(work: Work) -> None:
     assert work.store.defer(page("a"), Defer(60, "away", "openai", longest=2 * A_DAY))
     work.passes(A_DAY)
     assert work.store.defer(page("a"), Defer(60, "away", "openai", longest=2 * A_DAY))
@@ -157,7 +157,7 @@ def test_work_that_was_in_trouble_for_too_long_waits_no_more(work: Work) -> None
 
 
 @pytest.mark.parametrize("state", ["retrying", "waiting"])
-def test_a_last_delivery_does_not_begin_the_trouble_again(work: Work, state: str) -> None:
+def test_a_last_delivery_keeps_the_start_of_the_failures(work: Work, state: str) -> None:
     work.defer("a") if state == "waiting" else work.retry("a")
     work.passes(3 * A_DAY)
     work.store.record_last_delivery(page("a"), "no answer")
@@ -220,7 +220,7 @@ def test_a_vendor_that_answers_lets_the_others_go_in_portions(work: Work) -> Non
     assert [work.due(limit=2), work.due(limit=2)] == [["b", "c"], ["d"]]
 
 
-def test_work_that_asked_nobody_lets_nobody_go(work: Work) -> None:
+def test_work_without_a_call_releases_no_other_work(work: Work) -> None:
     work.defer("a", "b", seconds=600)
     work.finish("a", vendor_answered=False)
     assert (work.due(), work.states()) == ([], {"b": "waiting"})
@@ -248,7 +248,7 @@ def test_a_probe_that_its_queue_delivers_again_is_still_the_probe(work: Work) ->
     assert work.due() == ["b"]
 
 
-def test_a_probe_that_fails_for_another_reason_does_not_stand_in_the_way(work: Work) -> None:
+def test_a_probe_that_fails_for_another_reason_blocks_no_probe(work: Work) -> None:
     work.defer("a", "b")
     work.passes(61)
     assert work.due() == ["a"]
@@ -256,21 +256,21 @@ def test_a_probe_that_fails_for_another_reason_does_not_stand_in_the_way(work: W
     assert work.due() == ["b"]
 
 
-def test_what_its_queue_delivers_in_an_hour_does_not_stand_in_the_way_of_a_probe(work: Work) -> None:
+def test_a_retry_in_an_hour_blocks_no_probe(work: Work) -> None:
     work.retry("a", vendor="openai", seconds=3600)
     work.defer("b")
     work.passes(61)
     assert work.due() == ["b"]
 
 
-def test_whoever_a_vendor_has_answered_lets_the_others_go(work: Work) -> None:
+def test_any_answer_of_a_vendor_releases_the_waiting_work(work: Work) -> None:
     work.defer("a", "b", seconds=600)
     work.retry("new", vendor="openai")
     work.finish("new")
     assert work.due() == ["a", "b"]
 
 
-def test_a_vendor_that_goes_again_keeps_what_was_let_go(work: Work) -> None:
+def test_released_work_waits_again_if_the_vendor_fails_again(work: Work) -> None:
     work.defer("a", "b", "c", "d")
     work.passes(61)
     work.due()
@@ -284,7 +284,7 @@ def test_a_vendor_that_goes_again_keeps_what_was_let_go(work: Work) -> None:
 # ---------------------------------------------------------------- dead letters
 
 
-def test_what_failed_is_not_sent_again_and_says_why_until_its_letter_is_gone(work: Work) -> None:
+def test_a_dead_letter_is_kept_with_its_reason_for_fifteen_days(work: Work) -> None:
     work.retry("a")
     work.passes(3600)
     work.store.record_dead_letter(page("a"), "the page is poison")
@@ -297,7 +297,7 @@ def test_what_failed_is_not_sent_again_and_says_why_until_its_letter_is_gone(wor
     assert (work.due(), work.states()) == ([], {})
 
 
-def test_a_dead_letter_that_is_sent_again_begins_anew(work: Work) -> None:
+def test_a_redriven_dead_letter_starts_again(work: Work) -> None:
     work.retry("a")
     work.passes(3 * A_DAY)
     work.store.record_dead_letter(page("a"), "it failed")
@@ -336,7 +336,7 @@ def test_an_older_event_does_not_finish_a_newer_one(work: Work) -> None:
     assert work.states() == {}
 
 
-def test_whatever_the_bucket_holds_now_finishes_every_event_of_its_key(work: Work) -> None:
+def test_the_current_version_finishes_every_event_of_its_key(work: Work) -> None:
     work.store.defer(A_PAGE, Defer(600, "away"))
     work.store.finish(replace(A_PAGE, sequencer="", version_id=None), vendor_answered=True)
     assert work.states() == {}
@@ -414,7 +414,7 @@ def test_a_table_waits_for_each_index_by_itself(work: Work, table: str) -> None:
     assert [due.subject.fingerprint for due in work.store.claim_due(limit=10)] == ["one"]
 
 
-def test_a_table_that_waits_says_so_on_its_tools(work: Work, table: str) -> None:
+def test_the_tools_of_a_waiting_table_have_the_reason(work: Work, table: str) -> None:
     work.store.defer(of(table, ""), Defer(0, "openai is away", "openai"))
     status = "select metadata->'search_index'->>'last_error' from tool where table_id = %s"
     assert work.sql.execute(status, [table]).fetchall() == [("openai is away",)]

@@ -1,4 +1,4 @@
-"""A Table over the day's embedding budget waits and says so; what was searchable stays so; tomorrow it is ready."""
+"""A Table over the day's embedding budget waits until tomorrow and stays searchable."""
 
 from dataclasses import dataclass
 from datetime import datetime

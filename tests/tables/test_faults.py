@@ -1,4 +1,4 @@
-"""What fails, dies or comes late costs nothing but time: the retry repairs it, and old text never comes back."""
+"""Failures, kills and late writes: the retry repairs them, and old text never comes back."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -208,13 +208,13 @@ def test_a_newer_generation_ends_an_older_scan(world: TableWorld) -> None:
 
 def test_a_scan_that_a_newer_generation_overtakes_between_two_steps_plans_nothing(world: TableWorld) -> None:
     table, _, _ = world.documented({"a": A})
-    begun = world.index.begin_scan(table, None, skip=0, for_event=False)
+    scan = world.index.begin_scan(table, None, skip=0, for_event=False)
     world.replace(table, {"a": B})
-    again = world.index.begin_scan(table, begun.generation, skip=0, for_event=False)
-    assert (begun.decision, again.decision) == ("scan", "superseded")
-    assert world.index.plan_nodes(table, begun.generation, []) is None
-    assert world.index.finish_scan(table, begun.generation, kept=[], skipped=[], nodes=1) is None
-    world.index.record_failure(table, begun.generation, "An old worker's trouble.")
+    again = world.index.begin_scan(table, scan.generation, skip=0, for_event=False)
+    assert (scan.decision, again.decision) == ("scan", "superseded")
+    assert world.index.plan_nodes(table, scan.generation, []) is None
+    assert world.index.finish_scan(table, scan.generation, kept=[], skipped=[], nodes=1) is None
+    world.index.record_failure(table, scan.generation, "An old worker failed.")
     assert world.sql("select metadata->'search_index'->>'state' from tool where table_id = %s", table) == [("pending",)]
 
 

@@ -1,4 +1,4 @@
-"""Deployments that share one account of the search engine: each removes what it wrote itself, and all of that."""
+"""Deployments that share an account of turbopuffer: each deletes only its own namespaces."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

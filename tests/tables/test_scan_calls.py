@@ -1,4 +1,4 @@
-"""What a page of a scan costs: at most four calls of Postgres, five where rows leave the store; messages in tens."""
+"""The cost of a page of a scan: at most four calls of Postgres, five to delete rows; messages in tens."""
 
 from collections import Counter
 from dataclasses import dataclass, field

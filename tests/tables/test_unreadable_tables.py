@@ -1,4 +1,4 @@
-"""A Table that cannot be compared is reported, and stops no other."""
+"""A Table that cannot be compared is reported and does not stop others."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -44,9 +44,9 @@ class Records:
 def test_a_night_goes_past_a_table_that_fails(records: Records) -> None:
     after, found = None, []
     for _ in range(3):
-        walked = records.reconcile.page(after, dry_run=False, is_over=lambda: False)
-        after = walked.after
-        found += [(one.rule, one.where, one.message) for one in walked.differences]
+        page = records.reconcile.page(after, dry_run=False, is_over=lambda: False)
+        after = page.after
+        found += [(one.rule, one.where, one.message) for one in page.differences]
     assert found == [("failed", "t03", "It could not be compared: Supabase is not available (57014).")]
     assert (after, {*records.compared, "t03"}) == (None, set(ALL))
 

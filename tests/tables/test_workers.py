@@ -1,4 +1,4 @@
-"""The workers of Tables behind their queues: single failures, and what a Tool says after the last one."""
+"""The workers of Tables behind their queues, and the status of a Tool after the last failure."""
 
 import json
 from dataclasses import dataclass, field
@@ -154,7 +154,7 @@ def test_a_failure_before_the_last_is_not_shown_on_the_tool(workers: Workers, ta
     assert workers.rows == [("table", "retrying", "The embedding service did not answer")]
 
 
-def test_the_last_failure_is_said_on_the_tool_and_the_redrive_clears_it(workers: Workers, tables: TableWorld) -> None:
+def test_the_last_failure_is_an_error_of_the_tool_until_the_redrive(workers: Workers, tables: TableWorld) -> None:
     table = tables.table({"a": TEXT})
     tool = tables.tool(table, "")
     workers.tool(scan(tables, table))
@@ -173,7 +173,7 @@ def test_the_last_failure_is_said_on_the_tool_and_the_redrive_clears_it(workers:
     assert (done["state"], done["last_error"], workers.rows) == ("ready", None, [])
 
 
-def test_a_scan_that_failed_for_the_last_time_is_said_on_the_tool(workers: Workers, tables: TableWorld) -> None:
+def test_the_last_failure_of_a_scan_is_an_error_of_the_tool(workers: Workers, tables: TableWorld) -> None:
     def down() -> None:
         raise Unavailable("turbopuffer did not answer")
 

@@ -1,4 +1,4 @@
-"""Nights without a vendor: reconciling leaves a page that waits to its own work, and finds what nothing speaks of."""
+"""Nights without a vendor: reconciliation does not touch waiting pages and finds lost changes."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -107,7 +107,7 @@ class Library:
             self.bucket, self.world.records, self.unfinished, self.messages, "", partial(datetime.now, UTC)
         )
         is_empty = SqsQueue(self.sqs, "queue").is_empty
-        reconcile = Reconcile(materials, self.world.reconcile_tables, self.world.walks, time.monotonic, is_empty)
+        reconcile = Reconcile(materials, self.world.reconcile_tables, self.world.runs, time.monotonic, is_empty)
         found = [one.where for one in reconcile(whole=True).differences]
         self._deliver()
         return found
@@ -173,7 +173,7 @@ def test_a_page_that_is_deleted_without_an_event_goes_while_its_new_version_wait
     assert library.rows == {}
 
 
-def test_a_line_that_nobody_takes_grows_by_nothing(library: Library) -> None:
+def test_a_queue_without_a_worker_does_not_grow(library: Library) -> None:
     library.is_busy = True
     library.minutes(60)
     assert (library.night(), len(library.sqs.messages)) == ([], PAGES)
@@ -183,7 +183,7 @@ def test_a_line_that_nobody_takes_grows_by_nothing(library: Library) -> None:
 
 
 @pytest.mark.parametrize("has_event", [True, False])
-def test_a_page_that_ends_its_worker_is_one_dead_letter_and_says_so(library: Library, has_event: bool) -> None:
+def test_a_page_that_kills_its_worker_is_one_dead_letter_with_a_reason(library: Library, has_event: bool) -> None:
     library.minutes(1)
     library.bucket.kills.add("00.html")
     library.upload(0)

@@ -1,4 +1,4 @@
-"""What a function finds around it when it starts: its secret, its environment, vendors that do as told."""
+"""The environment of a function: its secret, its variables, its vendors."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Each worker of a queue takes a lease on its message, for as long as its function's settings say."""
+"""The lease of a message, for as long as the settings have it."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Whatever a function reads of its secret later on is hidden like what it read at its start."""
+"""Secrets that a function reads again later are hidden too."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +23,7 @@ from tests.wiring.test_settings import ENVIRONMENT, SECRET
 
 @dataclass
 class Rotated:
-    """A function's environment, and a keeper who replaces everything in its secret."""
+    """A function's environment, and an operator who replaces its secret."""
 
     environ: dict[str, str]
     client: Any

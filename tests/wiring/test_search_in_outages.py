@@ -1,4 +1,4 @@
-"""The function that agents call, whole, while one of its vendors is away."""
+"""The function `mcp` while one of its vendors is away."""
 
 import json
 from collections.abc import Mapping
@@ -69,7 +69,7 @@ def test_without_openai_words_answer_within_the_time_and_later_without_asking(
     assert len(openai.requests) == 1 + 3 * 2
 
 
-def test_while_openai_refuses_the_key_words_answer_and_say_who_has_to_mend_that(
+def test_while_openai_refuses_the_key_words_answer_and_name_the_operator(
     page: str, openai: OpenAIServer, environ: dict[str, str]
 ) -> None:
     openai.statuses, openai.headers = [401] * 3, {}
@@ -83,7 +83,7 @@ def test_while_openai_refuses_the_key_words_answer_and_say_who_has_to_mend_that(
     assert "degraded" not in result(asked(environ)[0])["structuredContent"]
 
 
-def test_while_supabase_refuses_the_key_a_question_is_an_error_that_says_so(environ: dict[str, str]) -> None:
+def test_while_supabase_refuses_the_key_a_question_is_an_error(environ: dict[str, str]) -> None:
     refuses = Said(401, b'{"message": "Invalid API key"}')
     with scripted_server(refuses) as supabase:
         (answer,) = asked(environ | {"SUPABASE_URL": supabase.url})
@@ -103,6 +103,6 @@ def test_without_supabase_a_question_is_an_error_to_ask_again(environ: dict[str,
     assert "structuredContent" not in result(answer)
 
 
-def test_without_supabase_nobody_s_key_is_called_wrong(environ: dict[str, str]) -> None:
+def test_without_supabase_no_key_is_401(environ: dict[str, str]) -> None:
     (answer,) = asked(environ | {"SUPABASE_URL": AWAY}, path=f"/mcp/{NOBODY}", key=ENDPOINT_KEY)
     assert (answer["statusCode"], answer["headers"]["retry-after"]) == (503, "5")

@@ -1,4 +1,4 @@
-"""From a message or a question to Postgres in a few steps of our own."""
+"""The number of own functions between a message or question and Postgres."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What a snapshot wakes up with."""
+"""Workers restored from a snapshot."""
 
 import json
 import threading
@@ -63,7 +63,7 @@ def secrets(monkeypatch: pytest.MonkeyPatch) -> Iterator[SecretsManager]:
             monkeypatch.setenv(name, "us-east-1")
         yield manager
         server.shutdown()
-    # Powertools keeps what it read for whoever asks next.
+    # Powertools keeps what it read for the next caller.
     parameters.clear_caches()
 
 

@@ -1,4 +1,4 @@
-"""A deployment that keeps two indexes over Tables: the product's functions, a double of SQS, and a clock."""
+"""A deployment with two index versions of Tables: the product's functions, a double of SQS, and a clock."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,6 @@ from sakuin.retrieval.index_version import (
     StoredIndexVersion,
     TableCut,
     find_version,
-    tables_of,
 )
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import IndexTable
@@ -77,7 +76,7 @@ class Deployment:
         return self.embedders.setdefault(settings.id, MemoryEmbedder(settings.model))
 
     def index(self, settings: IndexVersion) -> TableIndex:
-        return TableIndex(self.world.client, tables_of(settings))
+        return TableIndex(self.world.client, settings.tables)
 
     def build(self) -> MaintenanceResult:
         """The schedule's turn."""
@@ -117,7 +116,7 @@ class Deployment:
     def lose(self, settings: IndexVersion) -> None:
         """The queues forget what waits for one index."""
         for message in self.waiting:
-            if fingerprint_of(message) == tables_of(settings).id:
+            if fingerprint_of(message) == settings.tables.id:
                 self.sqs.forget(message)
 
     def deliver(self) -> bool:

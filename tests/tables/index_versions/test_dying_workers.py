@@ -1,4 +1,4 @@
-"""Edits while two indexes are kept, and workers that die at each step in either: both hold what the Table holds."""
+"""Edits while two index versions are kept, with workers that die at each step."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from itertools import cycle
 from typing import Any
 
 import pytest
-from sakuin.retrieval.index_version import IndexVersion, tables_of
+from sakuin.retrieval.index_version import IndexVersion
 from sakuin.tables.chunking import chunks
 from sakuin.tables.index_names import namespace
 
@@ -132,7 +132,7 @@ def assert_both_hold(deployment: Deployment, asked: Asked, document: dict[str, s
 
 def died_in_both(mortals: Mortals) -> bool:
     """Whether somebody died of a change, and of a batch of either index."""
-    batches = {(EMBEDS, tables_of(settings).id) for settings in (BLUE, GREEN)}
+    batches = {(EMBEDS, settings.tables.id) for settings in (BLUE, GREEN)}
     return mortals.died >= batches | {(TOOLS, None)}
 
 

@@ -1,4 +1,4 @@
-"""Another model or chunker builds its index beside the old one, and never searches the other's vectors."""
+"""Index versions of another model, chunk size or analyzer."""
 
 from dataclasses import dataclass, field, replace
 
