@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def awaited(what: str, look: Callable[[], T], *, within_s: float = 120) -> T:
-    """The first thing that `look` gives which is not empty; what never comes is a failure that names it."""
+    """Returns the first result of `look` that is not empty; fails with `what` after the time limit."""
     until = time.monotonic() + within_s
     while not (found := look()):
         assert time.monotonic() < until, f"{what}: not within {within_s:.0f} seconds"

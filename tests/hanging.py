@@ -11,7 +11,7 @@ import pytest
 
 @contextmanager
 def ended_when_it_hangs(seconds: float) -> Iterator[None]:
-    """What is not done in time fails; while a net is inside another, the outer one's time goes on."""
+    """Fails after so many seconds; inside another limit, the outer one goes on."""
 
     def hung(_signal: int, _frame: FrameType | None) -> None:
         # No `Exception`: code that waits for a server catches those.

@@ -39,7 +39,7 @@ def folded(query: str) -> str:
 
 
 def explained() -> set[str]:
-    """The ids of everything that the sample pages explain."""
+    """Returns the ids of all explanations of the sample pages."""
     return {
         f"{path.relative_to(SAMPLES).with_suffix('').as_posix()}#{item.anchor}"
         for path in SAMPLES.glob("*/*.html")

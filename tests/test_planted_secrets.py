@@ -70,14 +70,14 @@ EVERYTHING = " and ".join(PLANTED)
 
 
 def leaked(text: str) -> list[str]:
-    """Which of the planted secrets the text holds, as it is or as JSON spells it."""
+    """Returns the planted secrets in a text, plain or as JSON spells them."""
     spelled = {part: {part, json.dumps(part)[1:-1]} for part in PLANTED.values()}
     return [part for part, forms in spelled.items() if any(form in text for form in forms)]
 
 
 @dataclass
 class Lambda:
-    """A worker whose every line is kept: Powertools' and what the root logger prints."""
+    """A worker whose log lines are kept: Powertools' and those of the root logger."""
 
     lines: io.StringIO = field(default_factory=io.StringIO)
     redaction: Redaction = field(default_factory=Redaction)
@@ -108,7 +108,7 @@ def worker() -> Iterator[Lambda]:
 
 
 def fails(*_: Any, **__: Any) -> Any:
-    """As libraries fail: with everything that they had in their hands, in the message and in what caused it."""
+    """Fails as libraries do: with secrets in the message and in its cause."""
     try:
         raise httpx.ConnectError(f"cannot reach {EVERYTHING}")
     except httpx.ConnectError as error:
@@ -124,7 +124,7 @@ def fails_as_ours(*_: Any, **__: Any) -> Any:
 
 @dataclass
 class Failing:
-    """Whatever a function asks: it fails."""
+    """A part of a function that fails."""
 
     hashes: Callable[..., Any]
 
@@ -260,7 +260,7 @@ def test_fields_and_arguments_of_a_log_line_hold_no_secret(worker: Lambda, capsy
 
 @pytest.fixture(scope="module")
 def parrot() -> Iterator[str]:
-    """A vendor that refuses each request and says back what it was sent."""
+    """A vendor that refuses each request and echoes it."""
 
     async def repeat(request: Request) -> JSONResponse:
         said = " ".join(request.headers.values()) + (await request.body()).decode() + EVERYTHING

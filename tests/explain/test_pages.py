@@ -32,7 +32,7 @@ DOCUMENT = {
 def ask(
     world: World, body: Any, tables: TableWorld | None = None, used: Note = lambda _key_hash: None, **parts: Any
 ) -> httpx.Response:
-    """One request with the key; `parts` are httpx's, and change it."""
+    """Sends one request with the key; `parts` are httpx's and change it."""
     records: Any = tables and tables.records
     searches: Any = tables
     explain = ExplainApp(ExplainKnowledge(world), ExplainTool(records, searches), ring, used=used)

@@ -24,7 +24,7 @@ def world(a_world: Worlds) -> World:
 
 
 def text(world: World, material: str = MATERIAL) -> str:
-    """What is searchable of a material."""
+    """Returns what is searchable of a material."""
     return "".join(chunk.content for chunk in world.chunks(material))
 
 
@@ -46,15 +46,6 @@ def test_keys_outside_the_prefix_are_ignored_and_inside_it_is_cut_off(a_world: W
     world.put("site/a.html", ONE)
     world.put("other/b.html", ONE)
     assert world.materials() == ["a"]
-
-
-def test_an_event_reads_its_own_version_and_a_late_one_changes_nothing(world: World) -> None:
-    world.bucket.write(KEY, ONE)
-    world.bucket.write(KEY, TWO)
-    first, second = world.bucket.take_messages()
-    for body in (second, first, second):
-        world.deliver(body)
-    assert "二の版" in text(world)
 
 
 def test_a_version_that_is_gone_was_superseded(world: World) -> None:

@@ -40,7 +40,7 @@ def recheck(world: World, key: str) -> None:
 
 
 def killed(world: World) -> None:
-    """The emulator forgot everything after the page had been written often."""
+    """Resets the sequencers after the page was written often."""
     for number in range(5):
         world.put(KEY, page(f"前の{number}"))
     world.bucket.begin_anew()
@@ -187,7 +187,7 @@ def test_rechecks_end_at_the_state_of_the_bucket_after_any_history(
 
 
 def assert_is_what_the_bucket_holds(world: World) -> None:
-    """One of the keys that are there owns the material, and its present version answers; no key, no answer."""
+    """Checks that one present key owns the material and its current version answers."""
     bodies = {key: world.bucket.read(key, max_bytes=9999).body for key in world.bucket.keys("")}
     answers = text(world, "junior/が")
     if not bodies:

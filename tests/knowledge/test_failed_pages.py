@@ -12,7 +12,7 @@ FORMULA = {"rule-formula": "解の公式: 係数を代入して二次方程式�
 
 @pytest.fixture
 def world(a_world: Worlds) -> World:
-    """One page, whose next version nobody can index."""
+    """A library with one page."""
     world = a_world()
     world.put("junior/x.html", a_page(FORMULA))
     return world

@@ -142,7 +142,7 @@ def test_a_version_that_another_worker_replaced_is_a_conflict(world: World) -> N
 
 
 class _Interrupted:
-    """An index that lets somebody else change the row just before it looks for vectors, so many `times`."""
+    """An index whose row another worker changes just before vectors are looked up, so many `times`."""
 
     def __init__(self, world: World, *, times: int) -> None:
         self.interrupted, self._left = 0, times

@@ -15,7 +15,7 @@ KEY = "junior/二次方程式の解き方_教材.html"
 
 
 def recorded(name: str) -> BucketEvent | None:
-    """What the message of a recorded event asks for."""
+    """Reads the message of a recorded event."""
     return read_event(json.loads(event(name)["Records"][0]["body"]))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from sakuin.errors import CircuitOpen, Invalid, Misconfigured, NotFound, Refused, SakuinError, Unavailable
+from sakuin.errors import CircuitOpen, Invalid, Misconfigured, Refused, SakuinError, Unavailable
 from sakuin.knowledge.model import Filters, Match
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Question
 from sakuin.platform.embedding import Vector
@@ -195,14 +195,6 @@ def test_a_chunk_is_read_by_its_id_in_any_spelling(world: World) -> None:
     world.put("がぎ.html", a_page({"rule-a": "名: 文。"}))
     chunk, url = world.read.chunk(unicodedata.normalize("NFD", "がぎ#rule-a"))
     assert (chunk.id, url) == ("がぎ#rule-a", "/school_asset/がぎ.html#rule-a")
-
-
-@pytest.mark.parametrize(("id", "error"), [("no-mark", Invalid), ("#a", Invalid), ("a#", Invalid), ("a#b", NotFound)])
-def test_an_id_of_the_wrong_shape_is_invalid_and_an_unknown_one_not_found(
-    world: World, id: str, error: type[Exception]
-) -> None:
-    with pytest.raises(error):
-        world.read.chunk(id)
 
 
 def test_concepts_come_with_their_links(world: World) -> None:

@@ -13,7 +13,7 @@ OTHER = "- [速さの公式, 道のり速さ時間]\n".encode()
 
 
 def same_as(world: World, phrase: str = "みはじ") -> tuple[str, ...]:
-    """What the index says is the same as `phrase`."""
+    """Returns the synonyms of a phrase in the index."""
     query = f"{phrase}の使い方"
     return world.lexicon.look_up(query, lexicon_lookup(query)).synonyms.get(phrase, ())
 

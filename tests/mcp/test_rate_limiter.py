@@ -15,7 +15,7 @@ from tests.doubles.allowances import ClockedAllowances
 
 @dataclass
 class Fleet:
-    """Some workers of one deployment, at one time."""
+    """Workers of one deployment, at one time."""
 
     client: Client
     sql: psycopg.Connection
@@ -29,7 +29,7 @@ class Fleet:
         self.all = [RateLimiter(self.allowances, self.per_minute, lambda: self.now) for _ in range(self.workers)]
 
     def answered(self, searches: int, *, each: int = 1, key: str = "k") -> int:
-        """How many of so many requests get through, spread over the workers."""
+        """Returns how many of so many requests are allowed, spread over the workers."""
         return sum(self._passes(self.all[place % self.workers], key, each) for place in range(searches))
 
     def _passes(self, worker: RateLimiter, key: str, count: int) -> bool:

@@ -35,7 +35,7 @@ def app_of(tables: TableWorld, knowledge: KnowledgeTools) -> McpApp:
 
 @pytest.fixture
 def talk(tables: TableWorld, tools: KnowledgeTools) -> Callable[..., Any]:
-    """What a conversation at an endpoint gives."""
+    """Returns the result of a conversation at an endpoint."""
 
     async def talked(endpoint: str, mode: str, conversation: Callable[[Client], Awaitable[T]]) -> T:
         async with (
@@ -49,7 +49,7 @@ def talk(tables: TableWorld, tools: KnowledgeTools) -> Callable[..., Any]:
 
 
 def keyed(tables: TableWorld, *tools: str) -> str:
-    """An endpoint that the key opens."""
+    """Makes an endpoint that the key opens."""
     endpoint = tables.endpoint(*tools)
     tables.call("rotate_mcp", mcp=endpoint, key_hash=hash_of_key(ENDPOINT_KEY), overlap_seconds=0)
     return endpoint

@@ -158,7 +158,7 @@ class Worker:
         self.error = None
 
     def is_not_called(self, namespace: str | None = None) -> CircuitOpen:
-        """The error that stands for a call."""
+        """Returns the error raised in place of a call."""
         before = self.calls
         with pytest.raises(CircuitOpen) as refused:
             self.call(namespace)

@@ -19,7 +19,7 @@ LONG_ENOUGH = 60.0
 
 @dataclass
 class Watched:
-    """SQS, which counts how often it was asked to hide a message; `lost` of the requests do not arrive."""
+    """SQS that counts requests to hide a message; `lost` of them do not arrive."""
 
     real: ModelledSqs = field(default_factory=ModelledSqs)
     lost: int = 0

@@ -86,7 +86,7 @@ class Queue:
         self.sqs.send_message(QueueUrl="queue", MessageBody=body, MessageAttributes=named)
 
     def handle(self, *records: Mapping[str, Any]) -> list[str]:
-        """Calls the handler; gives the ids of what failed."""
+        """Calls the handler; returns the ids of failed messages."""
         logger = Logger(service=f"queue-{id(self)}", stream=self.log)
         metrics = Metrics(namespace="Sakuin", service="test")
         sqs = SqsQueue(self.client or self.sqs, "queue")
@@ -98,7 +98,7 @@ class Queue:
         return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
     def deliver(self, *, receives: int = 1, body: str = BODY, **attributes: str) -> bool:
-        """Delivers a new message for the `receives`th time; says whether it is done."""
+        """Delivers a new message for the `receives`th time; returns whether it is done."""
         self.send(body, **attributes)
         message = self.sqs.messages[-1]
         message.receives = receives - 1
@@ -110,7 +110,7 @@ class Queue:
 
     @property
     def hidden(self) -> list[float]:
-        """For how many seconds each message that is left is hidden."""
+        """Returns for how many seconds each remaining message is hidden."""
         return [message.visible_at - self.sqs.now for message in self.sqs.messages]
 
     @property

@@ -39,8 +39,6 @@ CHUNKS = (
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The store, and its database."""
-
     store: UnfinishedWorkStore
     sql: psycopg.Connection
 
@@ -50,7 +48,7 @@ class Work:
     def defer(
         self, *names: str, vendor: str | None = "openai", seconds: float = 60, longest: float | None = None
     ) -> None:
-        """Pages that wait, one after the other."""
+        """Defers pages, one after the other."""
         for name in names:
             assert self.store.defer(page(name), Defer(seconds, "away", vendor, longest))
 
@@ -71,7 +69,7 @@ class Work:
         return found
 
     def pause(self, name: str) -> float:
-        """The seconds until a page is tried again."""
+        """Returns the seconds until a page is tried again."""
         retry_at = datetime.fromisoformat(str(self.row(name).retry_at))
         return (retry_at - datetime.now(retry_at.tzinfo)).total_seconds()
 
@@ -361,7 +359,7 @@ def of(table: str, fingerprint: str = AN_INDEX) -> WorkSubject:
 
 
 def plan_chunks(work: Work, table: str, count: int) -> None:
-    """Chunks that are wanted and not stored."""
+    """Records chunks that are wanted and not stored."""
     for statement in CHUNKS:
         work.sql.execute(statement, {"table": table, "index": AN_INDEX, "count": count})
 
@@ -444,7 +442,7 @@ def test_rows_of_a_table_that_is_deleted_go(work: Work, table: str) -> None:
 
 
 def stuck(work: Work, table: str, index: str = AN_INDEX) -> tuple[bool, int]:
-    """Whether unfinished work explains why a Table gives no sign of life, and how many Tables are stuck."""
+    """Returns whether unfinished work explains that a Table makes no progress, and how many Tables are stalled."""
     found = work.sql.execute(
         "select has_unfinished_work(%s, %s), jsonb_array_length(stalled_tables(%s, 120))", [table, index, index]
     ).fetchone()
@@ -509,7 +507,7 @@ def test_counts_are_by_state_and_what_waits_for_tomorrow_is_not_old(work: Work) 
 
 
 def age(row: UnfinishedWork) -> float:
-    """The seconds since its trouble began."""
+    """Returns the seconds since the first failure."""
     since = datetime.fromisoformat(row.since)
     return (datetime.now(since.tzinfo) - since).total_seconds()
 
@@ -557,7 +555,7 @@ def test_an_outage_of_much_work_reads_each_row_a_few_times_and_rewrites_none(wor
 
 
 def touched(sql: psycopg.Connection) -> dict[str, int]:
-    """How many rows this session has read and rewritten; a transaction sees them grow."""
+    """Returns how many rows this session has read and rewritten in its transaction."""
     found = sql.execute(TOUCHED).fetchone()
     assert found is not None
     return dict(zip(("read", "rewritten"), found, strict=True))

@@ -21,7 +21,7 @@ WRONG = [
 
 @pytest.fixture
 def wrong(world: TableWorld) -> tuple[str, str]:
-    """A Table that is ready, and its Tool, whose status anybody may have written."""
+    """A Table that is ready, and its Tool."""
     table, tool, _ = world.indexed({"a": long("隣")})
     return table, tool
 

@@ -21,7 +21,7 @@ SCANNED = ("page", "scanned")
 
 @dataclass
 class LosingQueues(MemoryQueues):
-    """Queues that fail before a message is sent, as often as told."""
+    """Queues whose first `failures` messages fail."""
 
     failures: int = 0
 
@@ -34,14 +34,14 @@ class LosingQueues(MemoryQueues):
 
 @dataclass
 class Line:
-    """The tool queue of a world with pages of two strings: events in front, what scans send behind them."""
+    """The tool queue of a world with pages of two strings: events first, messages of scans behind them."""
 
     world: TableWorld
     table: str
     outcomes: list[str] = field(default_factory=list)
 
     def hear(self, times: int = 1) -> list[str]:
-        """Delivers so many events and then all that they led to; gives what became of each."""
+        """Delivers so many events and all messages after them; returns the outcome of each."""
         self.outcomes = []
         for _ in range(times):
             self._scanned(for_event=True)
@@ -115,7 +115,6 @@ def test_an_event_whose_scan_failed_on_its_way_scans_again(line: Line) -> None:
 
 
 def test_a_requested_scan_starts_again_and_finishes(line: Line) -> None:
-    """Messages of the first were lost: nobody but maintenance knows."""
     line.world.scan(line.world.project, line.table, for_event=True)
     line.world.queues.asked.clear()
     assert line.hear() == ["superseded"]

@@ -14,7 +14,6 @@ IDS = {"project_id": PROJECT, "table_id": TABLE}
 
 
 def recorded(name: str) -> dict[str, Any]:
-    """The message of a recorded event."""
     message: dict[str, Any] = json.loads(event(name)["Records"][0]["body"])
     return message
 

@@ -27,12 +27,12 @@ def reconcile(world: TableWorld) -> ReconcileTables:
 
 
 def night(world: TableWorld, table: str, *, dry_run: bool = False) -> list[str]:
-    """What the nightly run finds of a Table: the rules."""
+    """Returns the rules of the differences that the nightly run finds of a Table."""
     return [one.rule for one in differences(world, table, dry_run=dry_run)]
 
 
 def differences(world: TableWorld, table: str, *, dry_run: bool = False) -> list[Difference]:
-    """What the nightly run finds of a Table."""
+    """Returns the differences that the nightly run finds of a Table."""
     found: list[Difference] = []
     after = None
     while True:
@@ -51,7 +51,7 @@ def doc_ids(world: TableWorld, table: str, pointer: str) -> list[str]:
 
 
 def stray(world: TableWorld, table: str, *, generation: int, name: str = "stray") -> None:
-    """A row that a worker wrote and nobody wants."""
+    """Writes an unwanted row."""
     vector = [1.0] + [0.0] * 1535
     world.store.client.namespace(namespace(world.project, table)).write(
         upsert_rows=[{"id": name, "vector": vector, "generation": generation}], distance_metric="cosine_distance"

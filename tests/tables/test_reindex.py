@@ -16,7 +16,7 @@ def down() -> None:
 
 
 def reindexed(world: TableWorld, table: str, tool: str) -> list[tuple[Any, ...]]:
-    """Asks for it and scans; what is to be embedded."""
+    """Requests a reindex and scans; returns the messages of the scan."""
     world.call("reindex_tool", tool=tool)
     world.scan(world.project, table)
     asked = list(world.queues.asked)

@@ -39,7 +39,7 @@ class Stalled:
         time_passes_in(self.dsn, seconds)
 
     def restarted(self) -> int:
-        """How many Tables a minute's maintenance restarts."""
+        """Returns how many Tables maintenance restarts."""
         restart = RestartTables(
             FINGERPRINT.id,
             self.world.index,

@@ -28,12 +28,6 @@ def test_an_unknown_table_is_not_found(world: TableWorld) -> None:
     assert world.sql("select 1 from tool") == []
 
 
-def test_a_scan_of_a_table_that_never_was_does_nothing(world: TableWorld) -> None:
-    world.queues.index(world.project, NOBODY)
-    world.settle()
-    assert world.rows(NOBODY) == {}
-
-
 @pytest.mark.parametrize("document", [{"a": TEXT, "b": [TEXT]}, TEXT], ids=["an object", "a string"])
 def test_the_root_may_be_the_scope(world: TableWorld, document: object) -> None:
     _, _, endpoint = world.indexed(document)

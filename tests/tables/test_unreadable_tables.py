@@ -14,7 +14,7 @@ ALL = [f"t{number:02}" for number in range(40)]
 
 @dataclass
 class Records:
-    """Claims and store of forty Tables; `large` ones take more time than a query has, `bad` ones fail at the store."""
+    """Records and store of forty Tables; `large` ones time out, `bad` ones fail at the store."""
 
     large: set[str] = field(default_factory=set)
     bad: dict[str, BaseException] = field(default_factory=dict)
@@ -29,7 +29,6 @@ class Records:
         return [ClaimedTable("p", name, 1, True, False) for name in table_ids]
 
     def recorded_rows(self, table_id: str) -> None:
-        """Gone meanwhile; or it cannot be read."""
         self.compared.append(table_id)
         if table_id in self.bad:
             raise self.bad[table_id]

@@ -21,7 +21,7 @@ ONE = {"a": long("一次関数の傾き")}
 
 @dataclass
 class VendorEmbedder(MemoryEmbedder):
-    """An embedder whose vendor may be away: then it is not even asked. `asked` counts calls, answered or not.
+    """An embedder that may be away; `asked` counts all calls.
 
     Texts with `defect` in them end their worker with an error.
     """
@@ -41,7 +41,7 @@ class VendorEmbedder(MemoryEmbedder):
 
 @dataclass
 class Outage:
-    """Tables that are made while the vendor of embeddings is away."""
+    """Tables made while the vendor of embeddings is away."""
 
     tables: RunningTables
     embedder: VendorEmbedder
@@ -51,14 +51,14 @@ class Outage:
         return self.tables.world
 
     def make(self, document: object) -> tuple[str, str]:
-        """A Table and its Tool, of which the messages have been delivered."""
+        """Makes a Table and its Tool and delivers their messages."""
         table = self.world.table(document)
         tool = self.world.tool(table, "")
         self.tables.functions.settle()
         return table, tool
 
     def chunks_asked_for(self) -> list[int]:
-        """How many chunks each message that can be received is about; -1 for a scan."""
+        """Returns the number of chunks of each message that can be received; -1 for a scan."""
         asked = [json.loads(message.body) for message in self.tables.functions.waiting]
         return [len(each["embed"]["chunks"]) if "embed" in each else -1 for each in asked]
 

@@ -29,7 +29,7 @@ STANDING = """
 
 @dataclass(frozen=True)
 class ReadingIndex:
-    """An index whose chunks have the readings above, whatever the analyzer makes of them."""
+    """An index whose chunks have the readings above."""
 
     real: TableIndex
     texts: dict[str, str] = field(default_factory=dict)
@@ -50,8 +50,6 @@ class ReadingIndex:
 
 @dataclass
 class Reading(TableWorld):
-    """The world with these readings."""
-
     @property
     def embed(self) -> EmbedChunks:
         return EmbedChunks(ReadingIndex(self.index), self.store, self.embedder)  # type: ignore[arg-type]

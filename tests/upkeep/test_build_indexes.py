@@ -18,7 +18,7 @@ SQUARE = {"rule-square": "平方完成: x の係数の半分の2乗を足して�
 
 @dataclass
 class NoTables:
-    """`TableQueues` that nobody asks anything of."""
+    """`TableQueues` that must not be used."""
 
     asked: list[str] = field(default_factory=list)
 
@@ -31,7 +31,7 @@ class NoTables:
 
 @pytest.fixture
 def world(a_world: Worlds) -> World:
-    """A deployment with two pages, whose first index answers."""
+    """A deployment with two pages and one live index version."""
     world = a_world()
     built(world)
     world.put("a.html", a_page(FORMULA))
@@ -40,7 +40,7 @@ def world(a_world: Worlds) -> World:
 
 
 def built(world: World, *, activates: bool = False) -> BuildResult:
-    """One run of the schedule."""
+    """Runs the schedule once."""
     return BuildIndexVersions(world.indexes, world.settings, world.queue, lambda _name: NoTables(), activates)()
 
 

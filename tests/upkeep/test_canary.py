@@ -17,7 +17,7 @@ from tests.world import World, Worlds
 
 @dataclass
 class Clock:
-    """Time that passes only by sleeping; `wakes` happens in each sleep."""
+    """A clock that only sleeping moves."""
 
     now: float = 0.0
     wakes: list[object] = field(default_factory=list)
@@ -35,7 +35,7 @@ def world(a_world: Worlds) -> World:
 
 
 def canary(world: World, clock: Clock, *, indexer_works: bool = True) -> Canary:
-    """A canary whose sleep lets the indexer do what waits in its queue."""
+    """Returns a canary during whose sleep the indexer works."""
 
     def sleep(seconds: float) -> None:
         clock.now += seconds

@@ -47,7 +47,7 @@ class Deployment:
         return found
 
     def answers(self, endpoint: str) -> object:
-        """What agents get of both."""
+        """Returns the answers of pages and Tables."""
         asked = ("解の公式", "みはじの使い方", "公式で解く方法")
         pages = [[(hit.id, hit.learns) for hit in self.pages.search(query).results] for query in asked]
         return pages, self.tables.found(endpoint, "解の公式"), self.tables.found(endpoint, "傾き")

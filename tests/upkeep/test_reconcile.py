@@ -180,17 +180,6 @@ def test_a_version_that_is_newer_than_a_dead_letter_is_found_at_night(world: Wor
     assert rechecked(world) == ["a.html"]
 
 
-def test_a_page_that_is_gone_does_not_wait_for_the_vendor_of_its_last_version(world: World) -> None:
-    world.put("a.html", ONE)
-    world.put("b.html", ONE)
-    world.unfinished.defer(WorkSubject("file", "a.html", version_id="newer"), Defer(60, "away", "openai"))
-    world.bucket.remove("a.html")
-    world.bucket.forget_messages()
-    assert [one.rule for one in world.reconcile(whole=True).differences] == ["gone"]
-    world.settle()
-    assert texts(world).keys() == {"b#rule-a"}
-
-
 def test_a_night_with_waiting_messages_finds_only_older_keys(world: World) -> None:
     for key, age in (("old.html", timedelta(days=2)), ("new.html", timedelta(hours=2))):
         world.bucket.now = NOW - age
@@ -256,24 +245,6 @@ def test_a_file_that_cannot_be_read_is_asked_for_once(world: World) -> None:
     assert found(world) == [("unread", "learns.yml")]
     world.settle()
     assert found(world) == []
-
-
-def test_all_keys_of_a_large_library_are_compared(world: World) -> None:
-    for number in range(1500):
-        world.bucket.write(f"{number:04}.html", b"%PDF-1.7")
-    world.bucket.forget_messages()
-    assert len(found(world, dry_run=True)) == 1500
-
-
-def test_a_bucket_that_was_emptied_empties_the_index(world: World) -> None:
-    for key in ("a.html", "b.html"):
-        world.put(key, ONE)
-    world.bucket.begin_anew()
-    assert found(world) == [("gone", "a.html"), ("gone", "b.html")]
-    world.settle()
-    assert (texts(world), found(world)) == ({}, [])
-    world.put("a.html", TWO)
-    assert "二" in texts(world)["a#rule-a"]
 
 
 def test_a_broken_page_is_repaired(world: World) -> None:

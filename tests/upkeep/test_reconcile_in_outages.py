@@ -34,7 +34,7 @@ AWAY = CircuitOpen("openai keeps failing", vendor="openai", retry_after=20)
 
 @dataclass
 class Refusing(MemoryEmbedder):
-    """An embedder that fails as it is told to."""
+    """An embedder that fails with `error`."""
 
     error: Exception | None = None
 
@@ -50,7 +50,7 @@ class Killed(BaseException):
 
 @dataclass
 class Deadly(MemoryBucket):
-    """A bucket with objects that end the worker which reads them."""
+    """A bucket whose objects in `kills` kill the worker that reads them."""
 
     kills: set[str] = field(default_factory=set)
 
@@ -62,7 +62,7 @@ class Deadly(MemoryBucket):
 
 @dataclass
 class Library:
-    """The bucket, its queue and its worker, maintenance once a minute and a nightly run; everything by one clock."""
+    """Bucket, queue, worker, maintenance and nightly run, by one clock."""
 
     world: World
     bucket: Deadly = field(default_factory=Deadly)
@@ -102,7 +102,7 @@ class Library:
             self.passes(A_MINUTE)
 
     def night(self) -> list[str]:
-        """A nightly run; gives the keys that it found."""
+        """Runs the nightly comparison; returns the keys found."""
         materials = ReconcileMaterials(
             self.bucket, self.world.records, self.unfinished, self.messages, "", partial(datetime.now, UTC)
         )

@@ -39,13 +39,13 @@ LIMITS = {
 
 @pytest.fixture(scope="module")
 def house(database: Database, stand_in: str) -> Iterator[House]:
-    """A deployment in which little is enough."""
+    """A deployment with low limits."""
     with house_of(database, stand_in, LIMITS=json.dumps(LIMITS)) as open_house:
         yield open_house
 
 
 class Person:
-    """Somebody who signed in, with one project."""
+    """A user with one project."""
 
     def __init__(self, house: House) -> None:
         self.house = house
@@ -194,7 +194,7 @@ def test_a_key_has_so_many_calls_in_a_minute(house: House, person: Person) -> No
 
 
 def page_status(house: House, body: bytes) -> dict[str, Any]:
-    """What is held of a page that was uploaded and whose message was worked on."""
+    """Uploads a page and processes its message; returns its status."""
     name = f"limits-{uuid4().hex}"
     boto3.client("s3", "us-east-1").put_object(Bucket="materials", Key=f"{name}.html", Body=body)
     record = event("index_material.put")["Records"][0]
@@ -219,7 +219,7 @@ def test_a_page_has_so_many_bytes_and_explanations(house: House) -> None:
 
 
 def scan_table(house: House, person: Person, table: str, *, upload: str | None = None) -> None:
-    """Has the Table's message, or that of an uploaded body, worked on."""
+    """Processes the message of a Table, or that of an uploaded body."""
     body: dict[str, Any] = {"detail-type": "TableUpdated", "detail": {"project_id": person.project, "table_id": table}}
     record = event("index_tool.body")["Records"][0]
     if upload is not None:

@@ -29,7 +29,7 @@ class Rotated:
     client: Any
 
     def replace(self) -> list[str]:
-        """The new secrets; five minutes pass."""
+        """Replaces the secrets and returns them; five minutes pass."""
         new = {name: f"replaced {name} {uuid4()}" for name, value in SECRET.items() if isinstance(value, str)}
         self.client.put_secret_value(SecretId=self.environ["SECRET_NAME"], SecretString=json.dumps({**SECRET, **new}))
         parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation

@@ -27,7 +27,7 @@ AWAY = "http://127.0.0.1:9"
 
 
 def asked(environ: Mapping[str, str], *, times: int = 1, path: str = "/mcp", key: str = KEY) -> list[dict[str, Any]]:
-    """What the function answers to the recorded question, so often."""
+    """Asks the recorded question so often; returns the answers."""
     handler = mcp_endpoint(environ)
     request = event("mcp.search") | {"rawPath": path}
     request["requestContext"]["http"]["path"] = path
@@ -43,7 +43,7 @@ def result(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def page(database: Database, sql: psycopg.Connection, environ: Mapping[str, str]) -> str:
-    """The title of the one explanation that the library has."""
+    """Indexes one page; returns the title of its explanation."""
     sql.execute("truncate material cascade")
     bucket = MemoryBucket()
     version = bucket.write("a.html", a_page({"rule-formula": "解の公式: 二次方程式を公式で解きたいときに使う。"}))

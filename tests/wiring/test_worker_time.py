@@ -16,7 +16,7 @@ from tests.contracts.openai_server import OpenAIServer
 
 @pytest.fixture
 def observed() -> Telemetry:
-    """Of a worker that has twenty-five seconds left."""
+    """Telemetry of a worker with twenty-five seconds left."""
     observed = start_telemetry("Index")
     observed.work.milliseconds_left = lambda: 25_000
     return observed

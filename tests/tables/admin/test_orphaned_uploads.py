@@ -16,14 +16,14 @@ NOW = datetime(2026, 7, 1, tzinfo=UTC)
 
 @dataclass
 class Uploads:
-    """A project's Tables whose bodies come by upload, and the bucket that holds them."""
+    """A project whose Tables are uploaded, and the bucket."""
 
     world: TableWorld
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
     now: datetime = NOW
 
     def upload(self, table: str, *, ago: timedelta = timedelta(days=100), imported: bool = True) -> str:
-        """A body that came so long ago; its key."""
+        """Uploads a body of this age; returns its key."""
         announced = self.world.call("begin_upload", table=table)
         key = f"{self.folder(table)}{announced['upload']}.json"
         self.bucket.now = self.now - ago
@@ -36,7 +36,7 @@ class Uploads:
         return f"tables/{self.world.project}/{table}/"
 
     def removed(self, *, after: timedelta) -> int:
-        """How many go when the folders of this project have been known for so long."""
+        """Returns how many bodies are deleted after the folders were known for so long."""
         self.world.sql(
             "update orphaned_upload set since = now() - make_interval(secs => %s) where starts_with(folder, %s)",
             after.total_seconds(),

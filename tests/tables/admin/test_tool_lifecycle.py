@@ -12,7 +12,7 @@ NOTHING: dict[str, Any] = {"name": None, "description": None, "enabled": None}
 
 
 def sentence(world: TableWorld, endpoint: str, arguments: dict[str, Any]) -> str:
-    """What a refused call says."""
+    """Returns the error of a refused call."""
     result = world.ask(endpoint, arguments)
     assert result is not None
     assert result.is_error

@@ -50,7 +50,7 @@ LONG: dict[str, Callable[[], str]] = {
 
 
 def places_between_graphemes(text: str) -> set[int]:
-    """Where a text may be cut: what `regex` says, and not between two halves of a character."""
+    """Returns the places where `regex` may cut, except between two halves of a character."""
     ends = {found.end() for found in GRAPHEME.finditer(text)} | {0}
     halves = {found.start() + 1 for found in re.finditer("[\ud800-\udbff][\udc00-\udfff]", text)}
     return ends - halves

@@ -20,7 +20,7 @@ DOCUMENTS = st.recursive(
 
 
 def same(one: object, other: object) -> bool:
-    """Equal in text: `==` takes 1 for 1.0 and true, and recurses."""
+    """Compares as text: `==` takes 1 for 1.0 and true, and recurses."""
     return written_table(one) == written_table(other)
 
 

@@ -61,7 +61,7 @@ def test_a_thousand_levels_are_scanned() -> None:
 
 
 def longer_than(node: Any, least: int) -> int:
-    """How many strings of `least` or more a document holds, counted the plain way."""
+    """Counts the strings of `least` or more."""
     if isinstance(node, str):
         return len(node) >= least
     below = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()

@@ -41,7 +41,7 @@ def asked_of(message: Message) -> tuple[str, str | None]:
 
 
 def edited_but_for(deployment: Deployment, asked: Asked, still: IndexVersion) -> None:
-    """A new text, which one index never hears how to embed."""
+    """Edits a Table and loses the messages of one index."""
     deployment.edit(asked.table, {"a": long("一次関数")})
     deployment.deliver()
     deployment.lose(still)
@@ -49,7 +49,6 @@ def edited_but_for(deployment: Deployment, asked: Asked, still: IndexVersion) ->
 
 
 def is_whole(deployment: Deployment, settings: IndexVersion, asked: Asked) -> bool:
-    """Whether an index has all of the Table."""
     said = deployment.world.call("is_table_complete", table=asked.table, fingerprint=settings.tables.id)
     return bool(said)
 
@@ -74,7 +73,7 @@ def test_a_table_that_stalls_in_one_index_is_restarted_in_that_index(
 
 
 def stood_still(deployment: Deployment, asked: Asked, still: IndexVersion) -> None:
-    """It is started again and again, and each time its messages are lost."""
+    """Restarts the indexing repeatedly and loses its messages each time."""
     edited_but_for(deployment, asked, still)
     for _ in range(MAX_RECEIVES + 1):
         deployment.passes(130)
