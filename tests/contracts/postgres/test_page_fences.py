@@ -1,4 +1,4 @@
-"""Whatever order events come in, however often: the index ends where the bucket is."""
+"""Events in any order, with repetitions: the index ends where the bucket is, and each outcome is true."""
 
 import itertools
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from tests.doubles.embedder import FINGERPRINT
 from tests.effort import times
 
 KEYS = ("m.html", "n.html")
-TOLD = ("put", "put", "fail", "delete")
+EVENTS = ("put", "put", "fail", "delete")
 SEEN = ("held put", "held put unknown", "held fail", "held delete")
 _NUMBERS = itertools.count()
 _SEEN = """
@@ -57,39 +57,18 @@ class Page:
     sql: psycopg.Connection
     material: str
 
-    def hear(self, event: Event) -> ChangeResult:
-        """Applies an event as IndexPage does."""
-        index, source = self.knowledge.index, self._source(event)
-        if event.kind.startswith("held "):
-            return self._hear_of_bucket(event)
-        if event.kind == "delete":
-            return index.apply(PageChange(self.material, source, deleted=True))
-        if event.kind == "fail":
-            return index.apply(PageChange(self.material, source, error=f"unreadable: {source.version_id}"))
-        return index.apply(
-            PageChange(self.material, source, chunks=[self._chunk(source)], fingerprint=FINGERPRINT.id),
-            expected_generation=self._look(),
-        )
-
-    def _hear_of_bucket(self, event: Event) -> ChangeResult:
-        """Applies the bucket's current version, whatever its sequencer."""
-        index, generation = self.knowledge.index, self._look()
-        source = self._source(event)
+    def apply(self, event: Event) -> ChangeResult:
+        """Applies an event, or with a kind of SEEN the bucket's current version, as IndexPage does."""
+        source, current = self._source(event), event.kind in SEEN
         if event.kind == "held put unknown":
             source = replace(source, sequencer="")
-        if event.kind == "held delete":
-            return index.apply(
-                PageChange(self.material, source, deleted=True), expected_generation=generation, current=True
-            )
-        if event.kind == "held fail":
-            return index.apply(
-                PageChange(self.material, source, error="unreadable"), expected_generation=generation, current=True
-            )
-        return index.apply(
-            PageChange(self.material, source, chunks=[self._chunk(source)], fingerprint=FINGERPRINT.id),
-            expected_generation=generation,
-            current=True,
-        )
+        seen = {"expected_generation": self._look(), "current": True} if current else {}
+        if event.kind.endswith("delete"):
+            return self.knowledge.delete(source, material=self.material, **seen)
+        if event.kind.endswith("fail"):
+            return self.knowledge.fail(source, f"unreadable: {source.version_id}", material=self.material, **seen)
+        change = PageChange(self.material, source, chunks=[self._chunk(source)], fingerprint=FINGERPRINT.id)
+        return self.knowledge.index.apply(change, expected_generation=self._look(), current=current)
 
     def seen(self) -> Seen:
         row = self.sql.execute(_SEEN, [self.material]).fetchone()
@@ -127,7 +106,7 @@ class Pages:
         """The visible state of a new page after these events."""
         page = self.page()
         for event in events:
-            page.hear(event)
+            page.apply(event)
         return page.seen()
 
 
@@ -147,7 +126,7 @@ def histories(draw: st.DrawFn, *, keys: tuple[str, ...], kinds: tuple[str, ...])
 
 @st.composite
 def schedules(
-    draw: st.DrawFn, *, keys: tuple[str, ...], kinds: tuple[str, ...] = TOLD
+    draw: st.DrawFn, *, keys: tuple[str, ...], kinds: tuple[str, ...] = EVENTS
 ) -> tuple[list[Event], list[Event]]:
     """A history and its events as S3 may send them: shuffled, some twice."""
     history = draw(histories(keys=keys, kinds=kinds))
@@ -165,7 +144,7 @@ def test_any_schedule_of_one_key_ends_as_in_order(pages: Pages) -> None:
     ends_so()
 
 
-@pytest.mark.parametrize("kinds", [TOLD, TOLD + SEEN], ids=["told", "seen"])
+@pytest.mark.parametrize("kinds", [EVENTS, EVENTS + SEEN], ids=["events", "current versions"])
 @pytest.mark.parametrize("keys", [KEYS[:1], KEYS], ids=["one key", "two keys"])
 def test_each_outcome_says_what_happened(keys: tuple[str, ...], kinds: tuple[str, ...], pages: Pages) -> None:
     @given(schedules(keys=keys, kinds=kinds))
@@ -173,7 +152,7 @@ def test_each_outcome_says_what_happened(keys: tuple[str, ...], kinds: tuple[str
     def holds(schedule: tuple[list[Event], list[Event]]) -> None:
         page, fences = pages.page(), Fences()
         for event in schedule[1]:
-            before, applied, after = page.seen(), page.hear(event), page.seen()
+            before, applied, after = page.seen(), page.apply(event), page.seen()
             is_newest = fences.is_newest(event)
             assert_is_true(event, applied, before, after, is_newest=is_newest)
             if applied.outcome in ("applied", "failed", "waiting"):
@@ -198,9 +177,9 @@ class Fences:
     def count(self, event: Event, *, is_owner: bool) -> None:
         key, sequencer = event.source.key, event.source.sequencer
         # Once the bucket was asked, sequencers order nothing any more.
-        assert not (self.is_unordered and is_owner and event.kind in TOLD), event
+        assert not (self.is_unordered and is_owner and event.kind in EVENTS), event
         self.is_unordered = self.is_unordered or (is_owner and event.kind in SEEN)
-        if event.kind in TOLD:
+        if event.kind in EVENTS:
             self.newest[key] = max(sequencer, self.newest.get(key, ""))
         elif event.kind != "held put unknown":
             self.newest[key] = sequencer
