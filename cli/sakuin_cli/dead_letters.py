@@ -14,7 +14,7 @@ from sakuin.platform.telemetry import MESSAGE_ATTRIBUTE
 from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.tables.messages import (
     DocumentUploaded,
-    ScanForEvent,
+    EventScanRequest,
     ToolEvent,
     embed_message,
     subject_of_request,
@@ -193,7 +193,7 @@ def _tool(message: Mapping[str, Any]) -> Contents | None:
         return None
     if isinstance(asked, DocumentUploaded):
         words = f"import the uploaded document of Table {asked.table_id}"
-    elif isinstance(asked, ScanForEvent):
+    elif isinstance(asked, EventScanRequest):
         event = ToolEvent.model_validate(message)
         tool = f" of tool {event.detail.tool_id}," if event.detail.tool_id else " of"
         words = f"{event.event}{tool} Table {asked.table_id}"

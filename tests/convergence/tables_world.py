@@ -17,18 +17,17 @@ from sakuin.tables.admin.database_changes import HandleDatabaseChange
 from sakuin.tables.admin.eventbridge import EventBridgeBus
 from sakuin.tables.admin.outbox import Outbox, PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.embed_chunks import EmbedChunks
+from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion, EmbedWork
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.postgres import TableIndex, ToolSearch
-from sakuin.tables.queues import TableQueues
-from sakuin.tables.reconcile import ReconcileTables, TableClaims
-from sakuin.tables.restart import RestartTables
+from sakuin.tables.messages import TableQueues
+from sakuin.tables.reconcile import ReconcileTables, TableSummaries
+from sakuin.tables.recovery import RecordTableFailure, RestartTables
 from sakuin.tables.search import SearchTable
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
-from sakuin.tables.work import EmbedInEachVersion, EmbedWork, IndexInEachVersion, RecordTableFailure, ToolWork
-from sakuin.upkeep.maintain import Maintain
-from sakuin.upkeep.resume_work import ResumeWork
+from sakuin.tables.work import IndexInEachVersion, ToolWork
+from sakuin.upkeep.maintain import Maintain, ResumeWork
 from sakuin_local.database import Database
 from sakuin_local.serving import served
 from sakuin_local.turbopuffer.endpoint import application
@@ -139,11 +138,11 @@ class TablesWorld:
         self.tool_queue, self.embed_queue = SqsQueue(sqs, _TOOLS), SqsQueue(sqs, _EMBEDS)
         self.queues = FewAMessage(TableQueues(self.tool_queue, self.embed_queue, FINGERPRINT.id))
         embedder = Gate(MemoryEmbedder(), "openai", unavailable("openai"), circuit_open("openai"))
-        claims = TableClaims(self.backend.client, FINGERPRINT.id)
+        summaries = TableSummaries(self.backend.client, FINGERPRINT.id)
         bodies = Gate({}, "s3", unavailable("s3"))
-        self.walk = IndexTable(self.index, bodies, self.store, self.queues, CUT, nodes_a_page=2)
+        self.walk = IndexTable(self.index, bodies, self.store, self.queues, CUT, chunks_a_page=2)
         self.embed = EmbedChunks(self.index, self.store, embedder)
-        self.reconcile = ReconcileTables(claims, self.index, self.store, self.queues, lambda: "")
+        self.reconcile = ReconcileTables(summaries, self.index, self.store, self.queues, lambda: "")
         bus = EventBridgeBus(Gate(self.bus, "bus", aws_failure), "bus")
         self.send_events = PublishOutbox(Outbox(self.backend.client), bus)
         self.unfinished = UnfinishedWorkStore(self.backend.client)

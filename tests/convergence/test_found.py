@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import namespace
 
 from tests.convergence.actions import END, Forget, GoOn, Work
 from tests.convergence.interleaving import Fate

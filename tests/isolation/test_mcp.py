@@ -128,7 +128,7 @@ def test_a_guessed_row_of_the_engine_answers_its_own_tool_alone(house: House, ow
     for endpoint in (owner, other):
         for tool in (owner, other):
             mcp_id, tool_id = endpoint.ids["mcp_id"], tool.ids["tool_id"]
-            found = house.workers.records.current(mcp_id, tool_id, [name for name, *_ in rows])
+            found = house.workers.records.current_chunks(mcp_id, tool_id, [name for name, *_ in rows])
             assert found.keys() == (reachable[mcp_id] if endpoint is tool else set())
             words = {"p_readings": ["コウシキ"], "p_words": {}, "p_fingerprint": FINGERPRINT.id}
             known = call(house.workers.client, "table_lexicon_entries", {"p_mcp": mcp_id, "p_tool": tool_id, **words})

@@ -38,7 +38,7 @@ def adapter(server: OpenAIServer, kind: str, **parts: Any) -> Iterator[OpenAIEmb
 
 
 def at_once() -> Retries:
-    return Retries(tries=2, patience=60, longest_pause=0)
+    return Retries(attempts=2, max_seconds=60, max_pause=0)
 
 
 @pytest.fixture(params=["memory", "openai"])
@@ -259,7 +259,7 @@ def test_after_half_an_answer_or_another_page_the_service_is_asked_again(
 
 
 def passages(server: OpenAIServer, texts: Sequence[str]) -> None:
-    OpenAIEmbedder(server.client, MODEL, ask=background(tries=1)).passages(texts)
+    OpenAIEmbedder(server.client, MODEL, ask=background(attempts=1)).passages(texts)
 
 
 def test_vectors_of_other_texts_and_of_another_width_are_unavailable(
@@ -289,7 +289,7 @@ def test_half_a_surrogate_pair_is_invalid_and_not_sent(server: OpenAIServer) -> 
 
 def test_a_service_that_hangs_is_unavailable_in_the_time_of_the_caller(server: OpenAIServer) -> None:
     server.wrongs = [None, None]
-    texts = OpenAIEmbedder(server.client.with_options(timeout=0.2), MODEL, ask=background(tries=1))
+    texts = OpenAIEmbedder(server.client.with_options(timeout=0.2), MODEL, ask=background(attempts=1))
     with pytest.raises(Unavailable, match="did not answer"):
         texts.passages(TEXTS)
     with adapter(server, "without sdk", seconds=1) as question, pytest.raises(Unavailable, match="took longer than"):

@@ -71,10 +71,10 @@ def library(service: Client, knowledge: Knowledge) -> Library:
 
 
 def test_the_first_index_is_active_and_the_next_one_is_not(library: Library) -> None:
-    assert library.indexes.kept() == []
+    assert library.indexes.all() == []
     for each in (BLUE, GREEN, GREEN):
-        library.indexes.keep(each)
-    kept = library.indexes.kept()
+        library.indexes.add(each)
+    kept = library.indexes.all()
     assert [(each.settings, each.live, each.answered) for each in kept] == [(BLUE, True, True), (GREEN, False, False)]
     assert (kept[0].suffix, kept[1].suffix) == ("", kept[1].tables)
     assert find_version(kept, "next").settings == GREEN
@@ -85,9 +85,9 @@ def test_the_first_index_is_active_and_the_next_one_is_not(library: Library) -> 
 
 
 def test_an_edit_is_found_in_every_index_that_is_kept(library: Library) -> None:
-    library.indexes.keep(BLUE)
+    library.indexes.add(BLUE)
     library.write("m", "たすき掛け", 1, by=BLUE, embedded=(BLUE,))
-    library.indexes.keep(GREEN)
+    library.indexes.add(GREEN)
     assert library.missing(GREEN) == ("m",)
     library.write("m", "平方完成", 2, by=GREEN, embedded=(BLUE, GREEN))
     for each in (BLUE, GREEN):
@@ -96,11 +96,11 @@ def test_an_edit_is_found_in_every_index_that_is_kept(library: Library) -> None:
 
 
 def test_the_active_index_answers_as_before_while_the_next_one_is_built(library: Library) -> None:
-    library.indexes.keep(BLUE)
+    library.indexes.add(BLUE)
     for name in ("a", "b"):
         library.write(name, f"{name}の定理", 1, by=BLUE, embedded=(BLUE,))
     before = library.cosines("aの定理", BLUE)
-    library.indexes.keep(GREEN)
+    library.indexes.add(GREEN)
     library.again("a", "aの定理", by=GREEN, embedded=(BLUE, GREEN))
     assert library.cosines("aの定理", BLUE) == before
     assert library.missing(BLUE) == ()
@@ -109,36 +109,36 @@ def test_the_active_index_answers_as_before_while_the_next_one_is_built(library:
 
 
 def test_only_a_complete_index_is_activated_unless_forced(library: Library) -> None:
-    library.indexes.keep(BLUE)
+    library.indexes.add(BLUE)
     library.write("m", "たすき掛け", 1, by=BLUE, embedded=(BLUE,))
-    library.indexes.keep(GREEN)
+    library.indexes.add(GREEN)
     with pytest.raises(Conflict, match="not whole"):
-        library.indexes.flip(GREEN.id)
-    assert find_version(library.indexes.kept(), None).settings == BLUE
+        library.indexes.activate(GREEN.id)
+    assert find_version(library.indexes.all(), None).settings == BLUE
     library.again("m", "たすき掛け", by=GREEN, embedded=(BLUE, GREEN))
-    state = library.indexes.flip(GREEN.id)
+    state = library.indexes.activate(GREEN.id)
     assert (state.live, state.is_whole, state.retired_at) == (True, True, None)
-    assert [(each.live, each.answered) for each in library.indexes.kept()] == [(False, True), (True, True)]
+    assert [(each.live, each.answered) for each in library.indexes.all()] == [(False, True), (True, True)]
     library.write("n", "平方完成", 1, by=GREEN, embedded=(GREEN,))
     with pytest.raises(Conflict):
-        library.indexes.flip(BLUE.id)
-    assert library.indexes.flip(BLUE.id, force=True).settings == BLUE
+        library.indexes.activate(BLUE.id)
+    assert library.indexes.activate(BLUE.id, force=True).settings == BLUE
     with pytest.raises(NotFound):
-        library.indexes.flip("0" * 16)
+        library.indexes.activate("0" * 16)
 
 
 def test_the_former_index_can_be_activated_again_while_edits_go_to_both(library: Library) -> None:
-    library.indexes.keep(BLUE)
-    library.indexes.keep(GREEN)
-    library.indexes.flip(GREEN.id)
+    library.indexes.add(BLUE)
+    library.indexes.add(GREEN)
+    library.indexes.activate(GREEN.id)
     library.write("m", "平方完成", 1, by=GREEN, embedded=(BLUE, GREEN))
-    assert library.indexes.flip(BLUE.id).live
+    assert library.indexes.activate(BLUE.id).live
     assert library.cosines("平方完成", BLUE) == {"m": pytest.approx(1.0)}
 
 
 def test_the_active_index_needs_each_vector_and_another_may_wait(library: Library) -> None:
-    library.indexes.keep(BLUE)
-    library.indexes.keep(GREEN)
+    library.indexes.add(BLUE)
+    library.indexes.add(GREEN)
     with pytest.raises(Invalid):
         library.write("m", "平方完成", 1, by=GREEN, embedded=(GREEN,))
     library.write("m", "たすき掛け", 1, by=GREEN, embedded=(BLUE,))
@@ -147,8 +147,8 @@ def test_the_active_index_needs_each_vector_and_another_may_wait(library: Librar
 
 
 def test_the_vector_of_an_older_text_is_deleted_without_a_new_one(library: Library) -> None:
-    library.indexes.keep(BLUE)
-    library.indexes.keep(GREEN)
+    library.indexes.add(BLUE)
+    library.indexes.add(GREEN)
     library.write("m", "たすき掛け", 1, by=GREEN, embedded=(BLUE, GREEN))
     library.write("m", "平方完成", 2, by=GREEN, embedded=(BLUE,))
     assert library.cosines("たすき掛け", GREEN) == {}
@@ -156,9 +156,9 @@ def test_the_vector_of_an_older_text_is_deleted_without_a_new_one(library: Libra
 
 
 def test_an_index_of_a_former_text_template_keeps_its_vectors_until_the_text_changes(library: Library) -> None:
-    library.indexes.keep(BLUE)
+    library.indexes.add(BLUE)
     library.write("m", "たすき掛け", 1, by=BLUE, embedded=(BLUE,))
-    library.indexes.keep(NEW_TEMPLATE)
+    library.indexes.add(NEW_TEMPLATE)
     library.again("m", "たすき掛け", by=NEW_TEMPLATE, embedded=(NEW_TEMPLATE,))
     assert library.cosines("たすき掛け", BLUE) == {"m": pytest.approx(1.0)}
     library.write("m", "平方完成", 2, by=NEW_TEMPLATE, embedded=(NEW_TEMPLATE,))
@@ -168,19 +168,19 @@ def test_an_index_of_a_former_text_template_keeps_its_vectors_until_the_text_cha
 
 
 def test_another_chunk_size_of_tables_needs_nothing_of_pages(library: Library) -> None:
-    library.indexes.keep(BLUE)
+    library.indexes.add(BLUE)
     library.write("m", "たすき掛け", 1, by=BLUE, embedded=(BLUE,))
-    library.indexes.keep(SMALLER)
+    library.indexes.add(SMALLER)
     assert library.missing(SMALLER) == ()
     assert library.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=10) == []
 
 
 def test_pages_are_requested_once_and_only_for_the_current_text_template(library: Library) -> None:
-    library.indexes.keep(BLUE)
+    library.indexes.add(BLUE)
     for name in ("a", "b", "c"):
         library.write(name, f"{name}の定理", 1, by=BLUE, embedded=(BLUE,))
     assert library.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=10) == []
-    library.indexes.keep(GREEN)
+    library.indexes.add(GREEN)
     assert library.indexes.pages_to_build("another/1", seconds=900, limit=10) == []
     assert library.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=2) == ["a", "b"]
     assert library.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=2) == ["c"]
@@ -189,44 +189,44 @@ def test_pages_are_requested_once_and_only_for_the_current_text_template(library
 
 
 def test_requested_pages_are_requested_again_for_a_newer_index(library: Library) -> None:
-    library.indexes.keep(BLUE)
+    library.indexes.add(BLUE)
     library.write("a", "aの定理", 1, by=BLUE, embedded=(BLUE,))
-    library.indexes.keep(GREEN)
+    library.indexes.add(GREEN)
     assert library.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=9) == ["a"]
-    library.indexes.keep(THIRD)
+    library.indexes.add(THIRD)
     assert library.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=9) == ["a"]
     assert library.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=9) == []
 
 
 def test_an_index_that_is_or_was_just_active_is_not_dropped(library: Library) -> None:
-    library.indexes.keep(BLUE)
-    library.indexes.keep(GREEN)
+    library.indexes.add(BLUE)
+    library.indexes.add(GREEN)
     with pytest.raises(Conflict, match="answers"):
-        library.indexes.drop(BLUE.id, seconds=60)
-    library.indexes.flip(GREEN.id)
+        library.indexes.delete(BLUE.id, seconds=60)
+    library.indexes.activate(GREEN.id)
     with pytest.raises(Conflict, match="just now"):
-        library.indexes.drop(BLUE.id, seconds=60)
-    library.indexes.drop(BLUE.id, seconds=0)
-    assert [each.settings for each in library.indexes.kept()] == [GREEN]
+        library.indexes.delete(BLUE.id, seconds=60)
+    library.indexes.delete(BLUE.id, seconds=0)
+    assert [each.settings for each in library.indexes.all()] == [GREEN]
     with pytest.raises(NotFound):
-        library.indexes.drop(BLUE.id, seconds=0)
+        library.indexes.delete(BLUE.id, seconds=0)
 
 
 def test_a_dropped_index_is_swept_and_the_live_one_is_untouched(library: Library) -> None:
-    library.indexes.keep(BLUE)
-    library.indexes.keep(GREEN)
+    library.indexes.add(BLUE)
+    library.indexes.add(GREEN)
     library.write("m", "たすき掛け", 1, by=GREEN, embedded=(BLUE, GREEN))
-    library.indexes.flip(GREEN.id)
-    library.indexes.drop(BLUE.id, seconds=0)
-    assert library.indexes.sweep(limit=100) == 2
-    assert library.indexes.sweep(limit=100) == 0
+    library.indexes.activate(GREEN.id)
+    library.indexes.delete(BLUE.id, seconds=0)
+    assert library.indexes.sweep_vectors(limit=100) == 2
+    assert library.indexes.sweep_vectors(limit=100) == 0
     assert library.cosines("たすき掛け", BLUE) == {}
     assert library.cosines("たすき掛け", GREEN) == {"m": pytest.approx(1.0)}
 
 
 def test_a_deleted_page_is_in_no_index(library: Library) -> None:
-    library.indexes.keep(BLUE)
-    library.indexes.keep(GREEN)
+    library.indexes.add(BLUE)
+    library.indexes.add(GREEN)
     library.write("m", "たすき掛け", 1, by=GREEN, embedded=(BLUE, GREEN))
     library.knowledge.delete(a_source("m", 2))
     for each in (BLUE, GREEN):

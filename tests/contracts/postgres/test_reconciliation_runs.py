@@ -32,11 +32,11 @@ def test_a_run_begins_on_request_and_continues_until_its_end(timed: Timed) -> No
     runs = timed.runs
     assert runs.take("whole", seconds=60) is None
     assert runs.take("whole", seconds=60, begin=True) == Run(None)
-    runs.leave("whole", "b")
+    runs.release("whole", "b")
     assert runs.take("whole", seconds=60) == Run("b")
-    runs.leave("whole", "c")
+    runs.release("whole", "c")
     assert runs.take("whole", seconds=60, begin=True) == Run("c")
-    runs.leave("whole", None)
+    runs.release("whole", None)
     assert runs.take("whole", seconds=60) is None
     assert runs.take("whole", seconds=60, begin=True) == Run(None)
 
@@ -44,7 +44,7 @@ def test_a_run_begins_on_request_and_continues_until_its_end(timed: Timed) -> No
 def test_after_a_dead_worker_the_run_continues_at_its_last_cursor(timed: Timed) -> None:
     runs = timed.runs
     runs.take("whole", seconds=60, begin=True)
-    runs.keep("whole", "b")
+    runs.save("whole", "b")
     assert runs.take("whole", seconds=60) is None
     timed.pass_time(61)
     assert runs.take("whole", seconds=60) == Run("b")

@@ -11,8 +11,8 @@ from sakuin.knowledge.bucket_events import subject_of_event
 from sakuin.knowledge.messages import MaterialQueue, RecheckKey, ReindexMaterial, read_event
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import WorkSubject
-from sakuin.tables.messages import DocumentUploaded, EmbedAsked, IndexAsked, embed_message, tool_message
-from sakuin.tables.queues import TableQueues
+from sakuin.tables.messages import DocumentUploaded, EmbedRequest, ScanRequest, TableQueues, embed_message, tool_message
+
 
 from tests.doubles.sqs import ModelledSqs
 
@@ -78,9 +78,9 @@ def test_work_on_tables_names_its_table_and_its_index(sqs: ModelledSqs, resumed:
     queues.index(PROJECT, TABLE, generation=3, skip=2000, resumed=resumed)
     queues.embed(PROJECT, TABLE, [["a", "b"], ["c"]], resumed=resumed)
     scan, *embeds = bodies(sqs)
-    assert tool_message(scan) == IndexAsked(**table, generation=3, skip=2000)
+    assert tool_message(scan) == ScanRequest(**table, generation=3, skip=2000)
     assert [embed_message(body) for body in embeds] == [
-        EmbedAsked(**table, chunks=chunks) for chunks in (["a", "b"], ["c"])
+        EmbedRequest(**table, chunks=chunks) for chunks in (["a", "b"], ["c"])
     ]
     assert [message.queue for message in sqs.messages] == ["tools", "embeds", "embeds"]
 

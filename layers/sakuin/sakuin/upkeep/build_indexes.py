@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.retrieval.index_version import IndexVersion
-from sakuin.tables.queues import TableQueues
+from sakuin.tables.messages import TableQueues
 from sakuin.upkeep.index_versions import IndexVersions
 
 # A page that was asked for and is not there after so long is asked for again. Tables are started again.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sakuin.platform.unfinished_work import DueWork, UnfinishedWorkStore, WorkSubject
-from sakuin.tables.queues import TableQueues
+from sakuin.tables.messages import TableQueues
 
 # A vendor that has just come back, or a new day, does not meet everything at once.
 A_MINUTE = 100
