@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
-from sakuin.tables.document import written_table
 from sakuin.tables.chunk_store import namespace
+from sakuin.tables.document import written_table
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 
 from tests.convergence.machine import Schedule

@@ -19,8 +19,8 @@ from sakuin.tables.admin.outbox import Outbox, PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion, EmbedWork
 from sakuin.tables.index_table import IndexTable
-from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.messages import TableQueues
+from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.reconcile import ReconcileTables, TableSummaries
 from sakuin.tables.recovery import RecordTableFailure, RestartTables
 from sakuin.tables.search import SearchTable

@@ -19,7 +19,7 @@ NEW = "三平方の定理で直角三角形の辺の長さを求める話をし�
 OTHER = "一次関数の傾きと切片の話です。" * 90
 
 
-def written(folder: Path, document: object) -> str:
+def document_file(folder: Path, document: object) -> str:
     file = folder / "table.json"
     file.write_text(json.dumps(document, ensure_ascii=False), "utf-8")
     return str(file)
@@ -30,10 +30,10 @@ def texts(result: dict[str, Any]) -> list[str]:
 
 
 def test_text_that_was_edited_away_is_never_seen_again(deployed: Deployed, tmp_path: Path) -> None:
-    table = deployed.printed("table", "put", written(tmp_path, {"articles": [{"content": OLD}]}))["table_id"]
+    table = deployed.printed("table", "put", document_file(tmp_path, {"articles": [{"content": OLD}]}))["table_id"]
     tool = deployed.printed("tool", "create", "--table", table, "--json-path", "", "--name", "edited", "--wait")
     endpoint = deployed.printed("mcp", "create", "--name", "e", "--tool", tool["tool_id"])
-    deployed.printed("table", "put", written(tmp_path, {"articles": [{"content": NEW}]}), "--id", table)
+    deployed.printed("table", "put", document_file(tmp_path, {"articles": [{"content": NEW}]}), "--id", table)
     eventually(
         "the new text", lambda: any("三平方" in text for text in texts(deployed.call_tool(endpoint, "edited", "定理")))
     )
@@ -45,7 +45,7 @@ def test_text_that_was_edited_away_is_never_seen_again(deployed: Deployed, tmp_p
 def test_a_table_beyond_the_limits_of_a_request_arrives_through_s3(deployed: Deployed, tmp_path: Path) -> None:
     pages = {f"p{number}": {"small": "小さな文字列です。" * 100} for number in range(2800)}
     document = {"articles": [{"content": OLD}], "pages": pages}
-    file = written(tmp_path, document)
+    file = document_file(tmp_path, document)
     assert Path(file).stat().st_size > 6_000_000
     table = deployed.printed("table", "put", file)
     assert table["version"] == 1

@@ -13,7 +13,6 @@ from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.tables.messages import DocumentUploaded, EmbedRequest, ScanRequest, TableQueues, embed_message, tool_message
 
-
 from tests.doubles.sqs import ModelledSqs
 
 PROJECT, TABLE = "0b1f6a52-3c9e-4d57-8a41-6f0e2d9c7b10", "7c2d4e86-19ab-4f03-b5d8-92e4a6c01f35"
