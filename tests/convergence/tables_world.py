@@ -20,14 +20,8 @@ from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.reconcile import ReconcileTables, TableSummaries
 from sakuin.tables.recovery import RecordTableFailure, RestartTables
 from sakuin.tables.search import SearchTable
-<<<<<<< HEAD
 from sakuin.tables.work import IndexInEachVersion, ToolWork
-from sakuin.upkeep.maintain import Maintain
-from sakuin.upkeep.resume_work import ResumeWork
-=======
-from sakuin.tables.work import EmbedInEachVersion, EmbedWork, IndexInEachVersion, RecordTableFailure, ToolWork
 from sakuin.upkeep.maintain import Maintain, ResumeWork
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 
 from tests.convergence.bus import ModelledBus
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
