@@ -25,8 +25,7 @@ from sakuin.tables.search import SearchTable, TableAnswer
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.tables.work import RecordTableFailure
-from sakuin.upkeep.maintain import Maintain, MaintenanceResult
-from sakuin.upkeep.resume_work import ResumeWork
+from sakuin.upkeep.maintain import Maintain, MaintenanceResult, ResumeWork
 from sakuin_local.supabase.database import Database
 from supabase import Client
 

@@ -233,7 +233,7 @@ def test_an_explanation_as_json_is_what_the_deployment_says(filled: Operator) ->
 
 def test_an_expected_chunk_that_a_filter_leaves_out_is_explained(filled: Operator) -> None:
     shown = filled.sakuin("explain", "解の公式", FORMULA, "--type", "example", "--json").document["expected"]
-    assert shown["why"] == "The filter type=example leaves it out: its type is rule."
+    assert shown["why"] == "The filter type=example excludes it: its type is rule."
     assert shown["hit"] is None
 
 

@@ -57,7 +57,7 @@ def test_an_unknown_material_is_a_failure(operator: Operator) -> None:
     assert "junior/x" in shown.document["error"]
 
 
-REASON = "OpenAI refused the key; this waits for openai and continues by itself once that is fixed"
+REASON = "OpenAI refused the key; this waits for openai and continues automatically after the correction"
 
 
 def unfinished(operator: Operator) -> UnfinishedWorkStore:
@@ -131,7 +131,7 @@ def test_a_page_shows_its_work_that_did_not_finish_and_why(operator: Operator) -
     row = waiting(operator, page("junior/x"))
     (shown,) = operator.sakuin("status", "--material", "junior/x", "--json").document["work"]
     assert (shown["state"], shown["reason"], shown["vendor"]) == ("waiting", REASON, "openai")
-    waits = f"… waiting since {minute(row.since)}, continues by itself at {minute(str(row.retry_at))}: {REASON}"
+    waits = f"… waiting since {minute(row.since)}, continues automatically at {minute(str(row.retry_at))}: {REASON}"
     assert waits in operator.sakuin("status", "--material", "junior/x").out
 
 

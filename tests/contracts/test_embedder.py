@@ -121,7 +121,7 @@ def test_a_service_that_wants_a_long_pause_is_not_waited_for(server: OpenAIServe
 
 def test_a_service_that_hangs_is_given_up(server: OpenAIServer) -> None:
     server.wrongs = [None]
-    impatient = OpenAIEmbedder(server.client.with_options(timeout=0.2), MODEL, ask=background(tries=1))
+    impatient = OpenAIEmbedder(server.client.with_options(timeout=0.2), MODEL, ask=background(attempts=1))
     with pytest.raises(Unavailable, match="did not answer"):
         impatient.passages(TEXTS)
 
@@ -196,7 +196,7 @@ def test_half_an_answer_or_another_s_page_is_asked_for_again(
 
 
 def asked(server: OpenAIServer, client: str) -> None:
-    at_once = Retries(tries=2, patience=60, longest_pause=0)
+    at_once = Retries(attempts=2, max_seconds=60, max_pause=0)
     if client == "sdk":
         OpenAIEmbedder(server.client, MODEL, ask=at_once).passages(["質問"])
     else:
@@ -207,7 +207,7 @@ def asked(server: OpenAIServer, client: str) -> None:
 def test_two_vectors_for_one_text_and_none_for_another_are_not_taken(server: OpenAIServer) -> None:
     server.bends = bent(index=0)
     with pytest.raises(Unavailable, match="did not give 2 vectors"):
-        OpenAIEmbedder(server.client, MODEL, ask=background(tries=1)).passages(TEXTS[:2])
+        OpenAIEmbedder(server.client, MODEL, ask=background(attempts=1)).passages(TEXTS[:2])
 
 
 def test_half_a_character_is_the_text_s_own_fault(server: OpenAIServer) -> None:

@@ -74,10 +74,10 @@ def house(service: Client, knowledge: Knowledge) -> House:
 
 
 def test_the_first_index_answers_by_itself_and_the_next_one_does_not(house: House) -> None:
-    assert house.indexes.kept() == []
+    assert house.indexes.all() == []
     for each in (BLUE, GREEN, GREEN):
-        house.indexes.keep(each)
-    kept = house.indexes.kept()
+        house.indexes.add(each)
+    kept = house.indexes.all()
     assert [(each.settings, each.live, each.answered) for each in kept] == [(BLUE, True, True), (GREEN, False, False)]
     assert (kept[0].suffix, kept[1].suffix) == ("", kept[1].tables)
     assert find_version(kept, "next").settings == GREEN
@@ -88,9 +88,9 @@ def test_the_first_index_answers_by_itself_and_the_next_one_does_not(house: Hous
 
 
 def test_an_edit_is_found_in_every_index_that_is_kept(house: House) -> None:
-    house.indexes.keep(BLUE)
+    house.indexes.add(BLUE)
     house.write("m", "たすき掛け", 1, by=BLUE, embedded=(BLUE,))
-    house.indexes.keep(GREEN)
+    house.indexes.add(GREEN)
     assert house.missing(GREEN) == ("m",)
     house.write("m", "平方完成", 2, by=GREEN, embedded=(BLUE, GREEN))
     for each in (BLUE, GREEN):
@@ -99,11 +99,11 @@ def test_an_edit_is_found_in_every_index_that_is_kept(house: House) -> None:
 
 
 def test_the_old_index_answers_as_before_while_the_next_one_is_built(house: House) -> None:
-    house.indexes.keep(BLUE)
+    house.indexes.add(BLUE)
     for name in ("a", "b"):
         house.write(name, f"{name}の定理", 1, by=BLUE, embedded=(BLUE,))
     before = house.cosines("aの定理", BLUE)
-    house.indexes.keep(GREEN)
+    house.indexes.add(GREEN)
     house.again("a", "aの定理", by=GREEN, embedded=(BLUE, GREEN))
     assert house.cosines("aの定理", BLUE) == before
     assert house.missing(BLUE) == ()
@@ -112,36 +112,36 @@ def test_the_old_index_answers_as_before_while_the_next_one_is_built(house: Hous
 
 
 def test_only_a_whole_index_comes_to_answer_unless_it_is_forced(house: House) -> None:
-    house.indexes.keep(BLUE)
+    house.indexes.add(BLUE)
     house.write("m", "たすき掛け", 1, by=BLUE, embedded=(BLUE,))
-    house.indexes.keep(GREEN)
+    house.indexes.add(GREEN)
     with pytest.raises(Conflict, match="not whole"):
-        house.indexes.flip(GREEN.id)
-    assert find_version(house.indexes.kept(), None).settings == BLUE
+        house.indexes.activate(GREEN.id)
+    assert find_version(house.indexes.all(), None).settings == BLUE
     house.again("m", "たすき掛け", by=GREEN, embedded=(BLUE, GREEN))
-    state = house.indexes.flip(GREEN.id)
+    state = house.indexes.activate(GREEN.id)
     assert (state.live, state.is_whole, state.retired_at) == (True, True, None)
-    assert [(each.live, each.answered) for each in house.indexes.kept()] == [(False, True), (True, True)]
+    assert [(each.live, each.answered) for each in house.indexes.all()] == [(False, True), (True, True)]
     house.write("n", "平方完成", 1, by=GREEN, embedded=(GREEN,))
     with pytest.raises(Conflict):
-        house.indexes.flip(BLUE.id)
-    assert house.indexes.flip(BLUE.id, force=True).settings == BLUE
+        house.indexes.activate(BLUE.id)
+    assert house.indexes.activate(BLUE.id, force=True).settings == BLUE
     with pytest.raises(NotFound):
-        house.indexes.flip("0" * 16)
+        house.indexes.activate("0" * 16)
 
 
 def test_the_way_back_is_open_while_edits_go_to_both(house: House) -> None:
-    house.indexes.keep(BLUE)
-    house.indexes.keep(GREEN)
-    house.indexes.flip(GREEN.id)
+    house.indexes.add(BLUE)
+    house.indexes.add(GREEN)
+    house.indexes.activate(GREEN.id)
     house.write("m", "平方完成", 1, by=GREEN, embedded=(BLUE, GREEN))
-    assert house.indexes.flip(BLUE.id).live
+    assert house.indexes.activate(BLUE.id).live
     assert house.cosines("平方完成", BLUE) == {"m": pytest.approx(1.0)}
 
 
 def test_what_answers_needs_each_vector_and_what_does_not_may_wait_for_its_own(house: House) -> None:
-    house.indexes.keep(BLUE)
-    house.indexes.keep(GREEN)
+    house.indexes.add(BLUE)
+    house.indexes.add(GREEN)
     with pytest.raises(Invalid):
         house.write("m", "平方完成", 1, by=GREEN, embedded=(GREEN,))
     house.write("m", "たすき掛け", 1, by=GREEN, embedded=(BLUE,))
@@ -150,8 +150,8 @@ def test_what_answers_needs_each_vector_and_what_does_not_may_wait_for_its_own(h
 
 
 def test_a_vector_of_an_older_text_goes_even_where_no_new_one_has_come(house: House) -> None:
-    house.indexes.keep(BLUE)
-    house.indexes.keep(GREEN)
+    house.indexes.add(BLUE)
+    house.indexes.add(GREEN)
     house.write("m", "たすき掛け", 1, by=GREEN, embedded=(BLUE, GREEN))
     house.write("m", "平方完成", 2, by=GREEN, embedded=(BLUE,))
     assert house.cosines("たすき掛け", GREEN) == {}
@@ -159,9 +159,9 @@ def test_a_vector_of_an_older_text_goes_even_where_no_new_one_has_come(house: Ho
 
 
 def test_an_index_of_a_former_text_template_keeps_its_vectors_until_the_text_changes(house: House) -> None:
-    house.indexes.keep(BLUE)
+    house.indexes.add(BLUE)
     house.write("m", "たすき掛け", 1, by=BLUE, embedded=(BLUE,))
-    house.indexes.keep(NEW_TEMPLATE)
+    house.indexes.add(NEW_TEMPLATE)
     house.again("m", "たすき掛け", by=NEW_TEMPLATE, embedded=(NEW_TEMPLATE,))
     assert house.cosines("たすき掛け", BLUE) == {"m": pytest.approx(1.0)}
     house.write("m", "平方完成", 2, by=NEW_TEMPLATE, embedded=(NEW_TEMPLATE,))
@@ -171,19 +171,19 @@ def test_an_index_of_a_former_text_template_keeps_its_vectors_until_the_text_cha
 
 
 def test_another_chunk_size_of_tables_needs_nothing_of_pages(house: House) -> None:
-    house.indexes.keep(BLUE)
+    house.indexes.add(BLUE)
     house.write("m", "たすき掛け", 1, by=BLUE, embedded=(BLUE,))
-    house.indexes.keep(SMALLER)
+    house.indexes.add(SMALLER)
     assert house.missing(SMALLER) == ()
     assert house.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=10) == []
 
 
 def test_pages_are_asked_for_once_and_only_for_what_this_code_can_write(house: House) -> None:
-    house.indexes.keep(BLUE)
+    house.indexes.add(BLUE)
     for name in ("a", "b", "c"):
         house.write(name, f"{name}の定理", 1, by=BLUE, embedded=(BLUE,))
     assert house.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=10) == []
-    house.indexes.keep(GREEN)
+    house.indexes.add(GREEN)
     assert house.indexes.pages_to_build("another/1", seconds=900, limit=10) == []
     assert house.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=2) == ["a", "b"]
     assert house.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=2) == ["c"]
@@ -192,44 +192,44 @@ def test_pages_are_asked_for_once_and_only_for_what_this_code_can_write(house: H
 
 
 def test_pages_that_were_asked_for_are_asked_for_again_for_an_index_that_came_since(house: House) -> None:
-    house.indexes.keep(BLUE)
+    house.indexes.add(BLUE)
     house.write("a", "aの定理", 1, by=BLUE, embedded=(BLUE,))
-    house.indexes.keep(GREEN)
+    house.indexes.add(GREEN)
     assert house.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=9) == ["a"]
-    house.indexes.keep(THIRD)
+    house.indexes.add(THIRD)
     assert house.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=9) == ["a"]
     assert house.indexes.pages_to_build(TEXT_TEMPLATE, seconds=900, limit=9) == []
 
 
 def test_what_answers_or_did_until_just_now_is_not_dropped(house: House) -> None:
-    house.indexes.keep(BLUE)
-    house.indexes.keep(GREEN)
+    house.indexes.add(BLUE)
+    house.indexes.add(GREEN)
     with pytest.raises(Conflict, match="answers"):
-        house.indexes.drop(BLUE.id, seconds=60)
-    house.indexes.flip(GREEN.id)
+        house.indexes.delete(BLUE.id, seconds=60)
+    house.indexes.activate(GREEN.id)
     with pytest.raises(Conflict, match="just now"):
-        house.indexes.drop(BLUE.id, seconds=60)
-    house.indexes.drop(BLUE.id, seconds=0)
-    assert [each.settings for each in house.indexes.kept()] == [GREEN]
+        house.indexes.delete(BLUE.id, seconds=60)
+    house.indexes.delete(BLUE.id, seconds=0)
+    assert [each.settings for each in house.indexes.all()] == [GREEN]
     with pytest.raises(NotFound):
-        house.indexes.drop(BLUE.id, seconds=0)
+        house.indexes.delete(BLUE.id, seconds=0)
 
 
 def test_a_dropped_index_is_swept_and_the_live_one_is_untouched(house: House) -> None:
-    house.indexes.keep(BLUE)
-    house.indexes.keep(GREEN)
+    house.indexes.add(BLUE)
+    house.indexes.add(GREEN)
     house.write("m", "たすき掛け", 1, by=GREEN, embedded=(BLUE, GREEN))
-    house.indexes.flip(GREEN.id)
-    house.indexes.drop(BLUE.id, seconds=0)
-    assert house.indexes.sweep(limit=100) == 2
-    assert house.indexes.sweep(limit=100) == 0
+    house.indexes.activate(GREEN.id)
+    house.indexes.delete(BLUE.id, seconds=0)
+    assert house.indexes.sweep_vectors(limit=100) == 2
+    assert house.indexes.sweep_vectors(limit=100) == 0
     assert house.cosines("たすき掛け", BLUE) == {}
     assert house.cosines("たすき掛け", GREEN) == {"m": pytest.approx(1.0)}
 
 
 def test_a_deleted_page_is_in_no_index(house: House) -> None:
-    house.indexes.keep(BLUE)
-    house.indexes.keep(GREEN)
+    house.indexes.add(BLUE)
+    house.indexes.add(GREEN)
     house.write("m", "たすき掛け", 1, by=GREEN, embedded=(BLUE, GREEN))
     house.knowledge.index.apply(PageChange("m", a_source("m", 2), deleted=True))
     for each in (BLUE, GREEN):

@@ -21,7 +21,7 @@ from tests.emptied import emptied
 class Timed:
     """Walks, and how time passes for them."""
 
-    walks: ReconciliationRuns
+    runs: ReconciliationRuns
     sql: psycopg.Connection
 
     def passes(self, seconds: float) -> None:
@@ -36,34 +36,34 @@ def timed(service: Client, sql: psycopg.Connection) -> Timed:
 
 
 def test_a_walk_begins_when_it_is_asked_to_and_goes_on_until_its_end(timed: Timed) -> None:
-    walks = timed.walks
-    assert walks.take("whole", seconds=60) is None
-    assert walks.take("whole", seconds=60, begin=True) == Run(None)
-    walks.leave("whole", "b")
-    assert walks.take("whole", seconds=60) == Run("b")
-    walks.leave("whole", "c")
-    assert walks.take("whole", seconds=60, begin=True) == Run("c")
-    walks.leave("whole", None)
-    assert walks.take("whole", seconds=60) is None
-    assert walks.take("whole", seconds=60, begin=True) == Run(None)
+    runs = timed.runs
+    assert runs.take("whole", seconds=60) is None
+    assert runs.take("whole", seconds=60, begin=True) == Run(None)
+    runs.release("whole", "b")
+    assert runs.take("whole", seconds=60) == Run("b")
+    runs.release("whole", "c")
+    assert runs.take("whole", seconds=60, begin=True) == Run("c")
+    runs.release("whole", None)
+    assert runs.take("whole", seconds=60) is None
+    assert runs.take("whole", seconds=60, begin=True) == Run(None)
 
 
 def test_who_dies_is_followed_from_where_he_noted_that_he_was(timed: Timed) -> None:
-    walks = timed.walks
-    walks.take("whole", seconds=60, begin=True)
-    walks.keep("whole", "b")
-    assert walks.take("whole", seconds=60) is None
+    runs = timed.runs
+    runs.take("whole", seconds=60, begin=True)
+    runs.save("whole", "b")
+    assert runs.take("whole", seconds=60) is None
     timed.passes(61)
-    assert walks.take("whole", seconds=60) == Run("b")
+    assert runs.take("whole", seconds=60) == Run("b")
 
 
 def test_one_at_a_time_walks_and_who_dies_loses_his_turn(timed: Timed) -> None:
-    walks = timed.walks
-    walks.take("round", seconds=60, begin=True)
-    assert walks.take("round", seconds=60, begin=True) is None
-    assert walks.take("another", seconds=60, begin=True) == Run(None)
+    runs = timed.runs
+    runs.take("round", seconds=60, begin=True)
+    assert runs.take("round", seconds=60, begin=True) is None
+    assert runs.take("another", seconds=60, begin=True) == Run(None)
     timed.passes(61)
-    assert walks.take("round", seconds=60) == Run(None)
+    assert runs.take("round", seconds=60) == Run(None)
 
 
 @pytest.fixture

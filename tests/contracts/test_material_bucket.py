@@ -125,7 +125,7 @@ def test_what_keys_hold_now_comes_in_the_order_of_their_bytes_removed_ones_among
     for key in ("b.html", "b-1.html", "あ.html", "B/x.html", "gone.html", "b.html"):
         bucket.write(key, b"x", content_type=HTML)
     bucket.remove("gone.html")
-    page = bucket.held("")
+    page = bucket.current_objects("")
     assert [one.key for one in page.items if one.version_id] == ["B/x.html", "b-1.html", "b.html", "あ.html"]
     assert {one.key for one in page.items if one.version_id is None} == {"gone.html"}
     assert [one.key for one in page.items] == sorted((one.key for one in page.items), key=str.encode)
@@ -140,9 +140,9 @@ def test_what_keys_hold_comes_in_pages_below_a_prefix(bucket: Bucket) -> None:
         for _ in range(3):
             bucket.write(f"site/{number:04}.html", b"", content_type=HTML)
     bucket.write("other.html", b"", content_type=HTML)
-    first = bucket.held("site/", limit=200)
-    rest = bucket.held("site/", after=first.upto, limit=200)
+    first = bucket.current_objects("site/", limit=200)
+    rest = bucket.current_objects("site/", after=first.upto, limit=200)
     assert (first.upto, rest.upto) == ("site/0199.html", None)
     keys = [one.key for page in (first, rest) for one in page.items]
     assert keys == [f"site/{number:04}.html" for number in range(350)]
-    assert bucket.held("nowhere/").items == []
+    assert bucket.current_objects("nowhere/").items == []

@@ -7,7 +7,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 from sakuin.errors import Conflict, NotFound
-from sakuin.platform.supabase.members import acting_with
+from sakuin.platform.supabase.client import clients_of_users
 from sakuin.tables.admin.outbox import Outbox
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import Tool, User
@@ -46,7 +46,7 @@ class Kept:
 @pytest.fixture
 def kept(service: Client, sql: psycopg.Connection, database: Database) -> Kept:
     emptied(sql)
-    signed, acting = Keys(database.jwt_secret).of_role, acting_with(service, lambda: database.anon_key)
+    signed, acting = Keys(database.jwt_secret).of_role, clients_of_users(service, lambda: database.anon_key)
     records = ProjectRecords(service, lambda token: acting(signed("authenticated", sub=token)))
     return Kept(records, Outbox(service))
 

@@ -12,7 +12,7 @@ from openai import DefaultHttpxClient, OpenAI
 from sakuin.errors import Unavailable
 from sakuin.platform.openai.embeddings import OpenAIEmbedder
 from sakuin.platform.supabase.client import call, connected
-from sakuin.platform.telemetry import OPENAI_HEADER, REQUEST_HEADER, instrument_client, name_work_in_messages, sendable
+from sakuin.platform.telemetry import OPENAI_HEADER, REQUEST_HEADER, add_work_to_messages, instrument_client, sendable
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from turbopuffer import APIStatusError
 from turbopuffer import DefaultHttpxClient as StoreSession
@@ -30,7 +30,7 @@ class Times:
     def count(self, name: str, value: float = 1) -> None:
         """Counts nothing."""
 
-    def took(self, name: str, milliseconds: float) -> None:
+    def record_duration(self, name: str, milliseconds: float) -> None:
         self.taken.append((name, milliseconds))
 
 
@@ -71,7 +71,7 @@ def vendor() -> Iterator[Vendor]:
 
 def test_openai_is_told_the_work_s_id_in_the_header_that_it_logs(vendor: Vendor) -> None:
     meter, session = Times(), DefaultHttpxClient()
-    instrument_client(session, meter, lambda: "work-1", header=OPENAI_HEADER, leg="Embedding")
+    instrument_client(session, meter, lambda: "work-1", header=OPENAI_HEADER, system="Embedding")
     client = OpenAI(api_key="k", base_url=vendor.url, max_retries=0, http_client=session)
     with pytest.raises(Exception, match="400"):
         client.embeddings.create(model="m", input=["a"])
@@ -81,7 +81,7 @@ def test_openai_is_told_the_work_s_id_in_the_header_that_it_logs(vendor: Vendor)
 
 def test_supabase_is_told_the_work_s_id_as_it_is_now(vendor: Vendor) -> None:
     meter, client, now = Times(), connected(vendor.url, "key"), ["work-1"]
-    instrument_client(client.session, meter, lambda: now[0], header=REQUEST_HEADER, leg="Database")
+    instrument_client(client.session, meter, lambda: now[0], header=REQUEST_HEADER, system="Database")
     for now[0] in ("work-1", "work-2", ""):
         with pytest.raises(Unavailable):
             call(client, "search_knowledge", {})
@@ -91,7 +91,7 @@ def test_supabase_is_told_the_work_s_id_as_it_is_now(vendor: Vendor) -> None:
 
 def test_turbopuffer_is_told_the_work_s_id(vendor: Vendor) -> None:
     meter, session = Times(), StoreSession()
-    instrument_client(session, meter, lambda: "work-1", header=REQUEST_HEADER, leg="Store")
+    instrument_client(session, meter, lambda: "work-1", header=REQUEST_HEADER, system="Store")
     client = store_connected(vendor.url, "key", session)
     with pytest.raises(APIStatusError):
         client.namespace("n").query(rank_by=("id", "asc"), top_k=1)
@@ -110,7 +110,7 @@ def test_a_message_of_a_queue_says_whose_work_it_is(vendor: Vendor) -> None:
         aws_secret_access_key="b",
         config=Config(retries={"max_attempts": 1}),
     )
-    name_work_in_messages(client, lambda: "work-1")
+    add_work_to_messages(client, lambda: "work-1")
     with pytest.raises(Exception, match="400"):
         client.send_message(QueueUrl=f"{vendor.url}/q", MessageBody="m")
     entries = [{"Id": number, "MessageBody": "m"} for number in "12"]

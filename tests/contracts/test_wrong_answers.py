@@ -20,7 +20,7 @@ HTML = Said(body=b"<html>Welcome to the proxy</html>", headers=(("Content-Type",
 HALF = Said(body=b'{"rows": [{"id": "a", "generation": 1}], "results": [], "rows_affected": 1}', cut=True)
 CUT_JSON = Said(body=b'{"rows": [{"id": "a"')
 EMPTY_OBJECT = Said(body=b'{"error": "overloaded"}')
-AT_ONCE = Retries(tries=1, patience=60, longest_pause=0)
+AT_ONCE = Retries(attempts=1, max_seconds=60, max_pause=0)
 WRONG = [HTML, HALF, CUT_JSON, EMPTY_OBJECT, Said(body=b""), Said(body=b"null"), Said(body=b'"no"'), None]
 IDS = ["html", "half", "cut", "error", "empty", "null", "text", "closed"]
 
@@ -64,7 +64,7 @@ def test_turbopuffer_s_retry_after_is_in_the_error_and_waited_for_if_it_is_short
     assert (failure.value.retry_after, len(server.asked)) == (40.0, 1)
     short = Said(429, b'{"error": "slow down"}', (("Content-Type", "application/json"), ("Retry-After", "2")))
     naps: list[float] = []
-    waiting = Retries(tries=2, patience=60, longest_pause=5, sleep=naps.append)
+    waiting = Retries(attempts=2, max_seconds=60, max_pause=5, sleep=naps.append)
     with scripted_server(short, Said(body=b'{"status": "OK", "rows_affected": 1}')) as server:
         store_at(server, waiting).upsert("n", [row()])
     assert naps == [2.0]

@@ -20,7 +20,7 @@ from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.supabase.client import connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.upkeep.resume_work import ResumeWork
+from sakuin.upkeep.maintain import ResumeWork
 from sakuin_local.supabase.database import Database
 from supabase import Client
 

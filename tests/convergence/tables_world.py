@@ -21,8 +21,7 @@ from sakuin.tables.reconcile import ReconcileTables, TableClaims
 from sakuin.tables.restart import RestartTables
 from sakuin.tables.search import SearchTable
 from sakuin.tables.work import EmbedInEachVersion, EmbedWork, IndexInEachVersion, RecordTableFailure, ToolWork
-from sakuin.upkeep.maintain import Maintain
-from sakuin.upkeep.resume_work import ResumeWork
+from sakuin.upkeep.maintain import Maintain, ResumeWork
 
 from tests.convergence.bus import ModelledBus
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent

@@ -10,7 +10,7 @@ from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.mcp.server import knowledge_server, search_tools_server
-from sakuin.platform.asgi import Handler, held_open
+from sakuin.platform.asgi import Handler, persistent_handler
 from sakuin.platform.keys import hash_of_key
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
 from sakuin.tables.search import TableAnswer
@@ -59,7 +59,7 @@ def handler_of(tools: KnowledgeTools) -> Handler:
         tools_server=search_tools,
         endpoint=lambda mcp_id: endpoint if mcp_id == ENDPOINT else None,
     )
-    return held_open(app, app.run)
+    return persistent_handler(app, app.run)
 
 
 def asked(

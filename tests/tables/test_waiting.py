@@ -77,7 +77,7 @@ def test_a_table_that_waits_for_a_vendor_is_one_row_and_no_message(outage: Outag
     assert outage.state(table) == [("waiting", "openai")]
     assert outage.tables.functions.sqs.messages == []
     status = outage.world.status(tool)
-    said = "openai keeps failing; this waits for openai and continues by itself"
+    said = "openai keeps failing; this waits for openai and continues automatically"
     assert (status["state"], status["last_error"]) == ("indexing", said)
 
 

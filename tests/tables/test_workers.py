@@ -17,7 +17,7 @@ from sakuin.tables.work import (
     RecordTableFailure,
     ToolWork,
 )
-from sakuin.upkeep.resume_work import ResumeWork
+from sakuin.upkeep.maintain import ResumeWork
 
 from tests.doubles.sqs import ModelledSqs
 from tests.events import event

@@ -82,7 +82,7 @@ def _state_of(row: "Work") -> str:
     if row["retry_at"] is None:
         return f"failed after {counted(attempts, 'attempt')}, since {since}; `sakuin redrive` sends it again"
     if row["state"] == "waiting":
-        return f"waiting since {since}, continues by itself at {minute(row['retry_at'])}"
+        return f"waiting since {since}, continues automatically at {minute(row['retry_at'])}"
     return f"failed {counted(attempts, 'time')} since {since}, is tried again at {minute(row['retry_at'])}"
 
 

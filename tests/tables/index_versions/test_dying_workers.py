@@ -141,7 +141,7 @@ def test_after_each_edit_both_indexes_hold_it_whichever_answers(both: Deployment
         both.edit(asked.table, document)
         mortals.settle()
         assert_both_hold(both, asked, document)
-        both.indexes.flip((GREEN, BLUE)[turn % 2].id)
+        both.indexes.activate((GREEN, BLUE)[turn % 2].id)
     assert died_in_both(mortals)
 
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote_plus
 
 from pydantic import Field, ValidationError
 
-from sakuin.platform.s3_events import QueueMessage, only_record, unknown_message
+from sakuin.platform.s3 import QueueMessage, only_record, unknown_message
 from sakuin.platform.unfinished_work import WorkSubject
 
 EVENTS = ("ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted")

@@ -70,7 +70,7 @@ class DeleteOrphanedUploads:
     def _held(self, folder: str) -> Iterator[BucketObject]:
         after: str | None = None
         while True:
-            page = self.bucket.held(folder, after=after, limit=1_000)
+            page = self.bucket.current_objects(folder, after=after, limit=1_000)
             yield from page.items
             if page.upto is None:
                 return

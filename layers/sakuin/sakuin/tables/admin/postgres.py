@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sakuin.platform.supabase.client import Client, answer, call
-from sakuin.platform.supabase.members import Acting, call_as_member, nobody
+from sakuin.platform.supabase.client import Client, ClientOf, answer, call, call_as_user, no_users
 from sakuin.tables.model import (
     Binding,
     EventName,
@@ -34,7 +33,7 @@ class ProjectRecords:
     """
 
     client: Client
-    acting: Acting = nobody
+    acting: ClientOf = no_users
 
     def create_project(self, user: User | None, name: str) -> Project:
         """A new project, of which `user` is a member."""
@@ -211,7 +210,7 @@ class ProjectRecords:
     def _call(self, user: User | None, function: str, **arguments: Any) -> Any:
         if user is None:
             return self._own(function, **arguments)
-        return call_as_member(self.acting(user.token), function, arguments)
+        return call_as_user(self.acting(user.token), function, arguments)
 
     def _own(self, function: str, **arguments: Any) -> Any:
         return call(self.client, function, arguments)
