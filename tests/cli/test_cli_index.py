@@ -49,7 +49,7 @@ def test_each_index_is_shown_with_what_it_is_built_with_and_what_it_lacks(indexe
     assert second["settings"]["model"]["passage_prefix"] == "passage: "
     assert second["pages"]["missing"] == [{"name": "m", "reason": "is not built yet"}]
     lines = indexes.sakuin("index", "status").out
-    assert f"{SETTINGS.id}  answers" in lines
+    assert f"{SETTINGS.id}  live" in lines
     assert "… m  is not built yet" in lines
 
 

@@ -165,9 +165,9 @@ def test_upserting_twice_is_once(store: ChunkStore) -> None:
 def test_rows_are_counted_however_often_they_were_stored(store: ChunkStore) -> None:
     store.upsert(NAMESPACE, [row(index=number, generation=number) for number in range(1, 40)])
     store.upsert(NAMESPACE, [row(index=1, generation=9)])
-    assert store.count(NAMESPACE) == 39
+    assert len(store.ids(NAMESPACE)) == 39
     store.delete(NAMESPACE, [row(index=1).doc_id])
-    assert store.count(NAMESPACE) == len(store.ids(NAMESPACE)) == 38
+    assert len(store.ids(NAMESPACE)) == 38
 
 
 def test_no_row_is_no_error_and_no_namespace(store: ChunkStore) -> None:
@@ -258,7 +258,7 @@ def test_a_namespace_that_is_not_there_holds_nothing(store: ChunkStore) -> None:
     )
     assert store.ids(NAMESPACE) == {}
     assert store.sweep_node(NAMESPACE, json_pointer_hash=place(""), keep_content_hash=None, generation=9) == 0
-    assert store.count(NAMESPACE) == 0
+    assert store.ids(NAMESPACE) == {}
     store.delete(NAMESPACE, ["a"])
     store.delete_namespace(NAMESPACE)
     assert store.namespaces("") == []

@@ -12,8 +12,7 @@ from sakuin.knowledge.bucket_events import subject_of_event
 from sakuin.knowledge.messages import BucketEvent, MaterialQueue, RecheckKey, ReindexMaterial, read_event
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import WorkSubject
-from sakuin.tables.messages import DocumentUploaded, EmbedAsked, IndexAsked, embed_message, tool_message
-from sakuin.tables.queues import TableQueues
+from sakuin.tables.messages import DocumentUploaded, EmbedRequest, ScanRequest, TableQueues, embed_message, tool_message
 
 from tests.doubles.queue import MemoryQueue
 from tests.doubles.sqs import ModelledSqs
@@ -133,11 +132,11 @@ def test_work_on_tables_names_its_table_and_its_index(resumed: bool, fingerprint
     queues = TableQueues(SqsQueue(sqs, "tools"), SqsQueue(sqs, "embeds"), fingerprint)
     table = {"project_id": PROJECT, "table_id": TABLE, "fingerprint": fingerprint or None, "resumed": resumed}
     queues.index(PROJECT, TABLE, generation=3, skip=2000, resumed=resumed)
-    assert tool_message(one_body(sqs)) == IndexAsked(**table, generation=3, skip=2000)
+    assert tool_message(one_body(sqs)) == ScanRequest(**table, generation=3, skip=2000)
     sqs.messages.clear()
     queues.embed(PROJECT, TABLE, [["a", "b"], ["c"]], resumed=resumed)
     found = [embed_message(json.loads(message.body)) for message in sqs.messages]
-    assert found == [EmbedAsked(**table, chunks=chunks) for chunks in (["a", "b"], ["c"])]
+    assert found == [EmbedRequest(**table, chunks=chunks) for chunks in (["a", "b"], ["c"])]
     assert {message.queue for message in sqs.messages} == {"embeds"}
 
 

@@ -33,7 +33,6 @@ CALLS: dict[str, Callable[[TurbopufferChunkStore], Any]] = {
     "upsert": lambda store: store.upsert("n", [row()]),
     "search": lambda store: store.search("n", vector=(1.0, 0.0), slots=(), text="a", scope="b", depth=5),
     "ids": lambda store: store.ids("n"),
-    "count": lambda store: store.count("n"),
     "sweep": lambda store: store.sweep_node("n", json_pointer_hash="b", keep_content_hash=None, generation=1),
     "delete": lambda store: store.delete("n", ["a"]),
     "delete_namespace": lambda store: store.delete_namespace("n"),

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from sakuin.language.indexing import index_words
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.scan import content_hash
 from sakuin_local.turbopuffer.limits import Refused
 

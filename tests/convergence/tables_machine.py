@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.document import written_table
-from sakuin.tables.index_names import namespace
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 
 from tests.convergence.crew import Crew

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sakuin.tables.chunk_store import doc_id
 from sakuin.tables.chunking import chunks
-from sakuin.tables.index_names import doc_id
 from sakuin.tables.scan import content_hash
 
 from tests.convergence.tables_world import CUT

@@ -13,15 +13,21 @@ from sakuin.tables.admin.database_changes import HandleDatabaseChange
 from sakuin.tables.admin.eventbridge import EventBridgeBus
 from sakuin.tables.admin.outbox import Outbox, PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.embed_chunks import EmbedChunks
+from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion, EmbedWork
 from sakuin.tables.index_table import IndexTable
+from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex, ToolSearch
-from sakuin.tables.queues import TableQueues
-from sakuin.tables.reconcile import ReconcileTables, TableClaims
-from sakuin.tables.restart import RestartTables
+from sakuin.tables.reconcile import ReconcileTables, TableSummaries
+from sakuin.tables.recovery import RecordTableFailure, RestartTables
 from sakuin.tables.search import SearchTable
+<<<<<<< HEAD
+from sakuin.tables.work import IndexInEachVersion, ToolWork
+from sakuin.upkeep.maintain import Maintain
+from sakuin.upkeep.resume_work import ResumeWork
+=======
 from sakuin.tables.work import EmbedInEachVersion, EmbedWork, IndexInEachVersion, RecordTableFailure, ToolWork
 from sakuin.upkeep.maintain import Maintain, ResumeWork
+>>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 
 from tests.convergence.bus import ModelledBus
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
@@ -71,11 +77,11 @@ class TablesWorld:
         self.tool_queue, self.embed_queue = SqsQueue(sqs, _TOOLS), SqsQueue(sqs, _EMBEDS)
         self.queues = FewAMessage(TableQueues(self.tool_queue, self.embed_queue, FINGERPRINT.id))
         embedder = Gate(MemoryEmbedder(), "openai", away("openai"), shunned("openai"))
-        claims = TableClaims(self.house.client, FINGERPRINT.id)
+        summaries = TableSummaries(self.house.client, FINGERPRINT.id)
         bodies = Gate({}, "s3", away("s3"))
-        self.walk = IndexTable(self.index, bodies, self.store, self.queues, CUT, nodes_a_page=2)
+        self.walk = IndexTable(self.index, bodies, self.store, self.queues, CUT, chunks_a_page=2)
         self.embed = EmbedChunks(self.index, self.store, embedder)
-        self.reconcile = ReconcileTables(claims, self.index, self.store, self.queues, lambda: "")
+        self.reconcile = ReconcileTables(summaries, self.index, self.store, self.queues, lambda: "")
         bus = EventBridgeBus(Gate(self.bus, "bus", aws_failure), "bus")
         self.send_events = PublishOutbox(Outbox(self.house.client), bus)
         self.unfinished = UnfinishedWorkStore(self.house.client)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import namespace
 
 from tests.convergence.interleaving import Fate
 from tests.convergence.tables_actions import END, Change, Forget, GoOn, Work

@@ -62,9 +62,6 @@ class MemoryChunkStore:
     def delete_namespace(self, namespace: str) -> None:
         self._namespaces.pop(namespace, None)
 
-    def count(self, namespace: str) -> int:
-        return len(self._rows(namespace))
-
     def ids(self, namespace: str) -> dict[str, int]:
         return {row.doc_id: row.generation for row in self._rows(namespace)}
 

@@ -9,7 +9,7 @@ from sakuin.errors import Invalid
 from sakuin.knowledge.messages import ObjectRemoved, ObjectWritten, read_event
 from sakuin.platform.queue_handler import parsed_message
 from sakuin.platform.telemetry import work_id_of
-from sakuin.tables.messages import IndexAsked, embed_message, tool_message
+from sakuin.tables.messages import ScanRequest, embed_message, tool_message
 
 ID = "11111111-2222-3333-4444-555555555555"
 READERS: tuple[Callable[[Mapping[str, Any]], Any], ...] = (read_event, tool_message, embed_message)
@@ -109,7 +109,7 @@ def test_a_scan_continues_after_a_whole_number_only(skip: object) -> None:
         asked = tool_message({"index": {"project_id": ID, "table_id": ID, "skip": skip}})
     except Invalid:
         return
-    assert isinstance(asked, IndexAsked)
+    assert isinstance(asked, ScanRequest)
     assert isinstance(asked.skip, int)
 
 

@@ -11,7 +11,7 @@ from turbopuffer import Turbopuffer
 
 from tests.integration.conftest import Deployed, eventually
 from tests.integration.pages import page, rule
-from tests.integration.test_search_tools import OTHER, asked, texts, told, written
+from tests.integration.test_search_tools import OTHER, asked, document_file, texts, told
 
 pytestmark = pytest.mark.integration
 
@@ -29,7 +29,7 @@ def maintained(deployed: Deployed, **event: bool) -> dict[str, Any]:
 
 
 def test_a_store_that_was_emptied_is_full_again_after_a_night(deployed: Deployed, tmp_path: Path) -> None:
-    table = told(deployed, "table", "put", written(tmp_path, {"a": OTHER}))["table_id"]
+    table = told(deployed, "table", "put", document_file(tmp_path, {"a": OTHER}))["table_id"]
     tool = told(deployed, "tool", "create", "--table", table, "--json-path", "", "--name", "kept", "--wait")["tool_id"]
     endpoint = told(deployed, "mcp", "create", "--name", "kept", "--tool", tool)
     hit = asked(deployed, endpoint, "kept", "一次関数の傾き")["structuredContent"]["results"][0]

@@ -35,7 +35,7 @@ def told(deployed: Deployed, *arguments: str) -> dict[str, Any]:
     return answer
 
 
-def vector_text(folder: Path, document: object) -> str:
+def document_file(folder: Path, document: object) -> str:
     file = folder / "table.json"
     file.write_text(json.dumps(document, ensure_ascii=False), "utf-8")
     return str(file)
@@ -64,7 +64,9 @@ def texts(result: dict[str, Any]) -> list[str]:
 async def test_a_client_lists_and_calls_a_tool_made_with_the_commands(
     deployed: Deployed, tmp_path: Path, mode: str
 ) -> None:
-    table = told(deployed, "table", "put", vector_text(tmp_path, {"articles": [{"content": OLD}, {"content": OTHER}]}))
+    table = told(
+        deployed, "table", "put", document_file(tmp_path, {"articles": [{"content": OLD}, {"content": OTHER}]})
+    )
     name = f"find_{mode.replace('-', '_')}"
     made = told(
         deployed, "tool", "create", "--table", table["table_id"], "--json-path", "/articles", "--name", name, "--wait"
@@ -83,10 +85,10 @@ async def test_a_client_lists_and_calls_a_tool_made_with_the_commands(
 
 
 def test_text_that_was_edited_away_is_never_seen_again(deployed: Deployed, tmp_path: Path) -> None:
-    table = told(deployed, "table", "put", vector_text(tmp_path, {"articles": [{"content": OLD}]}))["table_id"]
+    table = told(deployed, "table", "put", document_file(tmp_path, {"articles": [{"content": OLD}]}))["table_id"]
     tool = told(deployed, "tool", "create", "--table", table, "--json-path", "", "--name", "edited", "--wait")
     endpoint = told(deployed, "mcp", "create", "--name", "e", "--tool", tool["tool_id"])
-    told(deployed, "table", "put", vector_text(tmp_path, {"articles": [{"content": NEW}]}), "--id", table)
+    told(deployed, "table", "put", document_file(tmp_path, {"articles": [{"content": NEW}]}), "--id", table)
     eventually(
         "the new text", lambda: any("三平方" in text for text in texts(asked(deployed, endpoint, "edited", "定理")))
     )
@@ -98,7 +100,7 @@ def test_text_that_was_edited_away_is_never_seen_again(deployed: Deployed, tmp_p
 def test_a_table_beyond_the_limits_of_a_request_arrives_through_s3(deployed: Deployed, tmp_path: Path) -> None:
     pages = {f"p{number}": {"small": "小さな文字列です。" * 100} for number in range(2800)}
     document = {"articles": [{"content": OLD}], "pages": pages}
-    file = vector_text(tmp_path, document)
+    file = document_file(tmp_path, document)
     assert Path(file).stat().st_size > 6_000_000
     table = told(deployed, "table", "put", file)
     assert table["version"] == 1

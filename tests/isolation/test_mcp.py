@@ -129,7 +129,7 @@ def test_a_guessed_row_of_the_engine_answers_its_own_tool_alone(house: House, ow
     }
     for endpoint in (owner, other):
         for tool in (owner, other):
-            found = house.workers.records.current(
+            found = house.workers.records.current_chunks(
                 endpoint.ids["mcp_id"], tool.ids["tool_id"], [name for name, *_ in rows]
             )
             assert found.keys() == (reachable[endpoint.ids["mcp_id"]] if endpoint is tool else set())

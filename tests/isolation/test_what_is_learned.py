@@ -68,7 +68,7 @@ def test_a_walk_that_is_asked_for_under_another_project_works_for_the_table_s_ow
     second = first.beside()
     table = second.table({f"p{number}": f"{number}{TEXT}" for number in range(3)})
     second.tool(table, "")
-    second.nodes_a_page = 1
+    second.chunks_a_page = 1
     second.queues.asked = [("index", first.project, table, None, 0)]
     second.settle()
     assert len(second.rows(table)) >= 3

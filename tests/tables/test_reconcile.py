@@ -8,10 +8,10 @@ from uuid import UUID
 import pytest
 from sakuin.errors import CircuitOpen, Unavailable
 from sakuin.platform.reconciliation import Difference
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.nodes import RecordedRows
 from sakuin.tables.postgres import combined_rows
-from sakuin.tables.reconcile import ClaimedTable, ReconcileTables, TableClaims
+from sakuin.tables.reconcile import TableSummary, ReconcileTables, TableSummaries
 
 from tests.table_world import FINGERPRINT, TableWorld, WatchedStore, long
 
@@ -19,12 +19,12 @@ A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"),
 ALL_TIME: Callable[[], bool] = lambda: False  # noqa: E731 - named for what it says
 
 
-def claims(world: TableWorld) -> TableClaims:
-    return TableClaims(world.client, FINGERPRINT.id)
+def summaries(world: TableWorld) -> TableSummaries:
+    return TableSummaries(world.client, FINGERPRINT.id)
 
 
 def reconcile(world: TableWorld) -> ReconcileTables:
-    return ReconcileTables(claims(world), world.index, world.store, world.queues, world.index.namespace_suffix)
+    return ReconcileTables(summaries(world), world.index, world.store, world.queues, world.index.namespace_suffix)
 
 
 def night(world: TableWorld, table: str, *, dry_run: bool = False) -> list[str]:
@@ -84,7 +84,7 @@ def test_an_unwanted_row_is_found_and_deleted(world: TableWorld) -> None:
     rows = world.rows(table).keys()
     stray(world, table, generation=1)
     (found,) = differences(world, table)
-    assert (found.rule, found.message) == ("left over", "The store has 1 rows that nobody wants.")
+    assert (found.rule, found.message) == ("left over", "The store has 1 rows that no record needs.")
     assert (world.rows(table).keys(), world.found(endpoint)) == (rows, {"/a"})
 
 
@@ -258,13 +258,13 @@ class Records:
     bad: dict[str, BaseException] = field(default_factory=dict)
     compared: list[str] = field(default_factory=list)
 
-    def after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
+    def ids_after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
         return [name for name in ALL if name > (table_id or "")][:limit]
 
-    def claimed(self, table_ids: Collection[str]) -> Sequence[ClaimedTable]:
+    def of_tables(self, table_ids: Collection[str]) -> Sequence[TableSummary]:
         if self.large.intersection(table_ids):
             raise TIMED_OUT
-        return [ClaimedTable("p", name, 1, True, False) for name in table_ids]
+        return [TableSummary("p", name, True, False) for name in table_ids]
 
     def recorded_rows(self, table_id: str) -> None:
         self.compared.append(table_id)

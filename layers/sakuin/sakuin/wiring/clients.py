@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sakuin.platform.embedding import Embedder, QuestionEmbedder
     from sakuin.platform.s3 import S3Bucket
     from sakuin.platform.supabase.client import Client
-    from sakuin.tables.queues import TableQueues
+    from sakuin.tables.messages import TableQueues
     from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 
 _OPENAI_SECONDS = 30.0
@@ -223,8 +223,13 @@ def material_queue(settings: Settings, telemetry: Telemetry) -> "MaterialQueue":
 
 
 def table_queues(settings: Settings, telemetry: Telemetry, fingerprint: str = "") -> "TableQueues":
+<<<<<<< HEAD
+    """Messages to the workers of Tables, for one index over Tables or, with "", for all."""
+    from sakuin.tables.messages import TableQueues
+=======
     """Returns the queues of Tables, for one index over Tables or, with "", for all."""
-    from sakuin.tables.queues import TableQueues
+    from sakuin.tables.messages import TableQueues
+>>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 
     client = sqs(telemetry)
     tool, embed = SqsQueue(client, settings.tool_queue_url), SqsQueue(client, settings.embed_queue_url)
