@@ -190,13 +190,8 @@ def _tool(message: Mapping[str, Any]) -> Contents | None:
     if asked is None:
         return None
     if isinstance(asked, DocumentUploaded):
-<<<<<<< HEAD
         text = f"import the uploaded document of Table {asked.table_id}"
-    elif isinstance(asked, ScanForEvent):
-=======
-        words = f"import the uploaded document of Table {asked.table_id}"
     elif isinstance(asked, EventScanRequest):
->>>>>>> 3b7acbe8d2bc4556781f97232d6889f399402a91
         event = ToolEvent.model_validate(message)
         tool = f" of tool {event.detail.tool_id}," if event.detail.tool_id else " of"
         text = f"{event.event}{tool} Table {asked.table_id}"

@@ -131,11 +131,7 @@ def test_a_page_shows_its_work_that_did_not_finish_and_why(operator: Operator) -
     row = waiting(operator, page("junior/x"))
     (shown,) = operator.sakuin("status", "--material", "junior/x", "--json").document["work"]
     assert (shown["state"], shown["reason"], shown["vendor"]) == ("waiting", REASON, "openai")
-<<<<<<< HEAD
-    waits = f"… waiting since {minute(row.since)}, continues at {minute(str(row.retry_at))}: {REASON}"
-=======
     waits = f"… waiting since {minute(row.since)}, continues automatically at {minute(str(row.retry_at))}: {REASON}"
->>>>>>> 3b7acbe8d2bc4556781f97232d6889f399402a91
     assert waits in operator.sakuin("status", "--material", "junior/x").out
 
 

@@ -78,13 +78,8 @@ def _state_of(row: "Work") -> str:
     if row["retry_at"] is None:
         return f"failed after {counted(attempts, 'attempt')}, since {since}; `sakuin redrive` sends it again"
     if row["state"] == "waiting":
-<<<<<<< HEAD
-        return f"waiting since {since}, continues at {minute(row['retry_at'])}"
-    return f"failed {counted(attempts, 'time')} since {since}, next attempt {minute(row['retry_at'])}"
-=======
         return f"waiting since {since}, continues automatically at {minute(row['retry_at'])}"
-    return f"failed {counted(attempts, 'time')} since {since}, is tried again at {minute(row['retry_at'])}"
->>>>>>> 3b7acbe8d2bc4556781f97232d6889f399402a91
+    return f"failed {counted(attempts, 'time')} since {since}, next attempt {minute(row['retry_at'])}"
 
 
 def _overview(client: "DeploymentClient") -> dict[str, Any]:
