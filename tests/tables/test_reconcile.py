@@ -11,7 +11,7 @@ from sakuin.platform.reconciliation import Difference
 from sakuin.tables.chunk_store import namespace
 from sakuin.tables.nodes import RecordedRows
 from sakuin.tables.postgres import combined_rows
-from sakuin.tables.reconcile import TableSummary, ReconcileTables, TableSummaries
+from sakuin.tables.reconcile import ReconcileTables, TableSummaries, TableSummary
 
 from tests.table_world import FINGERPRINT, TableWorld, WatchedStore, long
 
