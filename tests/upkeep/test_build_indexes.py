@@ -88,7 +88,7 @@ def test_what_answers_does_not_wait_for_a_model_that_only_the_next_index_needs(w
     world.embedder_of(OTHER.model).down = True
     world.put("a.html", a_page({"rule-formula": "三平方の定理: 斜辺の2乗は他の2辺の2乗の和です。"}))
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
-    with pytest.raises(Conflict, match="not whole"):
+    with pytest.raises(Conflict, match="is incomplete"):
         keepers(world).flip("next")
     world.embedder_of(OTHER.model).down = False
     assert world.indexes.pages_to_build(OTHER.recipe, seconds=0, limit=9) == ["a"]

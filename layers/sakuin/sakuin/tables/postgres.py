@@ -262,11 +262,7 @@ class TableIndex:
 
     def orphaned_indexes(self) -> Sequence[OrphanedIndex]:
         """What Tables still hold for indexes that are no longer kept."""
-        return [
-            OrphanedIndex(row["project_id"], row["table_id"], other["fingerprint"], other["suffix"])
-            for row in self._call("orphaned_table_indexes", p_fingerprint=self.fingerprint)
-            for other in row["fingerprints"]
-        ]
+        return [OrphanedIndex(**row) for row in self._call("orphaned_table_indexes", p_fingerprint=self.fingerprint)]
 
     def delete_records(self, leftover: OrphanedIndex) -> None:
         """Deletes the records of it."""
