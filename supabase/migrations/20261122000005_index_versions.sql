@@ -209,22 +209,20 @@ end $$;
 create function public.sweep_vectors(p_limit integer) returns bigint
 language sql set search_path = public, extensions as $$
   with unused as materialized (
-    select array(select f.space from page_index_version f
-                 except select f.space from index_version v join page_index_version f on f.fingerprint = v.knowledge
-                ) as of_pages,
-           array(select v.table_space from index_version v) as kept_of_tables
-    where exists (select from index_version v where v.live)
+    select f.space from page_index_version f where exists (select from index_version v where v.live)
+    except select f.space from index_version v join page_index_version f on f.fingerprint = v.knowledge
   ), vectors as (
     delete from knowledge_vector v where v.ctid = any (array(
-      select x.ctid from knowledge_vector x where x.space = any ((select u.of_pages from unused u)) limit p_limit))
+      select x.ctid from knowledge_vector x where x.space = any (array(select u.space from unused u)) limit p_limit))
     returning 1
   ), texts as (
     delete from embedding_cache v where v.ctid = any (array(
-      select x.ctid from embedding_cache x where x.space = any ((select u.of_pages from unused u)) limit p_limit))
+      select x.ctid from embedding_cache x where x.space = any (array(select u.space from unused u)) limit p_limit))
     returning 1
   ), chunks as (
     delete from chunk_vector v where v.ctid = any (array(
-      select x.ctid from chunk_vector x where x.space <> all ((select u.kept_of_tables from unused u)) limit p_limit))
+      select x.ctid from chunk_vector x where x.space <> all (array(select v.table_space from index_version v))
+        and exists (select from index_version v where v.live) limit p_limit))
     returning 1
   )
   select (select count(*) from vectors) + (select count(*) from texts) + (select count(*) from chunks)
