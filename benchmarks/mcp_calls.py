@@ -85,7 +85,7 @@ def main(calls: int, growth: int) -> None:
 def measured(world: World, calls: int, growth: int) -> None:
     """Prints what this library's calls cost."""
     index, lexicon, embedder = map(Timed, (world.searched, world.lexicon, world.embedder))
-    search = SearchKnowledge(index, lexicon, embedder, world.settings.knowledge, world.base_url)
+    search = SearchKnowledge(index, lexicon, embedder, world.settings.pages, world.base_url)
     tools = KnowledgeTools(OneIndex(search), ReadKnowledge(index, world.base_url))
     app = McpApp(knowledge_server(tools, "0"), ring)
     handler = held_open(app, app.run)

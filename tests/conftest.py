@@ -1,4 +1,4 @@
-"""A run of the tests: what its processes share, who runs which tests, and the last lines of the report."""
+"""A run of the tests: shared folder, order, and the last lines of the report."""
 
 import shutil
 import tempfile
@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Lets go of what a test printed that passed: pytest keeps every report until the end, to count them."""
+    """Drops the output of a test that passed: pytest keeps every report until the end."""
     if report.passed:
         report.sections.clear()
         report.keywords = {}

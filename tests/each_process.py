@@ -1,4 +1,4 @@
-"""What each process that runs tests has: a database, the same examples each time, and an end to whatever hangs."""
+"""Fixtures and settings of each process that runs tests: database, examples, time limit."""
 
 import asyncio
 import ctypes
@@ -52,7 +52,7 @@ botocore.session.create_loader = functools.cache(botocore.session.create_loader)
 
 @pytest.fixture(autouse=True)
 def nothing_counted() -> None:
-    """Powertools counts for the whole process: what another test counted and never told is none of a test's own."""
+    """Clears the metrics of other tests: Powertools counts for the whole process."""
     Metrics(namespace="Sakuin", service="test").clear_metrics()
 
 
@@ -65,7 +65,7 @@ def loop_of_thread() -> Iterator[asyncio.AbstractEventLoop]:
 
 @pytest.fixture(autouse=True)
 def thread_has_its_loop(loop_of_thread: asyncio.AbstractEventLoop) -> Iterator[None]:
-    """Gives the thread an event loop, as a worker of Lambda has one: `asyncio.run` takes it away."""
+    """Gives the thread an event loop, as Lambda does: `asyncio.run` removes it."""
     asyncio.set_event_loop(loop_of_thread)
     yield
     asyncio.set_event_loop(loop_of_thread)
@@ -73,7 +73,7 @@ def thread_has_its_loop(loop_of_thread: asyncio.AbstractEventLoop) -> Iterator[N
 
 @pytest.fixture(autouse=True, scope="module")
 def nothing_frozen() -> Iterator[None]:
-    """Frees what a function's start has hidden from the garbage collector, for the life of a worker as it thinks."""
+    """Unfreezes what the start of a function hid from the garbage collector."""
     yield
     if gc.get_freeze_count():
         gc.unfreeze()
@@ -82,7 +82,7 @@ def nothing_frozen() -> Iterator[None]:
 
 
 def _give_back() -> None:
-    """Returns to the system what the allocator keeps for later, where that is glibc's."""
+    """Returns memory that glibc's allocator keeps."""
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
         trim(0)
 
@@ -119,14 +119,14 @@ def database_server(request: pytest.FixtureRequest) -> DatabaseServer:
 
 @pytest.fixture(scope="session")
 def database(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """A database of this process alone: Postgres with the product's migrations, and PostgREST before it."""
+    """The database of this process: Postgres with the migrations, and PostgREST."""
     with database_server.copy(tmp_path_factory.mktemp("database")) as running:
         yield running
 
 
 @pytest.fixture
 def empty_database(database: Database) -> Database:
-    """The same without a row."""
+    """The same database without a row."""
     with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
         emptied(sql)
     return database
@@ -140,13 +140,13 @@ def unfinished(empty_database: Database) -> UnfinishedWorkStore:
 
 @pytest.fixture(scope="session")
 def service(database: Database) -> Client:
-    """The connection that the functions have; one for all tests of the process."""
+    """The functions' connection; one for all tests of the process."""
     return connected(database.rest_url, database.service_key)
 
 
 @pytest.fixture(scope="session")
 def sql(database: Database) -> Iterator[psycopg.Connection]:
-    """The database itself, as the role that owns it."""
+    """A connection as the owner of the database."""
     with psycopg.connect(database.dsn_postgres, autocommit=True) as connection:
         yield connection
 

@@ -1,4 +1,4 @@
-"""A database as it was before the first test: what others left in it is none of a test's own."""
+"""Emptying the database between tests."""
 
 import psycopg
 from psycopg import sql
@@ -15,7 +15,7 @@ where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and pg_relatio
 
 
 def emptied(connection: psycopg.Connection) -> None:
-    """Takes every row out of the product's tables."""
+    """Deletes every row of the product's tables."""
     filled = connection.execute(_FILLED).fetchall()
     statements = [
         sql.SQL("truncate public.{} cascade" if whole_file else "delete from public.{}").format(sql.Identifier(name))

@@ -1,4 +1,4 @@
-"""The recorded events of `events/`, and the key that opens what they ask."""
+"""The recorded events of `events/`, and the keys in them."""
 
 import json
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ AUTHORIZATION = {"Authorization": f"Bearer {KEY}"}
 
 
 def event(name: str) -> dict[str, Any]:
-    """One recorded event."""
+    """Reads one recorded event."""
     read: dict[str, Any] = json.loads((EVENTS / f"{name}.json").read_text(encoding="utf-8"))
     return read
 
@@ -39,7 +39,7 @@ ring = Ring()
 
 
 def a_telemetry(logger: Logger | None = None, redaction: Redaction | None = None) -> Telemetry:
-    """What a function logs and counts with; nothing is traced."""
+    """Returns the logger and metrics of a function; nothing is traced."""
     metrics = Metrics(namespace="Sakuin", service="test")
     logger = logger or Logger(service="test")
     meter = EmfMeter(metrics, "Search")
@@ -47,7 +47,7 @@ def a_telemetry(logger: Logger | None = None, redaction: Redaction | None = None
 
 
 class Context:
-    """What Lambda tells a handler about its invocation."""
+    """The context of an invocation."""
 
     function_name = "sakuin"
     memory_limit_in_mb = 1024

@@ -16,7 +16,7 @@ SUMMARY = pytest.StashKey[set[str]]()
 # Tests that share the one deployed stack. The others of their folder have a stack, an account or nothing of that kind.
 STACK = "tests/integration"
 NOT_ON_THE_STACK = ("test_kills.py", "test_deployment.py", "test_function_sizes.py")
-# Begun first, in this order, so that no long part is left for the end; then come all others by their names.
+# Started first, in this order, so that no long part is left for the end; the others follow by name.
 LONGEST = (
     "tests/integration/test_kills.py",
     STACK,
@@ -27,20 +27,20 @@ LONGEST = (
 
 
 def part_of(nodeid: str) -> str:
-    """The part that a test belongs to: all tests of a part run in one process, one after the other."""
+    """Returns the part of a test: all tests of a part run in one process, one after the other."""
     file = nodeid.partition("::")[0]
     on_the_stack = file.startswith(f"{STACK}/") and not file.endswith(NOT_ON_THE_STACK)
     return STACK if on_the_stack else file
 
 
 def in_order(items: list[pytest.Item]) -> list[pytest.Item]:
-    """The tests by their parts, the longest parts first."""
+    """Returns the tests by their parts, the longest parts first."""
     rank = {part: place for place, part in enumerate(LONGEST)}
     return sorted(items, key=lambda item: rank.get(part_of(item.nodeid), len(rank)))
 
 
 class Parts(LoadScopeScheduling):
-    """Gives a whole part to a process that has nothing left to do, in the order in which they were collected."""
+    """Gives a whole part to a free process, in the order of collection."""
 
     def __init__(self, config: pytest.Config, log: Producer) -> None:
         config.option.loadscopereorder = False

@@ -1,4 +1,4 @@
-"""The functions of the two queues of Tables: the product's handlers, and SQS as its double has it."""
+"""The functions of the queues of Tables, over the double of SQS."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -47,7 +47,7 @@ class TableFunctions:
 
     @property
     def waiting(self) -> list[Message]:
-        """The messages that a function may receive now."""
+        """Returns the messages that can be received now."""
         found: list[Message] = self.sqs.waiting
         return found
 
@@ -59,7 +59,7 @@ class TableFunctions:
         return not (queues.tool_queue.is_empty() and queues.embed_queue.is_empty())
 
     def take(self, which: int = 0, *, doubled: bool = False) -> bool:
-        """A function receives one of the messages that wait; whether it is done, and deleted.
+        """Has a function receive one of the waiting messages; returns whether it is done, and deleted.
 
         `doubled`: SQS delivers it once more, whatever came of it.
         """
@@ -71,16 +71,15 @@ class TableFunctions:
         return is_done
 
     def settle(self) -> None:
-        """The functions receive messages until none can be received now."""
+        """Works until no message can be received now."""
         while self.waiting:
             self.take()
 
     def rows(self, table: str) -> list[UnfinishedWork]:
-        """The rows of unfinished work on a Table."""
         return list(self.unfinished.rows(subjects=[table]))
 
     def handler(self, queue: str) -> QueueHandler:
-        """A worker of one of the functions."""
+        """Returns a worker of one of the functions."""
         give_up = RecordTableFailure(self.indexes)
         if queue == EMBEDS:
             return handler_of(
@@ -99,26 +98,26 @@ class RunningTables:
     functions: TableFunctions
 
     def passes(self, seconds: int) -> None:
-        """So much time, in which nothing happens."""
+        """Lets so many seconds pass."""
         with psycopg.connect(self.world.dsn, autocommit=True) as sql:
             time_passes(sql, seconds)
         self.functions.sqs.passes(seconds)
 
     def minute(self) -> MaintenanceResult:
-        """A minute passes, and maintenance runs."""
+        """Lets a minute pass and runs maintenance."""
         self.passes(60)
         queues, has_backlog = self.functions.queues(FINGERPRINT.id), self.functions.has_backlog()
         return maintenance(self.world, queues=queues, has_backlog=has_backlog)()
 
     def minutes(self, many: int) -> None:
-        """So many minutes, in which the functions receive all that can be received."""
+        """Lets so many minutes pass, with maintenance and deliveries."""
         for _ in range(many):
             self.minute()
             self.functions.settle()
 
 
 def running(world: TableWorld, *, embedder: Embedder | None = None, sqs: Any = None) -> RunningTables:
-    """From now on changes of `world` are messages to the functions.
+    """Makes changes of `world` messages to the functions.
 
     `embedder` is that of the functions, if another than the world's; `sqs` the double that they use.
     """
@@ -140,7 +139,7 @@ def running(world: TableWorld, *, embedder: Embedder | None = None, sqs: Any = N
 
 
 def fingerprint_of(message: Message) -> str | None:
-    """The index that a message is for; None: for all."""
+    """Returns the index of a message; None means all."""
     read = embed_message if message.queue == EMBEDS else tool_message
     asked: Any = read(json.loads(message.body))
     fingerprint: str | None = asked.fingerprint

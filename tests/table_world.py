@@ -1,4 +1,4 @@
-"""Tables end to end without Lambda: the real database, the real store's stand-in, messages that tests deliver."""
+"""Tables end to end without Lambda: a real database, the stand-in for turbopuffer, messages delivered by tests."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -56,8 +56,6 @@ class MemoryQueues:
 
 @dataclass
 class MemoryBodies:
-    """`TableBodies` in a dictionary."""
-
     bodies: dict[str, bytes] = field(default_factory=dict)
 
     def read(self, key: str, *, max_bytes: int) -> bytes:
@@ -71,7 +69,7 @@ class MemoryBodies:
 
 @dataclass
 class WatchedStore:
-    """A store that does something once, right before or after a call of a method, by the method's name."""
+    """A store that calls a function once, right before or after a method, by the method's name."""
 
     real: Any
     before: dict[str, Callable[[], None]] = field(default_factory=dict)
@@ -117,7 +115,7 @@ def _nothing() -> None:
 
 @dataclass
 class TableWorld:
-    """One project with everything it needs. `store` and `embedder` may be swapped for failing ones."""
+    """One project with everything it needs. `store` and `embedder` may be replaced by failing ones."""
 
     client: Client
     store: Any
@@ -181,7 +179,7 @@ class TableWorld:
         return made
 
     def deliver(self, message: tuple[Any, ...]) -> None:
-        """One message to its worker."""
+        """Delivers one message to its worker."""
         if message[0] == "index":
             _, project, table, generation, skip = message
             self.scan(project, table, generation=generation, skip=skip)
@@ -212,13 +210,13 @@ class TableWorld:
         return ToolSearch(self.client, FINGERPRINT.id)
 
     def ask(self, endpoint: str, arguments: dict[str, Any], *, tool: str = "search") -> CallToolResult | None:
-        """What `tools/call` answers; None for a name that is no tool's."""
+        """Calls a tool; returns None for an unknown name."""
         found = self.records.endpoint(endpoint)
         assert found is not None
         return self.tools.call(found, tool, arguments)
 
     def found(self, endpoint: str, query: str = "説明", *, tool: str | None = None) -> set[str]:
-        """The pointers that answer, of all results."""
+        """Returns the pointers of all results."""
         return {hit.chunk.json_pointer for hit in self.search(endpoint, query, tool=tool, top_k=50).results}
 
     def maintain(self, bus: EventBus | None = None) -> MaintenanceResult:
@@ -226,18 +224,18 @@ class TableWorld:
         return maintenance(self, send=send, has_backlog=bool(self.queues.asked))()
 
     def sql(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
-        """What no function of the product does, done to the database."""
+        """Runs SQL that no function of the product has."""
         with psycopg.connect(self.dsn) as connection:
             cursor = connection.execute(statement.encode(), arguments)
             return cursor.fetchall() if cursor.description else []
 
     def beside(self) -> "TableWorld":
-        """Another project in the same house."""
+        """Makes another project of the same deployment."""
         other = self.call("create_project", name="other")["id"]
         return replace(self, project=other, queues=MemoryQueues(), embedder=MemoryEmbedder())
 
     def search(self, endpoint: str, query: str, *, tool: str | None = None, top_k: int = 5) -> TableAnswer:
-        """What an agent would get from the endpoint's first tool, or the one named."""
+        """Searches with the endpoint's first tool, or the one named."""
         records = self.records
         found = records.endpoint(endpoint)
         assert found is not None
@@ -245,7 +243,7 @@ class TableWorld:
         return SearchTable(records, self.store, self.embedder)(endpoint, chosen, query, top_k=top_k)
 
     def rows(self, table: str) -> dict[str, int]:
-        """What the store holds of a Table: doc id to generation."""
+        """Returns the rows of a Table in the store: doc id to generation."""
         try:
             return dict(self.store.ids(namespace(self.project, table)))
         except NotFound:
@@ -254,7 +252,7 @@ class TableWorld:
 
 @dataclass(frozen=True, slots=True)
 class OfProject:
-    """The part of an index that `RestartTables` asks, as one project alone: Tables of other tests stall too."""
+    """The records that `RestartTables` reads, of one project alone."""
 
     real: TableIndex
     project: str
@@ -274,7 +272,7 @@ def maintenance(
     send: Callable[[], int] = lambda: 0,
     has_backlog: bool = False,
 ) -> Maintain:
-    """As `bootstrap` puts it together; `has_backlog` says whether messages about Tables wait for a worker."""
+    """Returns the maintenance of a world; `has_backlog`: messages about Tables wait for a worker."""
     index = index or world.index
     queues = queues or world.queues
     give_up = RecordTableFailure(lambda: {index.fingerprint: index})
@@ -301,5 +299,5 @@ def world_of(database: Database, stand_in: str) -> TableWorld:
 
 
 def long(words: str, length: int = 1200) -> str:
-    """A large string about something."""
+    """Returns a large string."""
     return (f"{words}について説明します。" * length)[:length]

@@ -1,4 +1,4 @@
-"""docs/reference/commands.md and the commands say the same."""
+"""docs/reference/commands.md and the commands say the same, and every document names commands that there are."""
 
 import re
 from collections.abc import Iterator
@@ -16,6 +16,7 @@ from sakuin_local.cli import register
 REPOSITORY = Path(__file__).parents[1]
 DOCUMENT = (REPOSITORY / "docs" / "reference" / "commands.md").read_text()
 SECTIONS = dict(re.findall(r"^## `sakuin ([\w ]+)`\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL))
+DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")])
 RULE_ROW = r"^\| `([a-z]+(?:-[a-z]+)+)` \| (?:error|warning)"
 
 
@@ -60,6 +61,16 @@ def test_every_example_names_options_that_there_are(name: str) -> None:
     assert examples
     used = {option for example in examples for option in re.findall(r"--[a-z-]+", example)}
     assert used <= _parameters(COMMANDS[name])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
+def test_every_command_line_of_a_document_is_one_that_there_is(document: Path) -> None:
+    blocks = re.findall(r"^```\w*\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
+    lines = re.findall(r"^(?:\$ )?sakuin ([a-z][^#\n]*(?:\\\n[^#\n]*)*)", "\n".join(blocks), re.MULTILINE)
+    for line in lines:
+        name = max((name for name in COMMANDS if f"{line} ".startswith(f"{name} ")), key=len, default=None)
+        assert name, line
+        assert set(re.findall(r"--[a-z-]+", line)) <= _parameters(COMMANDS[name]), line
 
 
 def test_every_default_that_is_said_is_the_default() -> None:

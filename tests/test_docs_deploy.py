@@ -53,7 +53,6 @@ def test_every_database_object_that_is_named_is_made_by_a_migration() -> None:
     made = "\n".join(file.read_text() for file in MIGRATIONS.glob("*.sql"))
     for table in set(re.findall(r"public\.(\w+)", SHELL)):
         assert re.search(rf"create table public\.{table} ", made), table
-    assert "function public.forget_fingerprint(p_table uuid, p_fingerprint text)" in made
 
 
 def _options(words: list[str]) -> set[str]:

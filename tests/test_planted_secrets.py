@@ -1,4 +1,4 @@
-"""Secrets planted into everything that can go wrong: none comes out again, by log, answer, status or command."""
+"""Planted secrets: no log, answer, status or error has one."""
 
 import io
 import json
@@ -70,14 +70,14 @@ EVERYTHING = " and ".join(PLANTED)
 
 
 def leaked(text: str) -> list[str]:
-    """Which of the planted secrets the text holds, as it is or as JSON spells it."""
+    """Returns the planted secrets in a text, plain or as JSON spells them."""
     spelled = {part: {part, json.dumps(part)[1:-1]} for part in PLANTED.values()}
     return [part for part, forms in spelled.items() if any(form in text for form in forms)]
 
 
 @dataclass
 class Lambda:
-    """A worker whose every line is kept: Powertools' and what the root logger prints."""
+    """A worker whose log lines are kept: Powertools' and those of the root logger."""
 
     lines: io.StringIO = field(default_factory=io.StringIO)
     redaction: Redaction = field(default_factory=Redaction)
@@ -108,7 +108,7 @@ def worker() -> Iterator[Lambda]:
 
 
 def fails(*_: Any, **__: Any) -> Any:
-    """As libraries fail: with everything that they had in their hands, in the message and in what caused it."""
+    """Fails as libraries do: with secrets in the message and in its cause."""
     try:
         raise httpx.ConnectError(f"cannot reach {EVERYTHING}")
     except httpx.ConnectError as error:
@@ -124,7 +124,7 @@ def fails_as_ours(*_: Any, **__: Any) -> Any:
 
 @dataclass
 class Failing:
-    """Whatever a function asks: it fails."""
+    """A part of a function that fails."""
 
     hashes: Callable[..., Any]
 
@@ -142,7 +142,7 @@ FAILURES = [fails, fails_as_ours]
 NOTHING_COUNTED = pytest.mark.filterwarnings("ignore:No application metrics to publish")
 
 
-def test_the_planted_would_be_found() -> None:
+def test_the_planted_secrets_would_be_found() -> None:
     assert len(leaked(EVERYTHING)) == len(PLANTED) == 10
     assert len(leaked(json.dumps({"m": EVERYTHING}))) == 10
 
@@ -260,7 +260,7 @@ def test_fields_and_arguments_of_a_log_line_hold_no_secret(worker: Lambda, capsy
 
 @pytest.fixture(scope="module")
 def parrot() -> Iterator[str]:
-    """A vendor that refuses each request and says back what it was sent."""
+    """A vendor that refuses each request and echoes it."""
 
     async def repeat(request: Request) -> JSONResponse:
         said = " ".join(request.headers.values()) + (await request.body()).decode() + EVERYTHING
@@ -294,9 +294,7 @@ def _calls(url: str) -> Any:
 
 @pytest.mark.parametrize("status", [400, 401, 403, 409, 422, 500])
 @pytest.mark.parametrize("ask", [_embeds, _asks, _stores, _calls])
-def test_a_vendor_that_says_back_what_it_was_sent_gets_no_secret_into_our_sentence(
-    parrot: str, ask: Callable[[str], Any], status: int
-) -> None:
+def test_an_echo_of_a_vendor_puts_no_secret_into_our_error(parrot: str, ask: Callable[[str], Any], status: int) -> None:
     with pytest.raises(SakuinError) as raised:
         ask(f"{parrot}/{status}")
     # These sentences become last_error, a receipt's reason, and the answer to a caller.
@@ -321,5 +319,5 @@ def test_a_key_in_a_header_that_opens_nothing_is_not_repeated(a_world: Worlds, w
         '{"url": "http://127.0.0.1:8787/mcp", "at": "2026-11-22T05:30:00Z"}',
     ],
 )
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_a_text_without_a_secret_is_unchanged(text: str) -> None:
     assert redacted(text, ["local", ""]) == text

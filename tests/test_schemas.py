@@ -1,4 +1,4 @@
-"""What is published for other programs is what the code takes and gives."""
+"""The published schemas accept what the code takes and gives."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The template, the settings and the functions say the same."""
+"""The template, the settings and the functions agree."""
 
 import ast
 import json
@@ -35,7 +35,7 @@ GLOBAL: dict[str, Any] = TEMPLATE["Globals"]["Function"]
 
 
 def resources(kind: str) -> dict[str, dict[str, Any]]:
-    """The properties of all resources of a type, by their logical ids."""
+    """Returns the properties of all resources of a type, by their logical ids."""
     return {name: one.get("Properties", {}) for name, one in TEMPLATE["Resources"].items() if one["Type"] == kind}
 
 
@@ -45,7 +45,7 @@ WORK_QUEUES = {name: queue for name, queue in QUEUES.items() if "RedrivePolicy" 
 
 
 def triggers() -> list[tuple[str, dict[str, Any]]]:
-    """Each function that reads a queue, with its event's properties."""
+    """Returns each function that reads a queue, with its event's properties."""
     return [
         (name, event["Properties"])
         for name, function in FUNCTIONS.items()
@@ -55,7 +55,7 @@ def triggers() -> list[tuple[str, dict[str, Any]]]:
 
 
 def names_in_settings() -> set[str]:
-    """The environment variables that a function's `Settings` read: their constants in capitals."""
+    """Returns the environment variables that `Settings` reads: its constants in capitals."""
     module = ast.parse(SETTINGS.read_text(encoding="utf-8"))
     tree = next(node for node in module.body if isinstance(node, ast.ClassDef) and node.name == "Settings")
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
@@ -143,7 +143,7 @@ def test_a_bucket_is_private_versioned_and_encrypted_and_waits_for_its_queue_s_p
 
 
 def told(bucket: str) -> dict[str, str]:
-    """The events that a bucket tells of, with the queue that it tells."""
+    """Returns the events of a bucket and their queues."""
     told = BUCKETS[bucket]["NotificationConfiguration"]["QueueConfigurations"]
     return {one["Event"]: one["Queue"]["GetAtt"].removesuffix(".Arn") for one in told}
 
@@ -235,7 +235,7 @@ def test_a_snapshot_and_provisioned_workers_exclude_each_other() -> None:
 
 
 @pytest.mark.parametrize("name", HTTP_FUNCTIONS)
-def test_a_function_with_snapshots_begins_anew_after_a_restore(name: str) -> None:
+def test_a_function_with_snapshots_is_built_again_after_a_restore(name: str) -> None:
     app = (ROOT / FUNCTIONS[name]["CodeUri"] / "app.py").read_text(encoding="utf-8")
     assert "handler = restorable(lambda: " in app
 
@@ -244,7 +244,7 @@ ALARMS = resources("AWS::CloudWatch::Alarm")
 
 
 @pytest.mark.parametrize("name", ALARMS)
-def test_an_alarm_and_its_end_are_told(name: str) -> None:
+def test_an_alarm_and_its_end_are_notified(name: str) -> None:
     told = [{"If": ["HasAlarmTopic", {"Ref": "AlarmTopicArn"}, {"Ref": "SakuinAlarms"}]}]
     assert ALARMS[name]["AlarmActions"] == ALARMS[name]["OKActions"] == told
 

@@ -1,4 +1,4 @@
-"""A queue of the double of SQS with its worker, as Lambda puts them together."""
+"""A queue of the double of SQS with its worker."""
 
 import io
 from collections.abc import Sequence
@@ -31,17 +31,17 @@ class WorkedQueue:
             self.sqs.send_message(QueueUrl=self.name, MessageBody=body)
 
     def deliver(self, body: str, *, receives: int = 1) -> bool:
-        """Delivers a new message for the `receives`th time; says whether it is done."""
+        """Delivers a new message for the `receives`th time; returns whether it is done."""
         self.send(body)
         self.sqs.messages[-1].receives = receives - 1
         return self.hand_over(self.sqs.messages[-1])
 
     def deliver_waiting(self) -> Sequence[bool]:
-        """Delivers each message that waits, once."""
+        """Delivers each waiting message once."""
         return [self.hand_over(message) for message in self.sqs.waiting if message.queue == self.name]
 
     def hand_over(self, message: Message) -> bool:
-        """Delivers a message that waits; says whether it is done."""
+        """Delivers a waiting message; returns whether it is done."""
         received = self.sqs.receive(self.sqs.waiting.index(message))
         logger = Logger(service=f"queue-{id(self)}", stream=io.StringIO())
         metrics = Metrics(namespace="Sakuin", service="test")

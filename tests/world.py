@@ -32,7 +32,6 @@ from sakuin.retrieval.index_version import (
     IndexVersion,
     TableCut,
     find_version,
-    tables_of,
 )
 from sakuin.tables.admin.database_changes import HandleDatabaseChange
 from sakuin.tables.admin.endpoints import EndpointAdmin
@@ -72,7 +71,7 @@ PAGE_BOXES = {
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
-    """What a test looks at of a row of `knowledge_chunks`."""
+    """The columns of `knowledge_chunks` that tests compare."""
 
     material: str
     anchor: str
@@ -116,7 +115,7 @@ class World:
         self.lexicon = Lexicon(self.client)
         self.searched: KnowledgeSearch = KnowledgeSearch(self.client, CALIBRATION)
         self.unfinished = UnfinishedWorkStore(self.client)
-        self.walks = ReconciliationRuns(self.client)
+        self.runs = ReconciliationRuns(self.client)
         self.projects = ProjectRecords(self.client, acting_with(self.client, lambda: self.database.anon_key))
 
     # ---------------------------------------------------------------- indexing
@@ -141,7 +140,6 @@ class World:
         return self.process(event)
 
     def process(self, event: BucketEvent) -> EventResult:
-        """Processes one event of the bucket."""
         return self.events.process_event(event)
 
     @property
@@ -158,21 +156,20 @@ class World:
             index=self.index,
             embedder=self.embedder,
             learns=LearnsSources(self.bucket, self.index, self.model, self.prefix),
-            version=self.settings.knowledge,
+            version=self.settings.pages,
             max_page_bytes=self.max_page_bytes,
             targets=self.pages_of_indexes,
         )
 
     def pages_of_indexes(self) -> Sequence[PageTarget]:
-        """What pages are embedded for: as `bootstrap` has it."""
+        """Returns the index versions that pages are embedded for."""
         return [
-            PageTarget(each.settings.knowledge, self.embedder_of(each.settings.model), each.live)
+            PageTarget(each.settings.pages, self.embedder_of(each.settings.model), each.live)
             for each in self.indexes.kept()
-            if each.settings.recipe == self.settings.recipe
+            if each.settings.text_template == self.settings.text_template
         ]
 
     def embedder_of(self, model: EmbeddingModel) -> MemoryEmbedder:
-        """The embedder of a model."""
         return self.embedder if model == MODEL else self.embedders.setdefault(model, MemoryEmbedder(model))
 
     # ---------------------------------------------------------------- what agents and operators ask
@@ -182,11 +179,11 @@ class World:
         return self.knowledge_search()
 
     def knowledge_search(self, version: str | None = None) -> SearchKnowledge:
-        """The search in an index by its name; None is the one that answers."""
+        """Returns the search in an index by its name, by default in the live one."""
         kept = self.indexes.kept()
         asked = find_version(kept, version).settings if kept else self.settings
         embedder = self.embedder_of(asked.model)
-        return SearchKnowledge(self.searched, self.lexicon, embedder, asked.knowledge, self.base_url)
+        return SearchKnowledge(self.searched, self.lexicon, embedder, asked.pages, self.base_url)
 
     @property
     def read(self) -> ReadKnowledge:
@@ -200,7 +197,7 @@ class World:
             bucket=self.bucket,
             queue=self.queue,
             prefix=self.prefix,
-            fingerprint=self.settings.knowledge.id,
+            fingerprint=self.settings.pages.id,
             max_page_bytes=self.max_page_bytes,
             box_selectors=self.box_selectors,
         )
@@ -226,13 +223,13 @@ class World:
             bucket or self.bucket, self.records, self.unfinished, self.queue, self.prefix, lambda: now
         )
         clock = (tick * ticks for tick in count()).__next__
-        return Reconcile(materials, self.reconcile_tables, self.walks, clock, line_is_empty)
+        return Reconcile(materials, self.reconcile_tables, self.runs, clock, line_is_empty)
 
     @property
     def reconcile_tables(self) -> ReconcileTables:
-        """Compares Tables, where there are none."""
+        """Returns a comparison of Tables, where there are none."""
         nothing: Any = None
-        claims = TableClaims(self.client, tables_of(self.settings).id)
+        claims = TableClaims(self.client, self.settings.tables.id)
         return ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
 
     # ---------------------------------------------------------------- projects
@@ -251,23 +248,23 @@ class World:
         )
 
     def token(self, user: str) -> str:
-        """A token of this user, as Supabase Auth signs it."""
+        """Returns a token of this user, as Supabase Auth signs it."""
         return Keys(self.database.jwt_secret).of_role("authenticated", sub=user, aud="authenticated")
 
     # ---------------------------------------------------------------- what a test looks at
 
     def state(self, material: str) -> MaterialState:
-        """What is recorded of a material, which must be there."""
+        """Returns the record of a material."""
         found = self.index.state(material)
         assert found is not None, material
         return found
 
     def materials(self) -> list[str]:
-        """The names of all materials with a row, deleted ones among them."""
+        """Returns the names of all materials, deleted ones too."""
         return [name for (name,) in self.sql.execute("select material from public.material order by material")]
 
     def chunks(self, material: str | None = None) -> list[ChunkRow]:
-        """The searchable chunks of a material in page order; of all without one."""
+        """Returns the chunks of a material in page order; of all without one."""
         rows = self.sql.execute(
             "select material, anchor, title, content, learns, learns_source, learns_given, category, level,"
             " prerequisites, generation from public.knowledge_chunks where coalesce(material = %s, true)"
@@ -277,28 +274,28 @@ class World:
         return [_chunk(*row) for row in rows]
 
     def receipt(self, key: str, version: str) -> UploadResult:
-        """What was recorded of an uploaded version, which must be there."""
+        """Returns the receipt of an uploaded version."""
         (found,) = self.records.upload_results([(key, version)])
         return found
 
     def synonyms(self) -> list[list[str]]:
-        """The phrases of each group of the site's list of synonyms."""
+        """Returns the phrases of each group of the site's synonyms."""
         rows = self.sql.execute("select groups from public.site_synonyms order by key")
         return [group["phrases"] for (groups,) in rows for group in groups]
 
     def followed_files(self) -> Mapping[str, str | None]:
-        """The version of each `learns.yml` for which its pages were last indexed again."""
+        """Returns the version of each `learns.yml` that was last applied to its pages."""
         return dict(self.sql.execute("select key, version_id from public.authored_file").fetchall())
 
     def rows(self, *tables: str) -> list[list[tuple[Any, ...]]]:
-        """Every row of these tables, to compare before and after."""
+        """Returns every row of these tables."""
         ordered = "select * from public.{0} order by {0}::text"
         return [self.sql.execute(ordered.format(table).encode()).fetchall() for table in tables]
 
 
 @dataclass(frozen=True, slots=True)
 class Worlds:
-    """Makes worlds over the database of this process, one at a time: with `empty` a world begins without a row."""
+    """Makes worlds over the database of this process; with `empty` every row is deleted first."""
 
     database: Database
     client: Client
@@ -311,7 +308,7 @@ class Worlds:
 
 
 def with_a_page(a_world: Worlds) -> World:
-    """A library with one page of three explanations; what else its database holds stays."""
+    """Returns a library with one page of three explanations, beside what its database has."""
     world = a_world(empty=False, base_url="/school_asset")
     world.put(PAGE_KEY, a_page(PAGE_BOXES, head="<meta name='category' content='代数'>"))
     return world

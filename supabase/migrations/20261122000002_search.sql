@@ -300,7 +300,7 @@ end $$;
 -- A question is a list of slots, each with the terms that express it: [{"kind": "word" | "reading", "terms": [{"term",
 -- "weight"}]}]. The value of a slot in a chunk is that of the best of its terms:
 --   words     the sum over word slots of max(weight * idf(term) * share), divided by the maximum of that sum, where
---             share = presence + (1 - presence) * impact
+--             share = presence_weight + (1 - presence_weight) * impact
 --   readings  the same over slots of kana readings
 --   coverage  max(words, reading_weight * readings)
 --   z         the distance of the cosine from the mean cosine of the question with texts at random, in standard
@@ -332,7 +332,7 @@ declare
   depth constant integer := greatest(4 * p_limit, 50);
   word_weight constant double precision := p_calibration->>'word_weight';
   reading_weight constant double precision := p_calibration->>'reading_weight';
-  presence constant double precision := p_calibration->>'presence';
+  presence_weight constant double precision := p_calibration->>'presence_weight';
   missing_penalty constant double precision := p_calibration->>'missing_penalty';
   example_penalty constant double precision := p_calibration->>'example_penalty';
   steepness constant double precision := p_calibration->>'steepness';
@@ -426,7 +426,8 @@ begin
                     / nullif(sum(s.ceiling) filter (where not s.is_reading), 0), 0) as missing
     from slots s
   ), hits as (
-    select h.chunk, a.slot, a.is_reading, s.is_plain, a.gain * (presence + (1 - presence) * h.impact / 32767) as value
+    select h.chunk, a.slot, a.is_reading, s.is_plain,
+           a.gain * (presence_weight + (1 - presence_weight) * h.impact / 32767) as value
     from slots s join asked a using (slot)
     cross join lateral (
       select p.chunks, p.impacts from posting p
@@ -482,7 +483,7 @@ begin
     from candidates c
     cross join lateral (select w.terms, w.impacts from chunk_words w where w.id = c.id offset 0) w
     cross join lateral (
-      select t.term, presence + (1 - presence) * t.impact / 32767 as share
+      select t.term, presence_weight + (1 - presence_weight) * t.impact / 32767 as share
       from unnest(w.terms, w.impacts) as t(term, impact)) u
     join asked a on a.term = u.term
     group by c.id, a.slot, a.is_reading

@@ -13,7 +13,7 @@ from sakuin.errors import Unavailable
 from sakuin_cli.client import DeploymentClient
 from sakuin_cli.evaluation.ask import ask_all
 from sakuin_cli.evaluation.labels import labelled_questions
-from sakuin_cli.evaluation.run import Run
+from sakuin_cli.evaluation.run import EvaluationRun
 from sakuin_cli.rest import session
 
 from tests.builders import a_page
@@ -183,7 +183,7 @@ def test_a_tool_that_is_still_being_indexed_is_shown_to_be(filled: Operator) -> 
     assert "The tool's index is not ready (indexing)" in Page(report.read_text("utf-8")).words
 
 
-def asked(url: str, pauses: list[float]) -> Run:
+def asked(url: str, pauses: list[float]) -> EvaluationRun:
     """The run over one question, by a person who does not wait between tries."""
     questions, _ = labelled_questions(json.dumps(RIGHT))
     return ask_all(DeploymentClient(session(url, ADMIN_KEY)), questions, tool=None, k=5, sleep=pauses.append)

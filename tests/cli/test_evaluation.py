@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sakuin.errors import Invalid
-from sakuin_cli.evaluation.figures import Asked, groups, values
+from sakuin_cli.evaluation.figures import Answer, groups, values
 from sakuin_cli.evaluation.floors import Floor, floor_of, floors_in, missed
 from sakuin_cli.evaluation.intervals import Resamples, draws
 from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion, labelled_questions
 from sakuin_cli.evaluation.measures import hit_at, ndcg_at, recall_at, reciprocal_rank
 from sakuin_cli.evaluation.paired import difference, probability_of_chance
 from sakuin_cli.evaluation.report import report_of
-from sakuin_cli.evaluation.run import Run, compared, run_in
+from sakuin_cli.evaluation.run import EvaluationRun, compared, run_in
 from sakuin_cli.evaluation.variants import WHOLE_PIPELINE
 
 IDS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
@@ -28,9 +28,9 @@ def question(query: str = "q", *gold: str, category: str = "natural", half: str 
     return LabelledQuestion(1, query, gold, category, half)  # type: ignore[arg-type]
 
 
-def run_of(*asked: tuple[LabelledQuestion, Asked], k: int = 5, tool: str | None = None) -> Run:
+def run_of(*asked: tuple[LabelledQuestion, Answer], k: int = 5, tool: str | None = None) -> EvaluationRun:
     questions, answers = zip(*asked, strict=True)
-    return Run(tool, k, questions, {WHOLE_PIPELINE.name: answers})
+    return EvaluationRun(tool, k, questions, {WHOLE_PIPELINE.name: answers})
 
 
 def test_the_measures_of_a_ranking_by_hand() -> None:
@@ -125,7 +125,7 @@ def test_two_equal_runs_do_not_differ() -> None:
 
 
 def test_a_refused_question_found_nothing_for_an_agent_but_keeps_its_order() -> None:
-    refused = Asked(("a",), refused=True)
+    refused = Answer(("a",), refused=True)
     assert values(question("q", "a"), refused, k=5, view="agent")["hit@5"] == 0
     assert values(question("q", "a"), refused, k=5, view="order")["hit@5"] == 1
     assert values(question("q", "a"), refused, k=5, view="agent")["refused"] == 1
@@ -133,19 +133,19 @@ def test_a_refused_question_found_nothing_for_an_agent_but_keeps_its_order() -> 
 
 
 def test_one_leg_alone_is_not_judged_by_a_threshold_that_was_made_for_two() -> None:
-    answers = {name: (Asked(("a",)), Asked(())) for name in ("both legs", "words only")}
-    figures = Run(None, 5, (question("q", "a"), question("off")), answers).figures(Resamples())
+    answers = {name: (Answer(("a",)), Answer(())) for name in ("both legs", "words only")}
+    figures = EvaluationRun(None, 5, (question("q", "a"), question("off")), answers).figures(Resamples())
     assert {"refused", "recognised"} <= set(figures["both legs"][0].figures)
     assert set(figures["words only"][0].figures) == {"recall@5", "hit@5", "MRR@10", "nDCG@10"}
-    of_a_tool = Run("search_columns", 5, (question("q", "a"), question("off")), answers).figures(Resamples())
+    of_a_tool = EvaluationRun("search_columns", 5, (question("q", "a"), question("off")), answers).figures(Resamples())
     assert set(of_a_tool["agent"][0].figures) == {"recall@5", "hit@5", "MRR@10", "nDCG@10"}
 
 
 def test_groups_are_all_then_halves_then_categories() -> None:
     asked = [
-        (question("1", "a", half="held-out"), Asked(("a",))),
-        (question("2", "a", half="dev", category="typo"), Asked(("b",))),
-        (question("3", half="dev", category="off-topic"), Asked((), refused=True)),
+        (question("1", "a", half="held-out"), Answer(("a",))),
+        (question("2", "a", half="dev", category="typo"), Answer(("b",))),
+        (question("3", half="dev", category="off-topic"), Answer((), refused=True)),
     ]
     found = groups([q for q, _ in asked], [a for _, a in asked], k=5, view="agent", resamples=Resamples())
     assert [(group.name, group.questions) for group in found] == [
@@ -189,7 +189,7 @@ def test_ids_of_labels_are_nfc_whatever_the_editor_made_of_them() -> None:
 
 
 def test_a_saved_run_comes_back_the_same() -> None:
-    run = run_of((question("解", "a", half="dev"), Asked(("a", "b"))), (question("天気"), Asked((), refused=True)))
+    run = run_of((question("解", "a", half="dev"), Answer(("a", "b"))), (question("天気"), Answer((), refused=True)))
     run = replace(run, bad_lines=(BadLine(3, "no JSON"),), index_state="indexing")
     assert run_in(json.dumps(run.as_json())) == run
 
@@ -201,8 +201,8 @@ def test_a_file_that_is_no_saved_run_is_refused(text: str) -> None:
 
 
 def test_runs_are_compared_over_the_questions_that_both_asked() -> None:
-    before = run_of((question("1", "a"), Asked(("x",))), (question("2", "a"), Asked(("a",))))
-    after = run_of((question("1", "a"), Asked(("a",))), (question("3", "a"), Asked(("x",))))
+    before = run_of((question("1", "a"), Answer(("x",))), (question("2", "a"), Answer(("a",))))
+    after = run_of((question("1", "a"), Answer(("a",))), (question("3", "a"), Answer(("x",))))
     comparison = compared(before, after, Resamples())
     found = comparison.differences["hit@5"]
     assert (found.before, found.after, found.higher, found.lower, found.n) == (0.0, 1.0, 1, 0, 1)
@@ -210,11 +210,11 @@ def test_runs_are_compared_over_the_questions_that_both_asked() -> None:
 
 
 def test_runs_that_measure_something_else_are_not_compared() -> None:
-    run = run_of((question("1", "a"), Asked(("a",))))
+    run = run_of((question("1", "a"), Answer(("a",))))
     with pytest.raises(Invalid, match="--k 3"):
-        compared(run_of((question("1", "a"), Asked(("a",))), k=3), run, Resamples())
+        compared(run_of((question("1", "a"), Answer(("a",))), k=3), run, Resamples())
     with pytest.raises(Invalid, match="search_columns"):
-        compared(run_of((question("1", "a"), Asked(("a",))), tool="search_columns"), run, Resamples())
+        compared(run_of((question("1", "a"), Answer(("a",))), tool="search_columns"), run, Resamples())
 
 
 def test_floors_are_of_all_questions_or_of_a_group() -> None:
@@ -231,7 +231,7 @@ def test_floors_are_of_all_questions_or_of_a_group() -> None:
 
 def test_a_floor_is_missed_when_the_figure_is_below_it_or_was_not_measured() -> None:
     report = report_of(
-        run_of((question("1", "a"), Asked(("a",))), (question("2", "a"), Asked(("x",)))),
+        run_of((question("1", "a"), Answer(("a",))), (question("2", "a"), Answer(("x",)))),
         floors=[
             Floor("min", "hit@5", 0.5),
             Floor("min", "recall@5", 0.51),

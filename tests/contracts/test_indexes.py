@@ -18,7 +18,7 @@ BLUE = IndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER, TableCut(), CHUNKER)
 GREEN = replace(BLUE, model=replace(MODEL, passage_prefix="text: "))
 THIRD = replace(BLUE, model=replace(MODEL, passage_prefix="passage: "))
 SMALLER = replace(BLUE, cut=TableCut(chunk_size=400, overlap=50))
-NEW_RECIPE = replace(BLUE, recipe="another/1")
+NEW_TEMPLATE = replace(BLUE, text_template="another/1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +33,24 @@ class House:
     ) -> None:
         """Applies a page of one chunk, as `IndexPage` does with the settings `by`."""
         chunk = self.chunk(name, content)
-        self.knowledge.index.record_index_version(by.knowledge)
+        self.knowledge.index.record_index_version(by.pages)
         for each in embedded:
-            self.knowledge.embed([chunk], each.knowledge)
+            self.knowledge.embed([chunk], each.pages)
         self.knowledge.index.apply(
-            PageChange(name, a_source(name, version), chunks=[chunk], fingerprint=by.knowledge.id),
+            PageChange(name, a_source(name, version), chunks=[chunk], fingerprint=by.pages.id),
             expected_generation=None,
         )
 
     def again(self, name: str, content: str, *, by: IndexVersion, embedded: tuple[IndexVersion, ...]) -> None:
         """Applies the same version again."""
         chunk = self.chunk(name, content)
-        self.knowledge.index.record_index_version(by.knowledge)
+        self.knowledge.index.record_index_version(by.pages)
         for each in embedded:
-            self.knowledge.embed([chunk], each.knowledge)
+            self.knowledge.embed([chunk], each.pages)
         state = self.knowledge.index.state(name)
         assert state is not None
         done = self.knowledge.index.apply(
-            PageChange(name, None, chunks=[chunk], fingerprint=by.knowledge.id), expected_generation=state.generation
+            PageChange(name, None, chunks=[chunk], fingerprint=by.pages.id), expected_generation=state.generation
         )
         assert done.outcome == "applied"
 
@@ -59,7 +59,7 @@ class House:
 
     def cosines(self, query: str, asked: IndexVersion) -> dict[str, float | None]:
         """What each page is to a question by meaning, in the index that is asked; None: it has no vector there."""
-        question = Question(vector_of(text_of("rule-a", query)), (), asked.knowledge, EVERYTHING, 10)
+        question = Question(vector_of(text_of("rule-a", query)), (), asked.pages, EVERYTHING, 10)
         return {match.material: match.cosine for match in self.knowledge.search.matches(question)}
 
     def missing(self, asked: IndexVersion) -> tuple[str, ...]:
@@ -158,15 +158,15 @@ def test_a_vector_of_an_older_text_goes_even_where_no_new_one_has_come(house: Ho
     assert house.missing(GREEN) == ("m",)
 
 
-def test_an_index_of_a_former_recipe_keeps_its_vectors_until_the_text_changes(house: House) -> None:
+def test_an_index_of_a_former_text_template_keeps_its_vectors_until_the_text_changes(house: House) -> None:
     house.indexes.keep(BLUE)
     house.write("m", "たすき掛け", 1, by=BLUE, embedded=(BLUE,))
-    house.indexes.keep(NEW_RECIPE)
-    house.again("m", "たすき掛け", by=NEW_RECIPE, embedded=(NEW_RECIPE,))
+    house.indexes.keep(NEW_TEMPLATE)
+    house.again("m", "たすき掛け", by=NEW_TEMPLATE, embedded=(NEW_TEMPLATE,))
     assert house.cosines("たすき掛け", BLUE) == {"m": pytest.approx(1.0)}
-    house.write("m", "平方完成", 2, by=NEW_RECIPE, embedded=(NEW_RECIPE,))
+    house.write("m", "平方完成", 2, by=NEW_TEMPLATE, embedded=(NEW_TEMPLATE,))
     assert house.cosines("平方完成", BLUE) == {}
-    assert house.cosines("平方完成", NEW_RECIPE) == {"m": pytest.approx(1.0)}
+    assert house.cosines("平方完成", NEW_TEMPLATE) == {"m": pytest.approx(1.0)}
     assert house.missing(BLUE) == ("m",)
 
 

@@ -49,7 +49,7 @@ def rarity(texts: Sequence[Mapping[str, float]], term: str) -> float:
 
 def share(text: Mapping[str, float], term: str) -> float:
     """What a text has of a term: that it is there, and how much."""
-    return CALIBRATION.presence + (1 - CALIBRATION.presence) * text[term] if term in text else 0.0
+    return CALIBRATION.presence_weight + (1 - CALIBRATION.presence_weight) * text[term] if term in text else 0.0
 
 
 def shares(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot], kind: str) -> np.ndarray:
@@ -176,7 +176,7 @@ def test_the_expected_chunk_is_judged_wherever_it_ranks_and_takes_no_one_s_place
 
 
 def test_another_analyzer_costs_no_vector_and_its_vectors_are_compared(knowledge: Knowledge) -> None:
-    other = PageIndexVersion(FINGERPRINT.model, FINGERPRINT.recipe, "another analyzer")
+    other = PageIndexVersion(FINGERPRINT.model, FINGERPRINT.text_template, "another analyzer")
     chunk = a_text(1, {"式": 0.5})
     first = knowledge.apply(a_source("m", 1), [chunk])
     knowledge.index.record_index_version(other)

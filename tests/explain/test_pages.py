@@ -1,4 +1,4 @@
-"""`POST /v1/explain`: who may ask, what is refused, and that it explains the same search that agents get."""
+"""`POST /v1/explain`: access, wrong requests, and the same search that agents get."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ DOCUMENT = {
 def ask(
     world: World, body: Any, tables: TableWorld | None = None, used: Note = lambda _key_hash: None, **parts: Any
 ) -> httpx.Response:
-    """One request with the key; `parts` are httpx's, and change it."""
+    """Sends one request with the key; `parts` are httpx's and change it."""
     records: Any = tables and tables.records
     searches: Any = tables
     explain = ExplainApp(ExplainKnowledge(world), ExplainTool(records, searches), ring, used=used)
@@ -96,7 +96,7 @@ def test_only_post_is_answered_and_every_other_path_is_the_endpoints(world: Worl
         {"query": "x", "more": 1},
     ],
 )
-def test_a_request_that_cannot_be_meant_is_422_and_says_why(world: World, body: Any) -> None:
+def test_a_wrong_request_is_422_with_a_reason(world: World, body: Any) -> None:
     answer = ask(world, body)
     assert answer.status_code == 422
     assert answer.json()["detail"]
@@ -107,7 +107,7 @@ def test_a_body_that_is_no_json_is_422(world: World, content: bytes) -> None:
     assert ask(world, None, json=None, content=content).status_code == 422
 
 
-def test_a_body_that_is_far_too_large_is_not_read_as_a_question(world: World) -> None:
+def test_a_body_that_is_too_large_is_413(world: World) -> None:
     assert ask(world, {"query": "あ" * 100_000}).status_code == 413
 
 
@@ -121,7 +121,7 @@ def test_the_results_are_those_that_an_agent_gets(world: World) -> None:
     assert (said["refused"], said["threshold"]) == (False, GOOD_MATCH)
 
 
-def test_every_part_of_the_judgement_is_given(world: World) -> None:
+def test_a_result_has_every_part_of_its_score(world: World) -> None:
     best = explained(world, "公式")["results"][0]
     assert best["id"] == FORMULA
     assert best["matched"] == ["公式"]
@@ -140,7 +140,7 @@ def test_the_question_is_shown_as_it_was_understood(world: World) -> None:
     assert "reduction" not in {step["rule"] for step in without["understood"]["steps"]}
 
 
-def test_what_was_expected_is_judged_wherever_it_stands(world: World) -> None:
+def test_an_expected_chunk_is_explained_at_any_rank(world: World) -> None:
     boxes = {f"rule-{number}": f"公式その{number}: 公式を使うための説明です。" for number in range(20)}
     world.put("senior/公式集_教材.html", a_page({**boxes, "tip-last": "心得: 落ち着いて読む。"}))
     said = explained(world, "公式", "senior/公式集_教材#tip-last", top_k=3, depth=3)
@@ -152,20 +152,20 @@ def test_what_was_expected_is_judged_wherever_it_stands(world: World) -> None:
     assert "in place 3 is ahead" in expected["why"]
 
 
-def test_what_is_not_indexed_or_filtered_out_is_said_to_be(world: World) -> None:
+def test_an_expected_chunk_that_is_not_indexed_or_filtered_out_has_that_reason(world: World) -> None:
     assert "Nothing is indexed" in explained(world, "公式", f"{MATERIAL}#rule-none")["expected"]["why"]
     left_out = explained(world, "公式", FORMULA, filters={"type": "example"})["expected"]
     assert (left_out["hit"], left_out["why"]) == (None, "The filter type=example leaves it out: its type is rule.")
 
 
-def test_a_refused_answer_says_what_was_nearest_and_how_far_it_is(world: World) -> None:
+def test_a_refused_answer_has_its_nearest_results_and_the_threshold(world: World) -> None:
     said = explained(world, "zzzz", FORMULA)
     assert said["refused"]
     assert said["results"]
     assert "the whole answer is refused: the best similarity, " in said["expected"]["why"]
 
 
-def test_a_leg_alone_finds_what_it_finds(world: World) -> None:
+def test_words_or_vectors_can_be_asked_alone(world: World) -> None:
     words = explained(world, "公式", f"{MATERIAL}#method-tasukigake", legs="words")
     assert [hit["id"] for hit in words["results"]] == [FORMULA]
     assert words["expected"]["hit"]["rank"] is None
@@ -179,7 +179,7 @@ def test_an_id_is_read_as_nfc(world: World) -> None:
     assert explained(world, "ガ", "カ\u3099#rule-a")["expected"]["hit"] is not None
 
 
-def test_an_example_that_stands_below_its_concept_is_told_why(world: World) -> None:
+def test_an_example_below_its_concept_has_that_reason(world: World) -> None:
     said = explained(world, "噴水の高さ", f"{MATERIAL}#ex-1", top_k=1)["expected"]
     assert said["hit"]["type"] == "example"
     assert said["hit"]["nearest_rank"] == 1
@@ -227,7 +227,7 @@ def test_a_search_tool_is_explained_by_the_places_of_its_chunks(
         ("/articles/2/content", "No chunk of this node"),
     ],
 )
-def test_a_node_that_a_tool_cannot_find_is_said_to_be_out_of_reach(
+def test_a_node_outside_a_tool_has_that_reason(
     world: World, tables: TableWorld, endpoint: str, pointer: str, why: str
 ) -> None:
     expected = of_tool(world, tables, endpoint, expected=pointer).json()["expected"]
@@ -249,7 +249,7 @@ def test_an_explanation_is_plain_json(world: World) -> None:
     assert json.loads(answer.content)["query"] == "公式"
 
 
-def test_an_explanation_says_what_the_search_had_to_do_without(world: World) -> None:
+def test_an_explanation_names_what_was_unavailable(world: World) -> None:
     assert "degraded" not in ask(world, {"query": "解の公式"}).json()
     world.embedder.down = True
     said = ask(world, {"query": "解の公式"}).json()

@@ -1,4 +1,4 @@
-"""An explanation of a Search Tool's answer is that answer, with what each leg said."""
+"""Explanations of the answers of Search Tools."""
 
 import pytest
 from sakuin.tables.model import BoundTool
@@ -49,7 +49,7 @@ def test_its_candidates_are_the_results_in_their_order(tables: TableWorld, endpo
     assert [each.rank for each in said.candidates] == list(range(1, len(said.candidates) + 1))
 
 
-def test_it_says_the_ranks_and_scores_of_both_legs_and_what_matched(tables: TableWorld, endpoint: str) -> None:
+def test_a_candidate_has_the_ranks_and_scores_of_both_searches(tables: TableWorld, endpoint: str) -> None:
     best = explained(tables, endpoint, "傾き").candidates[0]
     assert (best.json_path, best.matched) == ("/1/content", ("傾き",))
     assert best.matching_rank in (1, 2)
@@ -62,7 +62,7 @@ def test_it_says_the_ranks_and_scores_of_both_legs_and_what_matched(tables: Tabl
     assert (other.matching_rank, other.words, other.matched) == (None, None, ())
 
 
-def test_one_leg_alone_ranks_by_itself(tables: TableWorld, endpoint: str) -> None:
+def test_words_or_vectors_alone_rank_by_themselves(tables: TableWorld, endpoint: str) -> None:
     words = explained(tables, endpoint, "傾き", mode="words").candidates
     assert {each.json_path for each in words} == {"/1/content"}
     vectors = explained(tables, endpoint, "傾き", mode="vectors").candidates
@@ -71,7 +71,7 @@ def test_one_leg_alone_ranks_by_itself(tables: TableWorld, endpoint: str) -> Non
     assert {each.words for each in vectors} == {None}
 
 
-def test_what_was_expected_is_judged_wherever_it_ranks(tables: TableWorld, endpoint: str) -> None:
+def test_an_expected_node_is_explained_at_any_rank(tables: TableWorld, endpoint: str) -> None:
     said = explained(tables, endpoint, "傾き", expected="/articles/1/content")
     assert [each.rank for each in said.expected] == [
         each.rank for each in said.candidates if each.json_path == "/1/content"
@@ -80,7 +80,7 @@ def test_what_was_expected_is_judged_wherever_it_ranks(tables: TableWorld, endpo
     assert nowhere.expected == ()
 
 
-def test_what_ranks_too_deep_for_an_answer_is_looked_for_further_down(tables: TableWorld) -> None:
+def test_an_expected_node_below_the_results_is_searched_deeper(tables: TableWorld) -> None:
     many = {str(number): long(f"傾き{number}の") for number in range(60)}
     _, _, endpoint = tables.indexed({**many, "last": long("公式")})
     far = explained(tables, endpoint, "傾き", mode="vectors").candidates
@@ -93,7 +93,7 @@ def test_what_ranks_too_deep_for_an_answer_is_looked_for_further_down(tables: Ta
 
 
 @pytest.mark.parametrize("pointer", ["/notes/content", "/articles/9/content", "/articles", "nonsense"])
-def test_what_the_tool_does_not_have_is_never_judged(tables: TableWorld, endpoint: str, pointer: str) -> None:
+def test_a_node_outside_the_tool_is_not_explained(tables: TableWorld, endpoint: str, pointer: str) -> None:
     assert explained(tables, endpoint, "切片", expected=pointer).expected == ()
 
 

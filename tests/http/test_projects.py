@@ -15,44 +15,12 @@ from starlette.testclient import TestClient
 from tests.events import AUTHORIZATION, ring
 from tests.world import HOOK_SECRET, World, Worlds
 
-MEMBER, STRANGER = str(uuid4()), str(uuid4())
-ID = str(uuid4())
+MEMBER = str(uuid4())
 JSON = {"Content-Type": "application/json"}
-ROUTES = [
-    ("POST", "/v1/projects"),
-    ("GET", "/v1/projects"),
-    ("DELETE", "/v1/projects/{project_id}"),
-    ("POST", "/v1/projects/{project_id}/members"),
-    ("GET", "/v1/projects/{project_id}/members"),
-    ("DELETE", "/v1/projects/{project_id}/members/{user_id}"),
-    ("POST", "/v1/projects/{project_id}/tables"),
-    ("GET", "/v1/projects/{project_id}/tables"),
-    ("POST", "/v1/projects/{project_id}/tables/uploads"),
-    ("GET", "/v1/tables/{table_id}"),
-    ("PUT", "/v1/tables/{table_id}"),
-    ("PATCH", "/v1/tables/{table_id}"),
-    ("DELETE", "/v1/tables/{table_id}"),
-    ("GET", "/v1/tables/{table_id}/data"),
-    ("POST", "/v1/tables/{table_id}/uploads"),
-    ("POST", "/v1/projects/{project_id}/tools"),
-    ("GET", "/v1/projects/{project_id}/tools"),
-    ("GET", "/v1/tools/{tool_id}"),
-    ("PATCH", "/v1/tools/{tool_id}"),
-    ("DELETE", "/v1/tools/{tool_id}"),
-    ("POST", "/v1/tools/{tool_id}/reindex"),
-    ("POST", "/v1/projects/{project_id}/mcps"),
-    ("GET", "/v1/projects/{project_id}/mcps"),
-    ("GET", "/v1/mcps/{mcp_id}"),
-    ("PATCH", "/v1/mcps/{mcp_id}"),
-    ("DELETE", "/v1/mcps/{mcp_id}"),
-    ("POST", "/v1/mcps/{mcp_id}/rotate"),
-    ("PUT", "/v1/mcps/{mcp_id}/tools/{tool_id}"),
-    ("DELETE", "/v1/mcps/{mcp_id}/tools/{tool_id}"),
-]
 
 
 class Api:
-    """A person who calls the API; by default a member of one project with one Table."""
+    """A client of the API; by default a member of one project with one Table."""
 
     def __init__(self, world: World) -> None:
         self.world, self.records, self.bodies, self.bus = world, world.projects, world.bodies, world.bus
@@ -62,9 +30,9 @@ class Api:
         self.project = self.made("/v1/projects", {"name": "p"})["id"]
         self.table = self.made(f"/v1/projects/{self.project}/tables", {"name": "t", "data": {"a": ["x"]}})["id"]
 
-    def call(self, method: str, path: str, body: object = None, *, user: str = MEMBER) -> Any:
+    def call(self, method: str, path: str, body: object = None) -> Any:
         content = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
-        headers = {**JSON, "Authorization": f"Bearer {self.world.token(user)}"}
+        headers = {**JSON, "Authorization": f"Bearer {self.world.token(MEMBER)}"}
         return self.http.request(method, path, content=content, headers=headers)
 
     def made(self, path: str, body: object) -> Any:
@@ -73,7 +41,7 @@ class Api:
         return answer.json()
 
     def key_hashes(self, mcp: str) -> tuple[Any, ...] | None:
-        """The hash of an endpoint's key, and of the one before."""
+        """Returns the hash of an endpoint's key, and of the one before."""
         hashes = "select api_key_hash, previous_key_hash from public.mcp where id = %s"
         return self.world.sql.execute(hashes, [mcp]).fetchone()
 
@@ -85,46 +53,6 @@ class Api:
 @pytest.fixture
 def api(a_world: Worlds) -> Api:
     return Api(a_world())
-
-
-def test_every_route_asks_who_calls(api: Api) -> None:
-    paths = api.http.get("/openapi.json").json()["paths"]
-    described = {(method.upper(), path) for path, methods in paths.items() for method in methods}
-    assert set(ROUTES) <= described
-    for method, path in ROUTES:
-        for name in ("project_id", "table_id", "tool_id", "mcp_id", "user_id"):
-            path = path.replace(f"{{{name}}}", ID)
-        for header in ({}, {"Authorization": "Bearer no-token"}, {"Authorization": "Bearer sk_sakuin_wrong"}):
-            answer = api.http.request(method, path, headers=header)
-            assert answer.status_code == 401, (method, path)
-            assert answer.headers["www-authenticate"].startswith("Bearer")
-
-
-def test_for_a_stranger_every_record_is_404_and_nothing_changes(api: Api) -> None:
-    tool = api.tool()
-    made = api.made(f"/v1/projects/{api.project}/mcps", {"name": "m", "tool_ids": [tool["id"]]})
-    ids = {"project_id": api.project, "table_id": api.table, "tool_id": tool["id"], "mcp_id": made["mcp"]["id"]}
-    ids["user_id"] = MEMBER
-    bodies: dict[str, object] = {
-        "/members": {"user_id": STRANGER},
-        "/tables": {"name": "x", "data": 1},
-        "/projects/{project_id}/tables/uploads": {"name": "x", "size": 1},
-        "/uploads": {"size": 1},
-        "/tools": {"table_id": api.table, "json_path": "", "name": "x"},
-        "/mcps": {"name": "x"},
-        "PUT /v1/tables/{table_id}": {"data": 1},
-        "PATCH /v1/tables/{table_id}": {"name": "x"},
-        "PATCH /v1/tools/{tool_id}": {"name": "x"},
-        "PATCH /v1/mcps/{mcp_id}": {"name": "x"},
-    }
-    tables = ("project", "project_member", "context_table", "tool", "mcp", "mcp_binding", "outbox")
-    before = (api.world.rows(*tables), api.bus.names)
-    for method, path in ROUTES[2:]:
-        body = next((body for end, body in bodies.items() if f"{method} {path}".endswith(end)), None)
-        answer = api.call(method, path.format(**ids), body, user=STRANGER)
-        assert answer.status_code == 404, (method, path, answer.text)
-    assert (api.world.rows(*tables), api.bus.names) == before
-    assert api.call("GET", "/v1/projects", user=STRANGER).json() == {"projects": []}
 
 
 def test_an_admin_key_opens_every_project(api: Api) -> None:
@@ -179,14 +107,8 @@ def test_a_wrong_tool_is_422_and_none_is_made(api: Api, wrong: dict[str, object]
     assert api.records.tools(None, api.project) == []
 
 
-def test_a_description_that_nobody_wrote_is_no_longer_than_one_may_be(api: Api) -> None:
+def test_a_generated_description_is_within_its_limit(api: Api) -> None:
     assert len(api.tool(json_path="/a" * 4000)["description"]) <= 2000
-
-
-def test_a_tool_over_a_table_of_another_project_is_404(api: Api) -> None:
-    other = api.made("/v1/projects", {"name": "q"})["id"]
-    asked = {"table_id": api.table, "json_path": "", "name": "a"}
-    assert api.call("POST", f"/v1/projects/{other}/tools", asked).status_code == 404
 
 
 def test_a_name_twice_at_an_endpoint_is_409_and_no_endpoint_is_half_made(api: Api) -> None:
@@ -299,7 +221,7 @@ def test_the_hook_needs_its_secret(api: Api) -> None:
     assert hook(api, {"type": "INSERT", "table": "users", "record": {}}).status_code == 422
 
 
-def test_the_hook_starts_what_changed_and_nothing_for_a_status(api: Api) -> None:
+def test_the_hook_starts_indexing_for_changes_and_not_for_a_status(api: Api) -> None:
     tool = api.tool()
     row = {name: tool[name] for name in ("id", "project_id", "table_id", "json_path", "type", "enabled", "metadata")}
     table = {"id": api.table, "project_id": api.project, "data": {}, "version": 1, "generation": 2}

@@ -1,4 +1,4 @@
-"""What happens in the bucket happens in the index."""
+"""Events of the bucket, and the index after them."""
 
 import re
 import unicodedata
@@ -24,7 +24,7 @@ def world(a_world: Worlds) -> World:
 
 
 def text(world: World, material: str = MATERIAL) -> str:
-    """What is searchable of a material."""
+    """Returns what is searchable of a material."""
     return "".join(chunk.content for chunk in world.chunks(material))
 
 
@@ -46,15 +46,6 @@ def test_keys_outside_the_prefix_are_ignored_and_inside_it_is_cut_off(a_world: W
     world.put("site/a.html", ONE)
     world.put("other/b.html", ONE)
     assert world.materials() == ["a"]
-
-
-def test_an_event_reads_its_own_version_and_a_late_one_changes_nothing(world: World) -> None:
-    world.bucket.write(KEY, ONE)
-    world.bucket.write(KEY, TWO)
-    first, second = world.bucket.take_messages()
-    for body in (second, first, second):
-        world.deliver(body)
-    assert "二の版" in text(world)
 
 
 def test_a_version_that_is_gone_was_superseded(world: World) -> None:
@@ -202,9 +193,7 @@ def test_a_provisional_list_is_upgraded_when_the_model_answers(a_world: Worlds) 
 
 @given(st.data())
 @settings(max_examples=50)
-def test_in_whatever_order_messages_come_the_index_ends_where_the_bucket_is(
-    a_world: Worlds, data: st.DataObject
-) -> None:
+def test_messages_in_any_order_end_at_the_state_of_the_bucket(a_world: Worlds, data: st.DataObject) -> None:
     world = a_world()
     keys = ("が.html", unicodedata.normalize("NFD", "が.html"))
     for number in range(data.draw(st.integers(1, 5))):

@@ -1,4 +1,4 @@
-"""Sequencers that begin anew, events that are lost: what the bucket holds now is what the index says."""
+"""Reset sequencers and lost events: the index ends at the state of the bucket."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -40,13 +40,13 @@ def recheck(world: World, key: str) -> None:
 
 
 def killed(world: World) -> None:
-    """The emulator forgot everything after the page had been written often."""
+    """Resets the sequencers after the page was written often."""
     for number in range(5):
         world.put(KEY, page(f"前の{number}"))
     world.bucket.begin_anew()
 
 
-def test_an_upload_after_sequencers_began_anew_is_applied_and_its_receipt_says_so(world: World) -> None:
+def test_an_upload_after_a_reset_of_the_sequencers_is_applied(world: World) -> None:
     killed(world)
     version = world.put(KEY, page("新しい"))
     assert "新しい" in text(world)
@@ -54,7 +54,7 @@ def test_an_upload_after_sequencers_began_anew_is_applied_and_its_receipt_says_s
     assert "次" in (world.put(KEY, page("次")) and text(world))
 
 
-def test_a_late_duplicate_from_before_still_loses(world: World) -> None:
+def test_a_late_duplicate_from_before_the_reset_is_ignored(world: World) -> None:
     for number in range(5):
         world.bucket.write(KEY, page(f"前の{number}"))
     before = world.bucket.take_messages()
@@ -65,7 +65,7 @@ def test_a_late_duplicate_from_before_still_loses(world: World) -> None:
     assert "新しい" in text(world)
 
 
-def test_a_removal_after_sequencers_began_anew_is_one(world: World) -> None:
+def test_a_removal_after_a_reset_of_the_sequencers_is_applied(world: World) -> None:
     killed(world)
     world.put(KEY, page("新しい"))
     world.bucket.remove(KEY)
@@ -74,14 +74,14 @@ def test_a_removal_after_sequencers_began_anew_is_one(world: World) -> None:
     assert world.state(MATERIAL).status == "deleted"
 
 
-def test_an_unreadable_page_after_sequencers_began_anew_is_reported(world: World) -> None:
+def test_an_unreadable_page_after_a_reset_of_the_sequencers_fails(world: World) -> None:
     killed(world)
     world.put(KEY, b"")
     assert world.state(MATERIAL).status == "failed"
     assert "前の4" in text(world)
 
 
-def test_the_site_s_synonyms_follow_too(world: World) -> None:
+def test_synonyms_after_a_reset_of_the_sequencers_are_applied(world: World) -> None:
     for _ in range(5):
         world.put("synonyms.yml", "- [三平方, ピタゴラス]\n".encode())
     world.bucket.begin_anew()
@@ -92,7 +92,7 @@ def test_the_site_s_synonyms_follow_too(world: World) -> None:
     assert world.synonyms() == []
 
 
-def test_a_recheck_applies_what_no_event_told(world: World) -> None:
+def test_a_recheck_applies_a_change_without_an_event(world: World) -> None:
     world.put(KEY, page("一"))
     world.bucket.write(KEY, page("二"))
     world.bucket.forget_messages()
@@ -141,7 +141,7 @@ def test_a_recheck_of_a_learns_file_asks_for_its_pages(world: World) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What happens: `write` or `remove` of a key, `kill` (all is gone, sequencers begin anew), `lose` the events."""
+    """What happens: `write` or `remove` of a key, `kill` (all is gone, sequencers are reset), `lose` the events."""
 
     kind: str
     key: str = NFC
@@ -158,7 +158,7 @@ steps = st.lists(
 
 @given(steps, st.randoms(use_true_random=False))
 @settings(max_examples=times(60))
-def test_any_history_with_losses_ends_at_what_the_bucket_holds_once_its_keys_are_checked_again(
+def test_rechecks_end_at_the_state_of_the_bucket_after_any_history(
     a_world: Worlds, history: list[Step], random: Random
 ) -> None:
     world, told = a_world(), list[str]()
@@ -187,7 +187,7 @@ def test_any_history_with_losses_ends_at_what_the_bucket_holds_once_its_keys_are
 
 
 def assert_is_what_the_bucket_holds(world: World) -> None:
-    """One of the keys that are there owns the material, and its present version answers; no key, no answer."""
+    """Checks that one present key owns the material and its current version answers."""
     bodies = {key: world.bucket.read(key, max_bytes=9999).body for key in world.bucket.keys("")}
     answers = text(world, "junior/が")
     if not bodies:

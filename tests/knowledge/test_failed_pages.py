@@ -1,4 +1,4 @@
-"""What failed for the last time is recorded where people look, and takes nothing away."""
+"""The record of a page after its last failure."""
 
 import pytest
 from sakuin.knowledge.messages import BucketEvent, ObjectRemoved, ObjectWritten, RecheckKey, ReindexMaterial
@@ -12,7 +12,7 @@ FORMULA = {"rule-formula": "解の公式: 係数を代入して二次方程式�
 
 @pytest.fixture
 def world(a_world: Worlds) -> World:
-    """One page, whose next version nobody can index."""
+    """A library with one page."""
     world = a_world()
     world.put("junior/x.html", a_page(FORMULA))
     return world
@@ -26,7 +26,7 @@ def give_up(world: World, event: BucketEvent, reason: str = "It failed") -> None
     world.events.give_up(event, reason)
 
 
-def test_the_material_says_so_and_stays_searchable(world: World) -> None:
+def test_the_material_is_marked_failed_and_stays_searchable(world: World) -> None:
     give_up(world, ObjectWritten(next_version()), "The embedding service refused the request")
     row = world.state("junior/x")
     assert row.status == "failed"
@@ -39,7 +39,7 @@ def test_the_material_says_so_and_stays_searchable(world: World) -> None:
 
 
 @pytest.mark.parametrize("event", [ObjectWritten(next_version()), ObjectRemoved(next_version(), marker=True)])
-def test_whoever_waits_for_the_version_hears_it(world: World, event: ObjectWritten | ObjectRemoved) -> None:
+def test_the_version_gets_a_failed_receipt(world: World, event: ObjectWritten | ObjectRemoved) -> None:
     give_up(world, event)
     (receipt,) = world.records.upload_results([(event.source.key, "version-2")])
     assert (receipt.outcome, str(receipt.reason)[:9]) == ("failed", "It failed")

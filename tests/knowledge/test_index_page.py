@@ -1,4 +1,4 @@
-"""One version of one page becomes what the index says."""
+"""Indexing one version of a page."""
 
 from collections.abc import Collection
 from typing import Any
@@ -118,7 +118,7 @@ def test_an_embedding_service_that_is_down_changes_nothing(world: World) -> None
     assert world.rows("material", "knowledge_chunks") == before
 
 
-def test_a_change_that_comes_in_between_is_looked_at_and_tried_again(world: World) -> None:
+def test_a_concurrent_change_is_retried(world: World) -> None:
     version = world.put(KEY, a_page(BOXES))
     index = _Interrupted(world, times=2)
     result = world.apply_page.index_version(MATERIAL, KEY, version)
@@ -126,14 +126,14 @@ def test_a_change_that_comes_in_between_is_looked_at_and_tried_again(world: Worl
     assert index.interrupted == 2
 
 
-def test_a_material_that_never_rests_is_a_conflict(world: World) -> None:
+def test_a_material_that_changes_at_every_try_is_a_conflict(world: World) -> None:
     version = world.put(KEY, a_page(BOXES))
     _Interrupted(world, times=99)
     with pytest.raises(Conflict):
         world.apply_page.index_version(MATERIAL, KEY, version)
 
 
-def test_what_another_worker_replaced_is_not_brought_back(world: World) -> None:
+def test_a_version_that_another_worker_replaced_is_a_conflict(world: World) -> None:
     old = world.put(KEY, a_page(BOXES))
     world.put(KEY, a_page({"rule-new": "新しい: 文。"}))
     _Interrupted(world, times=1)
@@ -142,7 +142,7 @@ def test_what_another_worker_replaced_is_not_brought_back(world: World) -> None:
 
 
 class _Interrupted:
-    """An index that lets somebody else change the row just before it looks for vectors, so many `times`."""
+    """An index whose row another worker changes just before vectors are looked up, so many `times`."""
 
     def __init__(self, world: World, *, times: int) -> None:
         self.interrupted, self._left = 0, times
@@ -160,7 +160,7 @@ class _Interrupted:
         return self._real.missing_vectors(text_hashes, fingerprint)
 
 
-def test_the_result_says_what_it_cost(world: World) -> None:
+def test_the_result_counts_chunks_and_embedded_texts(world: World) -> None:
     world.bucket.write(KEY, a_page(BOXES))
     (done,) = world.settle()
     assert done.result is not None

@@ -1,4 +1,4 @@
-"""The library as its keepers see it."""
+"""The library as operators and authors see it."""
 
 import unicodedata
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Key, material, link, chunk id."""
+"""Names of keys, materials, links and chunks."""
 
 import unicodedata
 from urllib.parse import unquote

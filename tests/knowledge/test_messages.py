@@ -1,4 +1,4 @@
-"""What the material queue may hold, and what it means."""
+"""Valid and invalid messages of the material queue."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ KEY = "junior/二次方程式の解き方_教材.html"
 
 
 def recorded(name: str) -> BucketEvent | None:
-    """What the message of a recorded event asks for."""
+    """Reads the message of a recorded event."""
     return read_event(json.loads(event(name)["Records"][0]["body"]))
 
 

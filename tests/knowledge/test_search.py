@@ -1,11 +1,11 @@
-"""A question becomes links, or an honest no."""
+"""Searching pages: links, or `no_good_match`."""
 
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from sakuin.errors import CircuitOpen, Invalid, Misconfigured, NotFound, Refused, SakuinError, Unavailable
+from sakuin.errors import CircuitOpen, Invalid, Misconfigured, Refused, SakuinError, Unavailable
 from sakuin.knowledge.model import Filters, Match
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Question
 from sakuin.platform.embedding import Vector
@@ -95,7 +95,7 @@ class _Near(KnowledgeSearch):
         return [replace(first, title=title, similarity=similarity) for title, similarity in found]
 
 
-def test_something_near_is_suggested_but_not_given_as_an_answer(world: World) -> None:
+def test_near_titles_are_suggestions_and_no_results(world: World) -> None:
     answer = replace(world.search, index=_Near(world.client, CALIBRATION))("解の後式")
     assert (answer.no_good_match, answer.results) == (True, ())
     assert answer.suggestions == ("解の公式", "平方完成")
@@ -124,7 +124,7 @@ def test_without_the_embedding_service_words_alone_answer_and_the_answer_says_so
     assert 0.5 <= answer.results[0].similarity <= whole.results[0].similarity
 
 
-def test_a_no_by_words_alone_says_that_it_may_be_wrong(world: World) -> None:
+def test_no_good_match_by_words_alone_may_be_wrong_and_says_so(world: World) -> None:
     world.embedder.down = True
     answer = world.search("ペンギンの飼い方")
     assert answer.no_good_match
@@ -141,9 +141,7 @@ def test_a_no_by_words_alone_says_that_it_may_be_wrong(world: World) -> None:
         (CircuitOpen, "Ask again in a minute."),
     ],
 )
-def test_words_alone_answer_whatever_keeps_a_question_from_being_embedded_and_what_helps_is_said(
-    world: World, error: type[SakuinError], said: str
-) -> None:
+def test_words_alone_answer_whatever_error_the_embedder_has(world: World, error: type[SakuinError], said: str) -> None:
     class Refusing:
         def query(self, text: str) -> Vector:
             raise error("no")
@@ -154,7 +152,7 @@ def test_words_alone_answer_whatever_keeps_a_question_from_being_embedded_and_wh
     assert answer.degraded.endswith(f"so only words were compared, not meaning. Results may be missing. {said}")
 
 
-def test_who_asks_by_meaning_alone_hears_that_it_cannot_be(world: World) -> None:
+def test_a_search_by_vectors_alone_fails_without_the_embedder(world: World) -> None:
     world.embedder.down = True
     with pytest.raises(Unavailable):
         world.search.ranked_matches("解の公式", limit=3, mode="vectors")
@@ -197,14 +195,6 @@ def test_a_chunk_is_read_by_its_id_in_any_spelling(world: World) -> None:
     world.put("がぎ.html", a_page({"rule-a": "名: 文。"}))
     chunk, url = world.read.chunk(unicodedata.normalize("NFD", "がぎ#rule-a"))
     assert (chunk.id, url) == ("がぎ#rule-a", "/school_asset/がぎ.html#rule-a")
-
-
-@pytest.mark.parametrize(("id", "error"), [("no-mark", Invalid), ("#a", Invalid), ("a#", Invalid), ("a#b", NotFound)])
-def test_an_id_of_the_wrong_shape_is_invalid_and_an_unknown_one_not_found(
-    world: World, id: str, error: type[Exception]
-) -> None:
-    with pytest.raises(error):
-        world.read.chunk(id)
 
 
 def test_concepts_come_with_their_links(world: World) -> None:

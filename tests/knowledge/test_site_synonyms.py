@@ -1,4 +1,4 @@
-"""The site's own list of synonyms: `synonyms.yml` at the top of the library, and nowhere else."""
+"""`synonyms.yml` at the top of the library."""
 
 import pytest
 from sakuin.knowledge.names import SYNONYMS_FILE, synonyms_key
@@ -13,12 +13,12 @@ OTHER = "- [速さの公式, 道のり速さ時間]\n".encode()
 
 
 def same_as(world: World, phrase: str = "みはじ") -> tuple[str, ...]:
-    """What the index says is the same as `phrase`."""
+    """Returns the synonyms of a phrase in the index."""
     query = f"{phrase}の使い方"
     return world.lexicon.look_up(query, lexicon_lookup(query)).synonyms.get(phrase, ())
 
 
-def test_an_uploaded_list_says_what_is_the_same(a_world: Worlds) -> None:
+def test_an_uploaded_list_adds_synonyms(a_world: Worlds) -> None:
     world = a_world()
     version = world.put("synonyms.yml", FILE)
     assert set(same_as(world)) == {"速さの公式", "はじき"}
@@ -52,7 +52,7 @@ def test_a_removed_version_leaves_the_list_of_the_one_before(a_world: Worlds) ->
     assert same_as(world)
 
 
-def test_a_broken_file_keeps_the_last_good_list_and_says_why(a_world: Worlds) -> None:
+def test_a_broken_file_keeps_the_last_good_list_and_has_a_reason(a_world: Worlds) -> None:
     world = a_world()
     world.put("synonyms.yml", FILE)
     broken = world.put("synonyms.yml", b"- [unclosed")
@@ -61,7 +61,7 @@ def test_a_broken_file_keeps_the_last_good_list_and_says_why(a_world: Worlds) ->
     assert (receipt.outcome, "line" in (receipt.reason or "")) == ("failed", True)
 
 
-def test_what_was_left_out_stands_in_the_file_s_receipt(a_world: Worlds) -> None:
+def test_skipped_entries_are_in_the_receipt_of_the_file(a_world: Worlds) -> None:
     world = a_world()
     version = world.put("synonyms.yml", FILE + b"- [alone]\n")
     assert "two different phrases" in (world.receipt("synonyms.yml", version).reason or "")

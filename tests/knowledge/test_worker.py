@@ -1,4 +1,4 @@
-"""Messages of the material queue: what happens in the bucket happens in the index, or its failure is recorded."""
+"""The worker of the material queue."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The glossary of school mathematics, and what texts name of it."""
+"""The glossary of school mathematics."""
 
 import re
 from collections import Counter

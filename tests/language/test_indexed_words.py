@@ -1,4 +1,4 @@
-"""What the index keeps of a text's words."""
+"""The words of a text in the index."""
 
 from hypothesis import given
 from hypothesis import strategies as st

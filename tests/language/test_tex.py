@@ -1,4 +1,4 @@
-"""TeX that reads well."""
+"""Readable TeX."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What a question is understood as, and each step on the way there."""
+"""The analysis of a question, step by step."""
 
 import pytest
 from hypothesis import given
@@ -54,7 +54,7 @@ def test_kana_that_are_words_or_grammar_stay(text: str) -> None:
     assert analyze_query(text, known).text == text
 
 
-def test_a_short_word_within_kana_that_nobody_knows_stays_a_piece_of_them() -> None:
+def test_a_short_word_within_unknown_kana_is_not_rewritten() -> None:
     known = LexiconEntries(spellings={"チョウ": ("長",), "トク": ("徳",)})
     assert analyze_query("とくちょうりょう", known).text == "とくちょうりょう"
 
@@ -78,7 +78,7 @@ def test_wrong_conversions_are_read_as_the_glossary_spells_them(typed: str, mean
 @pytest.mark.parametrize(
     "right", ["三次関数", "四次関数", "正弦定理", "箱の面積", "江戸時代の参勤交代", "中和反応", "等式の変形"]
 )
-def test_what_is_right_as_it_is_stays(right: str) -> None:
+def test_correct_text_has_no_typos(right: str) -> None:
     assert steps(analyze_query(right, NOTHING), "typos") == []
 
 
@@ -91,23 +91,23 @@ def test_words_a_keystroke_from_one_of_the_index_are_read_as_that() -> None:
     assert analyze_query("確率のシュミレーシュン", known).text == "確率のシミュレーション"
 
 
-def test_kana_of_which_only_a_piece_can_be_read_may_be_a_slip_as_a_whole() -> None:
+def test_kana_known_in_part_may_be_one_typo() -> None:
     known = LexiconEntries(similar={"へいほうかんぜい": ("平方完成",)}, spellings={"ヘイホウ": ("平方",)})
     assert analyze_query("へいほうかんぜい", known).text == "平方完成"
     assert analyze_query("へいほうかんぜい", known, without={"typos"}).text == "平方かんぜい"
 
 
-def test_a_compound_less_a_word_is_no_slip_of_it() -> None:
+def test_a_part_of_a_compound_is_no_typo_of_it() -> None:
     assert analyze_query("条件月", LexiconEntries(similar={"条件月": ("条件",)})).text == "条件月"
 
 
-def test_grammar_beside_kanji_is_no_slip_of_a_word() -> None:
+def test_grammar_beside_kanji_is_no_typo() -> None:
     known = LexiconEntries(similar={"していく": ("指定",), "でデータ": ("データ",)}, spellings={"ビョウ": ("秒",)})
     for text in ("減少していくとき", "中央値でデータを分ける", "画びょうの確率"):
         assert steps(analyze_query(text, known), "typos") + steps(analyze_query(text, known), "rewriting") == []
 
 
-def test_a_compound_that_the_index_writes_so_is_no_slip_of_one_that_sounds_alike() -> None:
+def test_a_compound_of_the_index_is_no_typo_of_a_homophone() -> None:
     known = LexiconEntries(spellings={"カイノコウシキ": ("階の公式",)})
     assert analyze_query("階の公式", known).text == "階の公式"
 

@@ -1,4 +1,4 @@
-"""What the MCP tools take."""
+"""Arguments of the MCP tools."""
 
 import unicodedata
 from typing import Any
@@ -56,7 +56,7 @@ def test_a_query_is_measured_in_characters_and_taken_as_it_is() -> None:
         assert SearchArguments.model_validate({"query": query}).query == query
 
 
-def test_a_caller_who_got_everything_wrong_is_told_so_in_a_few_words() -> None:
+def test_many_wrong_arguments_give_a_short_error() -> None:
     said = refusal({"query": "a", **{f"{'x' * 5000}{n}": 0 for n in range(100)}})
     assert said.endswith("; and 95 more")
     assert len(said) < 1000
@@ -75,7 +75,7 @@ def test_a_filter_of_the_wrong_kind_is_refused_by_name(field: str, value: object
 
 
 @pytest.mark.parametrize("value", ["lemma", "", 5])
-def test_an_unknown_type_is_told_which_there_are(value: object) -> None:
+def test_the_error_for_an_unknown_type_names_all_types(value: object) -> None:
     said = "'type' must be 'rule', 'method', 'definition', 'example' or 'tip'"
     assert refusal({"query": "a", "type": value}) == said
 

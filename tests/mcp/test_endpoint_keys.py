@@ -1,4 +1,4 @@
-"""What a right and a wrong key of an endpoint come to, and what they cost."""
+"""Right and wrong keys of an endpoint, and their lookups."""
 
 from dataclasses import dataclass
 
@@ -42,7 +42,7 @@ class Worker:
 
 
 @pytest.mark.parametrize("mcp_id", [ENDPOINT, OTHER])
-def test_a_wrong_key_that_comes_again_costs_the_database_nothing(mcp_id: str) -> None:
+def test_a_repeated_wrong_key_is_looked_up_once(mcp_id: str) -> None:
     worker = Worker()
     assert {worker.status(guess(0), mcp_id) for _ in range(10)} == {401}
     assert worker.looked == 1
@@ -55,14 +55,14 @@ SHAPELESS = [None, "", "wrong", "sk_sakuin_", "sk_sakuin_" + "x" * 42, "sk_sakui
 
 
 @pytest.mark.parametrize("key", [*SHAPELESS, "sk_sakuin_" + "あ" * 43, ENDPOINT_KEY + "\n", "a.b.c"])
-def test_what_is_not_shaped_like_a_key_costs_nothing_and_counts_for_nothing(key: str | None) -> None:
+def test_a_malformed_key_is_not_looked_up_or_counted(key: str | None) -> None:
     worker = Worker()
     assert {worker.status(key) for _ in range(100)} == {401}
     assert (worker.looked, worker.status()) == (0, 200)
 
 
 @pytest.mark.parametrize("mcp_id", ["x", "", "../x", ENDPOINT + "/tools", ENDPOINT + "\n", ENDPOINT[:-1], "%00", "{}"])
-def test_what_is_no_id_costs_nothing_and_counts_for_nothing(mcp_id: str) -> None:
+def test_a_malformed_id_is_not_looked_up_or_counted(mcp_id: str) -> None:
     worker = Worker()
     assert {worker.status(guess(number), mcp_id) for number in range(100)} == {401}
     assert (worker.looked, worker.status()) == (0, 200)
@@ -73,7 +73,7 @@ def test_an_id_in_capitals_is_the_same_endpoint() -> None:
     assert worker.status(mcp_id=ENDPOINT.upper()) == 200
 
 
-def test_many_wrong_keys_of_an_endpoint_end_in_429_and_shut_nobody_out() -> None:
+def test_many_wrong_keys_end_in_429_and_the_right_key_still_opens() -> None:
     worker = Worker()
     assert [worker.status(guess(number)) for number in range(100)] == [401] * 20 + [429] * 80
     assert worker.looked == 20
@@ -83,7 +83,7 @@ def test_many_wrong_keys_of_an_endpoint_end_in_429_and_shut_nobody_out() -> None
     assert worker.status(guess(100)) == 401
 
 
-def test_wrong_keys_of_one_endpoint_are_nothing_to_the_others() -> None:
+def test_wrong_keys_of_one_endpoint_do_not_affect_others() -> None:
     worker = Worker()
     for number in range(100):
         worker.status(guess(number), OTHER)
@@ -102,7 +102,7 @@ def test_a_key_that_was_made_during_a_flood_waits_some_seconds_at_most() -> None
     assert worker.status(guess(99)) == 200
 
 
-def test_a_million_ids_take_no_more_memory_than_a_thousand() -> None:
+def test_many_ids_take_bounded_memory() -> None:
     worker = Worker()
     for number in range(3000):
         worker.status(guess(number), f"00000000-0000-4000-8000-{number:012}")

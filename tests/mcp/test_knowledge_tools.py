@@ -1,4 +1,4 @@
-"""The tools of the knowledge endpoint: answers that keep their schema and their budget, failures in a sentence."""
+"""The tools of the knowledge endpoint: schemas, size of answers, errors."""
 
 import json
 from typing import Any
@@ -6,9 +6,6 @@ from typing import Any
 import jsonschema
 import pytest
 from mcp_types import CallToolResult, TextContent
-from sakuin.errors import Unavailable
-from sakuin.knowledge.model import Match
-from sakuin.knowledge.postgres_search import Question
 from sakuin.language.unicode_text import INVISIBLE
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 
@@ -25,7 +22,7 @@ def call(tools: KnowledgeTools, name: str, **arguments: Any) -> CallToolResult:
 
 
 def answer(result: CallToolResult) -> dict[str, Any]:
-    """The structured content as it travels; the text says the same."""
+    """Returns the structured content as JSON; the text is the same."""
     assert not result.is_error, result.content
     sent: dict[str, Any] = json.loads(json.dumps(result.structured_content))
     assert json.loads(said(result)) == sent
@@ -105,7 +102,7 @@ def test_a_failure_says_what_to_do_and_has_no_structured_content(
     assert words in said(result)
 
 
-def test_an_answer_says_in_both_its_forms_what_it_had_to_do_without(tools: KnowledgeTools, world: World) -> None:
+def test_an_answer_without_the_embedder_is_degraded_in_both_its_forms(tools: KnowledgeTools, world: World) -> None:
     whole = call(tools, "search_knowledge", query="解の公式").structured_content
     world.embedder.down = True
     result = call(tools, "search_knowledge", query="解の公式")
@@ -115,17 +112,6 @@ def test_an_answer_says_in_both_its_forms_what_it_had_to_do_without(tools: Knowl
     assert result.structured_content["degraded"] in said(result)
     shown = next(tool for tool in tools.listed() if tool.name == "search_knowledge")
     jsonschema.Draft202012Validator(shown.output_schema or {}).validate(answer(result))
-
-
-def test_a_database_that_is_down_is_an_error_to_try_again_and_no_answer(world: World) -> None:
-    class Away:
-        def matches(self, question: Question) -> list[Match]:
-            raise Unavailable("Supabase did not answer", vendor="supabase")
-
-    world.searched = Away()  # type: ignore[assignment]
-    result = call(KnowledgeTools(world, world.read), "search_knowledge", query="解の公式")
-    assert (result.is_error, result.structured_content) == (True, None)
-    assert said(result) == "Supabase did not answer. Try again in a moment."
 
 
 def test_arguments_may_be_absent_and_an_unknown_tool_is_none(tools: KnowledgeTools) -> None:
@@ -180,7 +166,7 @@ def test_a_long_list_stays_within_the_budget_and_no_concept_is_lost(a_world: Wor
 HIDDEN = "\x00\x07\x1b\x85\u200b\u202e\u2066\ufeff\U000e0041"
 
 
-def test_what_people_wrote_reaches_the_agent_without_hidden_characters(world: World) -> None:
+def test_answers_have_no_hidden_characters(world: World) -> None:
     # Postgres has no U+0000 to give.
     hidden = HIDDEN.replace("\x00", "")
     world.sql.execute(
@@ -209,7 +195,7 @@ def test_a_failure_repeats_nothing_hidden_and_stays_short(tools: KnowledgeTools)
     assert len(said(result)) <= 2000
 
 
-def test_a_chunk_that_lambda_could_not_carry_is_a_failure_with_its_link(world: World) -> None:
+def test_a_chunk_too_large_for_lambda_is_an_error_with_its_link(world: World) -> None:
     tools = KnowledgeTools(world, world.read)
 
     def read(*, characters: int) -> CallToolResult:

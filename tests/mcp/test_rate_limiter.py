@@ -1,4 +1,4 @@
-"""How many searches a key has, over all workers."""
+"""The rate limit of a key over all workers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from tests.doubles.allowances import ClockedAllowances
 
 @dataclass
 class Fleet:
-    """Some workers of one deployment, at one time."""
+    """Workers of one deployment, at one time."""
 
     client: Client
     sql: psycopg.Connection
@@ -29,7 +29,7 @@ class Fleet:
         self.all = [RateLimiter(self.allowances, self.per_minute, lambda: self.now) for _ in range(self.workers)]
 
     def answered(self, searches: int, *, each: int = 1, key: str = "k") -> int:
-        """How many of so many requests get through, spread over the workers."""
+        """Returns how many of so many requests are allowed, spread over the workers."""
         return sum(self._passes(self.all[place % self.workers], key, each) for place in range(searches))
 
     def _passes(self, worker: RateLimiter, key: str, count: int) -> bool:
@@ -46,7 +46,7 @@ def a_fleet(service: Client, sql: psycopg.Connection) -> Callable[..., Fleet]:
     return partial(Fleet, service, sql)
 
 
-def test_a_key_gets_its_searches_and_then_hears_when_there_are_more(a_fleet: Callable[..., Fleet]) -> None:
+def test_a_key_gets_its_searches_and_then_a_retry_time(a_fleet: Callable[..., Fleet]) -> None:
     fleet = a_fleet(per_minute=50)
     assert fleet.answered(80) == 50
     fleet.now = 13
@@ -57,7 +57,7 @@ def test_a_key_gets_its_searches_and_then_hears_when_there_are_more(a_fleet: Cal
     assert fleet.answered(80) == 50
 
 
-def test_the_hot_path_asks_nobody(a_fleet: Callable[..., Fleet]) -> None:
+def test_the_first_searches_and_refusals_do_not_call_postgres(a_fleet: Callable[..., Fleet]) -> None:
     fleet = a_fleet(per_minute=3000)
     fleet.answered(30)
     assert fleet.allowances.asked == 0
@@ -70,7 +70,7 @@ def test_the_hot_path_asks_nobody(a_fleet: Callable[..., Fleet]) -> None:
 
 
 @pytest.mark.parametrize("workers", [2, 10])
-def test_all_workers_together_stay_within_what_they_lend(a_fleet: Callable[..., Fleet], workers: int) -> None:
+def test_all_workers_together_stay_near_the_limit(a_fleet: Callable[..., Fleet], workers: int) -> None:
     fleet = a_fleet(per_minute=3000, workers=workers)
     got = fleet.answered(3 * 3000)
     assert 0.99 * 3000 <= got <= 3000 + workers * 30
@@ -87,12 +87,12 @@ def test_keys_do_not_share(a_fleet: Callable[..., Fleet]) -> None:
     assert (fleet.answered(20), fleet.answered(20, key="other")) == (10, 10)
 
 
-def test_no_limit_asks_nobody(a_fleet: Callable[..., Fleet]) -> None:
+def test_no_limit_calls_no_postgres(a_fleet: Callable[..., Fleet]) -> None:
     fleet = a_fleet(per_minute=0)
     assert (fleet.answered(1000), fleet.allowances.asked) == (1000, 0)
 
 
-def test_while_nobody_can_say_what_is_left_nobody_is_locked_out_and_few_ask(a_fleet: Callable[..., Fleet]) -> None:
+def test_without_postgres_searches_are_allowed_and_few_calls_are_made(a_fleet: Callable[..., Fleet]) -> None:
     fleet = a_fleet(per_minute=100)
     fleet.allowances.away = True
     assert fleet.answered(60) == 60

@@ -1,4 +1,4 @@
-"""What an agent sees when it has asked too often."""
+"""The answers to a key over its rate limit."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""An endpoint's Search Tools over a real socket: who may see them, what they answer, in every mode of the client."""
+"""The Search Tools of an endpoint over a real socket, in every mode of the client."""
 
 import asyncio
 import json
@@ -16,19 +16,15 @@ from sakuin.mcp.answers import ANSWER_BYTES
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server, search_tools_server
-from sakuin.platform.keys import KEY_PREFIX, hash_of_key
+from sakuin.platform.keys import hash_of_key
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 
-from tests.events import AUTHORIZATION, ENDPOINT_KEY, ring
+from tests.events import ENDPOINT_KEY, ring
 from tests.mcp.wire import served
 from tests.table_world import TableWorld, WatchedStore, long
 
 MODES = ("auto", "legacy", "2026-07-28")
-KEY = ENDPOINT_KEY
-NEXT, LAST = KEY_PREFIX + "n" * 43, KEY_PREFIX + "l" * 43
-NOBODY = "00000000-0000-4000-8000-000000000000"
 TEXT = long("二次方程式の解の公式")
-LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 T = TypeVar("T")
 
 
@@ -38,27 +34,13 @@ def app_of(tables: TableWorld, knowledge: KnowledgeTools) -> McpApp:
 
 
 @pytest.fixture
-def status(tables: TableWorld, tools: KnowledgeTools) -> Callable[..., int]:
-    """The HTTP status of a `tools/list` at a path with a key."""
-
-    async def asked(path: str, key: str | None, method: str = "POST") -> int:
-        headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
-        if key is not None:
-            headers["Authorization"] = f"Bearer {key}"
-        async with served(app_of(tables, tools)) as url, httpx2.AsyncClient(timeout=60) as http:
-            return int((await http.request(method, url + path, json=LIST, headers=headers)).status_code)
-
-    return lambda *asking, **named: asyncio.run(asked(*asking, **named))
-
-
-@pytest.fixture
 def talk(tables: TableWorld, tools: KnowledgeTools) -> Callable[..., Any]:
-    """What a conversation at an endpoint gives."""
+    """Returns the result of a conversation at an endpoint."""
 
     async def talked(endpoint: str, mode: str, conversation: Callable[[Client], Awaitable[T]]) -> T:
         async with (
             served(app_of(tables, tools)) as url,
-            httpx2.AsyncClient(headers={"Authorization": f"Bearer {KEY}"}, timeout=60) as http,
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {ENDPOINT_KEY}"}, timeout=60) as http,
             Client(streamable_http_client(f"{url}/{endpoint}", http_client=http), mode=mode) as client,
         ):
             return await conversation(client)
@@ -67,9 +49,9 @@ def talk(tables: TableWorld, tools: KnowledgeTools) -> Callable[..., Any]:
 
 
 def keyed(tables: TableWorld, *tools: str) -> str:
-    """An endpoint that the key opens."""
+    """Makes an endpoint that the key opens."""
     endpoint = tables.endpoint(*tools)
-    tables.call("rotate_mcp", mcp=endpoint, key_hash=hash_of_key(KEY), overlap_seconds=0)
+    tables.call("rotate_mcp", mcp=endpoint, key_hash=hash_of_key(ENDPOINT_KEY), overlap_seconds=0)
     return endpoint
 
 
@@ -126,7 +108,7 @@ def test_a_refused_argument_is_a_sentence_for_the_model(
     assert "'top_k'" in result.content[0].text
 
 
-def test_a_store_that_is_down_is_said_in_a_sentence(tables: TableWorld) -> None:
+def test_a_store_that_is_down_is_an_error_in_a_sentence(tables: TableWorld) -> None:
     def away() -> None:
         raise Unavailable("turbopuffer did not answer", vendor="turbopuffer")
 
@@ -156,7 +138,7 @@ def test_without_the_embedding_service_words_alone_answer_and_the_answer_says_so
     Draft202012Validator(tables.tools.listed(bound)[0].output_schema or {}).validate(answer)
 
 
-def test_what_does_not_fit_is_left_out_whole_and_said(tables: TableWorld) -> None:
+def test_results_that_do_not_fit_are_omitted_and_counted(tables: TableWorld) -> None:
     endpoint = keyed(tables, tables.tool(tables.table([long(f"章{n}", 4000) for n in range(5)]), ""))
     tables.settle()
     result = tables.ask(endpoint, {"query": "説明", "top_k": 20})
@@ -190,53 +172,10 @@ def test_a_chunk_is_given_to_the_character_and_its_text_form_shows_what_is_hidde
     assert json.loads(shown) == result.structured_content
 
 
-def test_a_tool_is_listed_without_what_its_maker_hid_in_the_description(tables: TableWorld) -> None:
+def test_a_tool_is_listed_without_hidden_characters(tables: TableWorld) -> None:
     tool = tables.tool(tables.table({"a": TEXT}), "")
     tables.call("change_tool", tool=tool, name=None, description=f"記事{HIDDEN}を探す", enabled=None)
     endpoint = tables.records.endpoint(keyed(tables, tool))
     assert endpoint is not None
     (listed,) = tables.tools.listed(endpoint)
     assert listed.description == "記事を探す"
-
-
-@pytest.mark.parametrize("key", [None, "wrong", NEXT, AUTHORIZATION["Authorization"].removeprefix("Bearer ")])
-def test_an_endpoint_opens_only_with_its_own_key(
-    tables: TableWorld, status: Callable[..., int], key: str | None
-) -> None:
-    endpoint = keyed(tables)
-    assert status(f"/{endpoint}", KEY) == 200
-    assert status(f"/{endpoint}", key) == 401
-
-
-def test_the_key_of_an_endpoint_opens_neither_the_knowledge_nor_another_endpoint(
-    tables: TableWorld, status: Callable[..., int]
-) -> None:
-    keyed(tables)
-    assert status("", KEY) == 401
-    assert status(f"/{tables.endpoint()}", KEY) == 401
-
-
-@pytest.mark.parametrize("path", [f"/{NOBODY}", "/x", "/", "//", "/%00", f"/{NOBODY}/tools"])
-def test_an_endpoint_that_is_not_there_is_refused_like_a_wrong_key(status: Callable[..., int], path: str) -> None:
-    assert status(path, KEY) == 401
-
-
-def test_a_disabled_endpoint_is_refused_like_one_that_is_not_there(
-    tables: TableWorld, status: Callable[..., int]
-) -> None:
-    endpoint = keyed(tables)
-    tables.call("change_mcp", mcp=endpoint, name=None, status="disabled")
-    assert status(f"/{endpoint}", KEY) == 401
-
-
-def test_the_old_key_opens_for_as_long_as_the_rotation_said(tables: TableWorld, status: Callable[..., int]) -> None:
-    endpoint = keyed(tables)
-    tables.call("rotate_mcp", mcp=endpoint, key_hash=hash_of_key(NEXT), overlap_seconds=60)
-    assert (status(f"/{endpoint}", KEY), status(f"/{endpoint}", NEXT)) == (200, 200)
-    tables.call("rotate_mcp", mcp=endpoint, key_hash=hash_of_key(LAST), overlap_seconds=0)
-    assert (status(f"/{endpoint}", NEXT), status(f"/{endpoint}", LAST)) == (401, 200)
-
-
-@pytest.mark.parametrize("method", ["GET", "DELETE"])
-def test_there_are_no_sessions_and_no_streams(status: Callable[..., int], method: str) -> None:
-    assert status(f"/{NOBODY}", KEY, method=method) == 405

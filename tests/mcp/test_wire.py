@@ -1,4 +1,4 @@
-"""What goes over the wire, as API Gateway hands it to the function: both eras, good requests and bad ones."""
+"""Requests and answers of both eras, as API Gateway sends them."""
 
 import json
 
@@ -74,9 +74,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(ask: Ask, era: str, status:
         ({"mcp_protocol_version": "2027-01-01"}, HEADER_MISMATCH),
     ],
 )
-def test_headers_that_do_not_say_what_the_body_says_are_refused(
-    ask: Ask, change: dict[str, str | None], code: int
-) -> None:
+def test_headers_that_differ_from_the_body_are_refused(ask: Ask, change: dict[str, str | None], code: int) -> None:
     method, name = ("tools/list", None) if change.get("mcp_method") else ("tools/call", "list_concepts")
     params = {"name": name, "arguments": {}} if name else {}
     answer = ask(message(method, STATELESS, **params), **{**named(method, STATELESS, name), **change})
@@ -84,7 +82,7 @@ def test_headers_that_do_not_say_what_the_body_says_are_refused(
 
 
 @pytest.mark.parametrize("version", ["2027-01-01", "1999-12-31", "latest"])
-def test_a_revision_that_is_not_spoken_is_told_which_are(ask: Ask, version: str) -> None:
+def test_the_error_for_an_unsupported_revision_names_the_supported(ask: Ask, version: str) -> None:
     body = message("tools/list", STATELESS).replace(STATELESS, version)
     answer = ask(body, mcp_protocol_version=version, mcp_method="tools/list")
     assert (answer.status, answer.code) == (400, UNSUPPORTED_VERSION)

@@ -1,4 +1,4 @@
-"""How often a vendor is called, how long one waits in between, and when it is not called at all."""
+"""Retries and circuits of vendor calls."""
 
 import math
 from dataclasses import dataclass, field
@@ -84,13 +84,13 @@ def test_what_would_fail_again_is_not_repeated(error: Exception) -> None:
     assert vendor.calls == 1
 
 
-def test_a_vendor_is_waited_for_as_it_asks() -> None:
+def test_a_short_retry_time_is_waited_for() -> None:
     vendor = Vendor(1, Unavailable("no", retry_after=3.0))
     assert vendor.retries()(vendor) == "an answer"
     assert vendor.naps == [3.0]
 
 
-def test_a_vendor_that_asks_for_long_is_not_waited_for() -> None:
+def test_a_long_retry_time_is_not_waited_for() -> None:
     vendor = Vendor(1, Unavailable("no", retry_after=5.1))
     with pytest.raises(Unavailable) as failure:
         vendor.retries()(vendor)
@@ -158,7 +158,7 @@ class Worker:
         self.error = None
 
     def is_not_called(self, namespace: str | None = None) -> CircuitOpen:
-        """The error that stands for a call."""
+        """Returns the error raised in place of a call."""
         before = self.calls
         with pytest.raises(CircuitOpen) as refused:
             self.call(namespace)
@@ -205,19 +205,19 @@ def test_failures_with_an_answer_between_them_open_nothing(worker: Worker) -> No
     assert worker.changes == []
 
 
-def test_a_vendor_that_refuses_requests_is_there(worker: Worker) -> None:
+def test_refused_requests_open_no_circuit(worker: Worker) -> None:
     for _ in range(5):
         worker.fails(2)
         worker.fails(2, Invalid("The text is too long"))
     assert worker.changes == []
 
 
-def test_a_vendor_that_refuses_our_key_is_there_and_that_is_counted(worker: Worker) -> None:
+def test_a_refused_key_opens_no_circuit_in_a_worker_and_is_reported(worker: Worker) -> None:
     worker.fails(5, Refused("The vendor answered 401", vendor="turbopuffer"))
     assert (worker.calls, worker.changes) == (5, ["refused"] * 5)
 
 
-def test_a_vendor_is_not_called_before_it_wants_to_be(worker: Worker) -> None:
+def test_a_vendor_is_not_called_before_its_retry_time(worker: Worker) -> None:
     worker.fails(1, Unavailable("The vendor answered 503", vendor="turbopuffer", retry_after=20.0))
     worker.now += 15
     assert worker.is_not_called().retry_after == pytest.approx(5)
@@ -225,7 +225,7 @@ def test_a_vendor_is_not_called_before_it_wants_to_be(worker: Worker) -> None:
     assert worker.call() == "an answer"
 
 
-def test_a_vendor_that_wants_to_be_left_alone_for_years_is_called_within_a_quarter_of_an_hour(worker: Worker) -> None:
+def test_a_retry_time_is_at_most_a_quarter_of_an_hour(worker: Worker) -> None:
     worker.fails(1, Unavailable("The vendor answered 503", vendor="turbopuffer", retry_after=1e9))
     worker.now += 899
     worker.is_not_called()
@@ -233,7 +233,7 @@ def test_a_vendor_that_wants_to_be_left_alone_for_years_is_called_within_a_quart
     assert worker.call() == "an answer"
 
 
-def test_a_busy_namespace_leaves_the_others_alone(worker: Worker) -> None:
+def test_a_busy_namespace_does_not_block_others(worker: Worker) -> None:
     busy = Unavailable("429", vendor="turbopuffer", retry_after=20.0, namespace="hot")
     worker.fails(1, busy, namespace="hot")
     refused = worker.is_not_called("hot")

@@ -1,4 +1,4 @@
-"""A vendor that takes every call and answers none ends no worker, by a clock of the test's own."""
+"""A vendor that answers no call: no worker runs out of time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -94,7 +94,7 @@ class Worker:
         return VendorCalls(replace(retries, sleep=self.clock.passes, clock=now), self.circuits[work])
 
     def invoked(self, page: str, *, begins_after: float = 1.0) -> float:
-        """Works on an upload of this page; gives the seconds that it took."""
+        """Processes an upload of this page; returns the seconds that it took."""
         started, self.clock.ends = self.clock.now, self.clock.now + TIMEOUT
         self.world.bucket.write(f"{page}.html", a_page({"rule-a": f"名: {page}の文。"}))
         (body,) = self.world.bucket.take_messages()

@@ -1,4 +1,4 @@
-"""On which day a key was used."""
+"""The day of the last use of a key."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -14,7 +14,7 @@ MONDAY, TUESDAY = date(2026, 11, 23), date(2026, 11, 24)
 FIRST, SECOND = "1" * 64, "2" * 64
 
 
-def test_a_key_is_noted_once_a_day_however_often_it_is_used() -> None:
+def test_a_key_is_recorded_once_a_day() -> None:
     written: list[str] = []
     days = iter([MONDAY, MONDAY, MONDAY, TUESDAY])
     noted = record_once_a_day(written.append, lambda: next(days))
@@ -23,7 +23,7 @@ def test_a_key_is_noted_once_a_day_however_often_it_is_used() -> None:
     assert written == ["a", "b", "a"]
 
 
-def test_a_note_that_fails_is_not_the_caller_s_and_not_tried_again_that_day(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_record_that_fails_is_logged_and_not_retried_that_day(caplog: pytest.LogCaptureFixture) -> None:
     tried: list[str] = []
 
     def down(key_hash: str) -> None:
@@ -41,7 +41,7 @@ def day() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def test_the_days_of_keys_are_told_of_those_that_were_used(empty_database: Database) -> None:
+def test_used_keys_have_a_day(empty_database: Database) -> None:
     use, before = KeyUse(connected(empty_database.rest_url, empty_database.service_key)), day()
     use.note("a key of the deployment")
     use.note("a key of somebody else")

@@ -1,4 +1,4 @@
-"""A message stays hidden while its worker lives, and comes back soon after its worker was killed."""
+"""The lease of a message: extended while its worker lives, short after a kill."""
 
 import threading
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ LONG_ENOUGH = 60.0
 
 @dataclass
 class Watched:
-    """SQS, which counts how often it was asked to hide a message; `lost` of the requests do not arrive."""
+    """SQS that counts requests to hide a message; `lost` of them do not arrive."""
 
     real: ModelledSqs = field(default_factory=ModelledSqs)
     lost: int = 0
@@ -93,7 +93,7 @@ def test_a_lease_that_was_stopped_is_not_extended(worker: Worker) -> None:
     assert worker.sqs.real.waiting == [worker.message]
 
 
-def test_an_extension_that_is_lost_is_followed_by_another_one_in_time(worker: Worker) -> None:
+def test_a_lost_extension_is_sent_again_in_time(worker: Worker) -> None:
     worker.sqs.lost = 2
     worker.begins(A_SECOND)
     assert worker.sqs.is_asked(3)

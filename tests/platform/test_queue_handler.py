@@ -1,4 +1,4 @@
-"""What becomes of a message: done, delivered again, waiting as a row, copied, or a dead letter; never lost."""
+"""Outcomes of a message: done, delivered again, waiting as a row, copied, or a dead letter."""
 
 import io
 import json
@@ -86,7 +86,7 @@ class Queue:
         self.sqs.send_message(QueueUrl="queue", MessageBody=body, MessageAttributes=named)
 
     def handle(self, *records: Mapping[str, Any]) -> list[str]:
-        """Calls the handler; gives the ids of what failed."""
+        """Calls the handler; returns the ids of failed messages."""
         logger = Logger(service=f"queue-{id(self)}", stream=self.log)
         metrics = Metrics(namespace="Sakuin", service="test")
         sqs = SqsQueue(self.client or self.sqs, "queue")
@@ -98,7 +98,7 @@ class Queue:
         return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
     def deliver(self, *, receives: int = 1, body: str = BODY, **attributes: str) -> bool:
-        """Delivers a new message for the `receives`th time; says whether it is done."""
+        """Delivers a new message for the `receives`th time; returns whether it is done."""
         self.send(body, **attributes)
         message = self.sqs.messages[-1]
         message.receives = receives - 1
@@ -110,7 +110,7 @@ class Queue:
 
     @property
     def hidden(self) -> list[float]:
-        """For how many seconds each message that is left is hidden."""
+        """Returns for how many seconds each remaining message is hidden."""
         return [message.visible_at - self.sqs.now for message in self.sqs.messages]
 
     @property
@@ -155,9 +155,7 @@ def test_a_message_that_asks_for_nothing_is_done(queue: Queue) -> None:
         ("upload", {}),
     ],
 )
-def test_work_that_was_in_trouble_and_is_done_leaves_no_row(
-    queue: Queue, kind: WorkKind, delivery: dict[str, Any]
-) -> None:
+def test_finished_work_that_failed_before_has_no_row(queue: Queue, kind: WorkKind, delivery: dict[str, Any]) -> None:
     asked = json.loads(delivery.get("body", BODY))["asked"]
     queue.work.kind = kind
     queue.rows.record_dead_letter(WorkSubject(kind, asked), "it failed")
@@ -165,7 +163,7 @@ def test_work_that_was_in_trouble_and_is_done_leaves_no_row(
     assert queue.rows.rows() == []
 
 
-def test_an_end_that_cannot_be_recorded_is_an_end_all_the_same(queue: Queue) -> None:
+def test_a_message_is_done_although_its_end_cannot_be_recorded(queue: Queue) -> None:
     queue.loses_supabase()
     assert queue.deliver(receives=2)
     assert queue.warnings == ["finished work is not recorded"]
@@ -211,7 +209,7 @@ def test_a_failure_before_the_last_is_recorded_with_its_reason(queue: Queue) -> 
     assert queue.work.gave_up == []
 
 
-def test_the_last_failure_is_recorded_and_said_to_whom_it_concerns_and_is_a_dead_letter_at_once(queue: Queue) -> None:
+def test_the_last_failure_is_recorded_and_the_message_is_a_dead_letter_at_once(queue: Queue) -> None:
     queue.work.error = Invalid("The page is poison")
     assert not queue.deliver(receives=MAX_RECEIVES)
     assert (queue.row.state, queue.row.reason) == ("failed", "The page is poison")
@@ -227,7 +225,7 @@ def test_an_unexpected_failure_is_recorded_without_its_words(queue: Queue) -> No
     assert (queue.row.reason, queue.work.gave_up) == (reason, [("a page", reason)])
 
 
-def test_a_worker_that_is_killed_by_the_last_delivery_has_said_so_before(queue: Queue) -> None:
+def test_a_worker_killed_by_the_last_delivery_leaves_a_reason(queue: Queue) -> None:
     queue.work.error = Killed()
     for receives in (1, MAX_RECEIVES):
         with pytest.raises(Killed):
@@ -243,14 +241,14 @@ def test_a_worker_that_is_killed_leaves_its_message_hidden_for_its_lease_alone(q
     assert queue.hidden == [60]
 
 
-def test_an_end_that_cannot_be_said_does_not_change_what_the_queue_hears(queue: Queue) -> None:
+def test_a_failure_while_giving_up_does_not_change_the_answer_to_the_queue(queue: Queue) -> None:
     queue.work.error = Invalid("The page is poison")
     queue.work.giving_up = Unavailable("Supabase did not answer", vendor="supabase")
     assert not queue.deliver(receives=MAX_RECEIVES)
     assert (queue.row.state, queue.hidden) == ("failed", [0])
 
 
-def test_a_queue_that_does_not_take_the_time_has_its_message_back_after_its_own(queue: Queue) -> None:
+def test_a_message_returns_after_the_queue_s_time_without_sqs(queue: Queue) -> None:
     queue.client = Closed(queue.sqs)
     queue.work.error = Invalid("It is wrong")
     assert not queue.deliver()
@@ -262,9 +260,7 @@ def test_a_queue_that_does_not_take_the_time_has_its_message_back_after_its_own(
 
 
 @pytest.mark.parametrize("receives", EACH_DELIVERY)
-def test_over_the_budget_the_row_has_the_work_until_the_next_day_and_the_queue_no_longer(
-    queue: Queue, receives: int
-) -> None:
+def test_over_the_budget_the_work_waits_as_a_row_and_leaves_the_queue(queue: Queue, receives: int) -> None:
     queue.work.error = OverBudget("The day's tokens are used up")
     assert queue.deliver(receives=receives)
     assert (queue.row.state, queue.row.reason, queue.row.vendor) == ("waiting", "The day's tokens are used up", None)
@@ -318,7 +314,7 @@ def test_copies_wait_longer_and_longer_up_to_a_quarter_of_an_hour(queue: Queue) 
     assert (waits[:3], waits[-1]) == ([60, 90, 135], 900)
 
 
-def test_a_database_that_is_away_uses_up_nobody_s_deliveries(queue: Queue) -> None:
+def test_an_outage_of_postgres_does_not_use_up_deliveries(queue: Queue) -> None:
     queue.loses_supabase()
     queue.work.error = Unavailable("Supabase did not answer", vendor="supabase")
     assert [queue.deliver(receives=receives) for receives in EACH_DELIVERY] == [False, False, False, True, True]
@@ -335,7 +331,7 @@ class Closed:
         raise EndpointConnectionError(endpoint_url="https://sqs")
 
 
-def test_what_can_be_put_nowhere_stays_in_its_queue(queue: Queue) -> None:
+def test_a_message_stays_in_its_queue_without_postgres_and_sqs(queue: Queue) -> None:
     queue.loses_supabase()
     queue.client = Closed(queue.sqs)
     queue.work.error = Unavailable("The vendor did not answer", vendor="openai")

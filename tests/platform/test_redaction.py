@@ -1,4 +1,4 @@
-"""What looks like a secret is hidden wherever it stands, and nothing else is."""
+"""Secrets are hidden in any text, and nothing else is."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A key of a vendor, or of Supabase, is exchanged in the secret while workers go on with the clients they have."""
+"""Replaced keys of vendors, without a restart of workers."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""A message whose work failed is delivered again, waits, or becomes a dead letter."""
+"""The decision after a failure: retry, defer or dead letter."""
 
 import pytest
 from sakuin.errors import CircuitOpen, Conflict, Invalid, OutOfTime, OverBudget, Refused, Unavailable
@@ -47,7 +47,7 @@ def test_work_for_a_vendor_that_is_not_asked_waits_at_once(receives: int) -> Non
     )
 
 
-def test_work_that_waits_says_for_whom() -> None:
+def test_a_deferred_failure_names_its_vendor() -> None:
     assert decision(AWAY, receives=4) == Defer(
         0,
         "The embedding service did not answer; this waits for openai and continues by itself",
@@ -57,12 +57,12 @@ def test_work_that_waits_says_for_whom() -> None:
 
 
 @pytest.mark.parametrize("error", [Unavailable, CircuitOpen])
-def test_a_busy_namespace_says_nothing_about_its_vendor(error: type[Unavailable]) -> None:
+def test_a_busy_namespace_is_no_failure_of_its_vendor(error: type[Unavailable]) -> None:
     busy = error("turbopuffer answered 429", vendor="turbopuffer", namespace="a project's")
     assert decision(busy, receives=4) == Defer(60, "turbopuffer answered 429", None, longest=2 * A_DAY)
 
 
-def test_a_busy_namespace_is_left_alone_for_as_long_as_it_asks() -> None:
+def test_a_busy_namespace_is_retried_after_its_retry_time() -> None:
     busy = CircuitOpen("busy", vendor="turbopuffer", namespace="a project's", retry_after=200)
     assert decision(busy) == Defer(200, "busy", None, longest=2 * A_DAY)
 

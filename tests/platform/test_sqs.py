@@ -1,4 +1,4 @@
-"""What a queue on SQS promises, over moto and over the double."""
+"""The queue on SQS, over moto and over the double."""
 
 import json
 from collections.abc import Iterator, Mapping

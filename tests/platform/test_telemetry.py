@@ -1,4 +1,4 @@
-"""Whose work a worker does, and what it counts."""
+"""Correlation ids and metrics."""
 
 import json
 from typing import Any
@@ -15,13 +15,13 @@ def record(name: str) -> Any:
     return event(name)["Records"][0]
 
 
-def test_an_upload_s_work_goes_by_the_request_that_uploaded_it() -> None:
+def test_the_correlation_id_of_an_upload_is_its_s3_request() -> None:
     put = record("index_material.put")
     asked = json.loads(put["body"])["Records"][0]["responseElements"]["x-amz-request-id"]
     assert work_id_of({}, json.loads(put["body"]), put["messageId"]) == asked
 
 
-def test_an_event_s_work_goes_by_the_request_that_made_the_change_or_by_the_event() -> None:
+def test_the_correlation_id_of_an_event_is_its_request_or_its_id() -> None:
     told = record("index_tool.event")
     body = json.loads(told["body"])
     assert work_id_of({}, body, "m") == body["id"]
@@ -29,21 +29,21 @@ def test_an_event_s_work_goes_by_the_request_that_made_the_change_or_by_the_even
     assert work_id_of({}, body, "m") == "JKJaXmPLvHcESHA="
 
 
-def test_our_own_message_says_whose_work_it_is() -> None:
-    attributes = {"correlation_id": "from-the-walk"}
+def test_a_message_of_ours_has_the_correlation_id() -> None:
+    attributes = {"correlation_id": "from-the-scan"}
     body = json.loads(record("embed_chunks.batch")["body"])
-    assert work_id_of(attributes, body, "m") == "from-the-walk"
+    assert work_id_of(attributes, body, "m") == "from-the-scan"
     assert work_id_of({}, body, "m") == "m"
 
 
 @pytest.mark.parametrize(
     "body", [{}, {"Records": []}, {"Records": 5}, {"Records": [5]}, {"detail": 5, "id": 5}, {"detail": {}, "id": 5}]
 )
-def test_a_message_that_cannot_be_understood_goes_by_its_own_id(body: dict[str, Any]) -> None:
+def test_the_correlation_id_of_an_unknown_message_is_its_own_id(body: dict[str, Any]) -> None:
     assert work_id_of({}, body, "m") == "m"
 
 
-def test_a_request_s_work_goes_by_the_gateway_s_id() -> None:
+def test_the_correlation_id_of_a_request_is_that_of_the_gateway() -> None:
     watch, seen = a_telemetry(), list[str]()
 
     def handler(_event: dict[str, Any], _context: Any) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def test_a_search_is_counted_with_and_without_an_answer(capsys: pytest.CaptureFi
     assert said["SearchesByWordsAlone"] == [0, 0, 1]
 
 
-def test_a_leg_s_time_goes_by_what_the_function_does(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_duration_is_named_after_the_kind_of_function(capsys: pytest.CaptureFixture[str]) -> None:
     metrics = Metrics(namespace="Sakuin", service="test")
     EmfMeter(metrics, "Search").took("Embedding", 12.5)
     EmfMeter(metrics, "Index").took("Embedding", 80)

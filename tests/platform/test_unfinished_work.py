@@ -1,4 +1,4 @@
-"""What the table of unfinished work promises: nothing is lost, vendors that are away are spared, people see why."""
+"""The table of unfinished work: states, waits, probes and counts."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -39,8 +39,6 @@ CHUNKS = (
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The store, and its database."""
-
     store: UnfinishedWorkStore
     sql: psycopg.Connection
 
@@ -50,7 +48,7 @@ class Work:
     def defer(
         self, *names: str, vendor: str | None = "openai", seconds: float = 60, longest: float | None = None
     ) -> None:
-        """Pages that wait, one after the other."""
+        """Defers pages, one after the other."""
         for name in names:
             assert self.store.defer(page(name), Defer(seconds, "away", vendor, longest))
 
@@ -71,7 +69,7 @@ class Work:
         return found
 
     def pause(self, name: str) -> float:
-        """The seconds until a page is tried again."""
+        """Returns the seconds until a page is tried again."""
         retry_at = datetime.fromisoformat(str(self.row(name).retry_at))
         return (retry_at - datetime.now(retry_at.tzinfo)).total_seconds()
 
@@ -107,7 +105,7 @@ def test_a_retry_says_why_and_since_when_and_belongs_to_its_queue(work: Work) ->
     assert work.due() == []
 
 
-def test_what_has_finished_leaves_nothing(work: Work) -> None:
+def test_finished_work_has_no_row(work: Work) -> None:
     work.retry("a")
     work.finish("a")
     assert work.states() == {}
@@ -145,7 +143,7 @@ def test_what_waits_for_a_time_waits_exactly_so_long_and_comes_back_in_portions(
     assert [work.due(limit=2), work.due(limit=2)] == [["a", "b"], ["c"]]
 
 
-def test_work_that_was_in_trouble_for_too_long_waits_no_more(work: Work) -> None:
+def test_work_that_failed_for_too_long_is_not_deferred(work: Work) -> None:
     assert work.store.defer(page("a"), Defer(60, "away", "openai", longest=2 * A_DAY))
     work.passes(A_DAY)
     assert work.store.defer(page("a"), Defer(60, "away", "openai", longest=2 * A_DAY))
@@ -157,7 +155,7 @@ def test_work_that_was_in_trouble_for_too_long_waits_no_more(work: Work) -> None
 
 
 @pytest.mark.parametrize("state", ["retrying", "waiting"])
-def test_a_last_delivery_does_not_begin_the_trouble_again(work: Work, state: str) -> None:
+def test_a_last_delivery_keeps_the_start_of_the_failures(work: Work, state: str) -> None:
     work.defer("a") if state == "waiting" else work.retry("a")
     work.passes(3 * A_DAY)
     work.store.record_last_delivery(page("a"), "no answer")
@@ -220,7 +218,7 @@ def test_a_vendor_that_answers_lets_the_others_go_in_portions(work: Work) -> Non
     assert [work.due(limit=2), work.due(limit=2)] == [["b", "c"], ["d"]]
 
 
-def test_work_that_asked_nobody_lets_nobody_go(work: Work) -> None:
+def test_work_without_a_call_releases_no_other_work(work: Work) -> None:
     work.defer("a", "b", seconds=600)
     work.finish("a", vendor_answered=False)
     assert (work.due(), work.states()) == ([], {"b": "waiting"})
@@ -248,7 +246,7 @@ def test_a_probe_that_its_queue_delivers_again_is_still_the_probe(work: Work) ->
     assert work.due() == ["b"]
 
 
-def test_a_probe_that_fails_for_another_reason_does_not_stand_in_the_way(work: Work) -> None:
+def test_a_probe_that_fails_for_another_reason_blocks_no_probe(work: Work) -> None:
     work.defer("a", "b")
     work.passes(61)
     assert work.due() == ["a"]
@@ -256,21 +254,21 @@ def test_a_probe_that_fails_for_another_reason_does_not_stand_in_the_way(work: W
     assert work.due() == ["b"]
 
 
-def test_what_its_queue_delivers_in_an_hour_does_not_stand_in_the_way_of_a_probe(work: Work) -> None:
+def test_a_retry_in_an_hour_blocks_no_probe(work: Work) -> None:
     work.retry("a", vendor="openai", seconds=3600)
     work.defer("b")
     work.passes(61)
     assert work.due() == ["b"]
 
 
-def test_whoever_a_vendor_has_answered_lets_the_others_go(work: Work) -> None:
+def test_any_answer_of_a_vendor_releases_the_waiting_work(work: Work) -> None:
     work.defer("a", "b", seconds=600)
     work.retry("new", vendor="openai")
     work.finish("new")
     assert work.due() == ["a", "b"]
 
 
-def test_a_vendor_that_goes_again_keeps_what_was_let_go(work: Work) -> None:
+def test_released_work_waits_again_if_the_vendor_fails_again(work: Work) -> None:
     work.defer("a", "b", "c", "d")
     work.passes(61)
     work.due()
@@ -284,7 +282,7 @@ def test_a_vendor_that_goes_again_keeps_what_was_let_go(work: Work) -> None:
 # ---------------------------------------------------------------- dead letters
 
 
-def test_what_failed_is_not_sent_again_and_says_why_until_its_letter_is_gone(work: Work) -> None:
+def test_a_dead_letter_is_kept_with_its_reason_for_fifteen_days(work: Work) -> None:
     work.retry("a")
     work.passes(3600)
     work.store.record_dead_letter(page("a"), "the page is poison")
@@ -297,7 +295,7 @@ def test_what_failed_is_not_sent_again_and_says_why_until_its_letter_is_gone(wor
     assert (work.due(), work.states()) == ([], {})
 
 
-def test_a_dead_letter_that_is_sent_again_begins_anew(work: Work) -> None:
+def test_a_redriven_dead_letter_starts_again(work: Work) -> None:
     work.retry("a")
     work.passes(3 * A_DAY)
     work.store.record_dead_letter(page("a"), "it failed")
@@ -336,7 +334,7 @@ def test_an_older_event_does_not_finish_a_newer_one(work: Work) -> None:
     assert work.states() == {}
 
 
-def test_whatever_the_bucket_holds_now_finishes_every_event_of_its_key(work: Work) -> None:
+def test_the_current_version_finishes_every_event_of_its_key(work: Work) -> None:
     work.store.defer(A_PAGE, Defer(600, "away"))
     work.store.finish(replace(A_PAGE, sequencer="", version_id=None), vendor_answered=True)
     assert work.states() == {}
@@ -361,7 +359,7 @@ def of(table: str, fingerprint: str = AN_INDEX) -> WorkSubject:
 
 
 def plan_chunks(work: Work, table: str, count: int) -> None:
-    """Chunks that are wanted and not stored."""
+    """Records chunks that are wanted and not stored."""
     for statement in CHUNKS:
         work.sql.execute(statement, {"table": table, "index": AN_INDEX, "count": count})
 
@@ -414,7 +412,7 @@ def test_a_table_waits_for_each_index_by_itself(work: Work, table: str) -> None:
     assert [due.subject.fingerprint for due in work.store.claim_due(limit=10)] == ["one"]
 
 
-def test_a_table_that_waits_says_so_on_its_tools(work: Work, table: str) -> None:
+def test_the_tools_of_a_waiting_table_have_the_reason(work: Work, table: str) -> None:
     work.store.defer(of(table, ""), Defer(0, "openai is away", "openai"))
     status = "select metadata->'search_index'->>'last_error' from tool where table_id = %s"
     assert work.sql.execute(status, [table]).fetchall() == [("openai is away",)]
@@ -444,7 +442,7 @@ def test_rows_of_a_table_that_is_deleted_go(work: Work, table: str) -> None:
 
 
 def stuck(work: Work, table: str, index: str = AN_INDEX) -> tuple[bool, int]:
-    """Whether unfinished work explains why a Table gives no sign of life, and how many Tables are stuck."""
+    """Returns whether unfinished work explains that a Table makes no progress, and how many Tables are stalled."""
     found = work.sql.execute(
         "select has_unfinished_work(%s, %s), jsonb_array_length(stalled_tables(%s, 120))", [table, index, index]
     ).fetchone()
@@ -509,7 +507,7 @@ def test_counts_are_by_state_and_what_waits_for_tomorrow_is_not_old(work: Work) 
 
 
 def age(row: UnfinishedWork) -> float:
-    """The seconds since its trouble began."""
+    """Returns the seconds since the first failure."""
     since = datetime.fromisoformat(row.since)
     return (datetime.now(since.tzinfo) - since).total_seconds()
 
@@ -557,7 +555,7 @@ def test_an_outage_of_much_work_reads_each_row_a_few_times_and_rewrites_none(wor
 
 
 def touched(sql: psycopg.Connection) -> dict[str, int]:
-    """How many rows this session has read and rewritten; a transaction sees them grow."""
+    """Returns how many rows this session has read and rewritten in its transaction."""
     found = sql.execute(TOUCHED).fetchone()
     assert found is not None
     return dict(zip(("read", "rewritten"), found, strict=True))

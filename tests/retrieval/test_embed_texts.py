@@ -1,4 +1,4 @@
-"""What is paid for is kept, and a text that is refused costs itself alone."""
+"""Embedding texts: answers are kept, and a refused text fails alone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,13 +38,13 @@ def test_texts_are_embedded_by_their_names_and_kept() -> None:
     assert (kept.answers, done.refused, embedder.calls) == ([done.vectors], {}, 1)
 
 
-def test_no_text_asks_nobody() -> None:
+def test_no_text_makes_no_call() -> None:
     embedder = MemoryEmbedder()
     assert embed_texts(embedder, {}, Kept()).vectors == {}
     assert embedder.calls == 0
 
 
-def test_what_an_answer_brought_is_kept_before_the_next_is_asked_for() -> None:
+def test_each_answer_is_kept_before_the_next_call() -> None:
     class Failing(MemoryEmbedder):
         def passages(self, texts: Sequence[str]) -> list[Vector]:
             self.down = self.calls == 2
@@ -81,7 +81,7 @@ def test_a_text_that_is_too_long_is_embedded_by_its_beginning() -> None:
     assert done.vectors == {"long": vector_of("解" * 2_666), "short": vector_of("短い")}
 
 
-def test_where_everything_is_refused_it_is_not_the_texts_fault() -> None:
+def test_if_all_texts_are_refused_the_settings_are_wrong() -> None:
     embedder = MemoryEmbedder(poisons={""})
     with pytest.raises(Refused, match="with 400, whatever the text: check EMBEDDING_MODEL") as refused:
         embed_texts(embedder, texts(4), Kept())

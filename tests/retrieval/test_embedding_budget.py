@@ -1,4 +1,4 @@
-"""Indexing keeps to the day's budget; searching does not notice."""
+"""The day's embedding budget, for indexing and not for questions."""
 
 from dataclasses import dataclass
 

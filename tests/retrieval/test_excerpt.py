@@ -1,4 +1,4 @@
-"""About a hundred characters, around what matched."""
+"""Excerpts of about a hundred characters around the matched words."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""The rankings of a Table merged into one."""
+"""Merging the two rankings of a Table."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def names(found: Sequence[ScoredId]) -> list[str]:
     return [each.name for each in found]
 
 
-def test_a_score_is_each_legs_share_of_its_own_best() -> None:
+def test_a_score_is_the_share_of_the_best_in_each_ranking() -> None:
     merged = fuse(ranking(a=0.9, b=0.8, c=0.7), ranking(b=10, c=5), words=0.6)
     assert merged == [
         ScoredId("b", pytest.approx(0.8)),
@@ -30,7 +30,7 @@ def test_a_score_is_each_legs_share_of_its_own_best() -> None:
     ]
 
 
-def test_sixth_in_both_legs_beats_the_first_of_one() -> None:
+def test_sixth_in_both_rankings_beats_the_first_of_one() -> None:
     left = ranking(l1=0.90, l2=0.89, l3=0.88, l4=0.87, l5=0.86, x=0.85, l7=0.5)
     right = ranking(r1=10, r2=9.9, r3=9.8, r4=9.7, r5=9.6, x=9.5)
     assert names(fuse(left, right))[0] == "x"
@@ -47,7 +47,7 @@ def test_where_no_word_is_found_the_meaning_alone_orders_and_where_nothing_is_ne
     assert fuse([], []) == []
 
 
-def test_what_is_found_alone_is_the_best_of_its_leg() -> None:
+def test_a_single_result_has_the_best_score() -> None:
     assert fuse(ranking(a=0.3), ranking(a=0.1)) == [ScoredId("a", 1.0)]
 
 

@@ -1,4 +1,4 @@
-"""The words of a question as they stand in a text."""
+"""The words of a question that a text has."""
 
 from sakuin.language.analysis import analyze, term_counts
 from sakuin.retrieval.matched_words import MOST_SHOWN, matched_words
@@ -18,7 +18,7 @@ def test_neighbours_are_one_stretch() -> None:
     assert "二次方程式" in matched_words(TEXT, words_of("二次方程式"))
 
 
-def test_what_stands_twice_is_said_once_and_the_weightiest_first() -> None:
+def test_a_repeated_word_is_shown_once_and_the_heaviest_first() -> None:
     assert matched_words(TEXT, [*words_of("因数分解"), *words_of("襷掛け")])[:2] == ("因数分解", "たすき掛け")
 
 

@@ -7,5 +7,4 @@ from tests.table_world import TableWorld
 
 @pytest.fixture
 def world(tables: TableWorld) -> TableWorld:
-    """The one project of its database."""
     return tables

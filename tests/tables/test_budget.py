@@ -1,4 +1,4 @@
-"""A Table over the day's embedding budget waits and says so; what was searchable stays so; tomorrow it is ready."""
+"""A Table over the day's embedding budget waits until tomorrow and stays searchable."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,8 +16,6 @@ USED_UP = "The day's 100 embedding tokens are used up; indexing goes on at 00:00
 
 @dataclass
 class Days:
-    """The functions over a world, with a budget."""
-
     tables: RunningTables
 
     @property
@@ -25,18 +23,18 @@ class Days:
         return self.tables.world
 
     def spend(self) -> None:
-        """All that may be spent today."""
+        """Spends the whole budget of today."""
         EmbeddingLedger(self.world.client).add(BUDGET)
 
     def settle(self) -> None:
         self.tables.functions.settle()
 
     def waiting(self, table: str) -> list[tuple[str, str | None]]:
-        """The states of the unfinished work on a Table, and the vendors that it waits for."""
+        """Returns the states and vendors of the unfinished work on a Table."""
         return [(row.state, row.vendor) for row in self.tables.functions.rows(table)]
 
     def next_day(self) -> None:
-        """Midnight has passed, and maintenance runs."""
+        """Passes midnight and runs maintenance."""
         self.world.sql("delete from embedding_day")
         self.tables.passes(86_400)
         self.tables.minute()

@@ -1,4 +1,4 @@
-"""What fails, dies or comes late costs nothing but time: the retry repairs it, and old text never comes back."""
+"""Failures, kills and late writes: the retry repairs them, and old text never comes back."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -8,7 +8,6 @@ import pytest
 from sakuin.errors import Unavailable
 from sakuin_local.supabase.database import Database
 
-from tests.doubles.event_bus import MemoryBus
 from tests.table_world import TableWorld, WatchedStore, long, world_of
 
 A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
@@ -23,7 +22,7 @@ def texts(world: TableWorld, endpoint: str) -> set[str]:
 
 
 def scanned(world: TableWorld) -> list[tuple[Any, ...]]:
-    """Delivers the scan; the embedding that it asked for."""
+    """Delivers the scan; returns its messages."""
     world.deliver(world.queues.asked.pop(0))
     asked = list(world.queues.asked)
     world.queues.asked.clear()
@@ -208,13 +207,13 @@ def test_a_newer_generation_ends_an_older_scan(world: TableWorld) -> None:
 
 def test_a_scan_that_a_newer_generation_overtakes_between_two_steps_plans_nothing(world: TableWorld) -> None:
     table, _, _ = world.documented({"a": A})
-    begun = world.index.begin_scan(table, None, skip=0, for_event=False)
+    scan = world.index.begin_scan(table, None, skip=0, for_event=False)
     world.replace(table, {"a": B})
-    again = world.index.begin_scan(table, begun.generation, skip=0, for_event=False)
-    assert (begun.decision, again.decision) == ("scan", "superseded")
-    assert world.index.plan_nodes(table, begun.generation, []) is None
-    assert world.index.finish_scan(table, begun.generation, kept=[], skipped=[], nodes=1) is None
-    world.index.record_failure(table, begun.generation, "An old worker's trouble.")
+    again = world.index.begin_scan(table, scan.generation, skip=0, for_event=False)
+    assert (scan.decision, again.decision) == ("scan", "superseded")
+    assert world.index.plan_nodes(table, scan.generation, []) is None
+    assert world.index.finish_scan(table, scan.generation, kept=[], skipped=[], nodes=1) is None
+    world.index.record_failure(table, scan.generation, "An old worker failed.")
     assert world.sql("select metadata->'search_index'->>'state' from tool where table_id = %s", table) == [("pending",)]
 
 
@@ -229,36 +228,3 @@ def test_rows_that_no_tool_asks_for_go_although_the_event_was_lost(world: TableW
     world.settle()
     assert (world.rows(table) == {}) == (seconds > 120)
     assert world.maintain().restarted == 0
-
-
-def test_a_namespace_without_a_table_is_removed_and_no_other(world: TableWorld) -> None:
-    kept, _, endpoint = world.documented({"a": A})
-    gone, _, _ = world.documented({"a": B})
-    world.settle()
-    world.call("delete_table", table=gone)
-    assert world.maintain().removed == 1
-    assert world.store.namespaces(f"project_{world.project}") == [f"project_{world.project}_table_{kept}"]
-    assert world.found(endpoint) == {"/a"}
-
-
-def test_events_outlive_a_bus_that_is_down(world: TableWorld) -> None:
-    world.maintain()
-    table, tool, _ = world.documented({"a": A})
-    with pytest.raises(Unavailable):
-        world.maintain(MemoryBus(down=True))
-    bus = MemoryBus()
-    assert world.maintain(bus).sent == 1
-    assert [(event.event, event.table_id, event.tool_id) for event in bus.taken] == [("ToolCreated", table, tool)]
-    assert world.maintain(bus).sent == 0
-
-
-def test_an_embedder_that_is_down_leaves_everything_to_the_retry(world: TableWorld) -> None:
-    table, tool, endpoint = world.documented({"a": A})
-    (message,) = scanned(world)
-    world.embedder.down = True
-    with pytest.raises(Unavailable):
-        world.deliver(message)
-    assert world.rows(table) == {}
-    world.embedder.down = False
-    world.deliver(message)
-    assert (world.status(tool)["state"], world.found(endpoint)) == ("ready", {"/a"})

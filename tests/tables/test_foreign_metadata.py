@@ -1,4 +1,4 @@
-"""Platforms write `metadata` themselves: what one wrote there costs no other one anything, nor himself for long."""
+"""`metadata` written by platforms: a wrong status affects no other Table."""
 
 import pytest
 from psycopg.types.json import Jsonb
@@ -21,13 +21,13 @@ WRONG = [
 
 @pytest.fixture
 def wrong(world: TableWorld) -> tuple[str, str]:
-    """A Table that is ready, and its Tool, whose status anybody may have written."""
+    """A Table that is ready, and its Tool."""
     table, tool, _ = world.indexed({"a": long("隣")})
     return table, tool
 
 
 @pytest.mark.parametrize("metadata", WRONG, ids=str)
-def test_what_stands_still_is_found_whatever_another_tool_says(
+def test_a_stalled_table_is_found_whatever_metadata_another_tool_has(
     world: TableWorld, wrong: tuple[str, str], metadata: object
 ) -> None:
     still = world.table({"a": long("止")})
@@ -39,7 +39,7 @@ def test_what_stands_still_is_found_whatever_another_tool_says(
 
 
 @pytest.mark.parametrize("metadata", WRONG, ids=str)
-def test_every_table_is_checked_whatever_a_tool_says(
+def test_every_table_is_checked_whatever_metadata_a_tool_has(
     world: TableWorld, wrong: tuple[str, str], metadata: object
 ) -> None:
     table, tool = wrong
@@ -49,7 +49,7 @@ def test_every_table_is_checked_whatever_a_tool_says(
 
 
 @pytest.mark.parametrize("metadata", WRONG, ids=str)
-def test_the_next_walk_makes_a_status_right_again(world: TableWorld, wrong: tuple[str, str], metadata: object) -> None:
+def test_the_next_scan_corrects_a_status(world: TableWorld, wrong: tuple[str, str], metadata: object) -> None:
     table, tool = wrong
     world.sql("update tool set metadata = %s where id = %s", Jsonb(metadata), tool)
     world.replace(table, {"a": long("直")})

@@ -1,4 +1,4 @@
-"""From a document to answers, through every change that a Table and its tools can see."""
+"""Edits of a document and its tools, up to the answers."""
 
 from tests.table_world import TableWorld, long
 

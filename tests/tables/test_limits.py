@@ -1,4 +1,4 @@
-"""A Table that is over a limit fails alone, and what was searchable of it stays."""
+"""A Table over a limit fails alone, and its last version stays searchable."""
 
 from dataclasses import replace
 
@@ -67,7 +67,7 @@ def test_a_string_that_is_too_long_is_skipped_alone_with_the_reason(scanned: Sca
     assert scanned.world.found(scanned.endpoint) == {"/a", "/c"}
 
 
-def test_within_the_limits_nothing_is_said(scanned: Scanned) -> None:
+def test_a_table_within_the_limits_has_no_error(scanned: Scanned) -> None:
     limits = Limits(table_strings=3, table_chunks=6, string_chars=1200)
     assert scanned.replaced({key: long(f"行列{key}") for key in "abc"}, limits) == "scanned"
     assert scanned.world.status(scanned.tool)["last_error"] is None

@@ -1,4 +1,4 @@
-"""Many events of one Table cost one scan: a tenant who says a hundred times that he changed it keeps nobody waiting."""
+"""Many events of one Table cost one scan."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +21,7 @@ SCANNED = ("page", "scanned")
 
 @dataclass
 class LosingQueues(MemoryQueues):
-    """Queues that fail before a message is sent, as often as told."""
+    """Queues whose first `failures` messages fail."""
 
     failures: int = 0
 
@@ -34,14 +34,14 @@ class LosingQueues(MemoryQueues):
 
 @dataclass
 class Line:
-    """The tool queue of a world with pages of two strings: events in front, what scans send behind them."""
+    """The tool queue of a world with pages of two strings: events first, messages of scans behind them."""
 
     world: TableWorld
     table: str
     outcomes: list[str] = field(default_factory=list)
 
     def hear(self, times: int = 1) -> list[str]:
-        """Delivers so many events and then all that they led to; gives what became of each."""
+        """Delivers so many events and all messages after them; returns the outcome of each."""
         self.outcomes = []
         for _ in range(times):
             self._scanned(for_event=True)
@@ -76,6 +76,7 @@ def test_twenty_events_of_one_generation_scan_each_page_once(line: Line) -> None
     assert [outcome for outcome in outcomes if outcome in SCANNED] == ["page", "page", "scanned"]
     assert len(outcomes) == 22
     assert line.world.status(tool_of(line))["state"] == "ready"
+    assert line.world.found(line.world.endpoint(tool_of(line))) == {f"/{number}" for number in range(5)}
     assert line.hear(20) == ["superseded"] * 20
 
 
@@ -113,8 +114,7 @@ def test_an_event_whose_scan_failed_on_its_way_scans_again(line: Line) -> None:
     assert line.world.status(tool_of(line))["state"] == "ready"
 
 
-def test_a_scan_that_somebody_asks_for_by_name_begins_again_and_goes_on_to_its_end(line: Line) -> None:
-    """Messages of the first were lost: nobody but maintenance knows."""
+def test_a_requested_scan_starts_again_and_finishes(line: Line) -> None:
     line.world.scan(line.world.project, line.table, for_event=True)
     line.world.queues.asked.clear()
     assert line.hear() == ["superseded"]
@@ -130,7 +130,7 @@ def test_a_message_for_a_page_that_comes_twice_is_one_page(line: Line) -> None:
     assert sorted(line.hear(0)) == ["page", "scanned", "superseded", "superseded"]
 
 
-def test_an_event_long_after_a_scan_that_came_to_nothing_begins_again(line: Line) -> None:
+def test_an_event_long_after_an_unfinished_scan_starts_again(line: Line) -> None:
     line.world.scan(line.world.project, line.table, for_event=True)
     line.world.queues.asked.clear()
     line.world.sql("update table_scan set current_at = now() - interval '1 hour' where table_id = %s", line.table)

@@ -1,4 +1,4 @@
-"""What the queues of Tables take, and what they refuse."""
+"""Valid and invalid messages of the queues of Tables."""
 
 import json
 from typing import Any
@@ -14,7 +14,6 @@ IDS = {"project_id": PROJECT, "table_id": TABLE}
 
 
 def recorded(name: str) -> dict[str, Any]:
-    """The message of a recorded event."""
     message: dict[str, Any] = json.loads(event(name)["Records"][0]["body"])
     return message
 
@@ -69,7 +68,7 @@ def test_the_test_event_of_s3_asks_for_nothing() -> None:
     assert tool_message(recorded("index_material.test_event")) is None
 
 
-def test_a_scan_that_goes_on_says_where() -> None:
+def test_a_continued_scan_has_its_place() -> None:
     asked = tool_message({"index": {**IDS, "generation": 3, "skip": 2000}})
     assert asked == IndexAsked(**IDS, generation=3, skip=2000)
 

@@ -1,4 +1,4 @@
-"""Deployments that share one account of the search engine: each removes what it wrote itself, and all of that."""
+"""Deployments that share an account of turbopuffer: each deletes only its own namespaces."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,13 +16,13 @@ A, B = long("二次方程式の解の公式"), long("一次関数の傾き")
 
 @pytest.fixture(scope="module")
 def neighbours(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """Another deployment's database."""
+    """The database of another deployment."""
     with database_server.copy(tmp_path_factory.mktemp("neighbours")) as running:
         yield running
 
 
 def indexed(world: TableWorld, text: str = A) -> tuple[str, str]:
-    """A Table that is indexed whole, and its endpoint."""
+    """Makes and indexes a Table; returns it and its endpoint."""
     table, _, endpoint = world.indexed({"a": text})
     return table, endpoint
 
@@ -40,7 +40,7 @@ def dies() -> None:
 
 
 def dying_upsert(world: TableWorld, before: Callable[[], None]) -> TableWorld:
-    """A worker before whose write something happens, and who dies right after it."""
+    """Returns a worker that calls `before` before its write and dies right after it."""
     return replace(world, store=WatchedStore(world.store, before={"upsert": before}, after={"upsert": dies}))
 
 

@@ -1,4 +1,4 @@
-"""The records of a Table are compared with the store: what is lost is stored again, what is left over goes."""
+"""Comparing the records of a Table with turbopuffer: lost chunks are stored again, unwanted rows deleted."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,12 +27,12 @@ def reconcile(world: TableWorld) -> ReconcileTables:
 
 
 def night(world: TableWorld, table: str, *, dry_run: bool = False) -> list[str]:
-    """What the nightly run finds of a Table: the rules."""
+    """Returns the rules of the differences that the nightly run finds of a Table."""
     return [one.rule for one in differences(world, table, dry_run=dry_run)]
 
 
 def differences(world: TableWorld, table: str, *, dry_run: bool = False) -> list[Difference]:
-    """What the nightly run finds of a Table."""
+    """Returns the differences that the nightly run finds of a Table."""
     found: list[Difference] = []
     after = None
     while True:
@@ -51,7 +51,7 @@ def doc_ids(world: TableWorld, table: str, pointer: str) -> list[str]:
 
 
 def stray(world: TableWorld, table: str, *, generation: int, name: str = "stray") -> None:
-    """A row that a worker wrote and nobody wants."""
+    """Writes an unwanted row."""
     vector = [1.0] + [0.0] * 1535
     world.store.client.namespace(namespace(world.project, table)).write(
         upsert_rows=[{"id": name, "vector": vector, "generation": generation}], distance_metric="cosine_distance"
@@ -78,7 +78,7 @@ def test_a_store_that_was_emptied_is_found_and_filled_from_kept_vectors(world: T
     assert night(world, table) == []
 
 
-def test_a_row_that_nobody_wants_is_found_and_removed(world: TableWorld) -> None:
+def test_an_unwanted_row_is_found_and_deleted(world: TableWorld) -> None:
     table, _, endpoint = world.indexed({"a": A})
     rows = world.rows(table).keys()
     stray(world, table, generation=1)
@@ -100,7 +100,7 @@ def test_one_lost_and_one_left_over_are_both_found(world: TableWorld) -> None:
     assert night(world, table) == []
 
 
-def test_a_table_that_somebody_works_on_is_left_alone(world: TableWorld) -> None:
+def test_a_table_with_work_under_way_is_not_compared(world: TableWorld) -> None:
     table, _, _ = world.indexed({"a": A})
     world.replace(table, {"a": B})
     world.deliver(world.queues.asked.pop(0))
@@ -128,7 +128,7 @@ def test_a_row_that_is_stored_while_the_two_are_compared_is_neither_lost_nor_lef
     assert night(world, table) == []
 
 
-def test_a_late_worker_s_wanted_row_is_never_taken_for_left_over(world: TableWorld) -> None:
+def test_a_late_write_of_a_wanted_row_is_not_deleted(world: TableWorld) -> None:
     table, _, endpoint = world.indexed({"a": A, "b": B})
     world.store.delete(namespace(world.project, table), doc_ids(world, table, "/b"))
     found = night(world, table)
@@ -159,7 +159,7 @@ GONE = {
 
 
 @pytest.mark.parametrize("gone", GONE)
-def test_what_is_gone_behind_a_status_that_says_ready_is_built_again(world: TableWorld, gone: str) -> None:
+def test_missing_records_of_a_ready_table_are_built_again(world: TableWorld, gone: str) -> None:
     table, tool, endpoint = world.indexed({"a": A, "b": B})
     rows = world.rows(table).keys()
     for statement in GONE[gone]:

@@ -1,4 +1,4 @@
-"""A text that the embedding service refuses: its node says so, its neighbours answer, and nobody asks for ever."""
+"""Texts that the embedding service refuses: the node has the reason, other nodes answer."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ def test_the_same_text_is_not_asked_about_again(poisoned: TableWorld) -> None:
 
 
 @pytest.mark.parametrize(("after", "found"), [({"b": long("新しい文章")}, {"/a", "/b"}), ({}, {"/a"})])
-def test_a_text_that_is_mended_or_gone_is_skipped_no_longer(
+def test_a_corrected_or_deleted_text_is_not_skipped(
     poisoned: TableWorld, after: dict[str, Any], found: set[str]
 ) -> None:
     table, tool, endpoint = poisoned.documented({"a": GOOD, "b": POISON})

@@ -1,4 +1,4 @@
-"""A reindex stores again what the store has lost, from the vectors that are kept, while the rest goes on answering."""
+"""A reindex stores lost chunks again, from kept vectors."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def down() -> None:
 
 
 def reindexed(world: TableWorld, table: str, tool: str) -> list[tuple[Any, ...]]:
-    """Asks for it and scans; what is to be embedded."""
+    """Requests a reindex and scans; returns the messages of the scan."""
     world.call("reindex_tool", tool=tool)
     world.scan(world.project, table)
     asked = list(world.queues.asked)
@@ -97,7 +97,7 @@ def test_only_a_reindex_looks_and_only_once(world: TableWorld) -> None:
     assert world.scan(world.project, table).outcome == "scanned"
 
 
-def test_another_table_s_chunks_are_left_alone(world: TableWorld) -> None:
+def test_a_reindex_does_not_touch_another_table(world: TableWorld) -> None:
     table, tool, _ = world.indexed({"a": A})
     other, other_tool, _ = world.indexed({"a": A})
     for each in (table, other):

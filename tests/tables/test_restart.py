@@ -1,4 +1,4 @@
-"""Stalled indexing of a Table is restarted, soon where nothing can be on its way, and not for ever."""
+"""Restarts of stalled indexing of a Table."""
 
 from dataclasses import dataclass, field
 
@@ -39,7 +39,7 @@ class Stalled:
         time_passes_in(self.dsn, seconds)
 
     def restarted(self) -> int:
-        """How many Tables a minute's maintenance restarts."""
+        """Returns how many Tables maintenance restarts."""
         restart = RestartTables(
             FINGERPRINT.id,
             self.world.index,
@@ -76,7 +76,7 @@ def test_two_at_once_restart_it_once(stalled: Stalled) -> None:
     assert [stalled.restarted(), stalled.restarted()] == [1, 0]
 
 
-def test_a_table_that_waits_is_left_alone(stalled: Stalled, unfinished: UnfinishedWorkStore) -> None:
+def test_a_waiting_table_is_not_restarted(stalled: Stalled, unfinished: UnfinishedWorkStore) -> None:
     unfinished.defer(WorkSubject("table", stalled.table, FINGERPRINT.id), Defer(3600, "tomorrow"))
     stalled.passes(1000)
     assert stalled.restarted() == 0

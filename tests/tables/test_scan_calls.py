@@ -1,4 +1,4 @@
-"""What a page of a scan costs: at most four calls of Postgres, five where rows leave the store; messages in tens."""
+"""The cost of a page of a scan: at most four calls of Postgres, five to delete rows; messages in tens."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ NO_CHANGE = ["begin_scan", "changed_nodes", "finish_scan"]
 
 @dataclass
 class Calls:
-    """The calls of Postgres that a world's session makes, by the names of functions."""
+    """Records the calls of Postgres by the names of functions."""
 
     world: TableWorld
     made: list[str] = field(default_factory=list)
@@ -30,7 +30,7 @@ class Calls:
         self.made.append(request.url.path.rpartition("/")[2])
 
     def scan(self) -> list[str]:
-        """The calls that the next message of a scan leads to."""
+        """Delivers the next message of a scan; returns its calls."""
         queues = self.world.queues
         message = next(message for message in queues.asked if message[0] == "index")
         queues.asked.remove(message)
@@ -97,7 +97,7 @@ def test_a_message_that_has_nothing_to_scan_takes_one_call(calls: Calls) -> None
 
 @dataclass
 class CountedSqs:
-    """SQS whose requests are counted, by queue and name."""
+    """Counts the requests to SQS, by queue and name."""
 
     real: Any
     requests: Counter[tuple[str, str]] = field(default_factory=Counter)

@@ -1,4 +1,4 @@
-"""The scenarios of the specification, each from a document to what an agent sees."""
+"""The scenarios of the specification, from a document to the answer."""
 
 from dataclasses import replace
 
@@ -13,17 +13,8 @@ from tests.table_world import RankedStore, TableWorld, long
 QUADRATIC, SLOPE = long("二次方程式の解の公式"), long("一次関数の傾き")
 DOCUMENT = {"articles": [{"title": "二次", "content": QUADRATIC}, {"title": "一次", "content": SLOPE}], "a": "x" * 999}
 CHUNK_FIELDS = {
-    "id",
-    "table_id",
-    "json_pointer",
-    "chunk_index",
-    "total_chunks",
-    "chunk_text",
-    "char_start",
-    "char_end",
-    "content_hash",
-    "turbopuffer_namespace",
-    "turbopuffer_doc_id",
+    *("id", "table_id", "json_pointer", "chunk_index", "total_chunks", "chunk_text", "char_start", "char_end"),
+    *("content_hash", "turbopuffer_namespace", "turbopuffer_doc_id"),
 }
 
 
@@ -121,7 +112,7 @@ def test_the_store_s_schema_has_full_text_search_on_for_content(world: TableWorl
 
 
 @pytest.mark.scenario("context-search/both-legs-are-run-and-fused")
-def test_a_chunk_ranked_sixth_in_both_legs_wins_at_top_k_5(world: TableWorld) -> None:
+def test_a_chunk_ranked_sixth_by_meaning_and_words_is_first_at_top_k_5(world: TableWorld) -> None:
     names = [f"/{letter}" for letter in "abcdefghijkl"]
     _, _, endpoint = world.indexed({name[1:]: long(f"章{name}") for name in names})
     ranked = RankedStore(world.store, [*names[:5], "/k", "/l"], [*names[5:10], "/k"])

@@ -1,4 +1,4 @@
-"""The words of chunks and of questions, as the store is told them."""
+"""The words of chunks and questions as turbopuffer gets them."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""A Table that cannot be compared is reported, and stops no other."""
+"""A Table that cannot be compared is reported and does not stop others."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ ALL = [f"t{number:02}" for number in range(40)]
 
 @dataclass
 class Records:
-    """Claims and store of forty Tables; `large` ones take more time than a query has, `bad` ones fail at the store."""
+    """Records and store of forty Tables; `large` ones time out, `bad` ones fail at the store."""
 
     large: set[str] = field(default_factory=set)
     bad: dict[str, BaseException] = field(default_factory=dict)
@@ -29,7 +29,6 @@ class Records:
         return [ClaimedTable("p", name, 1, True, False) for name in table_ids]
 
     def recorded_rows(self, table_id: str) -> None:
-        """Gone meanwhile; or it cannot be read."""
         self.compared.append(table_id)
         if table_id in self.bad:
             raise self.bad[table_id]
@@ -44,9 +43,9 @@ class Records:
 def test_a_night_goes_past_a_table_that_fails(records: Records) -> None:
     after, found = None, []
     for _ in range(3):
-        walked = records.reconcile.page(after, dry_run=False, is_over=lambda: False)
-        after = walked.after
-        found += [(one.rule, one.where, one.message) for one in walked.differences]
+        page = records.reconcile.page(after, dry_run=False, is_over=lambda: False)
+        after = page.after
+        found += [(one.rule, one.where, one.message) for one in page.differences]
     assert found == [("failed", "t03", "It could not be compared: Supabase is not available (57014).")]
     assert (after, {*records.compared, "t03"}) == (None, set(ALL))
 

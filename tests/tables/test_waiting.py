@@ -1,4 +1,4 @@
-"""A Table whose vendor is away is one row, not its messages; it is probed, resumed, and in nobody's way."""
+"""Tables that wait for a vendor: one row each, probed, resumed, without blocking others."""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ ONE = {"a": long("一次関数の傾き")}
 
 @dataclass
 class VendorEmbedder(MemoryEmbedder):
-    """An embedder whose vendor may be away: then it is not even asked. `asked` counts calls, answered or not.
+    """An embedder that may be away; `asked` counts all calls.
 
     Texts with `defect` in them end their worker with an error.
     """
@@ -41,7 +41,7 @@ class VendorEmbedder(MemoryEmbedder):
 
 @dataclass
 class Outage:
-    """Tables that are made while the vendor of embeddings is away."""
+    """Tables made while the vendor of embeddings is away."""
 
     tables: RunningTables
     embedder: VendorEmbedder
@@ -51,14 +51,14 @@ class Outage:
         return self.tables.world
 
     def make(self, document: object) -> tuple[str, str]:
-        """A Table and its Tool, of which the messages have been delivered."""
+        """Makes a Table and its Tool and delivers their messages."""
         table = self.world.table(document)
         tool = self.world.tool(table, "")
         self.tables.functions.settle()
         return table, tool
 
     def chunks_asked_for(self) -> list[int]:
-        """How many chunks each message that can be received is about; -1 for a scan."""
+        """Returns the number of chunks of each message that can be received; -1 for a scan."""
         asked = [json.loads(message.body) for message in self.tables.functions.waiting]
         return [len(each["embed"]["chunks"]) if "embed" in each else -1 for each in asked]
 
@@ -119,7 +119,7 @@ def test_the_answer_to_one_table_resumes_all_that_wait_for_the_vendor(
     assert [outage.world.status(tool)["state"] for _, tool in tables] == ["ready"] * len(tables)
 
 
-def test_while_one_table_waits_the_next_one_is_indexed_at_once(outage: Outage) -> None:
+def test_a_waiting_table_does_not_block_the_next(outage: Outage) -> None:
     table, _ = outage.make(MANY)
     outage.embedder.is_away = False
     other = outage.world.beside()
@@ -130,7 +130,7 @@ def test_while_one_table_waits_the_next_one_is_indexed_at_once(outage: Outage) -
     assert outage.state(table) == [("waiting", "openai")]
 
 
-def test_a_namespace_that_is_busy_keeps_no_other_project_waiting(world: TableWorld) -> None:
+def test_a_busy_namespace_does_not_block_another_project(world: TableWorld) -> None:
     tables = running(world)
     table = world.table(ONE)
     busy = namespace(world.project, table)
@@ -152,7 +152,7 @@ def test_a_namespace_that_is_busy_keeps_no_other_project_waiting(world: TableWor
     assert world.status(tool)["state"] == "ready"
 
 
-def test_a_table_that_waits_is_not_taken_for_stuck_however_long_the_outage(outage: Outage) -> None:
+def test_a_waiting_table_is_not_stalled_however_long_the_outage(outage: Outage) -> None:
     made = [outage.make(ONE) for _ in range(8)]
     for _ in range(12):
         outage.tables.passes(240)
@@ -197,7 +197,7 @@ def test_a_message_that_fails_for_good_does_not_end_the_wait_of_its_table(outage
     assert (outage.world.status(tool)["state"], outage.state(table)) == ("ready", [])
 
 
-def test_a_probe_that_fails_in_another_way_keeps_no_other_table_waiting(outage: Outage) -> None:
+def test_a_probe_that_fails_in_another_way_blocks_no_other_table(outage: Outage) -> None:
     table, tool = outage.make(MANY)
     _, their_tool = outage.make(ONE)
     outage.embedder.is_away, outage.embedder.defect = False, "二次方程式"

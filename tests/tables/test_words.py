@@ -1,4 +1,4 @@
-"""A Table knows how the words are read that stand in it now, and no others."""
+"""The readings of the words that a Table has now."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +29,7 @@ STANDING = """
 
 @dataclass(frozen=True)
 class ReadingIndex:
-    """An index whose chunks have the readings above, whatever the analyzer makes of them."""
+    """An index whose chunks have the readings above."""
 
     real: TableIndex
     texts: dict[str, str] = field(default_factory=dict)
@@ -50,8 +50,6 @@ class ReadingIndex:
 
 @dataclass
 class Reading(TableWorld):
-    """The world with these readings."""
-
     @property
     def embed(self) -> EmbedChunks:
         return EmbedChunks(ReadingIndex(self.index), self.store, self.embedder)  # type: ignore[arg-type]
@@ -129,7 +127,7 @@ def test_workers_side_by_side_count_each_chunk_once(world: TableWorld) -> None:
     assert counts(world, table, COUNTED) == {("コウシキ", "公式"): len(ids), ("カタムキ", "傾き"): len(ids)}
 
 
-def test_a_word_that_the_table_does_not_have_is_a_slip_of_a_near_one(world: TableWorld) -> None:
+def test_a_word_that_the_table_does_not_have_is_a_typo_of_a_near_one(world: TableWorld) -> None:
     world = reading(world)
     tool = world.tool(world.table({"a": long("二次方程式"), "b": long("二次関数と公式")}), "")
     world.settle()

@@ -1,4 +1,4 @@
-"""The workers of Tables behind their queues: single failures, and what a Tool says after the last one."""
+"""The workers of Tables behind their queues, and the status of a Tool after the last failure."""
 
 import json
 from dataclasses import dataclass, field
@@ -25,33 +25,30 @@ from tests.table_world import FINGERPRINT, TableWorld, WatchedStore, long
 from tests.worked_queue import WorkedQueue
 
 TEXT = long("二次方程式の解の公式")
-BUSY = CircuitOpen("a namespace is busy", vendor="turbopuffer", namespace="n", retry_after=20)
 NO_S3 = Unavailable("S3 did not answer", vendor="s3")
 AWAY = CircuitOpen("openai keeps failing", vendor="openai", retry_after=20)
 
 
 @dataclass
 class Workers:
-    """Both queues over one world."""
-
     world: TableWorld
     unfinished: UnfinishedWorkStore
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
 
     def tool(self, *bodies: str, receives: int = 1) -> list[bool]:
-        """Delivers messages of the tool queue; which of them are done."""
+        """Delivers messages of the tool queue; returns which are done."""
         import_document = ImportDocument(ProjectRecords(self.world.client), self.world.bodies)
         scan = IndexInEachVersion(lambda: {FINGERPRINT.id: self.world.scan})
         work = ToolWork(scan, import_document, self._give_up, *self._logs())
         return self._deliver("tools", work, bodies, receives)
 
     def embed(self, *bodies: str, receives: int = 1) -> list[bool]:
-        """Delivers messages of the embed queue; which of them are done."""
+        """Delivers messages of the embed queue; returns which are done."""
         embed = EmbedInEachVersion(lambda: {FINGERPRINT.id: self.world.embed})
         return self._deliver("embeds", EmbedWork(embed, self._give_up, *self._logs()), bodies, receives)
 
     def resume(self) -> list[str]:
-        """What maintenance sends for work that waited; the messages as they stand in the queues."""
+        """Resumes waiting work; returns the kinds of its messages."""
         nowhere: Any = None
         self.world.queues.asked.clear()
         ResumeWork(self.unfinished, nowhere, lambda _fingerprint: self.world.queues)()
@@ -84,7 +81,7 @@ def scan(world: TableWorld, table: str) -> str:
 
 
 def batches(world: TableWorld, *, resumed: bool = False) -> list[str]:
-    """The embed messages that wait, as they stand in the queue."""
+    """Returns the waiting embed messages, as in the queue."""
     asked = [
         {"project_id": message[1], "table_id": message[2], "chunks": list(message[3]), "fingerprint": FINGERPRINT.id}
         for message in world.queues.asked
@@ -95,7 +92,7 @@ def batches(world: TableWorld, *, resumed: bool = False) -> list[str]:
 
 
 def uploaded(tables: TableWorld, table: str) -> str:
-    """What S3 says of the document that has just come for a Table."""
+    """Uploads a document; returns the message of S3."""
     tables.call("begin_upload", table=table)
     key = f"tables/{tables.project}/{table}/1.json"
     tables.bodies.bodies[key] = json.dumps({"b": TEXT}).encode()
@@ -136,14 +133,6 @@ def test_an_import_that_waits_is_asked_for_by_its_key(workers: Workers, tables: 
     assert workers.resume() == ["import"]
 
 
-def test_a_message_that_fails_is_the_only_one_that_comes_back(workers: Workers, tables: TableWorld) -> None:
-    table = tables.table({"a": TEXT})
-    tables.tool(table, "")
-    assert workers.tool(scan(tables, table), "not JSON", scan(tables, table)) == [True, False, True]
-    assert workers.embed("{}", *batches(tables)) == [False, True]
-    assert tables.rows(table)
-
-
 def test_a_failure_before_the_last_is_not_shown_on_the_tool(workers: Workers, tables: TableWorld) -> None:
     table = tables.table({"a": TEXT})
     tool = tables.tool(table, "")
@@ -154,7 +143,7 @@ def test_a_failure_before_the_last_is_not_shown_on_the_tool(workers: Workers, ta
     assert workers.rows == [("table", "retrying", "The embedding service did not answer")]
 
 
-def test_the_last_failure_is_said_on_the_tool_and_the_redrive_clears_it(workers: Workers, tables: TableWorld) -> None:
+def test_the_last_failure_is_an_error_of_the_tool_until_the_redrive(workers: Workers, tables: TableWorld) -> None:
     table = tables.table({"a": TEXT})
     tool = tables.tool(table, "")
     workers.tool(scan(tables, table))
@@ -173,7 +162,7 @@ def test_the_last_failure_is_said_on_the_tool_and_the_redrive_clears_it(workers:
     assert (done["state"], done["last_error"], workers.rows) == ("ready", None, [])
 
 
-def test_a_scan_that_failed_for_the_last_time_is_said_on_the_tool(workers: Workers, tables: TableWorld) -> None:
+def test_the_last_failure_of_a_scan_is_an_error_of_the_tool(workers: Workers, tables: TableWorld) -> None:
     def down() -> None:
         raise Unavailable("turbopuffer did not answer")
 

@@ -1,4 +1,4 @@
-"""Other settings build another index beside the one that answers; its keepers flip to it, and back."""
+"""Building the index of changed settings beside the live one, and activating it."""
 
 from dataclasses import dataclass, field, replace
 
@@ -18,7 +18,7 @@ SQUARE = {"rule-square": "平方完成: x の係数の半分の2乗を足して�
 
 @dataclass
 class NoTables:
-    """`TableQueues` that nobody asks anything of."""
+    """`TableQueues` that must not be used."""
 
     asked: list[str] = field(default_factory=list)
 
@@ -31,7 +31,7 @@ class NoTables:
 
 @pytest.fixture
 def world(a_world: Worlds) -> World:
-    """A deployment with two pages, whose first index answers."""
+    """A deployment with two pages and one live index version."""
     world = a_world()
     built(world)
     world.put("a.html", a_page(FORMULA))
@@ -39,9 +39,9 @@ def world(a_world: Worlds) -> World:
     return world
 
 
-def built(world: World, *, flips: bool = False) -> BuildResult:
-    """One run of the schedule."""
-    return BuildIndexVersions(world.indexes, world.settings, world.queue, lambda _name: NoTables(), flips)()
+def built(world: World, *, activates: bool = False) -> BuildResult:
+    """Runs the schedule once."""
+    return BuildIndexVersions(world.indexes, world.settings, world.queue, lambda _name: NoTables(), activates)()
 
 
 def best(world: World, query: str = "二次方程式を解く公式") -> tuple[str, float]:
@@ -49,15 +49,15 @@ def best(world: World, query: str = "二次方程式を解く公式") -> tuple[s
     return hit.id, hit.similarity
 
 
-def keepers(world: World) -> IndexVersionAdmin:
+def admin(world: World) -> IndexVersionAdmin:
     return IndexVersionAdmin(world.indexes, world.settings.__eq__)
 
 
-def test_nothing_is_asked_for_while_the_settings_stay(world: World) -> None:
+def test_unchanged_settings_build_nothing(world: World) -> None:
     assert built(world) == BuildResult(pages=0, tables=0, swept=0, flipped=None)
 
 
-def test_searches_answer_as_before_until_the_flip_whatever_of_the_next_index_is_there(world: World) -> None:
+def test_searches_answer_as_before_until_activation(world: World) -> None:
     before = best(world)
     world.settings = OTHER
     assert built(world).pages == 2
@@ -65,23 +65,23 @@ def test_searches_answer_as_before_until_the_flip_whatever_of_the_next_index_is_
     for body in world.queue.take_messages():
         world.deliver(body)
         assert best(world) == before
-    assert keepers(world).flip("next").settings == OTHER
+    assert admin(world).flip("next").settings == OTHER
     assert best(world)[0] == before[0]
-    assert world.search.version == OTHER.knowledge
+    assert world.search.version == OTHER.pages
 
 
-def test_an_edit_meanwhile_is_found_by_whom_the_old_index_answers_and_after_the_flip(world: World) -> None:
+def test_an_edit_is_found_before_and_after_activation(world: World) -> None:
     world.settings = OTHER
     built(world)
     world.put("a.html", a_page({"rule-formula": "三平方の定理: 斜辺の2乗は他の2辺の2乗の和です。"}))
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
-    assert keepers(world).flip(OTHER.id).live
+    assert admin(world).flip(OTHER.id).live
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
-    assert keepers(world).flip(SETTINGS.id).live
+    assert admin(world).flip(SETTINGS.id).live
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
 
 
-def test_what_answers_does_not_wait_for_a_model_that_only_the_next_index_needs(world: World) -> None:
+def test_the_live_index_does_not_wait_for_the_model_of_the_next(world: World) -> None:
     world.settings = OTHER
     built(world)
     world.settle()
@@ -89,27 +89,27 @@ def test_what_answers_does_not_wait_for_a_model_that_only_the_next_index_needs(w
     world.put("a.html", a_page({"rule-formula": "三平方の定理: 斜辺の2乗は他の2辺の2乗の和です。"}))
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
     with pytest.raises(Conflict, match="is incomplete"):
-        keepers(world).flip("next")
+        admin(world).flip("next")
     world.embedder_of(OTHER.model).down = False
-    assert world.indexes.pages_to_build(OTHER.recipe, seconds=0, limit=9) == ["a"]
+    assert world.indexes.pages_to_build(OTHER.text_template, seconds=0, limit=9) == ["a"]
 
 
-def test_an_index_that_never_answered_does_once_it_is_whole_where_that_is_wanted(world: World) -> None:
+def test_a_whole_index_is_activated_automatically_once(world: World) -> None:
     world.settings = OTHER
-    assert built(world, flips=True).flipped is None
+    assert built(world, activates=True).flipped is None
     world.settle()
-    assert built(world, flips=True).flipped == OTHER.id
-    keepers(world).flip(SETTINGS.id)
-    assert built(world, flips=True).flipped is None
+    assert built(world, activates=True).flipped == OTHER.id
+    admin(world).flip(SETTINGS.id)
+    assert built(world, activates=True).flipped is None
     assert find_version(world.indexes.kept(), None).settings == SETTINGS
 
 
-def test_the_deployed_settings_index_is_not_dropped_for_it_would_be_built_again(world: World) -> None:
+def test_the_index_of_the_deployed_settings_is_not_dropped(world: World) -> None:
     world.settings = OTHER
     built(world)
     with pytest.raises(Conflict, match="Deploy other settings first"):
-        keepers(world).drop("next")
+        admin(world).drop("next")
     world.settings = SETTINGS
-    assert keepers(world).drop("next") == OTHER.id
+    assert admin(world).drop("next") == OTHER.id
     with pytest.raises(NotFound):
-        keepers(world).flip("next")
+        admin(world).flip("next")

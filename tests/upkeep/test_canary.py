@@ -1,4 +1,4 @@
-"""The canary goes the way of every page, is found by its question, and by no agent."""
+"""The canary: indexed like every page, found by its question, and not by agents."""
 
 from dataclasses import dataclass, field, replace
 from itertools import cycle
@@ -17,7 +17,7 @@ from tests.world import World, Worlds
 
 @dataclass
 class Clock:
-    """Time that passes only by sleeping; `wakes` happens in each sleep."""
+    """A clock that only sleeping moves."""
 
     now: float = 0.0
     wakes: list[object] = field(default_factory=list)
@@ -35,7 +35,7 @@ def world(a_world: Worlds) -> World:
 
 
 def canary(world: World, clock: Clock, *, indexer_works: bool = True) -> Canary:
-    """A canary whose sleep lets the indexer do what waits in its queue."""
+    """Returns a canary during whose sleep the indexer works."""
 
     def sleep(seconds: float) -> None:
         clock.now += seconds
@@ -56,7 +56,7 @@ def search(world: World) -> KnowledgeAnswer:
     return world.search("What does the rule of qwertzuiop say?", top_k=50)
 
 
-def test_a_page_that_is_found_is_seen_and_is_gone_afterwards(world: World) -> None:
+def test_the_canary_is_found_and_deleted(world: World) -> None:
     clock, before = Clock(), search(world)
     seen = canary(world, clock).run()
     assert (seen.arrived, seen.found, seen.milliseconds, seen.reason) == (True, True, 700, None)
@@ -66,7 +66,7 @@ def test_a_page_that_is_found_is_seen_and_is_gone_afterwards(world: World) -> No
     assert [state.material for state in world.records.materials().items] == ["数"]
 
 
-def test_while_it_is_there_no_agent_finds_it(world: World) -> None:
+def test_agents_do_not_find_the_canary(world: World) -> None:
     before = search(world), world.read.concepts(EVERYTHING, None)
     world.put(f"site/{CANARY_KEY}", canary_page("qwertzuiop"))
     assert world.state(CANARY_MATERIAL).status == "ready"
@@ -94,7 +94,7 @@ def test_the_language_model_is_not_asked_for_it(a_world: Worlds) -> None:
     assert model.asked == 0
 
 
-def test_an_index_that_does_not_follow_is_given_up_before_the_function_ends(world: World) -> None:
+def test_the_canary_stops_waiting_before_the_function_ends(world: World) -> None:
     clock = Clock()
     seen = canary(world, clock, indexer_works=False).run()
     assert (seen.arrived, seen.found, seen.reason) == (False, False, "the page is not indexed")

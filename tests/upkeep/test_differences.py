@@ -1,4 +1,4 @@
-"""Two snapshots in, what differs out."""
+"""Differences between two snapshots."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -72,7 +72,7 @@ def test_a_file_beside_the_pages_is_read_as_it_is_now(
     assert [one.rule for one in found] == (["unread"] if differs else [])
 
 
-def test_what_changed_just_now_and_what_is_our_own_is_left_alone() -> None:
+def test_recent_changes_and_own_keys_are_not_compared() -> None:
     young, own, other = "young.html", "_sakuin/canary.html", "style.css"
     held = [BucketObject(own, "v", EARLIER), BucketObject(other, "v", EARLIER), BucketObject(young, "v", NOW)]
     assert bucket_differences(held, [], prefix="", until=EARLIER, own=("_sakuin/",)) == []
@@ -82,7 +82,7 @@ def test_what_changed_just_now_and_what_is_our_own_is_left_alone() -> None:
     assert bucket_differences(removed, [owner()], prefix="", until=EARLIER) == []
 
 
-def test_what_differs_comes_by_key_and_says_what_is_done() -> None:
+def test_differences_are_sorted_by_key_and_have_a_repair() -> None:
     held = [BucketObject(key, "v", EARLIER) for key in ("あ.html", "b.html", "Z.html")]
     found = bucket_differences(held, [], prefix="", until=NOW)
     assert [one.where for one in found] == ["Z.html", "b.html", "あ.html"]
@@ -96,12 +96,12 @@ def test_only_files_in_the_library_are_files_beside_its_pages() -> None:
     assert not is_authored_file("xlearns.yml", "")
 
 
-def test_the_store_has_lost_what_is_recorded_and_keeps_what_nobody_wants() -> None:
+def test_lost_and_unwanted_rows_are_told_apart() -> None:
     table = RecordedTable(generation=5, planned=True, stored={"a", "b"}, coming={"c"})
     rows = {"b": 1, "c": 5, "old": 4, "now": 5, "newer": 6}
     assert lost_and_left_over(table, rows) == (["a"], ["now", "old"])
 
 
-def test_of_a_table_that_is_being_walked_nothing_is_left_over() -> None:
+def test_a_table_under_scan_has_no_unwanted_rows() -> None:
     table = RecordedTable(generation=5, planned=False, stored={"a"}, coming=())
     assert lost_and_left_over(table, {"x": 1}) == (["a"], [])

@@ -1,4 +1,4 @@
-"""What nobody needs any more is removed piece by piece: one that fails, or takes long, does not stop the others."""
+"""Maintenance deletes orphaned namespaces; slow or failing ones do not stop others."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -57,7 +57,7 @@ def names(leftovers: list[OrphanedIndex]) -> set[str]:
     return {namespace(one.project_id, one.table_id, one.suffix) for one in leftovers}
 
 
-def test_a_namespace_that_cannot_be_removed_leaves_the_others_their_turn() -> None:
+def test_a_namespace_that_cannot_be_deleted_does_not_stop_others() -> None:
     leaving = Leaving({A, B, C, *names(OLD)}, {A, B, C, "project_p_table_long_gone"}, list(OLD), {A, *names(OLD[:1])})
     with pytest.raises(Unavailable, match=A):
         leaving.maintain()
@@ -66,7 +66,7 @@ def test_a_namespace_that_cannot_be_removed_leaves_the_others_their_turn() -> No
     assert "project_p_table_long_gone" not in leaving.gone
 
 
-def test_namespaces_that_take_all_the_time_do_not_come_first_each_minute() -> None:
+def test_slow_namespaces_are_not_first_each_minute() -> None:
     leaving = Leaving({A, B, C}, {A, B, C}, failing={A}, slow={A: 60.0})
     for _ in range(4):
         leaving.seconds += 60
@@ -77,7 +77,7 @@ def test_namespaces_that_take_all_the_time_do_not_come_first_each_minute() -> No
     assert leaving.there == {A}
 
 
-def test_what_is_not_done_in_time_is_left_to_the_next_minute() -> None:
+def test_deletion_continues_in_the_next_minute() -> None:
     leaving = Leaving({A, B, C}, {A, B, C}, slow={A: 6.0, B: 6.0, C: 6.0})
     leaving.maintain()
     assert len(leaving.there) == 1

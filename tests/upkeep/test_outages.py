@@ -1,4 +1,4 @@
-"""Hours without a vendor, minute by minute: no dead letter, never everything at once, and all of it done soon after."""
+"""Hours without a vendor: no dead letters, few calls, and all work done soon after."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +27,7 @@ NOWHERE = UnfinishedWorkStore(short_client("http://127.0.0.1:9", "key"))
 
 @dataclass
 class Pages:
-    """A `QueueWork` whose pages each need one call of a vendor. What is wrong with the vendor is said by the test.
+    """A `QueueWork` whose pages each need one call of a vendor. The test sets what is wrong with the vendor.
 
     `calls` are the product's own circuit and retries of one worker, by the clock of the queue.
     """
@@ -142,7 +142,7 @@ def is_all_done(house: House) -> bool:
     return len(house.pages.done) == PAGES
 
 
-def test_six_hours_without_openai_fill_no_dead_letters_and_it_is_hardly_asked(house: House) -> None:
+def test_six_hours_without_openai_make_no_dead_letters_and_few_calls(house: House) -> None:
     house.pages.vendor_away = True
     house.steps(60)
     # One may be on its way as a probe.
@@ -155,7 +155,7 @@ def test_six_hours_without_openai_fill_no_dead_letters_and_it_is_hardly_asked(ho
     assert house.rows.counts().oldest_waiting_seconds > 5 * 3600
 
 
-def test_once_it_is_back_everything_is_done_within_half_an_hour_and_never_all_at_once(house: House) -> None:
+def test_after_an_outage_everything_is_done_in_half_an_hour_in_portions(house: House) -> None:
     house.pages.vendor_away = True
     house.steps(120)
     house.pages.vendor_away = False
@@ -165,7 +165,7 @@ def test_once_it_is_back_everything_is_done_within_half_an_hour_and_never_all_at
     assert (house.dead, house.states()) == ([], {})
 
 
-def test_a_worker_that_knows_of_the_outage_does_not_even_call(house: House) -> None:
+def test_an_open_circuit_makes_no_call(house: House) -> None:
     house.pages.vendor_away = house.pages.shares_a_circuit = True
     # Three calls, and everything else waits at once.
     assert house.step() == 3
@@ -176,7 +176,7 @@ def test_a_worker_that_knows_of_the_outage_does_not_even_call(house: House) -> N
     assert (is_all_done(house), house.dead) == (True, [])
 
 
-def test_a_weekend_with_a_wrong_key_fills_no_dead_letters_and_once_it_is_right_everything_is_done(house: House) -> None:
+def test_a_weekend_with_a_wrong_key_makes_no_dead_letters(house: House) -> None:
     house.pages.key_refused = True
     # Sixty hours.
     house.steps(360, minutes=10)
@@ -192,7 +192,7 @@ def test_a_weekend_with_a_wrong_key_fills_no_dead_letters_and_once_it_is_right_e
     assert (is_all_done(house), house.dead, house.states()) == (True, [], {})
 
 
-def test_one_page_that_is_always_refused_does_not_stop_its_neighbours_and_is_a_dead_letter_in_the_end(
+def test_a_page_that_is_always_refused_is_a_dead_letter_in_the_end_and_stops_no_other(
     house: House,
 ) -> None:
     house.pages.poison = "07.html"
@@ -209,7 +209,7 @@ def test_one_page_that_is_always_refused_does_not_stop_its_neighbours_and_is_a_d
 
 
 @pytest.mark.parametrize("vendor_away", [False, True])
-def test_hours_without_supabase_fill_no_dead_letters_and_lose_nothing(house: House, vendor_away: bool) -> None:
+def test_hours_without_supabase_make_no_dead_letters_and_lose_nothing(house: House, vendor_away: bool) -> None:
     house.loses_supabase(away=True)
     house.pages.vendor_away = vendor_away
     house.steps(120)

@@ -1,4 +1,4 @@
-"""All that is derived is gone, from the database and from the store: reconciliation builds it again."""
+"""All derived data is lost: reconciliation builds it again."""
 
 from dataclasses import dataclass, replace
 
@@ -47,7 +47,7 @@ class Deployment:
         return found
 
     def answers(self, endpoint: str) -> object:
-        """What agents get of both."""
+        """Returns the answers of pages and Tables."""
         asked = ("解の公式", "みはじの使い方", "公式で解く方法")
         pages = [[(hit.id, hit.learns) for hit in self.pages.search(query).results] for query in asked]
         return pages, self.tables.found(endpoint, "解の公式"), self.tables.found(endpoint, "傾き")
@@ -91,7 +91,7 @@ def test_an_emptied_index_answers_as_before_once_nothing_differs(deployment: Dep
     assert tables.status(tool)["state"] == "ready"
 
 
-def test_a_deployment_whose_emulator_and_store_forgot_everything_follows_again(deployment: Deployment) -> None:
+def test_a_deployment_recovers_after_the_emulator_and_the_store_lost_everything(deployment: Deployment) -> None:
     tables, bucket = deployment.tables, deployment.pages.bucket
     for number in range(3):
         bucket.write("a.html", a_page({"rule-a": f"解の公式: {number}の版。"}))

@@ -1,4 +1,4 @@
-"""The library is compared with its bucket: what no event told is found, and repaired by the indexer."""
+"""The nightly comparison of the library with its bucket."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -30,9 +30,9 @@ def found(world: World, kind: str = "keys", *, dry_run: bool = False) -> list[tu
     differences: list[Difference] = []
     after = None
     while True:
-        walked = world.reconcile.page(kind, after, dry_run=dry_run, seconds=10)
-        differences += walked.differences
-        after = walked.after
+        page = world.reconcile.page(kind, after, dry_run=dry_run, seconds=10)
+        differences += page.differences
+        after = page.after
         if after is None:
             return [(one.rule, one.where) for one in differences]
 
@@ -82,7 +82,7 @@ def damaged(world: World) -> dict[str, str]:
 DIFFERENT = [("missing", "back.html"), ("gone", "gone.html"), ("missing", "missing.html"), ("stale", "stale.html")]
 
 
-def test_what_no_event_told_is_found_and_then_nothing_any_more(world: World) -> None:
+def test_changes_without_an_event_are_found_once(world: World) -> None:
     expected = damaged(world)
     assert found(world) == DIFFERENT
     world.settle()
@@ -97,7 +97,7 @@ def test_a_dry_run_changes_nothing_and_asks_for_nothing(world: World) -> None:
     assert (world.settle(), texts(world)) == ([], before)
 
 
-def test_a_bucket_that_lost_most_pages_at_once_empties_the_index_only_when_somebody_asks(world: World) -> None:
+def test_a_bucket_that_lost_most_pages_empties_the_index_only_on_command(world: World) -> None:
     for number in range(30):
         world.put(f"{number:02}.html", ONE)
     for number in range(30):
@@ -115,7 +115,7 @@ def test_a_bucket_that_lost_most_pages_at_once_empties_the_index_only_when_someb
 @pytest.mark.parametrize(
     ("pages", "lost", "left"), [(1, 1, 0), (2, 1, 1), (2, 2, 2), (3, 2, 3), (4, 2, 2), (19, 19, 19), (1002, 2, 1000)]
 )
-def test_more_than_half_of_a_small_library_does_not_go_by_itself_and_one_page_does(
+def test_more_than_half_of_a_small_library_is_not_deleted_at_night_and_one_page_is(
     world: World, pages: int, lost: int, left: int
 ) -> None:
     for number in range(pages):
@@ -134,7 +134,7 @@ def test_more_than_half_of_a_small_library_does_not_go_by_itself_and_one_page_do
 
 
 def repairs(world: World) -> dict[str, str]:
-    """What whoever asks by hand is shown, by key."""
+    """Returns the repairs that the command shows, by key."""
     shown = world.reconcile.page("keys", None, dry_run=True, seconds=10).differences
     return {one.where: one.repair for one in shown}
 
@@ -144,7 +144,7 @@ def rechecked(world: World) -> list[str]:
 
 
 @pytest.mark.parametrize("state", ["retrying", "waiting"])
-def test_unfinished_work_is_shown_to_who_asks_by_hand_and_asked_for_by_nobody(world: World, state: str) -> None:
+def test_unfinished_work_is_shown_on_command_and_not_sent_again(world: World, state: str) -> None:
     world.bucket.write("a.html", ONE)
     world.bucket.write("b.html", ONE)
     world.bucket.forget_messages()
@@ -161,7 +161,7 @@ def test_unfinished_work_is_shown_to_who_asks_by_hand_and_asked_for_by_nobody(wo
 
 
 @pytest.mark.parametrize("knows_version", [True, False])
-def test_what_has_a_dead_letter_is_checked_again_for_who_asks_by_hand(world: World, knows_version: bool) -> None:
+def test_a_key_with_a_dead_letter_is_checked_again_on_command(world: World, knows_version: bool) -> None:
     version = world.bucket.write("a.html", ONE)
     world.bucket.forget_messages()
     failed = WorkSubject("file", "a.html", version_id=version if knows_version else None)
@@ -180,18 +180,7 @@ def test_a_version_that_is_newer_than_a_dead_letter_is_found_at_night(world: Wor
     assert rechecked(world) == ["a.html"]
 
 
-def test_a_page_that_is_gone_does_not_wait_for_the_vendor_of_its_last_version(world: World) -> None:
-    world.put("a.html", ONE)
-    world.put("b.html", ONE)
-    world.unfinished.defer(WorkSubject("file", "a.html", version_id="newer"), Defer(60, "away", "openai"))
-    world.bucket.remove("a.html")
-    world.bucket.forget_messages()
-    assert [one.rule for one in world.reconcile(whole=True).differences] == ["gone"]
-    world.settle()
-    assert texts(world).keys() == {"b#rule-a"}
-
-
-def test_a_night_beside_a_line_asks_only_for_what_is_older_than_the_line(world: World) -> None:
+def test_a_night_with_waiting_messages_finds_only_older_keys(world: World) -> None:
     for key, age in (("old.html", timedelta(days=2)), ("new.html", timedelta(hours=2))):
         world.bucket.now = NOW - age
         world.bucket.write(key, ONE)
@@ -199,7 +188,7 @@ def test_a_night_beside_a_line_asks_only_for_what_is_older_than_the_line(world: 
     assert [one.where for one in busy(whole=True).differences] == ["old.html"]
 
 
-def test_a_few_pages_that_went_unheard_are_taken_out_by_itself(world: World) -> None:
+def test_a_few_pages_that_are_gone_are_deleted_at_night(world: World) -> None:
     for number in range(30):
         world.put(f"{number:02}.html", ONE)
     for number in range(5):
@@ -227,7 +216,7 @@ def test_an_emptied_index_is_built_again_from_the_bucket(world: World) -> None:
     assert found(world) == []
 
 
-def test_an_upload_of_just_now_is_missing_only_to_who_asks_by_hand(world: World) -> None:
+def test_a_recent_upload_is_missing_only_on_command(world: World) -> None:
     world.bucket.now = NOW - timedelta(minutes=1)
     world.bucket.write("a.html", ONE)
     assert world.reconcile(whole=True).differences == []
@@ -258,25 +247,7 @@ def test_a_file_that_cannot_be_read_is_asked_for_once(world: World) -> None:
     assert found(world) == []
 
 
-def test_a_library_of_several_pages_of_keys_is_walked_whole(world: World) -> None:
-    for number in range(1500):
-        world.bucket.write(f"{number:04}.html", b"%PDF-1.7")
-    world.bucket.forget_messages()
-    assert len(found(world, dry_run=True)) == 1500
-
-
-def test_a_bucket_that_was_emptied_empties_the_index(world: World) -> None:
-    for key in ("a.html", "b.html"):
-        world.put(key, ONE)
-    world.bucket.begin_anew()
-    assert found(world) == [("gone", "a.html"), ("gone", "b.html")]
-    world.settle()
-    assert (texts(world), found(world)) == ({}, [])
-    world.put("a.html", TWO)
-    assert "二" in texts(world)["a#rule-a"]
-
-
-def test_a_broken_page_is_mended_and_applied_again(world: World) -> None:
+def test_a_broken_page_is_repaired(world: World) -> None:
     world.put("a.html", ONE)
     break_page(world)
     assert found(world, "pages", dry_run=True) == found(world, "pages") == [("broken", "a")]
@@ -285,7 +256,7 @@ def test_a_broken_page_is_mended_and_applied_again(world: World) -> None:
     assert found(world, "pages") == []
 
 
-def test_readings_that_no_page_has_go_without_a_word(world: World) -> None:
+def test_unused_readings_are_deleted_and_not_reported(world: World) -> None:
     leave_reading(world)
     assert (found(world, "words", dry_run=True), is_left(world)) == ([], True)
     assert (found(world, "words"), is_left(world)) == ([], False)
@@ -314,13 +285,13 @@ def test_there_are_four_kinds(world: World) -> None:
 # ---------------------------------------------------------------- on a schedule
 
 
-def test_a_minute_begins_no_run(world: World) -> None:
+def test_no_run_starts_by_the_minute(world: World) -> None:
     damaged(world)
     assert world.reconcile(whole=False) == ReconciliationResult()
     assert rechecked(world) == []
 
 
-def test_a_night_compares_everything_and_what_it_does_not_reach_goes_on_with_the_minutes(world: World) -> None:
+def test_a_night_compares_everything_and_continues_each_minute(world: World) -> None:
     damaged(world)
     leave_reading(world)
     slow = world.reconcile_with(ticks=80.0)
@@ -331,13 +302,13 @@ def test_a_night_compares_everything_and_what_it_does_not_reach_goes_on_with_the
     assert not is_left(world)
 
 
-def test_two_runs_never_go_on_at_once(world: World) -> None:
+def test_only_one_run_works_at_a_time(world: World) -> None:
     damaged(world)
-    world.walks.take("whole", seconds=60, begin=True)
+    world.runs.take("whole", seconds=60, begin=True)
     assert [world.reconcile(whole=whole) for whole in (True, False)] == [ReconciliationResult()] * 2
 
 
-def test_a_run_that_fails_is_given_back_where_it_stood(world: World) -> None:
+def test_a_run_that_fails_continues_at_its_place(world: World) -> None:
     damaged(world)
     broken = world.reconcile_with(bucket=Down())
     assert [broken(whole=whole).failed for whole in (True, False)] == [["keys: S3 did not answer"]] * 2
@@ -345,7 +316,7 @@ def test_a_run_that_fails_is_given_back_where_it_stood(world: World) -> None:
     assert world.reconcile(whole=False).goes_on is False
 
 
-def test_a_kind_that_fails_leaves_the_others_their_turn_and_has_its_own_with_the_next_minute(world: World) -> None:
+def test_a_kind_that_fails_does_not_stop_others_and_is_retried(world: World) -> None:
     damaged(world)
     world.put("a.html", ONE)
     break_page(world)
@@ -358,7 +329,7 @@ def test_a_kind_that_fails_leaves_the_others_their_turn_and_has_its_own_with_the
     assert (len(minute.differences), minute.goes_on) == (4, False)
 
 
-def test_a_kind_that_fails_for_half_an_hour_is_left_to_the_next_night(world: World) -> None:
+def test_a_kind_that_fails_for_half_an_hour_waits_for_the_next_night(world: World) -> None:
     damaged(world)
     broken = world.reconcile_with(bucket=Down())
     runs = [broken(whole=number == 0) for number in range(MOST_TRIES + 1)]
@@ -366,7 +337,7 @@ def test_a_kind_that_fails_for_half_an_hour_is_left_to_the_next_night(world: Wor
     assert world.reconcile(whole=True).goes_on is False
 
 
-def test_a_kind_that_ends_its_worker_comes_after_the_others_the_next_time(world: World) -> None:
+def test_a_kind_that_kills_its_worker_is_last_the_next_time(world: World) -> None:
     damaged(world)
     leave_reading(world)
     dies = world.reconcile_with(bucket=Down(error=KeyboardInterrupt()))
@@ -378,7 +349,7 @@ def test_a_kind_that_ends_its_worker_comes_after_the_others_the_next_time(world:
     assert not is_left(world)
 
 
-def test_a_kind_that_always_ends_its_worker_is_left_to_the_next_night(world: World) -> None:
+def test_a_kind_that_always_kills_its_worker_waits_for_the_next_night(world: World) -> None:
     damaged(world)
     dies = world.reconcile_with(bucket=Down(world.bucket, times=MOST_TRIES, error=KeyboardInterrupt()))
     for minute in range(MOST_TRIES):

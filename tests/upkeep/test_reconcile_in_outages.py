@@ -1,4 +1,4 @@
-"""Nights without a vendor: reconciling leaves a page that waits to its own work, and finds what nothing speaks of."""
+"""Nights without a vendor: reconciliation does not touch waiting pages and finds lost changes."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ AWAY = CircuitOpen("openai keeps failing", vendor="openai", retry_after=20)
 
 @dataclass
 class Refusing(MemoryEmbedder):
-    """An embedder that fails as it is told to."""
+    """An embedder that fails with `error`."""
 
     error: Exception | None = None
 
@@ -50,7 +50,7 @@ class Killed(BaseException):
 
 @dataclass
 class Deadly(MemoryBucket):
-    """A bucket with objects that end the worker which reads them."""
+    """A bucket whose objects in `kills` kill the worker that reads them."""
 
     kills: set[str] = field(default_factory=set)
 
@@ -62,7 +62,7 @@ class Deadly(MemoryBucket):
 
 @dataclass
 class Library:
-    """The bucket, its queue and its worker, maintenance once a minute and a nightly run; everything by one clock."""
+    """Bucket, queue, worker, maintenance and nightly run, by one clock."""
 
     world: World
     bucket: Deadly = field(default_factory=Deadly)
@@ -102,12 +102,12 @@ class Library:
             self.passes(A_MINUTE)
 
     def night(self) -> list[str]:
-        """A nightly run; gives the keys that it found."""
+        """Runs the nightly comparison; returns the keys found."""
         materials = ReconcileMaterials(
             self.bucket, self.world.records, self.unfinished, self.messages, "", partial(datetime.now, UTC)
         )
         is_empty = SqsQueue(self.sqs, "queue").is_empty
-        reconcile = Reconcile(materials, self.world.reconcile_tables, self.world.walks, time.monotonic, is_empty)
+        reconcile = Reconcile(materials, self.world.reconcile_tables, self.world.runs, time.monotonic, is_empty)
         found = [one.where for one in reconcile(whole=True).differences]
         self._deliver()
         return found
@@ -173,7 +173,7 @@ def test_a_page_that_is_deleted_without_an_event_goes_while_its_new_version_wait
     assert library.rows == {}
 
 
-def test_a_line_that_nobody_takes_grows_by_nothing(library: Library) -> None:
+def test_a_queue_without_a_worker_does_not_grow(library: Library) -> None:
     library.is_busy = True
     library.minutes(60)
     assert (library.night(), len(library.sqs.messages)) == ([], PAGES)
@@ -183,7 +183,7 @@ def test_a_line_that_nobody_takes_grows_by_nothing(library: Library) -> None:
 
 
 @pytest.mark.parametrize("has_event", [True, False])
-def test_a_page_that_ends_its_worker_is_one_dead_letter_and_says_so(library: Library, has_event: bool) -> None:
+def test_a_page_that_kills_its_worker_is_one_dead_letter_with_a_reason(library: Library, has_event: bool) -> None:
     library.minutes(1)
     library.bucket.kills.add("00.html")
     library.upload(0)

@@ -1,4 +1,4 @@
-"""The schedule's handler: what there was to do, and how much waits, also when a part of it fails."""
+"""The handler of the schedule and its metrics."""
 
 import io
 import json

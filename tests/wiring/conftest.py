@@ -1,4 +1,4 @@
-"""What a function finds around it when it starts: its secret, its environment, vendors that do as told."""
+"""The environment of a function: its secret, its variables, its vendors."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def openai() -> Iterator[OpenAIServer]:
 
 @pytest.fixture
 def members(database: Database) -> dict[str, object]:
-    """What the functions' secret holds."""
+    """The functions' secret."""
     return {
         "supabase_service_key": database.service_key,
         "openai_api_key": "sk-test",
@@ -59,7 +59,7 @@ def environ(
 
 @contextmanager
 def secrets_manager(members: dict[str, object]) -> Iterator[str]:
-    """The address of a Secrets Manager with one secret."""
+    """Serves a Secrets Manager with one secret; yields its address."""
     secret = {"Name": "sakuin", "SecretString": json.dumps(members)}
     with scripted_server(Said(body=json.dumps(secret).encode())) as aws:
         yield aws.url

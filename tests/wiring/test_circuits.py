@@ -1,4 +1,4 @@
-"""The circuits as the functions have them: in the memory of a worker, one for each kind of work, logged and counted."""
+"""The circuits of the functions: one for each kind of work, logged and counted."""
 
 import json
 
@@ -13,7 +13,7 @@ from tests.contracts.openai_server import OpenAIServer
 CIRCUIT = "openai-questions"
 
 
-def test_a_failing_vendor_is_left_alone_and_that_is_logged_and_counted(
+def test_an_open_circuit_is_logged_and_counted(
     openai: OpenAIServer,
     environ: dict[str, str],
     members: dict[str, object],

@@ -1,4 +1,4 @@
-"""Each worker of a queue takes a lease on its message, for as long as its function's settings say."""
+"""The lease of a message, for as long as the settings have it."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +24,7 @@ LEASE_SECONDS = 77
 def aws(
     environ: dict[str, str], members: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[dict[str, str]]:
-    """The environment of a function whose queue and secret are at moto."""
+    """The environment of a function with queue and secret at moto."""
     monkeypatch.delenv("AWS_ENDPOINT_URL")
     with mock_aws():
         boto3.client("secretsmanager").create_secret(Name="sakuin", SecretString=json.dumps(members))

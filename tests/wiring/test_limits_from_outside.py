@@ -1,4 +1,4 @@
-"""Each limit of a deployment, met by whoever calls it: through HTTP, over MCP, by an upload."""
+"""Each limit of a deployment, through HTTP, MCP and uploads."""
 
 import json
 import os
@@ -39,13 +39,13 @@ LIMITS = {
 
 @pytest.fixture(scope="module")
 def house(database: Database, stand_in: str) -> Iterator[House]:
-    """A deployment in which little is enough."""
+    """A deployment with low limits."""
     with house_of(database, stand_in, LIMITS=json.dumps(LIMITS)) as open_house:
         yield open_house
 
 
 class Person:
-    """Somebody who signed in, with one project."""
+    """A user with one project."""
 
     def __init__(self, house: House) -> None:
         self.house = house
@@ -194,7 +194,7 @@ def test_a_key_has_so_many_calls_in_a_minute(house: House, person: Person) -> No
 
 
 def page_status(house: House, body: bytes) -> dict[str, Any]:
-    """What is held of a page that was uploaded and whose message was worked on."""
+    """Uploads a page and processes its message; returns its status."""
     name = f"limits-{uuid4().hex}"
     boto3.client("s3", "us-east-1").put_object(Bucket="materials", Key=f"{name}.html", Body=body)
     record = event("index_material.put")["Records"][0]
@@ -218,8 +218,8 @@ def test_a_page_has_so_many_bytes_and_explanations(house: House) -> None:
     assert page_status(house, a_page({"rule-a": "規則: 説明の文。"}))["status"] == "ready"
 
 
-def walked(house: House, person: Person, table: str, *, upload: str | None = None) -> None:
-    """Has the Table's message, or that of an uploaded body, worked on."""
+def scan_table(house: House, person: Person, table: str, *, upload: str | None = None) -> None:
+    """Processes the message of a Table, or that of an uploaded body."""
     body: dict[str, Any] = {"detail-type": "TableUpdated", "detail": {"project_id": person.project, "table_id": table}}
     record = event("index_tool.body")["Records"][0]
     if upload is not None:
@@ -241,7 +241,7 @@ def test_a_table_has_so_many_large_strings_and_chunks(
 ) -> None:
     table = person.table(document)
     made = person.tool(table)
-    walked(house, person, table)
+    scan_table(house, person, table)
     status = person.ask("GET", f"/v1/tools/{made}").json["metadata"]["search_index"]
     assert status["state"] == "error"
     assert re.search(said, status["last_error"]), status["last_error"]
@@ -250,7 +250,7 @@ def test_a_table_has_so_many_large_strings_and_chunks(
 def test_a_string_of_a_table_has_so_many_characters_and_is_skipped_alone(house: House, person: Person) -> None:
     table = person.table({"a": "word " * 700, "b": "word " * 250})
     made = person.tool(table)
-    walked(house, person, table)
+    scan_table(house, person, table)
     (skipped,) = person.ask("GET", f"/v1/tools/{made}").json["metadata"]["search_index"]["skipped_nodes"]
     assert skipped["json_pointer"] == "/a"
     assert "3,500 characters; the limit is 3,000 (string_chars)" in skipped["reason"]
@@ -261,7 +261,7 @@ def test_an_uploaded_body_has_so_many_bytes_and_the_last_good_version_stays(hous
     assert person.ask("POST", f"/v1/tables/{table}/uploads", {"size": 9_000}).status == 201
     key = f"tables/{person.project}/{table}/1.json"
     boto3.client("s3", "us-east-1").put_object(Bucket="tables", Key=key, Body=b'"' + b"x" * 9_000 + b'"')
-    walked(house, person, table, upload=key)
+    scan_table(house, person, table, upload=key)
     said = person.ask("GET", f"/v1/tables/{table}").json
     assert said["import_error"] == "The document has 9,002 bytes; the limit is 9,000 (table_bytes)"
     assert person.ask("GET", f"/v1/tables/{table}/data").json == {"a": 1}

@@ -1,4 +1,4 @@
-"""Whatever a function reads of its secret later on is hidden like what it read at its start."""
+"""Secrets that a function reads again later are hidden too."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -23,13 +23,13 @@ from tests.wiring.test_settings import ENVIRONMENT, SECRET
 
 @dataclass
 class Rotated:
-    """A function's environment, and a keeper who replaces everything in its secret."""
+    """A function's environment, and an operator who replaces its secret."""
 
     environ: dict[str, str]
     client: Any
 
     def replace(self) -> list[str]:
-        """The new secrets; five minutes pass."""
+        """Replaces the secrets and returns them; five minutes pass."""
         new = {name: f"replaced {name} {uuid4()}" for name, value in SECRET.items() if isinstance(value, str)}
         self.client.put_secret_value(SecretId=self.environ["SECRET_NAME"], SecretString=json.dumps({**SECRET, **new}))
         parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation

@@ -1,4 +1,4 @@
-"""The function that agents call, whole, while one of its vendors is away."""
+"""The function `mcp` while one of its vendors is away."""
 
 import json
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ AWAY = "http://127.0.0.1:9"
 
 
 def asked(environ: Mapping[str, str], *, times: int = 1, path: str = "/mcp", key: str = KEY) -> list[dict[str, Any]]:
-    """What the function answers to the recorded question, so often."""
+    """Asks the recorded question so often; returns the answers."""
     handler = mcp_endpoint(environ)
     request = event("mcp.search") | {"rawPath": path}
     request["requestContext"]["http"]["path"] = path
@@ -43,7 +43,7 @@ def result(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def page(database: Database, sql: psycopg.Connection, environ: Mapping[str, str]) -> str:
-    """The title of the one explanation that the library has."""
+    """Indexes one page; returns the title of its explanation."""
     sql.execute("truncate material cascade")
     bucket = MemoryBucket()
     version = bucket.write("a.html", a_page({"rule-formula": "解の公式: 二次方程式を公式で解きたいときに使う。"}))
@@ -69,7 +69,7 @@ def test_without_openai_words_answer_within_the_time_and_later_without_asking(
     assert len(openai.requests) == 1 + 3 * 2
 
 
-def test_while_openai_refuses_the_key_words_answer_and_say_who_has_to_mend_that(
+def test_while_openai_refuses_the_key_words_answer_and_name_the_operator(
     page: str, openai: OpenAIServer, environ: dict[str, str]
 ) -> None:
     openai.statuses, openai.headers = [401] * 3, {}
@@ -83,7 +83,7 @@ def test_while_openai_refuses_the_key_words_answer_and_say_who_has_to_mend_that(
     assert "degraded" not in result(asked(environ)[0])["structuredContent"]
 
 
-def test_while_supabase_refuses_the_key_a_question_is_an_error_that_says_so(environ: dict[str, str]) -> None:
+def test_while_supabase_refuses_the_key_a_question_is_an_error(environ: dict[str, str]) -> None:
     refuses = Said(401, b'{"message": "Invalid API key"}')
     with scripted_server(refuses) as supabase:
         (answer,) = asked(environ | {"SUPABASE_URL": supabase.url})
@@ -103,6 +103,6 @@ def test_without_supabase_a_question_is_an_error_to_ask_again(environ: dict[str,
     assert "structuredContent" not in result(answer)
 
 
-def test_without_supabase_nobody_s_key_is_called_wrong(environ: dict[str, str]) -> None:
+def test_without_supabase_no_key_is_401(environ: dict[str, str]) -> None:
     (answer,) = asked(environ | {"SUPABASE_URL": AWAY}, path=f"/mcp/{NOBODY}", key=ENDPOINT_KEY)
     assert (answer["statusCode"], answer["headers"]["retry-after"]) == (503, "5")

@@ -1,4 +1,4 @@
-"""What the environment says, and what is said when it says too little."""
+"""Settings and secrets, and the errors for missing ones."""
 
 import pytest
 from sakuin.errors import Misconfigured

@@ -1,4 +1,4 @@
-"""From a message or a question to Postgres in a few steps of our own."""
+"""The number of own functions between a message or question and Postgres."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def house(database: Database, stand_in: str) -> Iterator[House]:
 
 
 def own_frames(frame: FrameType | None) -> list[str]:
-    """The functions of the product that are being called, the outermost first."""
+    """Returns the product's functions on the stack, the outermost first."""
     names: list[str] = []
     while frame is not None:
         # A comprehension is no step of its own.
@@ -54,7 +54,7 @@ def own_frames(frame: FrameType | None) -> list[str]:
 def calls_watched(
     function: Callable[..., Any], name: Callable[[FrameType], str], found: dict[str, list[str]]
 ) -> Iterator[None]:
-    """Collects the longest way of our own functions that led to each call of a function, by the name of the call."""
+    """Collects the longest stack of own functions at each call of a function, by the name of the call."""
     code = function.__code__  # type: ignore[attr-defined]
 
     def watch(frame: FrameType, kind: str, _argument: object) -> None:
@@ -97,7 +97,7 @@ def test_an_uploaded_page_reaches_postgres_in_eight_steps_and_its_message_is_par
 
 @dataclass
 class Asked:
-    """Searches, and a search that notes how it was reached."""
+    """A search that records its stack."""
 
     way: list[str] = field(default_factory=list)
 

@@ -1,15 +1,15 @@
-"""What a snapshot wakes up with."""
+"""Workers restored from a snapshot."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 from aws_lambda_powertools.utilities import parameters
 from sakuin.platform.secrets_manager import secrets_named
 from sakuin.wiring.starting import Handler, restorable
+
+from tests.contracts.scripted_server import Said, ScriptedServer, scripted_server
 
 SECRET = (
     '{"supabase_service_key": "KEY", "openai_api_key": "o", "key_pepper": "p", '
@@ -18,7 +18,7 @@ SECRET = (
 
 
 class Connection:
-    """What may not be used again after a restore; it is as old as the process that made it."""
+    """A connection that must not be used after a restore."""
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -30,44 +30,24 @@ class Connection:
         return {"key": self.key}
 
 
-class SecretsManager:
-    """What AWS's answers, with one secret whose key somebody rotates."""
-
-    def __init__(self) -> None:
-        self.key = "first"
-        self.asked = 0
+def answer(key: str) -> Said:
+    """Returns the answer of Secrets Manager with this key in the secret."""
+    return Said(body=json.dumps({"Name": "sakuin/test", "SecretString": SECRET.replace("KEY", key)}).encode())
 
 
 @pytest.fixture
-def secrets(monkeypatch: pytest.MonkeyPatch) -> Iterator[SecretsManager]:
-    """On a free port, where boto3 looks for it."""
-    manager = SecretsManager()
-
-    class Answer(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            manager.asked += 1
-            self.rfile.read(int(self.headers["Content-Length"]))
-            body = json.dumps({"Name": "sakuin/test", "SecretString": SECRET.replace("KEY", manager.key)}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *arguments: Any) -> None:
-            """Says nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", f"http://127.0.0.1:{server.server_address[1]}")
+def secrets(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
+    """A Secrets Manager on a free port, where boto3 looks for it."""
+    with scripted_server(answer("first")) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_SECRETS_MANAGER", server.url)
         for name in ("AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             monkeypatch.setenv(name, "us-east-1")
-        yield manager
-        server.shutdown()
-    # Powertools keeps what it read for whoever asks next.
+        yield server
+    # Powertools keeps what it read for the next caller.
     parameters.clear_caches()
 
 
-def test_a_restored_worker_has_a_new_connection_and_the_rotated_key(secrets: SecretsManager) -> None:
+def test_a_restored_worker_has_a_new_connection_and_the_rotated_key(secrets: ScriptedServer) -> None:
     made: list[Connection] = []
     hooks: list[Callable[[], None]] = []
 
@@ -78,11 +58,11 @@ def test_a_restored_worker_has_a_new_connection_and_the_rotated_key(secrets: Sec
     handler = restorable(build, hooks.append)
     assert handler({}, None) == {"key": "first"}
     assert secrets_named("sakuin/test").supabase_service_key == "first"
-    assert secrets.asked == 1
+    assert len(secrets.asked) == 1
 
     # The snapshot sleeps: its connections die, and the key is rotated.
     made[-1].dead = True
-    secrets.key = "second"
+    secrets.answers = [answer("second")]
     (restored,) = hooks
     restored()
 

@@ -1,4 +1,4 @@
-"""While a function starts the collector rests, and nothing that must be collected later is lost to it."""
+"""The start of a function: garbage collection and what is loaded ahead."""
 
 import gc
 import weakref
@@ -12,7 +12,7 @@ class Node:
         self.itself = self
 
 
-def test_the_collector_rests_during_a_start_and_works_afterwards() -> None:
+def test_the_collector_is_off_during_a_start_only() -> None:
     assert without_gc(gc.isenabled)() is False
     assert gc.isenabled()
 
@@ -37,6 +37,6 @@ def test_what_is_made_after_a_start_is_collected() -> None:
 @pytest.mark.parametrize(
     ("kind", "ahead"), [("on-demand", False), ("provisioned-concurrency", True), ("snap-start", True)]
 )
-def test_nobody_waits_for_a_snapshot_or_for_a_worker_kept_ready(kind: str, ahead: bool) -> None:
+def test_snapshots_and_provisioned_workers_start_ahead(kind: str, ahead: bool) -> None:
     assert starts_ahead({"AWS_LAMBDA_INITIALIZATION_TYPE": kind}) is ahead
     assert starts_ahead({}) is False

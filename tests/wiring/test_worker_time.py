@@ -1,4 +1,4 @@
-"""Workers make no call to a vendor that might outlast their invocation."""
+"""Workers make no call that might outlast their invocation."""
 
 import pytest
 from sakuin.errors import OutOfTime
@@ -16,13 +16,13 @@ from tests.contracts.openai_server import OpenAIServer
 
 @pytest.fixture
 def observed() -> Telemetry:
-    """Of a worker that has twenty-five seconds left."""
+    """Telemetry of a worker with twenty-five seconds left."""
     observed = start_telemetry("Index")
     observed.work.milliseconds_left = lambda: 25_000
     return observed
 
 
-def test_what_might_outlast_the_invocation_is_not_begun(
+def test_a_call_that_might_outlast_the_invocation_is_not_made(
     observed: Telemetry, openai: OpenAIServer, environ: dict[str, str], members: dict[str, object]
 ) -> None:
     settings, secrets = Settings.read(environ | {"LEARNS_MODEL": "gpt"}), Secrets.read(members, "sakuin")
@@ -40,7 +40,7 @@ def test_what_might_outlast_the_invocation_is_not_begun(
     assert openai.requests == []
 
 
-def test_no_client_of_a_worker_waits_longer_than_is_reckoned_with(
+def test_no_client_of_a_worker_waits_longer_than_the_longest_call(
     environ: dict[str, str], members: dict[str, object]
 ) -> None:
     settings, secrets = Settings.read(environ), Secrets.read(members, "sakuin")

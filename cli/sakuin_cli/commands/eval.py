@@ -62,10 +62,10 @@ def eval(
     from sakuin_cli.evaluation.ask import ask_all
     from sakuin_cli.evaluation.report import report_of
     from sakuin_cli.evaluation.run import run_in
-    from sakuin_cli.evaluation.variants import ABLATIONS, LEGS
+    from sakuin_cli.evaluation.variants import ABLATIONS, SINGLE_MODES
 
     terminal = Terminal(as_json)
-    variants = (*LEGS, *ABLATIONS) if ablations else LEGS
+    variants = (*SINGLE_MODES, *ABLATIONS) if ablations else SINGLE_MODES
     with terminal.reporting_errors():
         questions, bad_lines = _questions(queries, half)
         floors = _floors(gate, at_least or (), at_most or ())

@@ -1,1 +1,1 @@
-"""How right the answers are, by labelled questions."""
+"""Evaluation of answers with labelled questions."""

@@ -1,4 +1,4 @@
-"""Every labelled question in every variant, and an explanation of what went wrong."""
+"""Requests of an evaluation: every labelled question in every variant, and the reasons of failures."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,16 +12,16 @@ from sakuin.errors import Invalid, Unavailable
 from sakuin.explain.explanation import ExplainedHit, hit_of
 
 from sakuin_cli.client import DeploymentClient
-from sakuin_cli.evaluation.figures import Asked
+from sakuin_cli.evaluation.figures import Answer
 from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion
 from sakuin_cli.evaluation.measures import DEPTH
-from sakuin_cli.evaluation.run import Failure, FailureKind, Run
+from sakuin_cli.evaluation.run import EvaluationRun, FailedQuestion, FailureKind
 from sakuin_cli.evaluation.variants import WHOLE_PIPELINE, Variant, changes
 from sakuin_cli.terminal import OnProgress
 
-# As many as a local stack lets through at once.
+# A local stack answers so many requests at once.
 _AT_ONCE = 3
-_PAUSES_BETWEEN_TRIES = (1.0, 3.0)
+_PAUSES = (1.0, 3.0)
 _SHOWN = 3
 
 Explanation = Mapping[str, Any]
@@ -38,11 +38,11 @@ def ask_all(
     index: str | None = None,
     on_progress: OnProgress = lambda _phase, _done, _total: None,
     sleep: Callable[[float], None] = time.sleep,
-) -> Run:
-    """Asks the questions in the whole pipeline and in `variants`. A question that cannot be asked becomes a bad line.
+) -> EvaluationRun:
+    """Asks the questions with the whole pipeline and in `variants`. An invalid question becomes a bad line.
 
-    `on_progress` counts the questions of all variants together. `index` names an index; None is the one that answers.
-    `sleep` waits between two tries where the deployment does not answer.
+    `on_progress` counts the questions of all variants. `index` names an index version; None is the live one. `sleep`
+    waits between two attempts while the deployment is unavailable.
     """
     ask = _Ask(client, tool, k, index, sleep)
     numbers, total = count(1), len(questions) * (1 + len(variants))
@@ -55,13 +55,13 @@ def ask_all(
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         first = list(counted(pool.map(lambda one: ask(one, expected=next(iter(one.gold), None)), questions)))
         answered = [(one, given) for one, given in zip(questions, first, strict=True) if not isinstance(given, BadLine)]
-        answers = {WHOLE_PIPELINE.name: tuple(_asked(given) for _, given in answered)}
+        answers = {WHOLE_PIPELINE.name: tuple(_answer(given) for _, given in answered)}
         for variant in variants:
             again = pool.map(partial(ask.in_variant, variant), answered)
-            answers[variant.name] = tuple(map(_asked, counted(again)))
+            answers[variant.name] = tuple(map(_answer, counted(again)))
         failures = tuple(pool.map(lambda pair: _failure(ask, *pair), answered))
     states = (given["index_state"] for _, given in answered)
-    return Run(
+    return EvaluationRun(
         tool=tool,
         k=k,
         questions=tuple(one for one, _ in answered),
@@ -74,7 +74,7 @@ def ask_all(
 
 @dataclass(frozen=True, slots=True)
 class _Ask:
-    """Asks one question, and again where the deployment does not answer."""
+    """Asks one question, with further attempts while the deployment is unavailable."""
 
     client: DeploymentClient
     tool: str | None
@@ -85,7 +85,7 @@ class _Ask:
     def __call__(
         self, question: LabelledQuestion, variant: Variant = WHOLE_PIPELINE, *, expected: str | None = None
     ) -> Explanation | BadLine:
-        for pause in _PAUSES_BETWEEN_TRIES:
+        for pause in _PAUSES:
             try:
                 return self._once(question, variant, expected)
             except Unavailable:
@@ -93,7 +93,7 @@ class _Ask:
         return self._once(question, variant, expected)
 
     def in_variant(self, variant: Variant, answered: tuple[LabelledQuestion, Explanation]) -> Explanation:
-        """The answer in a variant: the whole pipeline's, where the variant cannot change it."""
+        """Returns the answer in a variant; the given one if the variant cannot change it."""
         question, given = answered
         if not changes(variant, given["understood"]):
             return given
@@ -115,33 +115,33 @@ class _Ask:
         except Invalid as error:
             return BadLine(question.line, str(error))
         if degraded := explanation.get("degraded"):
-            # Half a search measures nothing.
+            # A degraded search would measure the outage.
             raise Unavailable(degraded)
         return explanation
 
 
-def _asked(explanation: Explanation) -> Asked:
-    return Asked(tuple(hit["id"] for hit in explanation["results"]), bool(explanation["refused"]))
+def _answer(explanation: Explanation) -> Answer:
+    return Answer(tuple(hit["id"] for hit in explanation["results"]), bool(explanation["refused"]))
 
 
-def _failure(ask: _Ask, question: LabelledQuestion, given: Explanation) -> Failure | None:
-    """What went wrong with a question; None if nothing did."""
-    kind, missing = _kind(question, _asked(given), ask.k)
-    # A Search Tool refuses nothing, so that an answer is no failure.
+def _failure(ask: _Ask, question: LabelledQuestion, given: Explanation) -> FailedQuestion | None:
+    """Returns why a question failed; None if its answer is right."""
+    kind, missing = _kind(question, _answer(given), ask.k)
+    # Without a threshold (Search Tools), every question has results: that is no failure.
     if kind is None or (kind == "answered" and given["threshold"] is None):
         return None
     shown = tuple(map(hit_of, given["results"][:_SHOWN]))
     if missing is None:
-        return Failure(question, kind, shown, None, _why_answered(shown, given["threshold"]))
+        return FailedQuestion(question, kind, shown, None, _why_answered(shown, given["threshold"]))
     explained = given["expected"]
     if explained is None or explained["id"] != missing:
         again = ask(question, expected=missing)
         explained = {"why": again.reason} if isinstance(again, BadLine) else again["expected"]
-    return Failure(question, kind, shown, missing, explained["why"])
+    return FailedQuestion(question, kind, shown, missing, explained["why"])
 
 
-def _kind(question: LabelledQuestion, asked: Asked, k: int) -> tuple[FailureKind | None, str | None]:
-    """How a question failed, and the right id to ask about."""
+def _kind(question: LabelledQuestion, asked: Answer, k: int) -> tuple[FailureKind | None, str | None]:
+    """Returns the kind of failure, and the right id to explain."""
     if not question.gold:
         return (None, None) if asked.refused else ("answered", None)
     if asked.refused:

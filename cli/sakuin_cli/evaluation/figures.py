@@ -1,4 +1,4 @@
-"""The figures of one run: every measure for all questions, by half and by category."""
+"""Figures of a run: every measure for all questions, by half and by category."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ WHOLE = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What became of a question: the ids found, best first, and whether the index refused the question."""
+class Answer:
+    """The answer to a question: the ids, best first, and whether it is `no_good_match`."""
 
     ranking: tuple[str, ...]
     refused: bool = False
@@ -21,7 +21,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The figures of some questions by measure; one that none of them counts for is left out."""
+    """The figures of a group of questions by measure, without measures that do not apply."""
 
     name: str
     questions: int
@@ -29,7 +29,7 @@ class Group:
 
 
 def measures(k: int) -> tuple[str, ...]:
-    """The names of the measures of a ranking, in their order."""
+    """Returns the names of the ranking measures, in order."""
     return (f"recall@{k}", f"hit@{k}", f"MRR@{DEPTH}", f"nDCG@{DEPTH}")
 
 
@@ -37,15 +37,16 @@ RECOGNISED = "recognised"
 REFUSED = "refused"
 
 
-# What of an answer is measured: as an agent gets it, where a refused question found nothing; its order before the
-# threshold, and the refusals; its order alone, where the threshold was made for something else.
+# agent               what an agent gets: a refused question has no results
+# order and refusals  the order without the threshold, and the refusals
+# order               the order only, for rankings to which the threshold does not apply
 View = Literal["agent", "order and refusals", "order"]
 
 
-def values(question: LabelledQuestion, asked: Asked, *, k: int, view: View) -> dict[str, float]:
-    """What a question adds to each measure.
+def values(question: LabelledQuestion, asked: Answer, *, k: int, view: View) -> dict[str, float]:
+    """Returns a question's value of each measure.
 
-    `recognised` is 1 for a refused question off the topic, `refused` is 1 for a refused one that has an answer.
+    `recognised` is 1 for a refused question without an answer, `refused` 1 for a refused question with one.
     """
     refused = float(asked.refused)
     if not question.gold:
@@ -62,9 +63,9 @@ def values(question: LabelledQuestion, asked: Asked, *, k: int, view: View) -> d
 
 
 def groups(
-    questions: Sequence[LabelledQuestion], asked: Sequence[Asked], *, k: int, view: View, resamples: Resamples
+    questions: Sequence[LabelledQuestion], asked: Sequence[Answer], *, k: int, view: View, resamples: Resamples
 ) -> list[Group]:
-    """The figures of all questions, of each half, and of each category in the order of the labels."""
+    """Returns the figures of all questions, of each half, and of each category in the order of the labels."""
     each = [values(question, one, k=k, view=view) for question, one in zip(questions, asked, strict=True)]
     return [
         Group(name, len(places), _figures([each[place] for place in places], k, resamples))
@@ -81,9 +82,9 @@ def _places(questions: Iterable[LabelledQuestion]) -> dict[str, list[int]]:
         if question.half is not None:
             halves.setdefault(question.half, []).append(place)
         categories.setdefault(question.category, []).append(place)
-    # A category may be called like a half or like the whole.
+    # A category can have the name of a half or of the whole.
     named = {name if name not in (WHOLE, *halves) else f"{name} (category)": at for name, at in categories.items()}
-    # One half alone is the whole.
+    # A single half equals the whole.
     return {WHOLE: whole, **(dict(sorted(halves.items())) if len(halves) > 1 else {}), **named}
 
 

@@ -1,4 +1,4 @@
-"""What a run must reach."""
+"""Bounds of figures that a run must reach."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ Side = Literal["min", "max"]
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """A bound of one figure: at least (`min`) or at most (`max`) `value`, of all questions or of one group."""
+    """A lower (`min`) or upper (`max`) bound of a measure, for all questions or for one group."""
 
     side: Side
     measure: str
@@ -29,7 +29,7 @@ class Floor:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A floor that a run does not reach; without `seen` no question of the file counts for it."""
+    """A bound that a run misses; `seen` is None if no question has the measure."""
 
     floor: Floor
     seen: float | None
@@ -39,13 +39,13 @@ class Missed:
 
 
 def floor_of(side: Side, text: str) -> Floor:
-    """A floor written `recall@5=0.85` or `kana-only:recall@5=0.92`; anything else is `Invalid`."""
+    """Parses `recall@5=0.85` or `kana-only:recall@5=0.92`; raises `Invalid` for anything else."""
     name, _, value = text.rpartition("=")
     return _floor(side, name, value)
 
 
 def floors_in(text: str) -> list[Floor]:
-    """The floors of a file `{"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}`; anything else is `Invalid`."""
+    """Parses `{"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}`; raises `Invalid` for anything else."""
     try:
         document = json.loads(text)
     except ValueError as error:
@@ -63,13 +63,13 @@ def floors_in(text: str) -> list[Floor]:
 
 
 def missed(floors: Iterable[Floor], groups: Sequence[Group]) -> list[Missed]:
-    """Those floors that the figures do not reach. A floor of something that was not measured is missed too."""
+    """Returns the bounds that the figures miss, including bounds of measures that no question has."""
     figures: Mapping[str, Mapping[str, Any]] = {group.name: group.figures for group in groups}
     failed = []
     for floor in floors:
         estimate = figures.get(floor.group, {}).get(floor.measure)
         seen = None if estimate is None else estimate.mean
-        # A mean of eighths may miss its own value by the last bit.
+        # A rounding error of the mean must not miss the bound.
         slack = 1e-9
         reached = seen is not None and (
             seen >= floor.value - slack if floor.side == "min" else seen <= floor.value + slack

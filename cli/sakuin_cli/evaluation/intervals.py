@@ -1,4 +1,4 @@
-"""How sure a mean over questions is: bootstrap intervals."""
+"""Bootstrap confidence intervals of means over questions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _WORD = (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over `n` questions, and the interval that holds it with 95% confidence."""
+    """A mean over `n` questions with its 95% confidence interval."""
 
     mean: float
     low: float
@@ -22,9 +22,9 @@ class Estimate:
 
 
 class Resamples:
-    """Questions drawn with replacement, as often as there are: the same ones for every measure and every variant.
+    """Bootstrap samples of questions, the same for every measure and every variant.
 
-    Shared draws cost a fraction, and make figures of one group comparable.
+    Shared samples are faster, and make the figures of a group comparable.
     """
 
     def __init__(self, *, times: int = TIMES, seed: int = SEED) -> None:
@@ -33,7 +33,7 @@ class Resamples:
         self._by_size: dict[int, list[tuple[int, ...]]] = {}
 
     def estimate(self, values: Sequence[float]) -> Estimate | None:
-        """The percentile interval of the mean of `values`; None where there are none.
+        """Returns the mean of `values` with its percentile interval; None without values.
 
         Efron, Tibshirani: An Introduction to the Bootstrap, 1993, chapter 13.
         """
@@ -53,12 +53,12 @@ class Resamples:
 
 
 def _places(numbers: Iterator[int], n: int) -> Iterator[int]:
-    # The remainder favours small places by less than one in 10^16.
+    # The modulo bias is less than 10^-16.
     return (number % n for number in islice(numbers, n))
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    """Between the two values around `share`, in proportion."""
+    """Returns the quantile, interpolated linearly between two values."""
     place = share * (len(ordered) - 1)
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
@@ -66,7 +66,7 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
 
 
 def draws(seed: int) -> Iterator[int]:
-    """64-bit numbers without end: SplitMix64.
+    """Yields pseudorandom 64-bit numbers (SplitMix64), without end.
 
     Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014.
     """

@@ -1,4 +1,4 @@
-"""Labelled questions: what is asked, and which ids are right answers."""
+"""Labelled questions: questions with the ids of their right answers."""
 
 import json
 import unicodedata
@@ -14,7 +14,7 @@ _HALVES = ("dev", "held-out")
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A question with its right answers; without any it is off the topic, and should be refused."""
+    """A question with its right answers; a question without any should be refused."""
 
     line: int
     query: str
@@ -25,14 +25,14 @@ class LabelledQuestion:
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that is no labelled question, and why."""
+    """A line that is no labelled question, with the reason."""
 
     line: int
     reason: str
 
 
 def labelled_questions(text: str) -> tuple[list[LabelledQuestion], list[BadLine]]:
-    """The questions of a JSON Lines file and its bad lines, by line number from 1; blank lines are neither."""
+    """Parses a JSON Lines file into questions and bad lines, numbered from 1; skips blank lines."""
     questions: list[LabelledQuestion] = []
     bad: list[BadLine] = []
     first: dict[str, int] = {}
@@ -48,7 +48,7 @@ def labelled_questions(text: str) -> tuple[list[LabelledQuestion], list[BadLine]
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    # Not splitlines(): U+2028 may stand inside a JSON string.
+    # Not splitlines(): a JSON string may contain U+2028.
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         if line.strip():
             yield number, line
@@ -61,7 +61,7 @@ def _question(number: int, line: str) -> LabelledQuestion | BadLine:
         return BadLine(number, f"no JSON: {error}")
     if reason := _wrong(item):
         return BadLine(number, reason)
-    # Ids are NFC in the index, whatever an editor makes of them.
+    # Ids of the index are NFC.
     gold = (unicodedata.normalize("NFC", id) for id in item["gold"])
     return LabelledQuestion(
         number, item["query"], tuple(dict.fromkeys(gold)), item.get("category", UNNAMED), item.get("half")
@@ -69,7 +69,7 @@ def _question(number: int, line: str) -> LabelledQuestion | BadLine:
 
 
 def _wrong(item: Any) -> str | None:
-    """What is wrong with a line's JSON; None if nothing is."""
+    """Returns what is wrong with a line's JSON; None if nothing is."""
     if not isinstance(item, dict):
         return 'no object: write {"query": "…", "gold": ["…"], "category": "…"}'
     query, gold = item.get("query"), item.get("gold")

@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing else: no script, no fonts or styles from elsewhere, pictures as SVG."""
+"""A report as one self-contained HTML page, without scripts, with SVG charts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -7,9 +7,9 @@ from sakuin.explain.explanation import ExplainedHit
 
 from sakuin_cli.evaluation.figures import Group, measures
 from sakuin_cli.evaluation.intervals import Estimate
-from sakuin_cli.evaluation.paired import CELLS, Difference
+from sakuin_cli.evaluation.paired import CELLS, MeanDifference
 from sakuin_cli.evaluation.report import KINDS, Report, direction_of, measured_in
-from sakuin_cli.evaluation.run import Comparison, Failure
+from sakuin_cli.evaluation.run import Comparison, FailedQuestion
 
 _NAME, _PLOT, _ROW = 190, 470, 26
 
@@ -44,7 +44,7 @@ a{color:var(--main);overflow-wrap:anywhere}
 
 
 def page(report: Report) -> str:
-    """The whole page."""
+    """Returns the page."""
     run = report.run
     first = measures(run.k)[0]
     title = f"{run.name}: how right the answers are"
@@ -91,7 +91,7 @@ def _tiles(report: Report) -> str:
 
 
 def _plot(measure: str, groups: Sequence[Group]) -> str:
-    """One bar a group with its interval."""
+    """Returns a chart with a bar and an interval for each group."""
     known = [(group.name, group.figures[measure]) for group in groups if measure in group.figures]
     height = len(known) * _ROW + 34
     marks = "".join(
@@ -151,7 +151,7 @@ def _comparison(comparison: Comparison) -> str:
     return "<h2>Against the saved run</h2>" + _whole_table(("measure", *CELLS), rows) + note
 
 
-def _difference(name: str, difference: Difference) -> str:
+def _difference(name: str, difference: MeanDifference) -> str:
     before, after, change, *rest = difference.cells()
     return (
         f"<tr><td>{escape(name)}</td><td>{before}</td><td>{after}</td>"
@@ -166,7 +166,7 @@ def _whole_table(heads: Iterable[str], rows: Iterable[str]) -> str:
     return f'<div class="card"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
 
 
-def _failures(failures: Sequence[Failure], k: int) -> Iterable[str]:
+def _failures(failures: Sequence[FailedQuestion], k: int) -> Iterable[str]:
     for kind, title in KINDS.items():
         some = [failure for failure in failures if failure.kind == kind]
         if some:
@@ -174,7 +174,7 @@ def _failures(failures: Sequence[Failure], k: int) -> Iterable[str]:
             yield from map(_failure, some)
 
 
-def _failure(failure: Failure) -> str:
+def _failure(failure: FailedQuestion) -> str:
     question = failure.question
     expected = f"<p>expected <code>{escape(failure.expected)}</code></p>" if failure.expected else ""
     shown = "".join(f"<li>{_hit(hit)}</li>" for hit in failure.shown)
@@ -187,7 +187,7 @@ def _failure(failure: Failure) -> str:
 
 def _hit(hit: ExplainedHit) -> str:
     name = escape(hit.title or hit.id)
-    # A link may be relative to the site that the pages are on, but never a script.
+    # Relative links are allowed, scripts are not.
     linked = hit.url is not None and not hit.url.lower().lstrip().startswith(("javascript:", "data:"))
     link = f'<a href="{escape(hit.url or "")}">{name}</a>' if linked else name
     score = next((value for value in (hit.similarity, hit.score) if value is not None), None)

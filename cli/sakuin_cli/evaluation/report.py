@@ -1,4 +1,4 @@
-"""What a run says: its figures, how they compare, and which floors they miss."""
+"""The report of a run: figures, comparison with an earlier run, missed bounds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -7,11 +7,11 @@ from typing import Any, Literal
 from sakuin_cli.evaluation.figures import RECOGNISED, REFUSED, Group, measures
 from sakuin_cli.evaluation.floors import Floor, Missed, missed
 from sakuin_cli.evaluation.intervals import CONFIDENCE, Resamples
-from sakuin_cli.evaluation.paired import Difference
-from sakuin_cli.evaluation.run import Comparison, Run, compared
+from sakuin_cli.evaluation.paired import MeanDifference
+from sakuin_cli.evaluation.run import Comparison, EvaluationRun, compared
 from sakuin_cli.evaluation.variants import AGENT
 
-# How a question goes wrong, with the number of results that count.
+# Headings of the kinds of failures; `k` is the number of results that count.
 KINDS = {
     "missed": "no right answer among the first {k}",
     "partly": "some right answers not among the first {k}",
@@ -23,16 +23,16 @@ _SIGNIFICANT = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A run with all that was made of it. The floors are compared with what an agent gets."""
+    """A run with its figures, comparison and missed bounds. Bounds apply to what an agent gets."""
 
-    run: Run
+    run: EvaluationRun
     figures: Mapping[str, Sequence[Group]]
     comparison: Comparison | None
     missed: tuple[Missed, ...]
 
     @property
     def agent(self) -> Sequence[Group]:
-        """What an agent gets, in groups."""
+        """The figures of what an agent gets, by group."""
         return self.figures[AGENT]
 
     @property
@@ -42,16 +42,16 @@ class Report:
 
     @property
     def without_answer(self) -> int:
-        """How many questions have no right answer."""
+        """The number of questions without a right answer."""
         return sum(not question.gold for question in self.run.questions)
 
     @property
     def is_clean(self) -> bool:
-        """No floor was missed and no line was bad."""
+        """Whether no bound was missed and no line was bad."""
         return not self.missed and not self.run.bad_lines
 
     def as_json(self) -> dict[str, Any]:
-        """The report as a document."""
+        """Returns the report as a document."""
         run = self.run
         return {
             "tool": run.tool,
@@ -67,8 +67,8 @@ class Report:
         }
 
 
-def report_of(run: Run, *, before: Run | None = None, floors: Iterable[Floor] = ()) -> Report:
-    """The report of a run, compared with an earlier one where there is one."""
+def report_of(run: EvaluationRun, *, before: EvaluationRun | None = None, floors: Iterable[Floor] = ()) -> Report:
+    """Returns the report of a run, compared with an earlier run if given."""
     resamples = Resamples()
     figures = run.figures(resamples)
     comparison = compared(before, run, resamples) if before is not None else None
@@ -76,15 +76,15 @@ def report_of(run: Run, *, before: Run | None = None, floors: Iterable[Floor] = 
 
 
 def measured_in(groups: Sequence[Group], k: int) -> tuple[str, ...]:
-    """The measures that any of the groups has, in their order."""
+    """Returns the measures that any group has, in order."""
     return tuple(name for name in (*measures(k), REFUSED, RECOGNISED) if any(name in one.figures for one in groups))
 
 
-def direction_of(measure: str, change: Difference) -> Literal["up", "down", ""]:
-    """Whether a measure got better (`up`) or worse by more than chance."""
+def direction_of(measure: str, change: MeanDifference) -> Literal["up", "down", ""]:
+    """Returns whether a measure is significantly better (`up`) or worse (`down`)."""
     if change.p >= _SIGNIFICANT:
         return ""
-    # Fewer refusals of good questions are the better ones.
+    # Fewer refusals of questions with an answer are better.
     return "up" if (change.change > 0) is (measure != REFUSED) else "down"
 
 

@@ -1,4 +1,4 @@
-"""One run: the questions, what came back for each in each variant, and what went wrong."""
+"""A run of an evaluation: questions, answers by variant, failures; saved as JSON."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,24 +8,24 @@ from typing import Any, Literal
 from sakuin.errors import Invalid
 from sakuin.explain.explanation import ExplainedHit, hit_of
 
-from sakuin_cli.evaluation.figures import Asked, Group, View, groups, values
+from sakuin_cli.evaluation.figures import Answer, Group, View, groups, values
 from sakuin_cli.evaluation.intervals import Resamples
 from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion
-from sakuin_cli.evaluation.paired import Difference, difference
-from sakuin_cli.evaluation.variants import AGENT, LEGS, WHOLE_PIPELINE
+from sakuin_cli.evaluation.paired import MeanDifference, difference
+from sakuin_cli.evaluation.variants import AGENT, SINGLE_MODES, WHOLE_PIPELINE
 
 _FORMAT = 1
 
 # missed    none of the right ids is among the first k
 # partly    some of them are
-# refused   the index says that it has no answer, and it has
-# answered  the index gives an answer, and there is none
+# refused   no good match, although there is an answer
+# answered  an answer, although there is none
 FailureKind = Literal["missed", "partly", "refused", "answered"]
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """A question that went wrong: what was shown first, which right id was not, and what kept it out."""
+class FailedQuestion:
+    """A question with a wrong answer: the first results, the missing right id, and the reason."""
 
     question: LabelledQuestion
     kind: FailureKind
@@ -35,27 +35,27 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """What a run over `questions` gave: by variant one `Asked` a question. `tool` None is `search_knowledge`.
+class EvaluationRun:
+    """A run over `questions`; `answers` has one answer a question, by variant. `tool` None is `search_knowledge`.
 
-    `index_state` is set where a tool's index was not ready while it was asked.
+    `index_state` is set if the tool's index was not ready.
     """
 
     tool: str | None
     k: int
     questions: tuple[LabelledQuestion, ...]
-    answers: Mapping[str, tuple[Asked, ...]]
-    failures: tuple[Failure, ...] = ()
+    answers: Mapping[str, tuple[Answer, ...]]
+    failures: tuple[FailedQuestion, ...] = ()
     bad_lines: tuple[BadLine, ...] = ()
     index_state: str | None = None
 
     @property
     def name(self) -> str:
-        """What was asked."""
+        """The name of the tool."""
         return self.tool or "search_knowledge"
 
     def figures(self, resamples: Resamples) -> dict[str, list[Group]]:
-        """The figures of each variant: first what an agent gets, then the orders alone."""
+        """Returns the figures of each variant, first of what an agent gets."""
         asked = {AGENT: self.answers[WHOLE_PIPELINE.name], **self.answers}
         return {
             name: groups(self.questions, answers, k=self.k, view=self.view(name), resamples=resamples)
@@ -63,14 +63,14 @@ class Run:
         }
 
     def view(self, variant: str) -> View:
-        """What of a variant's answers is measured."""
-        # The threshold is made for both legs together, and a Search Tool has none.
-        if self.tool is not None or variant in {leg.name for leg in LEGS}:
+        """Returns what is measured in a variant's answers."""
+        # The threshold is calibrated for the hybrid search; a Search Tool has none.
+        if self.tool is not None or variant in {mode.name for mode in SINGLE_MODES}:
             return "order"
         return "agent" if variant == AGENT else "order and refusals"
 
     def as_json(self) -> dict[str, Any]:
-        """As it is saved."""
+        """Returns the run as it is saved."""
         return {
             "format": _FORMAT,
             "tool": self.tool,
@@ -85,22 +85,22 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs, each measure over the questions that both asked; `left_out` were asked in one of them only."""
+    """Two runs compared over their common questions; `left_out` counts the others."""
 
-    differences: Mapping[str, Difference]
+    differences: Mapping[str, MeanDifference]
     left_out: int
 
 
-def run_in(text: str) -> Run:
-    """The run that a file holds; one that holds none is `Invalid`."""
+def run_in(text: str) -> EvaluationRun:
+    """Parses a saved run; raises `Invalid` for anything else."""
     try:
         return _run(json.loads(text))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Invalid("This is no saved run: give a file that `sakuin eval --save` has written") from error
 
 
-def compared(before: Run, after: Run, resamples: Resamples) -> Comparison:
-    """How an agent's answers differ, question by question: a question with other right ids is another one."""
+def compared(before: EvaluationRun, after: EvaluationRun, resamples: Resamples) -> Comparison:
+    """Compares what an agent gets in two runs. Questions are equal if query and right ids are equal."""
     if before.k != after.k:
         raise Invalid(f"The saved run was made with --k {before.k}: give the same to compare")
     if before.tool != after.tool:
@@ -116,30 +116,32 @@ def compared(before: Run, after: Run, resamples: Resamples) -> Comparison:
     return Comparison(found, len(old) + len(new) - 2 * len(both))
 
 
-def _values(run: Run) -> dict[tuple[str, frozenset[str]], dict[str, float]]:
-    answers: Sequence[Asked] = run.answers[WHOLE_PIPELINE.name]
+def _values(run: EvaluationRun) -> dict[tuple[str, frozenset[str]], dict[str, float]]:
+    answers: Sequence[Answer] = run.answers[WHOLE_PIPELINE.name]
     return {
         (question.query, frozenset(question.gold)): values(question, asked, k=run.k, view=run.view(AGENT))
         for question, asked in zip(run.questions, answers, strict=True)
     }
 
 
-def _run(saved: Mapping[str, Any]) -> Run:
+def _run(saved: Mapping[str, Any]) -> EvaluationRun:
     if saved["format"] != _FORMAT or WHOLE_PIPELINE.name not in saved["answers"]:
         raise ValueError("another format")
     answers = {
-        name: tuple(Asked(tuple(one["ranking"]), one["refused"]) for one in given)
+        name: tuple(Answer(tuple(one["ranking"]), one["refused"]) for one in given)
         for name, given in saved["answers"].items()
     }
     questions = tuple(map(_question, saved["questions"]))
     if any(len(given) != len(questions) for given in answers.values()):
         raise ValueError("cut short")
     failures = tuple(
-        Failure(_question(one["question"]), one["kind"], tuple(map(hit_of, one["shown"])), one["expected"], one["why"])
+        FailedQuestion(
+            _question(one["question"]), one["kind"], tuple(map(hit_of, one["shown"])), one["expected"], one["why"]
+        )
         for one in saved["failures"]
     )
     bad = tuple(BadLine(one["line"], one["reason"]) for one in saved["bad_lines"])
-    return Run(saved["tool"], saved["k"], questions, answers, failures, bad, saved.get("index_state"))
+    return EvaluationRun(saved["tool"], saved["k"], questions, answers, failures, bad, saved.get("index_state"))
 
 
 def _question(saved: Mapping[str, Any]) -> LabelledQuestion:

@@ -1,4 +1,4 @@
-"""A report as it looks on a terminal: tables, bars, and what went wrong."""
+"""A report on the terminal: tables, bars and failures."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from sakuin_cli.evaluation.figures import WHOLE, Group, measures
 from sakuin_cli.evaluation.intervals import Estimate
 from sakuin_cli.evaluation.paired import CELLS
 from sakuin_cli.evaluation.report import KINDS, Report, direction_of, measured_in
-from sakuin_cli.evaluation.run import Comparison, Failure
+from sakuin_cli.evaluation.run import Comparison, FailedQuestion
 from sakuin_cli.evaluation.variants import AGENT
 
 _BAR = 40
@@ -19,7 +19,7 @@ _STYLES = {"up": "green", "down": "red", "": ""}
 
 
 def show(out: Console, report: Report) -> None:
-    """Everything that a report has to say, the verdict last."""
+    """Prints a report, with the missed bounds last."""
     run = report.run
     asked, without = f"{len(run.questions)} questions to {run.name}", report.without_answer
     out.print(Text.assemble((asked, "bold"), f", {len(run.questions) - without} with an answer, {without} without"))
@@ -60,7 +60,7 @@ def _number(estimate: Estimate | None) -> str:
 
 
 def _print_bars(out: Console, measure: str, groups: Sequence[Group]) -> None:
-    """A bar for each group, solid up to the interval's low end, shaded within it."""
+    """Prints a bar for each group, solid up to the low end of the interval, shaded within it."""
     known = {group.name: group.figures[measure] for group in groups if measure in group.figures}
     if not known:
         return
@@ -80,7 +80,7 @@ def _print_bars(out: Console, measure: str, groups: Sequence[Group]) -> None:
 
 
 def interval_bar(estimate: Estimate) -> Text:
-    """A bar of fixed width: what is sure, what is likely, what is possible, the rest."""
+    """Returns a bar of fixed width: up to the low end, the mean and the high end of the interval, and the rest."""
     low, mean, high = (round(value * _BAR) for value in (estimate.low, estimate.mean, estimate.high))
     return Text.assemble(
         ("█" * low, "green"),
@@ -103,7 +103,7 @@ def _print_comparison(out: Console, comparison: Comparison) -> None:
     out.print()
 
 
-def _print_failures(out: Console, failures: Sequence[Failure], k: int) -> None:
+def _print_failures(out: Console, failures: Sequence[FailedQuestion], k: int) -> None:
     for kind, title in KINDS.items():
         some = [failure for failure in failures if failure.kind == kind]
         if not some:

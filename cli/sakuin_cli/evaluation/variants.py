@@ -1,4 +1,4 @@
-"""In which ways a question is asked, so that each part of the search shows what it is worth."""
+"""Variants of the search that show the contribution of each of its parts."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from sakuin.retrieval.vectors import SearchMode
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to ask."""
+    """A search mode, or the whole pipeline without one rule."""
 
     name: str
     mode: SearchMode = "both"
@@ -19,20 +19,20 @@ class Variant:
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 
-# What an agent gets: a refused question found nothing. The other variants are judged by their order alone, since
-# the threshold is made for both legs together.
+# What an agent gets: a refused question has no results. In single modes only the order is measured, since the
+# threshold is calibrated for the hybrid search.
 AGENT = "agent"
 WHOLE_PIPELINE = Variant("both legs")
-LEGS = (Variant("words only", mode="words"), Variant("vectors only", mode="vectors"))
-# Rules that leave a step wherever they change a question, by that step's name. The others may change it in silence.
+SINGLE_MODES = (Variant("words only", mode="words"), Variant("vectors only", mode="vectors"))
+# Rules that record a step whenever they change a question; the other rules can change it without a step.
 _LEAVE_STEPS = {"notation", "reduction", "rewriting", "typos", "examples"}
 ABLATIONS = tuple(Variant(f"without {rule}", without=rule) for rule in RULES)
 
 
 def changes(variant: Variant, understood: Mapping[str, Any]) -> bool:
-    """Whether a question may get another answer in a variant: not if its rule did nothing to it.
+    """Returns whether a variant can change the answer: not if its rule did not change the question.
 
-    `understood` is how the whole pipeline understood it, as it travels.
+    `understood` is the JSON of the question as the whole pipeline analyzed it.
     """
     steps: Iterable[Mapping[str, Any]] = understood["steps"]
     if variant.without == "readings":

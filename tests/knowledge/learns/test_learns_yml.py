@@ -1,4 +1,4 @@
-"""learns.yml."""
+"""`learns.yml`."""
 
 import pytest
 from sakuin.errors import Invalid

@@ -1,4 +1,4 @@
-"""Where `learns` come from, and that a changed file reaches the pages it speaks of."""
+"""Sources of `learns`, and pages that a changed file names."""
 
 import pytest
 from sakuin.knowledge.model import Learns
@@ -94,7 +94,7 @@ def test_a_page_uploaded_beside_a_broken_file_gets_a_written_list(world: World) 
     assert learns(world).source == "written"
 
 
-def test_entries_that_were_left_out_stand_in_the_file_s_receipt(world: World) -> None:
+def test_skipped_entries_are_in_the_receipt_of_the_learns_file(world: World) -> None:
     version = world.put("learns.yml", file(*ITEMS) + b"  no-anchor: [a]\n")
     assert "no-anchor" in (world.receipt("learns.yml", version).reason or "")
 

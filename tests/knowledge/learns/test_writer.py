@@ -1,4 +1,4 @@
-"""What a reader can do afterwards."""
+"""Generated `learns`."""
 
 from typing import get_args
 
@@ -19,12 +19,7 @@ def explanation(title: str, kind: ChunkType = "rule", content: str = "") -> Expl
 @pytest.mark.parametrize(
     "item",
     [
-        "移項のルール",
-        "和の計算",
-        "頂点を求める",
-        "解の求め方（公式）",
-        "係数を比べる方法",
-        "How to factor",
+        *("移項のルール", "和の計算", "頂点を求める", "解の求め方（公式）", "係数を比べる方法", "How to factor"),
         "Find the axis",
     ],
 )

@@ -1,4 +1,4 @@
-"""A built HTML page becomes what it explains."""
+"""Reading an HTML page."""
 
 import pytest
 from hypothesis import given, settings

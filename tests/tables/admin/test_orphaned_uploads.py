@@ -1,4 +1,4 @@
-"""Uploaded bodies that no Table has any more go; those that somebody may still need stay."""
+"""Orphaned uploads are deleted; bodies that a Table or a message still needs stay."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -16,27 +16,27 @@ NOW = datetime(2026, 7, 1, tzinfo=UTC)
 
 @dataclass
 class Uploads:
-    """A project's Tables whose bodies come by upload, and the bucket that holds them."""
+    """A project whose Tables are uploaded, and the bucket."""
 
     world: TableWorld
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
     now: datetime = NOW
 
     def upload(self, table: str, *, ago: timedelta = timedelta(days=100), imported: bool = True) -> str:
-        """A body that came so long ago; its key."""
-        begun = self.world.call("begin_upload", table=table)
-        key = f"{self.folder(table)}{begun['upload']}.json"
+        """Uploads a body of this age; returns its key."""
+        announced = self.world.call("begin_upload", table=table)
+        key = f"{self.folder(table)}{announced['upload']}.json"
         self.bucket.now = self.now - ago
         self.bucket.write(key, b"{}")
         if imported:
-            self.world.call("finish_upload", table=table, upload=begun["upload"], key=key, error=None)
+            self.world.call("finish_upload", table=table, upload=announced["upload"], key=key, error=None)
         return key
 
     def folder(self, table: str) -> str:
         return f"tables/{self.world.project}/{table}/"
 
     def removed(self, *, after: timedelta) -> int:
-        """How many go when the folders of this project have been known for so long."""
+        """Returns how many bodies are deleted after the folders were known for so long."""
         self.world.sql(
             "update orphaned_upload set since = now() - make_interval(secs => %s) where starts_with(folder, %s)",
             after.total_seconds(),
@@ -77,7 +77,7 @@ def hours(delta: timedelta, more: int) -> timedelta:
     return delta + timedelta(hours=more)
 
 
-def test_a_body_that_another_took_the_place_of_goes_and_the_tables_own_stays(uploads: Uploads) -> None:
+def test_a_replaced_body_is_deleted_and_the_current_one_stays(uploads: Uploads) -> None:
     table = uploads.world.table({})
     uploads.upload(table)
     newest = uploads.upload(table)
@@ -96,7 +96,7 @@ def test_a_body_that_a_message_may_still_import_stays_and_is_looked_at_again(upl
     assert (uploads.held(), uploads.known()) == ([], [])
 
 
-def test_a_body_that_an_edit_took_the_place_of_goes(uploads: Uploads) -> None:
+def test_a_body_replaced_by_an_edit_is_deleted(uploads: Uploads) -> None:
     table = uploads.world.table({})
     uploads.upload(table)
     uploads.world.replace(table, {"a": 1})
@@ -119,7 +119,7 @@ def test_nothing_is_left_of_what_was_deleted(uploads: Uploads, whole_project: bo
     assert (uploads.held(), uploads.known(), uploads.bucket.current_version(stays) is None) == ([], [], False)
 
 
-def test_a_table_that_changed_meanwhile_is_looked_through_once_more(uploads: Uploads) -> None:
+def test_a_folder_that_changed_meanwhile_is_checked_again(uploads: Uploads) -> None:
     table = uploads.world.table({})
     uploads.upload(table)
     bodies = OrphanedUploads(uploads.world.client)
@@ -142,13 +142,13 @@ def test_a_folder_of_many_is_emptied_in_portions(uploads: Uploads) -> None:
     assert (uploads.held(), uploads.known()) == ([], [])
 
 
-def test_a_table_that_nobody_changed_or_uploaded_has_no_folder(uploads: Uploads) -> None:
+def test_a_table_without_uploads_has_no_folder(uploads: Uploads) -> None:
     table = uploads.world.table({"a": 1})
     uploads.world.call("delete_table", table=table)
     assert uploads.known() == []
 
 
-def test_a_folder_that_cannot_be_looked_through_leaves_the_others_their_turn(uploads: Uploads) -> None:
+def test_a_folder_that_fails_does_not_stop_others(uploads: Uploads) -> None:
     first, second = (uploads.world.table({}) for _ in range(2))
     for table in (first, second):
         uploads.upload(table)

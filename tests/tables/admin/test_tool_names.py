@@ -1,4 +1,4 @@
-"""Search Tools: names and questions."""
+"""Names and arguments of Search Tools."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def test_a_name_that_agents_can_call_has_no_problem(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "検索", "a.b", "A" * 65, "a\n"])
-def test_any_other_name_has_one_that_says_what_to_use(name: str) -> None:
+def test_any_other_name_has_a_problem_with_the_rule(name: str) -> None:
     assert "Use 1 to 64" in (tool_name_problem(name) or "")
 
 

@@ -1,4 +1,4 @@
-"""Tables as text."""
+"""Documents of Tables as JSON text."""
 
 import sys
 import time
@@ -20,7 +20,7 @@ DOCUMENTS = st.recursive(
 
 
 def same(one: object, other: object) -> bool:
-    """Equal in text: `==` takes 1 for 1.0 and true, and recurses."""
+    """Compares as text: `==` takes 1 for 1.0 and true, and recurses."""
     return written_table(one) == written_table(other)
 
 
@@ -115,7 +115,7 @@ def test_nesting_without_end_is_invalid(opening: str, levels: int) -> None:
             parsed_table(text)
 
 
-def test_too_deep_says_so() -> None:
+def test_the_error_for_deep_nesting_names_the_limit() -> None:
     with pytest.raises(Invalid, match=r"2,000 levels deep. Flatten it."):
         parsed_table("[" * 10_000 + "]" * 10_000)
 

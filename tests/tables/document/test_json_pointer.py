@@ -1,4 +1,4 @@
-"""Addresses of nodes, RFC 6901."""
+"""JSON Pointers, RFC 6901."""
 
 import pytest
 from hypothesis import given

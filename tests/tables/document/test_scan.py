@@ -28,7 +28,7 @@ def test_the_threshold_itself_is_large_and_one_below_is_not() -> None:
     assert list(large_strings(document, "")) == [LargeString("/large", "あ" * 1000)]
 
 
-def test_only_what_the_scope_holds_is_walked() -> None:
+def test_only_the_scope_is_scanned() -> None:
     large = "x" * 1000
     document = {"articles": [{"content": large}], "articles2": [large], "secret": large}
     assert pointers(document, "/articles") == ["/articles/0/content"]
@@ -54,14 +54,14 @@ def test_nodes_come_in_the_documents_order() -> None:
     assert pointers(document, threshold=2) == ["/z/0", "/z/1/y", "/a", "//"]
 
 
-def test_a_thousand_levels_are_walked() -> None:
+def test_a_thousand_levels_are_scanned() -> None:
     depth = 1000
     document = parsed_table('{"a":[' * (depth // 2) + json.dumps("x" * 1000) + "]}" * (depth // 2))
     assert pointers(document) == ["/a/0" * (depth // 2)]
 
 
 def longer_than(node: Any, least: int) -> int:
-    """How many strings of `least` or more a document holds, counted the plain way."""
+    """Counts the strings of `least` or more."""
     if isinstance(node, str):
         return len(node) >= least
     below = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()

@@ -1,4 +1,4 @@
-"""A deployment that keeps two indexes over Tables: the product's functions, a double of SQS, and a clock."""
+"""A deployment with two index versions of Tables: the product's functions, a double of SQS, and a clock."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,6 @@ from sakuin.retrieval.index_version import (
     StoredIndexVersion,
     TableCut,
     find_version,
-    tables_of,
 )
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import IndexTable
@@ -44,7 +43,7 @@ GREEN = replace(BLUE, model=replace(MODEL, passage_prefix="passage: "), cut=Tabl
 
 @dataclass
 class Deployment:
-    """The functions over one project, wired as `bootstrap` does. `own` are the settings that are deployed."""
+    """The functions over one project. `own` are the deployed settings."""
 
     world: TableWorld
     own: IndexVersion = BLUE
@@ -77,10 +76,10 @@ class Deployment:
         return self.embedders.setdefault(settings.id, MemoryEmbedder(settings.model))
 
     def index(self, settings: IndexVersion) -> TableIndex:
-        return TableIndex(self.world.client, tables_of(settings))
+        return TableIndex(self.world.client, settings.tables)
 
     def build(self) -> MaintenanceResult:
-        """The schedule's turn."""
+        """Runs the schedule."""
         materials = MaterialQueue(SqsQueue(self.sqs, "materials"))
         maintain = Maintain(
             # Events are sent by `edit`.
@@ -109,19 +108,19 @@ class Deployment:
         return next(each for each in self.indexes.states() if each.settings == settings)
 
     def passes(self, seconds: int) -> None:
-        """So much time, in which nothing happens."""
+        """Lets so many seconds pass."""
         with psycopg.connect(self.world.dsn, autocommit=True) as sql:
             time_passes(sql, seconds)
         self.sqs.passes(seconds)
 
     def lose(self, settings: IndexVersion) -> None:
-        """The queues forget what waits for one index."""
+        """Loses the messages for one index."""
         for message in self.waiting:
-            if fingerprint_of(message) == tables_of(settings).id:
+            if fingerprint_of(message) == settings.tables.id:
                 self.sqs.forget(message)
 
     def deliver(self) -> bool:
-        """The oldest message to its function, twice; whether it is done."""
+        """Delivers the oldest message twice; returns whether it is done."""
         self.functions.take(doubled=True)
         return self.functions.take()
 
@@ -152,12 +151,12 @@ class Deployment:
         }
 
     def edit(self, table: str, document: object) -> None:
-        """A new document, and its event."""
+        """Replaces the document and sends the event."""
         self.world.replace(table, document)
         self.queues().index(self.world.project, table)
 
     def search(self, endpoint: str, query: str = "説明", name: str | None = None) -> TableAnswer:
-        """What an agent gets, or would get of the index `name`."""
+        """Returns the answer of the index `name`, by default of the live one."""
         asked = find_version(self.indexes.kept(), name)
         records = ToolSearch(self.world.client, asked.tables)
         found = records.endpoint(endpoint)
@@ -171,7 +170,7 @@ class Deployment:
 
 @pytest.fixture
 def deployment(world: TableWorld) -> Iterator[Deployment]:
-    """A deployment whose first index answers."""
+    """A deployment with one live index version."""
     deployment = Deployment(world)
     deployment.build()
     yield deployment
@@ -180,7 +179,7 @@ def deployment(world: TableWorld) -> Iterator[Deployment]:
 
 @pytest.fixture
 def both(deployment: Deployment) -> Deployment:
-    """The same, with a second index beside the one that answers."""
+    """The same with a second index version beside it."""
     deployment.own = GREEN
     deployment.build()
     return deployment

@@ -1,9 +1,8 @@
-"""Tables of a deployment whose settings change: built beside, edited in both, flipped all at once, and back."""
+"""Tables while the settings change: built beside, edited in both indexes, activated at once, and back."""
 
 import pytest
 from sakuin.errors import Conflict, Unavailable
 from sakuin.platform.retry import MAX_RECEIVES
-from sakuin.retrieval.index_version import tables_of
 from sakuin.tables.index_names import namespace
 from sakuin.tables.work import IndexInEachVersion
 
@@ -30,7 +29,7 @@ def test_a_tool_answers_the_same_and_stays_ready_while_another_index_is_built(de
     assert deployment.waiting == []
 
 
-def test_a_flip_is_refused_until_every_table_is_built_and_then_changes_all_tools_at_once(
+def test_activation_needs_every_table_and_changes_all_tools_at_once(
     deployment: Deployment,
 ) -> None:
     asked = indexed(deployment, {"a": long("二次方程式")})
@@ -49,7 +48,7 @@ def test_a_flip_is_refused_until_every_table_is_built_and_then_changes_all_tools
     assert {len(hit.chunk.chunk_text) <= 400 for hit in deployment.search(asked.endpoint).results} == {True}
 
 
-def test_an_edit_shows_in_both_before_and_after_the_flip_and_back(deployment: Deployment) -> None:
+def test_an_edit_is_in_both_indexes_before_and_after_activation(deployment: Deployment) -> None:
     asked = indexed(deployment, {"a": long("二次方程式"), "b": long("一次関数")})
     deployment.own = GREEN
     deployment.build()
@@ -80,7 +79,7 @@ def test_an_index_that_cannot_be_embedded_changes_nothing_of_what_answers(deploy
         deployment.settle()
         deployment.passes(900)
     assert deployment.waiting == []
-    assert {fingerprint_of(message) for message in deployment.sqs.dead} == {tables_of(GREEN).id}
+    assert {fingerprint_of(message) for message in deployment.sqs.dead} == {GREEN.tables.id}
     assert deployment.world.status(asked.tool)["state"] == "ready"
     ((table, reason),) = deployment.state(GREEN).tables.named
     assert (table, reason.startswith("The embedding service did not answer. Send it again")) == (asked.table, True)
@@ -93,7 +92,7 @@ def test_an_index_that_cannot_be_embedded_changes_nothing_of_what_answers(deploy
     assert deployment.functions.rows(asked.table) == []
 
 
-def test_a_forced_flip_lets_the_lacking_tables_be_indexed_at_once(deployment: Deployment) -> None:
+def test_a_forced_activation_indexes_the_missing_tables_at_once(deployment: Deployment) -> None:
     asked = indexed(deployment, {"a": long("二次方程式")})
     deployment.world.sql("delete from outbox")
     deployment.own = GREEN
@@ -116,19 +115,19 @@ def test_a_dropped_index_leaves_nothing_behind_and_its_late_messages_do_nothing(
     deployment.indexes.flip(GREEN.id)
     deployment.edit(asked.table, {"a": long("一次関数")})
     deployment.deliver()
-    late = [message for message in deployment.waiting if fingerprint_of(message) == tables_of(BLUE).id]
+    late = [message for message in deployment.waiting if fingerprint_of(message) == BLUE.tables.id]
     assert late
     deployment.indexes.drop(BLUE.id, seconds=0)
     deployment.settle()
     deployment.build()
     old = namespace(deployment.world.project, asked.table)
     assert list(deployment.world.store.namespaces(old)) == [
-        namespace(deployment.world.project, asked.table, tables_of(GREEN).id)
+        namespace(deployment.world.project, asked.table, GREEN.tables.id)
     ]
     held = "select distinct fingerprint from {} where table_id = %s"
     for relation in ("node", "chunks", "table_scan", "table_reading"):
         rows = deployment.world.sql(held.format(relation), asked.table)
-        assert rows in ([(tables_of(GREEN).id,)], [])
+        assert rows in ([(GREEN.tables.id,)], [])
     assert deployment.pointers(asked.endpoint) == {"/a"}
 
 
@@ -153,7 +152,7 @@ def test_an_index_that_comes_back_after_its_removal_ended_half_way_is_built_agai
     assert deployment.pointers(asked.endpoint, "next") == {"/a"}
 
 
-def test_a_walk_that_began_before_messages_named_their_index_goes_on_in_what_answers_alone(
+def test_a_message_without_an_index_continues_in_the_live_index_only(
     deployment: Deployment,
 ) -> None:
     asked = indexed(deployment, {"a": long("二次方程式"), "b": long("一次関数")})

@@ -1,4 +1,4 @@
-"""Edits while two indexes are kept, and workers that die at each step in either: both hold what the Table holds."""
+"""Edits while two index versions are kept, with workers that die at each step."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from itertools import cycle
 from typing import Any
 
 import pytest
-from sakuin.retrieval.index_version import IndexVersion, tables_of
+from sakuin.retrieval.index_version import IndexVersion
 from sakuin.tables.chunking import chunks
 from sakuin.tables.index_names import namespace
 
@@ -26,7 +26,7 @@ LONGEST_LIFE = 16
 
 @dataclass
 class Life:
-    """A worker's: it ends right after so many calls of the database or the store; with 0 it has no end."""
+    """Ends a worker after so many calls of the database or the store; 0 means never."""
 
     calls: int
 
@@ -38,7 +38,7 @@ class Life:
 
 @dataclass
 class StoreOfOneLife:
-    """The store, each call of which costs one."""
+    """The store; each call counts."""
 
     real: Any
     life: Life
@@ -56,7 +56,7 @@ class StoreOfOneLife:
 
 @contextmanager
 def one_life(world: TableWorld, calls: int) -> Iterator[None]:
-    """Within it, what is asked of the world is asked by one worker."""
+    """Counts the calls of one worker within the block."""
     life, store, session = Life(calls), world.store, world.client.session
     world.store = StoreOfOneLife(store, life)
     session.event_hooks = {"response": [life.spent]}
@@ -68,7 +68,7 @@ def one_life(world: TableWorld, calls: int) -> Iterator[None]:
 
 @dataclass
 class Mortals:
-    """Workers: the first that receives a message dies, each after one call more than the last; the second lives."""
+    """Workers: the first one that receives a message dies, each after one call more; the second lives."""
 
     deployment: Deployment
     lives: Iterator[int] = field(default_factory=lambda: cycle(range(1, LONGEST_LIFE)))
@@ -76,12 +76,11 @@ class Mortals:
     died: set[tuple[str, str | None]] = field(default_factory=set)
 
     def take(self, messages: int) -> None:
-        """Some of the messages that wait."""
         for message in self.deployment.waiting[:messages]:
             self._work(message)
 
     def settle(self) -> None:
-        """Until no message is left, and nobody's work is found stopped."""
+        """Works until no message is left and nothing is restarted."""
         while True:
             while self.deployment.waiting:
                 self.take(1)
@@ -101,7 +100,7 @@ class Mortals:
 
 
 def holds(deployment: Deployment, asked: Asked, settings: IndexVersion) -> dict[str, set[str]]:
-    """What an index answers of a Table: the texts of its chunks by pointer. The store has those rows and no other."""
+    """Returns the texts that an index answers of a Table, by pointer, and checks the rows of the store."""
     recorded = deployment.index(settings).recorded_rows(asked.table)
     assert recorded is not None
     suffix = next(each.suffix for each in deployment.kept() if each.settings == settings)
@@ -114,7 +113,7 @@ def holds(deployment: Deployment, asked: Asked, settings: IndexVersion) -> dict[
 
 
 def wanted(document: dict[str, str], settings: IndexVersion) -> dict[str, set[str]]:
-    """What an index shall answer of a document."""
+    """Returns the texts that an index must answer of a document."""
     cut = settings.cut
     return {
         f"/{name}": {chunk.text for chunk in chunks(text, size=cut.chunk_size, overlap=cut.overlap)}
@@ -131,8 +130,8 @@ def assert_both_hold(deployment: Deployment, asked: Asked, document: dict[str, s
 
 
 def died_in_both(mortals: Mortals) -> bool:
-    """Whether somebody died of a change, and of a batch of either index."""
-    batches = {(EMBEDS, tables_of(settings).id) for settings in (BLUE, GREEN)}
+    """Returns whether workers died during a scan and during a batch of each index."""
+    batches = {(EMBEDS, settings.tables.id) for settings in (BLUE, GREEN)}
     return mortals.died >= batches | {(TOOLS, None)}
 
 

@@ -1,4 +1,4 @@
-"""Another model or chunker builds its index beside the old one, and never searches the other's vectors."""
+"""Index versions of another model, chunk size or analyzer."""
 
 from dataclasses import dataclass, field, replace
 
@@ -23,7 +23,7 @@ REREAD = TableIndexVersion(MODEL, TableCut(), analyzer="another/1")
 
 @dataclass
 class Other(TableWorld):
-    """The same project after the deployment's chunk size has changed."""
+    """The same project with another chunk size."""
 
     cut: TableCut = field(default_factory=lambda: SMALLER)
 
@@ -42,7 +42,7 @@ class Other(TableWorld):
 
 @dataclass
 class Rereading(Other):
-    """The same project after the analyzer has changed."""
+    """The same project with another analyzer."""
 
     cut: TableCut = field(default_factory=TableCut)
 
@@ -56,14 +56,14 @@ class Rereading(Other):
 
 @pytest.fixture
 def indexes(world: TableWorld) -> IndexVersions:
-    """The deployment's indexes, the first of which answers."""
+    """The index versions; the first one is live."""
     indexes = IndexVersions(world.client)
     indexes.keep(FIRST_INDEX)
     return indexes
 
 
 def taken_over(indexes: IndexVersions) -> None:
-    """The other index answers, and the first is given up."""
+    """Activates the other index and drops the first."""
     indexes.flip(OTHER_INDEX.id)
     indexes.drop(FIRST_INDEX.id, seconds=0)
 

@@ -1,4 +1,4 @@
-"""Work of one index that stalls, waits or fails is resumed, and given up, in that index alone."""
+"""Work of one index version that stalls, waits or fails is handled in that version alone."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -7,7 +7,7 @@ import pytest
 from sakuin.errors import CircuitOpen, Unavailable
 from sakuin.platform.embedding import Vector
 from sakuin.platform.retry import MAX_RECEIVES
-from sakuin.retrieval.index_version import IndexVersion, tables_of
+from sakuin.retrieval.index_version import IndexVersion
 
 from tests.convergence.interleaving import Died
 from tests.doubles.embedder import MemoryEmbedder
@@ -41,7 +41,7 @@ def asked_of(message: Message) -> tuple[str, str | None]:
 
 
 def edited_but_for(deployment: Deployment, asked: Asked, still: IndexVersion) -> None:
-    """A new text, which one index never hears how to embed."""
+    """Edits a Table and loses the messages of one index."""
     deployment.edit(asked.table, {"a": long("一次関数")})
     deployment.deliver()
     deployment.lose(still)
@@ -49,13 +49,12 @@ def edited_but_for(deployment: Deployment, asked: Asked, still: IndexVersion) ->
 
 
 def is_whole(deployment: Deployment, settings: IndexVersion, asked: Asked) -> bool:
-    """Whether an index has all of the Table."""
-    said = deployment.world.call("is_table_complete", table=asked.table, fingerprint=tables_of(settings).id)
+    said = deployment.world.call("is_table_complete", table=asked.table, fingerprint=settings.tables.id)
     return bool(said)
 
 
 @EACH
-def test_a_table_that_stands_still_in_one_index_is_started_again_in_that_index(
+def test_a_table_that_stalls_in_one_index_is_restarted_in_that_index(
     both: Deployment, still: IndexVersion, other: IndexVersion
 ) -> None:
     asked = indexed(both, {"a": long("二次方程式")})
@@ -65,7 +64,7 @@ def test_a_table_that_stands_still_in_one_index_is_started_again_in_that_index(
     assert both.build().restarted == 0
     both.passes(30)
     assert both.build().restarted == 1
-    assert [asked_of(message) for message in both.waiting] == [(TOOLS, tables_of(still).id)]
+    assert [asked_of(message) for message in both.waiting] == [(TOOLS, still.tables.id)]
     both.settle()
     assert is_whole(both, still, asked)
     assert both.world.status(asked.tool)["state"] == "ready"
@@ -74,7 +73,7 @@ def test_a_table_that_stands_still_in_one_index_is_started_again_in_that_index(
 
 
 def stood_still(deployment: Deployment, asked: Asked, still: IndexVersion) -> None:
-    """It is started again and again, and each time its messages are lost."""
+    """Restarts the indexing repeatedly and loses its messages each time."""
     edited_but_for(deployment, asked, still)
     for _ in range(MAX_RECEIVES + 1):
         deployment.passes(130)
@@ -82,7 +81,7 @@ def stood_still(deployment: Deployment, asked: Asked, still: IndexVersion) -> No
         deployment.lose(still)
 
 
-def test_a_table_that_stands_still_in_the_index_that_answers_has_an_error_there_alone(both: Deployment) -> None:
+def test_a_table_that_stalls_in_the_live_index_has_an_error_only_there(both: Deployment) -> None:
     asked = indexed(both, {"a": long("二次方程式")})
     stood_still(both, asked, BLUE)
     status = both.world.status(asked.tool)
@@ -91,7 +90,7 @@ def test_a_table_that_stands_still_in_the_index_that_answers_has_an_error_there_
     assert both.state(GREEN).is_whole
 
 
-def test_a_table_that_stands_still_beside_has_an_error_there_alone_until_it_changes_or_a_day_has_passed(
+def test_a_table_that_stalls_in_the_next_index_has_an_error_only_there_for_a_day(
     both: Deployment,
 ) -> None:
     asked = indexed(both, {"a": long("二次方程式")})
@@ -104,7 +103,7 @@ def test_a_table_that_stands_still_beside_has_an_error_there_alone_until_it_chan
     assert both.waiting == []
     both.passes(86_400)
     both.build()
-    assert [asked_of(message) for message in both.waiting] == [(TOOLS, tables_of(GREEN).id)]
+    assert [asked_of(message) for message in both.waiting] == [(TOOLS, GREEN.tables.id)]
     both.settle()
     assert both.state(GREEN).is_whole
 
@@ -124,10 +123,10 @@ def test_what_ends_its_worker_each_time_is_given_up_in_its_index_and_redriven_th
         both.build()
         if not both.sqs.messages:
             break
-    assert {fingerprint_of(message) for message in both.sqs.dead} == {tables_of(still).id}
+    assert {fingerprint_of(message) for message in both.sqs.dead} == {still.tables.id}
     assert (is_whole(both, still, asked), is_whole(both, other, asked)) == (False, True)
     (row,) = both.functions.rows(asked.table)
-    assert (row.state, row.fingerprint, row.reason) == ("failed", tables_of(still).id, NO_ANSWER)
+    assert (row.state, row.fingerprint, row.reason) == ("failed", still.tables.id, NO_ANSWER)
     status = both.world.status(asked.tool)
     if still is BLUE:
         assert (status["state"], status["last_error"].startswith(STILL)) == ("error", True)
@@ -172,7 +171,7 @@ def test_what_one_index_waits_for_does_not_hold_up_the_other(
     assert both.functions.rows(asked.table) == []
 
 
-def test_a_sign_of_life_in_one_index_is_none_in_the_other(both: Deployment) -> None:
+def test_progress_in_one_index_is_none_in_the_other(both: Deployment) -> None:
     # More chunks than a message holds: one batch of them is a sign of life, and does not make the Table whole.
     asked = indexed(both, {"a": long("二次方程式")})
     both.edit(asked.table, {"a": long("一次関数", 30_000)})
@@ -183,7 +182,7 @@ def test_a_sign_of_life_in_one_index_is_none_in_the_other(both: Deployment) -> N
     both.passes(130)
     both.deliver()
     assert both.build().restarted == 1
-    assert {asked_of(message) for message in both.waiting} == {(TOOLS, tables_of(BLUE).id)}
+    assert {asked_of(message) for message in both.waiting} == {(TOOLS, BLUE.tables.id)}
     both.settle()
     assert both.world.status(asked.tool)["state"] == "ready"
     assert not is_whole(both, GREEN, asked)
@@ -212,9 +211,9 @@ def test_no_more_tables_are_asked_for_than_may_be_under_way(deployment: Deployme
     deployment.indexes.keep(GREEN)
 
     def asked() -> list[str]:
-        found = deployment.indexes.tables_to_build(tables_of(GREEN).id, seconds=86_400, limit=2)
+        found = deployment.indexes.tables_to_build(GREEN.tables.id, seconds=86_400, limit=2)
         for project, table in found:
-            deployment.queues(tables_of(GREEN).id).index(project, table)
+            deployment.queues(GREEN.tables.id).index(project, table)
         return [table for _, table in found]
 
     assert (asked(), asked()) == (tables[:2], [])

@@ -149,7 +149,7 @@ def fingerprint_row(version: PageIndexVersion) -> dict[str, Any]:
         "dimensions": model.dimensions,
         "query_prefix": model.query_prefix,
         "passage_prefix": model.passage_prefix,
-        "text_template": version.recipe,
+        "text_template": version.text_template,
         "analyzer": version.analyzer,
     }
 

@@ -1,4 +1,4 @@
-"""Stops paid models when the tokens of a day are used up."""
+"""The daily token budget of paid models."""
 
 import logging
 from collections.abc import Sequence
@@ -8,30 +8,34 @@ from sakuin.errors import OverBudget, SakuinError
 from sakuin.platform.embedding import Embedder, Vector
 from sakuin.platform.supabase.client import Client, call
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingLedger:
-    """The tokens that indexing has had embedded today; a day begins at 00:00 UTC, for everybody at once."""
+    """The sum of tokens that all workers embedded for indexing today, from 00:00 UTC."""
 
     client: Client
 
     def spent(self) -> int:
-        """How many so far."""
+        """Returns today's sum."""
         return int(call(self.client, "embedding_tokens_today", {}))
 
     def add(self, tokens: int) -> None:
-        """Adds to the day's sum; nothing of it is lost when others add at the same time."""
+        """Adds tokens to today's sum, atomically."""
         call(self.client, "add_embedding_tokens", {"p_tokens": tokens})
 
-
-logger = logging.getLogger(__name__)
+    def require_budget(self, daily_tokens: int) -> None:
+        """Raises `OverBudget` if today's sum has reached `daily_tokens`."""
+        if self.spent() >= daily_tokens:
+            raise OverBudget(f"The day's {daily_tokens:,} embedding tokens are used up; indexing goes on at 00:00 UTC")
 
 
 @dataclass(slots=True)
 class TokenCounter:
-    """Adds tokens to the ledger; those that it could not take are added with the next.
+    """Adds tokens to the ledger; after a failure they are added with the next call.
 
-    They are paid for whether they are counted or not: the vectors that they bought must not be lost with the count.
+    A failure is logged only: the vectors are already paid for and must not be lost because of the count.
     """
 
     ledger: EmbeddingLedger
@@ -49,9 +53,9 @@ class TokenCounter:
 
 @dataclass(frozen=True, slots=True)
 class BudgetedEmbedder:
-    """An `Embedder` for indexing: `OverBudget` once `daily_tokens` are spent.
+    """An `Embedder` for indexing that raises `OverBudget` once `daily_tokens` are spent.
 
-    What a call costs is known after it, so a day ends up to one call a worker over its budget.
+    The cost of a call is known only after it, so that a day can exceed its budget by one call per worker.
     """
 
     embedder: Embedder
@@ -60,13 +64,8 @@ class BudgetedEmbedder:
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
         if texts:
-            _check(self.ledger, self.daily_tokens)
+            self.ledger.require_budget(self.daily_tokens)
         return self.embedder.passages(texts)
 
     def query(self, text: str) -> Vector:
         return self.embedder.query(text)
-
-
-def _check(ledger: EmbeddingLedger, daily_tokens: int) -> None:
-    if ledger.spent() >= daily_tokens:
-        raise OverBudget(f"The day's {daily_tokens:,} embedding tokens are used up; indexing goes on at 00:00 UTC")

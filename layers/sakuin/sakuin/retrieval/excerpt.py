@@ -1,22 +1,20 @@
-"""A short part of a text around its matched words."""
+"""Excerpts: a short part of a text around its matched words."""
 
 import re
 from collections.abc import Sequence
 
 EXCERPT_LENGTH = 100
-
 _SPACE = re.compile(r"\s+")
-
 _SENTENCE_START = re.compile(r"(?<=[。！？!?])\s*")
-
-# A word that stands everywhere says nothing about where to look.
+# Further occurrences of a frequent word do not help to choose a place.
 _MOST_PLACES = 20
 
 
 def excerpt(text: str, *, around: Sequence[str] = (), length: int = EXCERPT_LENGTH) -> str:
-    """The stretch of `text` that has the most of `around`, the earlier of them counting more, from a sentence's start.
+    """Returns the part of `text` with most words of `around`, where earlier words have more weight.
 
-    White space is folded; what is left out is marked with `…`; the result has at most `length` + 2 characters.
+    It starts with a sentence if possible, has single spaces, and `…` where text is left out: at most `length` + 2
+    characters.
     """
     flat = _SPACE.sub(" ", text).strip()
     if len(flat) <= length:
@@ -30,7 +28,7 @@ def _start(flat: str, around: Sequence[str], length: int) -> int:
     lowered = flat.lower()
     words = [word.lower() for word in around if word]
     if len(lowered) != len(flat) or not words:
-        # A few letters change their length with their case: then places would not be the same.
+        # A few letters change their length in lower case, which would shift all positions.
         lowered = flat
     starts = {0, *(_from(flat, place, length) for word in words for place in _places(lowered, word))}
 
@@ -51,8 +49,8 @@ def _places(text: str, word: str) -> list[int]:
 
 
 def _from(flat: str, place: int, length: int) -> int:
-    """Where a stretch begins that shows what stands at `place`: with its sentence, unless that is too long."""
-    # A sentence that begins before is too long; the one more is the space after its mark.
+    """Returns the start of an excerpt around `place`: the start of its sentence, unless that is too far away."""
+    # The additional character is the space after the end of a sentence.
     begins = [match.end() for match in _SENTENCE_START.finditer(flat, max(0, place - length // 2 - 1), place)]
     start = begins[-1] if begins else 0
     if place - start > length // 2:

@@ -1,28 +1,27 @@
-"""Fuses the legs of a search."""
+"""Fusion of the ranked lists of a hybrid search: one by vectors, one by words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 # Measured: docs/decisions/0017-fusion-of-tables.md.
-WORDS_SHARE = 0.7
+WORDS_WEIGHT = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredId:
-    """An id with its score in a ranking; more is better."""
+    """An id with its score in a ranked list; a higher score is better."""
 
     name: str
     score: float
 
 
-def fuse(nearest: Sequence[ScoredId], matching: Sequence[ScoredId], *, words: float = WORDS_SHARE) -> list[ScoredId]:
-    """Every id of both rankings with a score from 0 to 1, best first: a convex combination of both legs' scores.
+def fuse(nearest: Sequence[ScoredId], matching: Sequence[ScoredId], *, words: float = WORDS_WEIGHT) -> list[ScoredId]:
+    """Returns every id of both lists with a score from 0 to 1, best first.
 
-    The best of a leg counts 1. Of the nearest the last counts 0, since a cosine means nothing by itself; of the
-    matching none counts 0, since having no word in common does. `words` is the share of the matching. Of an id that
-    stands twice in one ranking the first counts. Ties go to the better best rank, then to the smaller id.
-
-    Bruch, Gai, Ingber: An Analysis of Fusion Functions for Hybrid Retrieval, TOIS 2023.
+    The score is a convex combination of both lists' min-max normalized scores (Bruch, Gai, Ingber: An Analysis of
+    Fusion Functions for Hybrid Retrieval, TOIS 2023); `words` is the weight of `matching`. The minimum of `nearest` is
+    its lowest cosine, since cosines have no absolute zero; the minimum of `matching` is 0, the score without a common
+    word. The first occurrence of an id in a list counts. Ties go to the better best rank, then to the smaller id.
     """
     by_meaning, by_words = _first_scores(nearest), _first_scores(matching)
     near = _spread(by_meaning, lowest=min(by_meaning.values(), default=0.0))
@@ -41,7 +40,7 @@ def _first_scores(ranking: Sequence[ScoredId]) -> dict[str, float]:
 
 
 def _spread(scores: Mapping[str, float], *, lowest: float) -> dict[str, float]:
-    """The scores on a scale from 0 for `lowest` to 1 for the best; all 1 where they are the same."""
+    """Returns scores normalized from 0 for `lowest` to 1 for the best; all 1 if they are equal."""
     width = max(scores.values(), default=0.0) - lowest
     return {name: (score - lowest) / width if width > 0 else 1.0 for name, score in scores.items()}
 

@@ -1,4 +1,4 @@
-"""What an index of pages and Tables is built with, how far it is built, and whether it answers."""
+"""Index versions: what an index of pages and Tables is built with, how far it is built, and whether it is live."""
 
 import hashlib
 import json
@@ -9,90 +9,113 @@ from typing import Any
 from sakuin.errors import NotFound
 from sakuin.platform.embedding import EmbeddingModel
 
-# A change of either builds every chunk again; the analyzer's code is `sakuin.language`.
+# Names of the code that makes texts, terms and chunks: a change of that code needs another name, which makes another
+# index version. The analyzer's code is `sakuin.language`.
 TEXT_TEMPLATE = "title+headings+learns+content/1"
-
 ANALYZER = "sudachi-small-A+kana3+notation+glossary/2"
-
-
-@dataclass(frozen=True, slots=True)
-class PageIndexVersion:
-    """What an index was built with. Only vectors of the same `space` are ever compared."""
-
-    model: EmbeddingModel
-    recipe: str
-    analyzer: str
-
-    @property
-    def id(self) -> str:
-        """16 hex digits, the same for the same parts everywhere."""
-        return digest(asdict(self))
-
-    @property
-    def space(self) -> str:
-        """16 hex digits of what makes vectors comparable: all but the analyzer."""
-        model = self.model
-        parts = (model.name, str(model.dimensions), model.query_prefix, model.passage_prefix, self.recipe)
-        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
-
-
-def digest(parts: Mapping[str, object]) -> str:
-    """16 hex digits, the same for the same parts in any order."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
-
-
-# Part of an index's fingerprint: another way of cutting is another name.
 CHUNKER = "sentences+graphemes/1"
+
+# The name of the newest version that was never live.
+NEXT = "next"
 
 
 @dataclass(frozen=True, slots=True)
 class TableCut:
-    """Which strings are large, and how large their chunks are, in code points."""
+    """The length of strings to index (`threshold`) and of their chunks, in code points."""
 
     threshold: int = 1000
     chunk_size: int = 1000
     overlap: int = 150
 
 
-NEXT = "next"
+@dataclass(frozen=True, slots=True)
+class PageIndexVersion:
+    """The part of an index version that applies to pages. Only vectors of the same `space` are compared."""
+
+    model: EmbeddingModel
+    text_template: str
+    analyzer: str
+
+    @property
+    def id(self) -> str:
+        """16 hex digits that identify the version."""
+        return _digest({"model": asdict(self.model), "recipe": self.text_template, "analyzer": self.analyzer})
+
+    @property
+    def space(self) -> str:
+        """16 hex digits of all that changes vectors: all but the analyzer."""
+        model = self.model
+        parts = (model.name, str(model.dimensions), model.query_prefix, model.passage_prefix, self.text_template)
+        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class TableIndexVersion:
+    """The part of an index version that applies to Tables. Only vectors of the same `space` are compared."""
+
+    model: EmbeddingModel
+    cut: TableCut
+    chunker: str = CHUNKER
+    analyzer: str = ANALYZER
+
+    @property
+    def id(self) -> str:
+        """16 hex digits that identify the version."""
+        return _digest(asdict(self))
+
+    @property
+    def space(self) -> str:
+        """16 hex digits of all that changes the vector of a text."""
+        return _digest(asdict(self.model))
 
 
 @dataclass(frozen=True, slots=True)
 class IndexVersion:
-    """All that a change of builds another index beside: settings of the deployment, and names of its code."""
+    """The settings and code names of an index. Any other value is another version, built beside this one."""
 
     model: EmbeddingModel
-    recipe: str
+    text_template: str
     analyzer: str
     cut: TableCut
     chunker: str
 
     @property
     def id(self) -> str:
-        """16 hex digits, the same for the same parts everywhere."""
-        return digest(asdict(self))
+        """16 hex digits that identify the version."""
+        return _digest(self.as_json())
 
     @property
-    def knowledge(self) -> PageIndexVersion:
-        """What its part over pages is built with."""
-        return PageIndexVersion(self.model, self.recipe, self.analyzer)
+    def pages(self) -> PageIndexVersion:
+        """The part that applies to pages."""
+        return PageIndexVersion(self.model, self.text_template, self.analyzer)
+
+    @property
+    def tables(self) -> TableIndexVersion:
+        """The part that applies to Tables."""
+        return TableIndexVersion(self.model, self.cut, self.chunker, self.analyzer)
 
     def as_json(self) -> dict[str, Any]:
-        """The parts, as they are stored."""
-        return asdict(self)
+        """Returns the parts as they are stored and shown; the text template is `recipe` there."""
+        return {
+            "model": asdict(self.model),
+            "recipe": self.text_template,
+            "analyzer": self.analyzer,
+            "cut": asdict(self.cut),
+            "chunker": self.chunker,
+        }
 
     @classmethod
-    def of(cls, parts: Mapping[str, Any]) -> "IndexVersion":
-        """What `as_json` gave."""
-        named = {name: parts[name] for name in ("recipe", "analyzer", "chunker")}
-        return cls(model=EmbeddingModel(**parts["model"]), cut=TableCut(**parts["cut"]), **named)
+    def from_json(cls, parts: Mapping[str, Any]) -> "IndexVersion":
+        """Returns the version whose `as_json` gave the parts."""
+        model, cut = EmbeddingModel(**parts["model"]), TableCut(**parts["cut"])
+        return cls(model, parts["recipe"], parts["analyzer"], cut, parts["chunker"])
 
 
 @dataclass(frozen=True, slots=True)
 class StoredIndexVersion:
-    """An index that every change is written to. One is `live`: it answers. `answered`: this one does, or did before.
+    """An index version that every change is written to. One is `live`: searches use it.
 
-    `tables` is the fingerprint of its part over Tables, `suffix` what their namespaces end in.
+    `answered`: is or was live. `tables`: the id of its part for Tables. `suffix`: the suffix of its namespaces.
     """
 
     settings: IndexVersion
@@ -103,12 +126,15 @@ class StoredIndexVersion:
 
 
 def live_version(kept: Sequence[StoredIndexVersion]) -> StoredIndexVersion | None:
-    """The one that answers; None before the first is recorded."""
+    """Returns the live version; None before the first version is stored."""
     return next((each for each in kept if each.live), None)
 
 
 def find_version(kept: Sequence[StoredIndexVersion], name: str | None) -> StoredIndexVersion:
-    """The index of a fingerprint, or of how one begins; `next`: the newest that never answered; None: the live one."""
+    """Returns the version whose id begins with `name`; `next` is the newest never live, None the live one.
+
+    Raises `NotFound` if there is not exactly one.
+    """
     if name is None:
         found = [each for each in kept if each.live]
     elif name == NEXT:
@@ -123,7 +149,7 @@ def find_version(kept: Sequence[StoredIndexVersion], name: str | None) -> Stored
 
 @dataclass(frozen=True, slots=True)
 class BuiltPart:
-    """How far an index is built, of pages or of Tables: `missing` of `total`, and why, of the first ten by name."""
+    """The progress of an index over pages or over Tables: `missing` of `total`, the first ten with their reasons."""
 
     total: int
     missing: int
@@ -132,7 +158,7 @@ class BuiltPart:
 
 @dataclass(frozen=True, slots=True)
 class IndexVersionState:
-    """An index as its keepers see it; moments are ISO 8601. `live_since` None: it never answered."""
+    """An index version with its progress, for operators. Times are ISO 8601; `live_since` None: never live."""
 
     settings: IndexVersion
     live: bool
@@ -144,30 +170,9 @@ class IndexVersionState:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it would answer as much as the live one does."""
+        """Whether nothing is missing, so that it can become live."""
         return not self.pages.missing and not self.tables.missing
 
 
-@dataclass(frozen=True, slots=True)
-class TableIndexVersion:
-    """Everything that changes its chunks, vectors or words. Only vectors of one `space` are ever compared."""
-
-    model: EmbeddingModel
-    cut: TableCut
-    chunker: str = CHUNKER
-    analyzer: str = ANALYZER
-
-    @property
-    def id(self) -> str:
-        """16 hex digits, the same for the same parts everywhere."""
-        return digest(asdict(self))
-
-    @property
-    def space(self) -> str:
-        """16 hex digits of what makes vectors comparable: of a text that stays, the vector does too."""
-        return digest(asdict(self.model))
-
-
-def tables_of(settings: IndexVersion) -> TableIndexVersion:
-    """What an index's part over Tables is built with."""
-    return TableIndexVersion(settings.model, settings.cut, settings.chunker, settings.analyzer)
+def _digest(parts: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]

@@ -49,7 +49,7 @@ class BuildIndexVersions:
     def __call__(self) -> BuildResult:
         """Asks for what is missing; what is asked for already, is waited for."""
         self.indexes.keep(self.own)
-        pages = self.indexes.pages_to_build(self.own.recipe, seconds=_PATIENCE_SECONDS, limit=_PAGES_A_RUN)
+        pages = self.indexes.pages_to_build(self.own.text_template, seconds=_PATIENCE_SECONDS, limit=_PAGES_A_RUN)
         self.pages.reindex(pages, reason="an index is built")
         tables = sum(self._tables(each.tables) for each in self.indexes.kept() if not each.live)
         flipped = self._flipped() if self.flips else None

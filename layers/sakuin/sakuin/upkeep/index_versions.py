@@ -20,7 +20,7 @@ class IndexVersions:
         """All of them, the oldest first; none before the first is recorded."""
         return [
             StoredIndexVersion(
-                settings=IndexVersion.of(row["parts"]),
+                settings=IndexVersion.from_json(row["parts"]),
                 live=row["live"],
                 answered=row["answered"],
                 tables=row["tables"],
@@ -30,15 +30,12 @@ class IndexVersions:
         ]
 
     def keep(self, settings: IndexVersion) -> None:
-        # Not every function that reads what is kept has the chunker's layer.
         """Records an index: from now on every change is written to it too. The first answers at once; twice is once."""
-        from sakuin.retrieval.index_version import tables_of
-
-        tables = tables_of(settings)
+        tables = settings.tables
         row = {
             "fingerprint": settings.id,
             "parts": settings.as_json(),
-            "knowledge": fingerprint_row(settings.knowledge),
+            "knowledge": fingerprint_row(settings.pages),
             "tables": tables.id,
             "table_space": tables.space,
         }
@@ -84,7 +81,7 @@ class IndexVersions:
 def _state(row: Mapping[str, Any]) -> IndexVersionState:
     pages, tables = row["pages"], row["tables"]
     return IndexVersionState(
-        settings=IndexVersion.of(row["parts"]),
+        settings=IndexVersion.from_json(row["parts"]),
         live=row["live"],
         created_at=row["created_at"],
         live_since=row["live_since"],

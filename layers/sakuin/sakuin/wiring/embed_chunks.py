@@ -11,7 +11,6 @@ from sakuin.wiring.index_versions import embedder_of_each_model, kept_or_own, li
 
 def chunk_embedder(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that embeds the chunks of Tables."""
-    from sakuin.retrieval.index_version import tables_of
     from sakuin.tables.embed_chunks import EmbedChunks
     from sakuin.tables.postgres import TableIndex
     from sakuin.tables.work import EmbedInEachVersion, EmbedWork, RecordTableFailure
@@ -26,7 +25,7 @@ def chunk_embedder(environ: Mapping[str, str]) -> Handler:
     def embedding() -> dict[str, EmbedChunks]:
         return {
             each.tables: EmbedChunks(
-                TableIndex(client, tables_of(each.settings)),
+                TableIndex(client, each.settings.tables),
                 store,
                 embeds(each.settings.model),
                 each.suffix,

@@ -12,7 +12,6 @@ from sakuin.wiring.index_versions import kept_or_own, live_last, table_indexes
 
 def table_indexer(environ: Mapping[str, str]) -> Handler:
     """The handler of the function that walks Tables."""
-    from sakuin.retrieval.index_version import tables_of
     from sakuin.tables.admin.documents import S3TableDocuments
     from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.tables.index_table import IndexTable
@@ -29,7 +28,7 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
     def walks() -> dict[str, IndexTable]:
         return {
             each.tables: IndexTable(
-                index=TableIndex(client, tables_of(each.settings)),
+                index=TableIndex(client, each.settings.tables),
                 bodies=bodies,
                 store=store,
                 queues=replace(queues, fingerprint=each.tables),

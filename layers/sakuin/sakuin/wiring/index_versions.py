@@ -86,13 +86,12 @@ def kept_or_own(client: "Client", settings: Settings) -> Kept:
     own = own_index(settings)
 
     def kept() -> Sequence[StoredIndexVersion]:
-        from sakuin.retrieval.index_version import tables_of
         from sakuin.tables.postgres import TableIndex
 
         found = IndexVersions(client).kept()
         if found:
             return found
-        tables = tables_of(own)
+        tables = own.tables
         suffix = TableIndex(client, tables).namespace_suffix()
         return [StoredIndexVersion(own, live=True, answered=True, tables=tables.id, suffix=suffix)]
 
@@ -109,7 +108,7 @@ def own_index(settings: Settings) -> IndexVersion:
 def is_deployed(settings: Settings) -> Callable[[IndexVersion], bool]:
     """Whether an index is what the settings make. Without its chunker, which needs a layer that not all have."""
     own = (settings.embedding_model, TEXT_TEMPLATE, ANALYZER, settings.table_cut)
-    return lambda index: (index.model, index.recipe, index.analyzer, index.cut) == own
+    return lambda index: (index.model, index.text_template, index.analyzer, index.cut) == own
 
 
 def pages_of(kept: Kept, embedder_of: "Callable[[EmbeddingModel], Embedder]") -> "Callable[[], Sequence[PageTarget]]":
@@ -121,8 +120,8 @@ def pages_of(kept: Kept, embedder_of: "Callable[[EmbeddingModel], Embedder]") ->
     def pages() -> "Sequence[PageTarget]":
         spaces: dict[str, PageTarget] = {}
         for each in sorted(kept(), key=lambda one: one.live):
-            fingerprint = each.settings.knowledge
-            if fingerprint.recipe == TEXT_TEMPLATE:
+            fingerprint = each.settings.pages
+            if fingerprint.text_template == TEXT_TEMPLATE:
                 spaces[fingerprint.space] = PageTarget(fingerprint, embedders(fingerprint.model), each.live)
         return list(spaces.values())
 
@@ -141,9 +140,8 @@ def table_indexes(client: "Client", kept: Kept) -> "Callable[[], Mapping[str, Ta
     """Gives the index over Tables of each kept index, by fingerprint, that of the live one last."""
 
     def indexes() -> "Mapping[str, TableIndex]":
-        from sakuin.retrieval.index_version import tables_of
         from sakuin.tables.postgres import TableIndex
 
-        return {each.tables: TableIndex(client, tables_of(each.settings)) for each in live_last(kept)}
+        return {each.tables: TableIndex(client, each.settings.tables) for each in live_last(kept)}
 
     return indexes

@@ -64,7 +64,7 @@ class Searches:
             model = index.settings.model
             searched = KnowledgeSearch(self._client, calibration_of(model.name))
             embedder, base_url = self.embedder(model), self._settings.base_url
-            made = SearchKnowledge(searched, self._lexicon, embedder, index.settings.knowledge, base_url)
+            made = SearchKnowledge(searched, self._lexicon, embedder, index.settings.pages, base_url)
             self._knowledge[index] = made
         return self._knowledge[index]
 

@@ -30,12 +30,11 @@ def reconciling(
         from sakuin.platform.aws import client as aws
         from sakuin.platform.s3 import S3Bucket
         from sakuin.platform.unfinished_work import UnfinishedWorkStore
-        from sakuin.retrieval.index_version import tables_of
         from sakuin.tables.postgres import TableIndex
         from sakuin.tables.reconcile import ReconcileTables, TableClaims
         from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 
-        index = TableIndex(client, tables_of(live.settings))
+        index = TableIndex(client, live.settings.tables)
         queue = material_queue(settings, telemetry)
         materials = ReconcileMaterials(
             S3Bucket(aws("s3"), settings.bucket),

@@ -12,7 +12,7 @@ from sakuin.knowledge.learns.sources import LearnsModel
 from sakuin.knowledge.page import Page
 from sakuin.platform.calls import Ask, background, retry_after
 from sakuin.platform.openai.embeddings import VENDOR, refusal
-from sakuin.retrieval.embedding_budget import EmbeddingLedger, _check
+from sakuin.retrieval.embedding_budget import EmbeddingLedger
 
 _INSTRUCTION = """\
 You are given the explanations of one page of teaching material. For each, say in the page's own language what a
@@ -91,5 +91,5 @@ class BudgetedLearnsModel:
         return self.model.name
 
     def learns(self, page: Page) -> Mapping[str, tuple[str, ...]]:
-        _check(self.ledger, self.daily_tokens)
+        self.ledger.require_budget(self.daily_tokens)
         return self.model.learns(page)

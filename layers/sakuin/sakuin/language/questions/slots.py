@@ -17,7 +17,7 @@ LOW_CONTENT_WORDS_LIST = """
 的 つ 様 為 所 欲しい 下さい 呉れる 貰う 御 何れ 何方 何処 幾つ 何時
 """
 LOW_CONTENT_WORDS = frozenset(LOW_CONTENT_WORDS_LIST.split())
-# Weights of terms, fitted by hand: docs/decisions/0016-questions-are-understood-before-they-are-asked.md.
+# Weights of terms, fitted by hand: docs/decisions/0016-questions-are-analyzed-before-the-search.md.
 LOW_CONTENT_WEIGHT = 0.2
 SHAPE_WEIGHT, PART_WEIGHT = 0.7, 0.8  # of a formula
 WORD_OF_CONCEPT_WEIGHT = 0.8  # of one word, where a concept's spelling has several
