@@ -246,21 +246,21 @@ create function public.store_synonyms(
   p_source jsonb, p_groups jsonb, p_analyzer text, p_current boolean, p_expected_generation bigint
 ) returns text language plpgsql set search_path = public, extensions as $$
 declare
-  kept site_synonyms;
+  stored site_synonyms;
 begin
   insert into site_synonyms (key, bucket, sequencer, groups, generation)
   values (p_source->>'key', p_source->>'bucket', '', '[]', 0) on conflict do nothing;
-  select * into kept from site_synonyms s where s.key = p_source->>'key' for update;
-  if p_current and kept.generation <> coalesce(p_expected_generation, 0) then
+  select * into stored from site_synonyms s where s.key = p_source->>'key' for update;
+  if p_current and stored.generation <> coalesce(p_expected_generation, 0) then
     return 'conflict';
-  elsif not p_current and (kept.sequencer_unreliable or kept.sequencer > (p_source->>'sequencer') collate "C") then
+  elsif not p_current and (stored.sequencer_unreliable or stored.sequencer > (p_source->>'sequencer') collate "C") then
     return 'superseded';
   end if;
   update site_synonyms s set
     bucket = p_source->>'bucket', version_id = p_source->>'version_id', groups = p_groups, analyzer = p_analyzer,
     sequencer = coalesce(nullif(p_source->>'sequencer', ''), s.sequencer),
     generation = s.generation + 1, sequencer_unreliable = s.sequencer_unreliable or p_current, updated_at = now()
-  where s.key = kept.key;
+  where s.key = stored.key;
   return 'applied';
 end $$;
 
@@ -401,25 +401,25 @@ begin
   end if;
 
   return query
-  with said as materialized (
+  with question as materialized (
     select s.slot, s.value->>'kind' = 'reading' as is_reading, t.term, t.weight
     from jsonb_array_elements(p_slots) with ordinality as s(value, slot)
     cross join lateral jsonb_to_recordset(s.value->'terms') as t(term text collate "C", weight float8)
   ), counted as materialized (
     select t.term, (select coalesce(sum(p.n), 0) from posting p where p.term = t.term)::float8 as n
-    from (select distinct s.term from said s) t
+    from (select distinct s.term from question s) t
   ), asked as materialized (
     select s.slot, s.is_reading, s.term, c.n, s.weight * ln(1 + (total - c.n + 0.5) / (c.n + 0.5)) as gain
-    from said s join counted c using (term)
+    from question s join counted c using (term)
   ), slots as materialized (
     select a.slot, a.is_reading, max(a.gain) as ceiling, count(*) = 1 as is_plain, sum(a.n) as n,
-           sum(sum(a.n)) over rarest as followed, bool_or(sum(a.n) > 0) over earlier as is_later
+           sum(sum(a.n)) over rarest as reached, bool_or(sum(a.n) > 0) over earlier as is_later
     from asked a
     group by a.slot, a.is_reading
     window rarest as (partition by a.is_reading order by sum(a.n), a.slot rows unbounded preceding),
            earlier as (partition by a.is_reading order by sum(a.n), a.slot
                        rows between unbounded preceding and 1 preceding)
-  ), whole as materialized (
+  ), maximum as materialized (
     select nullif(sum(s.ceiling) filter (where not s.is_reading), 0) as words,
            nullif(sum(s.ceiling) filter (where s.is_reading), 0) as readings,
            coalesce(sum(s.ceiling) filter (where not s.is_reading and s.n = 0)
@@ -433,7 +433,7 @@ begin
       select p.chunks, p.impacts from posting p
       where p.term = a.term and (only_block is null or p.block = only_block) offset 0) p
     cross join lateral unnest(p.chunks, p.impacts) as h(chunk, impact)
-    where s.followed <= posting_budget or not coalesce(s.is_later, false)
+    where s.reached <= posting_budget or not coalesce(s.is_later, false)
   ), summed as (
     select v.chunk, sum(v.value) filter (where not v.is_reading) as words,
            sum(v.value) filter (where v.is_reading) as readings
@@ -445,7 +445,7 @@ begin
   ), scored as (
     select s.chunk,
            greatest(coalesce(s.words / w.words, 0), reading_weight * coalesce(s.readings / w.readings, 0)) as score
-    from summed s cross join whole w
+    from summed s cross join maximum w
   ), matching as materialized (
     select m.id, row_number() over (order by m.score desc, m.chunk)::integer as place from (
       -- One by one in this order, until enough have passed the filters.
@@ -492,7 +492,7 @@ begin
            coalesce(sum(s.share) filter (where not s.is_reading) / w.words, 0) as words,
            coalesce(sum(s.share) filter (where s.is_reading) / w.readings, 0) as readings,
            array_agg(s.term order by s.share desc, s.term) filter (where not s.is_reading) as matched
-    from shares s cross join whole w group by s.id, w.words, w.readings
+    from shares s cross join maximum w group by s.id, w.words, w.readings
   ), compared as materialized (
     select k.id, c.nearest, c.matching, c.counts,
            (select 1 - (v.embedding <=> p_embedding) from knowledge_vector v
@@ -505,14 +505,14 @@ begin
       and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
       -- Only the canary, which names its page, finds it.
       and (p_material is not null or not starts_with(k.material, '_sakuin/'))
-  ), judged as materialized (
+  ), measures as materialized (
     select c.*, coalesce((c.cosine - background_mean) / nullif(background_spread, 0), 0) as z,
            coalesce(v.words, 0) as words, coalesce(v.readings, 0) as readings, coalesce(v.matched, '{}') as matched
     from compared c left join coverage v using (id)
   ), weighed as materialized (
     select j.*, j.z + word_weight * greatest(j.words, reading_weight * j.readings) - missing_penalty * w.missing
                 - case when j.type = 'example' and p_type is null then example_penalty else 0 end as evidence
-    from judged j cross join whole w
+    from measures j cross join maximum w
   ),
   -- An example ranks below its concept. Where only the example was found, its best concept rises above it.
   shown as (

@@ -239,7 +239,7 @@ create function public.changed_nodes(
     from unnest(p_pointer_hashes, p_content_hashes) with ordinality as g(pointer_hash, content_hash, place)
     -- Node by node (because of offset 0): a growing table has no statistics for a join.
     left join lateral (
-      select true as whole from node n
+      select true as complete from node n
       where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = g.pointer_hash
         and n.wanted_hash = g.content_hash and n.content_hash = n.wanted_hash and not n.needs_sweep
         and n.wanted_chunks = (
@@ -247,7 +247,7 @@ create function public.changed_nodes(
             and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash
             and c.turbopuffer_doc_id is not null and c.indexed_at is not null)
       offset 0) n on true
-    where n.whole is null
+    where n.complete is null
     order by g.place limit p_limit) x
 $$;
 
@@ -512,7 +512,7 @@ begin
   perform from context_table t where t.id = p_table for share;
   if not found then return; end if;
   perform lock_words(p_table, p_fingerprint);
-  with said as (
+  with refusal as (
     select distinct on (c.pointer_hash) c.pointer_hash, c.content_hash, r->>'reason' as reason
     from jsonb_array_elements(p_refused) r join chunks c on c.id = (r->>'id')::uuid
     where c.table_id = p_table and c.fingerprint = p_fingerprint
@@ -520,7 +520,7 @@ begin
   ), refused as (
     update node n set content_hash = n.wanted_hash, generation = n.wanted_generation, wanted_chunks = 0,
       needs_sweep = false, refused_reason = s.reason
-    from said s
+    from refusal s
     where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = s.pointer_hash
       and n.wanted_hash = s.content_hash
     returning n.pointer_hash

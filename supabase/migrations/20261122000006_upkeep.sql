@@ -479,7 +479,7 @@ create function public.broken_materials(p_after text, p_limit integer) returns j
 language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
   with page as materialized (
     select m.* from material m where m.material > p_after order by m.material limit p_limit
-  ), judged as (
+  ), checked as (
     select p.material, case
       when p.status = 'deleted' and c.n > 0 then 'chunks of a deleted page'
       when p.chunks_count <> c.n then 'a wrong number of chunks'
@@ -498,7 +498,7 @@ language sql stable set search_path = public, extensions set jit = off set enabl
   select jsonb_build_object(
     'broken', (select coalesce(jsonb_agg(
                  jsonb_build_object('material', j.material, 'why', j.why) order by j.material), '[]')
-               from judged j where j.why is not null),
+               from checked j where j.why is not null),
     'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
 $$;
 
