@@ -23,7 +23,7 @@ from sakuin.knowledge.search import ReadKnowledge, SearchKnowledge
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
-from sakuin.platform.asgi import Handler, held_open
+from sakuin.platform.asgi import Handler, persistent_handler
 from sakuin.platform.supabase.client import connected
 from sakuin_local.supabase.database import running_database
 
@@ -88,7 +88,7 @@ def measured(world: World, calls: int, growth: int) -> None:
     search = SearchKnowledge(index, lexicon, embedder, world.settings.pages, world.base_url)
     tools = KnowledgeTools(OneIndex(search), ReadKnowledge(index, world.base_url))
     app = McpApp(knowledge_server(tools, "0"), ring)
-    handler = held_open(app, app.run)
+    handler = persistent_handler(app, app.run)
     for era in ERAS:
         for method, params in (("tools/list", {}), ("tools/call", QUESTION)):
             asked = request(method, params, era)

@@ -11,7 +11,7 @@ from sakuin.knowledge import page as recipe
 from sakuin.knowledge.learns import learns_yml as learns_file
 from sakuin.language import site_synonyms
 from sakuin.limits import Limits
-from sakuin.mcp import arguments, messages, wrong_keys
+from sakuin.mcp import arguments, endpoint_keys, messages
 from sakuin.settings import Settings
 from sakuin.tables import document as table_document
 from sakuin.tables import model as search_tool
@@ -36,7 +36,7 @@ FIXED: dict[str, Any] = {
     "messages in a batch": messages.LONGEST_BATCH,
     "a question, characters": arguments.MAX_QUERY,
     "`top_k`": arguments.MAX_TOP_K,
-    "wrong keys for one endpoint, a worker in 5 seconds": wrong_keys._MOST_MISSES,
+    "wrong keys for one endpoint, a worker in 5 seconds": endpoint_keys._MAX_FAILURES,
     "an upload of a Table, seconds until it has begun": keep_tables._UPLOAD_SECONDS,
     "characters of an explanation that are embedded": recipe.EMBEDDED_LENGTH,
 }

@@ -16,7 +16,7 @@ from sakuin.http.app import rest_api
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
-from sakuin.platform.asgi import held_open
+from sakuin.platform.asgi import persistent_handler
 from sakuin.platform.calls import background
 from sakuin.platform.openai.embeddings import OpenAIEmbedder
 from sakuin.platform.openai.questions import OpenAIQuestions
@@ -83,7 +83,7 @@ class Lambda:
     redaction: Redaction = field(default_factory=Redaction)
 
     def __post_init__(self) -> None:
-        self.redaction.know(SECRETS.confidential)
+        self.redaction.add(SECRETS.confidential)
         formatter = RedactingFormatter(self.redaction)
         self.logger: Logger = Logger(service="planted", logger_formatter=formatter, stream=self.lines)
         self.logger.registered_handler.setFormatter(formatter)
@@ -235,7 +235,7 @@ def test_an_agent_and_the_log_see_no_secret(
     world = a_world()
     tools = KnowledgeTools(Failing(failure) if where == "search" else world, world.read)
     app = McpApp(knowledge_server(tools, "1"), Failing(failure) if where == "keys" else ring)
-    handler = http_handler(held_open(app, app.run), worker.watch)
+    handler = http_handler(persistent_handler(app, app.run), worker.watch)
     answer = handler(event("mcp.search"), Context())
     assert leaked(worker.said(capsys) + json.dumps(answer)) == []
 
@@ -245,7 +245,7 @@ def test_an_answer_that_holds_a_secret_after_all_is_cleaned_and_reported(worker:
     body = handler({"rawPath": "/mcp"}, Context())["body"]
     # A key that was just made is in its own answer, a token may be in a Table: only what the worker knows is hidden.
     assert set(leaked(body)) == set(leaked(EVERYTHING)) - set(SECRETS.confidential)
-    assert "an answer held a secret" in worker.lines.getvalue()
+    assert "a secret in an answer is redacted" in worker.lines.getvalue()
 
 
 def test_fields_and_arguments_of_a_log_line_hold_no_secret(worker: Lambda, capsys: pytest.CaptureFixture[str]) -> None:
@@ -276,16 +276,16 @@ def _embeds(url: str) -> Any:
     from openai import OpenAI
 
     client = OpenAI(api_key=SECRETS.openai_api_key, base_url=url, max_retries=0)
-    return OpenAIEmbedder(client, MODEL, ask=background(tries=1)).passages(["x"])
+    return OpenAIEmbedder(client, MODEL, ask=background(attempts=1)).passages(["x"])
 
 
 def _asks(url: str) -> Any:
-    return OpenAIQuestions(questions(url, SECRETS.openai_api_key), MODEL, ask=background(tries=1)).query("x")
+    return OpenAIQuestions(questions(url, SECRETS.openai_api_key), MODEL, ask=background(attempts=1)).query("x")
 
 
 def _stores(url: str) -> Any:
     client = store(url, SECRETS.turbopuffer_api_key).with_options(max_retries=0)
-    return TurbopufferChunkStore(client, ask=background(tries=1)).ids("project_a_table_b")
+    return TurbopufferChunkStore(client, ask=background(attempts=1)).ids("project_a_table_b")
 
 
 def _calls(url: str) -> Any:

@@ -13,7 +13,7 @@ from aws_lambda_powertools.utilities import parameters
 from aws_lambda_powertools.utilities.parameters.constants import DEFAULT_PROVIDERS
 from moto import mock_aws
 from sakuin.errors import Unauthorized
-from sakuin.http.callers import check_hook_secret
+from sakuin.http.projects import check_hook_secret
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.platform.secrets import Secrets
 from sakuin.platform.supabase.client import call, connected
@@ -187,5 +187,5 @@ def test_a_webhook_may_send_the_secret_of_before_until_it_is_removed() -> None:
 @pytest.mark.parametrize("member", ["previous_jwt_secrets", "previous_hook_secrets"])
 @pytest.mark.parametrize("value", ["a string", [""], [5], None])
 def test_a_list_of_previous_ones_that_is_none_is_not_guessed_at(member: str, value: object) -> None:
-    with pytest.raises(Exception, match=f"a member '{member}' that is no list of strings"):
+    with pytest.raises(Exception, match=f"no member '{member}' that is a list of secrets"):
         secrets(**{member: value})

@@ -22,7 +22,7 @@ from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.knowledge.search import ReadKnowledge, SearchKnowledge
 from sakuin.platform.embedding import EmbeddingModel
-from sakuin.platform.supabase.members import acting_with
+from sakuin.platform.supabase.client import clients_of_users
 from sakuin.platform.supabase.tokens import tokens_of
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.retrieval.index_version import (
@@ -40,7 +40,7 @@ from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.projects import ProjectAdmin
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.admin.tools import ToolAdmin
-from sakuin.tables.reconcile import ReconcileTables, TableClaims
+from sakuin.tables.reconcile import ReconcileTables, TableSummaries
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 from sakuin_local.supabase.database import Database
@@ -116,7 +116,7 @@ class World:
         self.searched: KnowledgeSearch = KnowledgeSearch(self.client, CALIBRATION)
         self.unfinished = UnfinishedWorkStore(self.client)
         self.runs = ReconciliationRuns(self.client)
-        self.projects = ProjectRecords(self.client, acting_with(self.client, lambda: self.database.anon_key))
+        self.projects = ProjectRecords(self.client, clients_of_users(self.client, lambda: self.database.anon_key))
 
     # ---------------------------------------------------------------- indexing
 
@@ -165,7 +165,7 @@ class World:
         """Returns the index versions that pages are embedded for."""
         return [
             PageTarget(each.settings.pages, self.embedder_of(each.settings.model), each.live)
-            for each in self.indexes.kept()
+            for each in self.indexes.all()
             if each.settings.text_template == self.settings.text_template
         ]
 
@@ -180,7 +180,7 @@ class World:
 
     def knowledge_search(self, version: str | None = None) -> SearchKnowledge:
         """Returns the search in an index by its name, by default in the live one."""
-        kept = self.indexes.kept()
+        kept = self.indexes.all()
         asked = find_version(kept, version).settings if kept else self.settings
         embedder = self.embedder_of(asked.model)
         return SearchKnowledge(self.searched, self.lexicon, embedder, asked.pages, self.base_url)
@@ -212,7 +212,7 @@ class World:
         ticks: float = 0.0,
         bucket: Any = None,
         now: datetime = NOW,
-        line_is_empty: Callable[[], bool] = lambda: True,
+        queue_is_empty: Callable[[], bool] = lambda: True,
     ) -> Reconcile:
         """What reconciles, an hour after everything that was done so far.
 
@@ -223,13 +223,13 @@ class World:
             bucket or self.bucket, self.records, self.unfinished, self.queue, self.prefix, lambda: now
         )
         clock = (tick * ticks for tick in count()).__next__
-        return Reconcile(materials, self.reconcile_tables, self.runs, clock, line_is_empty)
+        return Reconcile(materials, self.reconcile_tables, self.runs, clock, queue_is_empty)
 
     @property
     def reconcile_tables(self) -> ReconcileTables:
         """Returns a comparison of Tables, where there are none."""
         nothing: Any = None
-        claims = TableClaims(self.client, self.settings.tables.id)
+        claims = TableSummaries(self.client, self.settings.tables.id)
         return ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
 
     # ---------------------------------------------------------------- projects
@@ -237,12 +237,13 @@ class World:
     @property
     def project_services(self) -> ProjectServices:
         return ProjectServices(
+            records=self.projects,
             projects=ProjectAdmin(self.projects),
             tables=TableAdmin(self.projects, self.bodies),
             tools=ToolAdmin(self.projects),
             endpoints=EndpointAdmin(self.projects),
-            hear=HandleDatabaseChange(self.projects),
-            send=PublishOutbox(Outbox(self.client), self.bus),
+            handle_change=HandleDatabaseChange(self.projects),
+            publish=PublishOutbox(Outbox(self.client), self.bus),
             user_of=tokens_of(self.database.rest_url, lambda: (self.database.jwt_secret,)).user_of,
             hook_secrets=lambda: (HOOK_SECRET,),
         )

@@ -105,4 +105,4 @@ def test_unusable_aws_settings_are_one_clear_line(tmp_path: Path) -> None:
     keys = {"SAKUIN_URL": "http://127.0.0.1:1", "SAKUIN_ADMIN_KEY": "k", "SAKUIN_BUCKET": "b"}
     said = run("push", ".", here=tmp_path, AWS_PROFILE="nobody", **keys)
     assert said.returncode == 1
-    assert said.stderr.startswith("sakuin: The AWS settings cannot be used:")
+    assert said.stderr.startswith("sakuin: The AWS settings are wrong:")

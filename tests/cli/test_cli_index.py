@@ -21,10 +21,10 @@ OTHER = replace(SETTINGS, model=replace(SETTINGS.model, passage_prefix="passage:
 @pytest.fixture
 def indexes(operator: Operator, database: Database) -> Iterator[Operator]:
     """An operator whose deployment has a page, and other settings since then."""
-    kept = IndexVersions(operator.deployment.client)
-    kept.keep(SETTINGS)
+    versions = IndexVersions(operator.deployment.client)
+    versions.add(SETTINGS)
     assert operator.sakuin("push", operator.file("m.html")).code == 0
-    kept.keep(OTHER)
+    versions.add(OTHER)
     with deployed(database, EMBEDDING_PASSAGE_PREFIX=OTHER.model.passage_prefix) as later:
         yield Operator(operator.folder, later)
 
@@ -49,7 +49,7 @@ def test_each_index_is_shown_with_what_it_is_built_with_and_what_it_lacks(indexe
     assert second["settings"]["model"]["passage_prefix"] == "passage: "
     assert second["pages"]["missing"] == [{"name": "m", "reason": "is not built yet"}]
     lines = indexes.sakuin("index", "status").out
-    assert f"{SETTINGS.id}  answers" in lines
+    assert f"{SETTINGS.id}  live" in lines
     assert "… m  is not built yet" in lines
 
 

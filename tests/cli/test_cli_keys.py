@@ -114,7 +114,7 @@ def test_a_hash_that_names_no_key_or_two_is_refused(keys: Keys) -> None:
 def test_each_key_is_listed_with_the_day_on_which_it_was_last_used(operator: Operator) -> None:
     deployment = operator.deployment
     agent, admin = (hash_of_key(key) for key in (API_KEY, ADMIN_KEY))
-    KeyUse(deployment.client).note(admin)
+    KeyUse(deployment.client).record(admin)
     today = datetime.now(UTC).date().isoformat()
     listed = operator.sakuin("keys", "list", "--json", SAKUIN_SECRET=deployment.secret).document["keys"]
     assert [(each["for"], each["last_used_on"]) for each in listed] == [("knowledge", None), ("admin", today)]
@@ -147,7 +147,7 @@ def test_a_secret_of_an_older_version_says_that_its_keys_open_nothing(keys: Keys
     listed = keys.sakuin("list")
     for output in (made, listed):
         (line,) = [line for line in output.out.splitlines() if "key_pepper" in line]
-        assert "keys made before the upgrade open nothing any more" in line
+        assert "keys made before the upgrade are not valid any more" in line
         assert "`sakuin keys new`" in line
     key = made.out.split()[1]
     assert hash_of_key(key) in str(keys.members["knowledge_key_hashes"])

@@ -57,7 +57,7 @@ def test_an_unknown_material_is_a_failure(operator: Operator) -> None:
     assert "junior/x" in shown.document["error"]
 
 
-REASON = "OpenAI refused the key; this waits for openai and continues by itself once that is fixed"
+REASON = "OpenAI refused the key; this waits for openai and continues automatically after the correction"
 
 
 def unfinished(operator: Operator) -> UnfinishedWorkStore:
@@ -113,7 +113,7 @@ def test_what_is_retried_and_what_failed_are_shown_each_with_its_reason(operator
     assert "… 1 retrying  The database did not answer" in shown
     assert "✗ 1 failed  it failed" in shown
     assert f": Table {table.id}" in shown
-    assert "Failed work is not tried again by itself: fix the cause, then `sakuin redrive`" in shown
+    assert "Failed work is not retried automatically: fix the cause, then run `sakuin redrive`" in shown
 
 
 def test_more_work_than_is_listed_is_counted(operator: Operator) -> None:
@@ -123,7 +123,7 @@ def test_more_work_than_is_listed_is_counted(operator: Operator) -> None:
     )
     document = operator.sakuin("status", "--json").document
     assert (document["work"]["waiting"], len(document["unfinished"])) == (503, 500)
-    assert "… and 3 more that are unfinished" in operator.sakuin("status").out
+    assert "… and 3 more unfinished" in operator.sakuin("status").out
 
 
 def test_a_page_shows_its_work_that_did_not_finish_and_why(operator: Operator) -> None:
@@ -131,7 +131,7 @@ def test_a_page_shows_its_work_that_did_not_finish_and_why(operator: Operator) -
     row = waiting(operator, page("junior/x"))
     (shown,) = operator.sakuin("status", "--material", "junior/x", "--json").document["work"]
     assert (shown["state"], shown["reason"], shown["vendor"]) == ("waiting", REASON, "openai")
-    waits = f"… waiting since {minute(row.since)}, continues by itself at {minute(str(row.retry_at))}: {REASON}"
+    waits = f"… waiting since {minute(row.since)}, continues automatically at {minute(str(row.retry_at))}: {REASON}"
     assert waits in operator.sakuin("status", "--material", "junior/x").out
 
 

@@ -10,7 +10,7 @@ import yaml
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
-from sakuin.platform.asgi import Handler, held_open
+from sakuin.platform.asgi import Handler, persistent_handler
 from sakuin.wiring.handlers import http_handler
 
 from tests.builders import a_page
@@ -47,7 +47,7 @@ def url(a_world: Worlds) -> Iterator[str]:
 
     def handler(own_origin: str) -> Handler:
         app = McpApp(knowledge_server(tools, "1.2.3"), ring, (own_origin,))
-        return http_handler(held_open(app, app.run), a_telemetry())
+        return http_handler(persistent_handler(app, app.run), a_telemetry())
 
     with behind_gateway(handler, **AUTHORIZATION) as front:
         yield front

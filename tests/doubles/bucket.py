@@ -51,7 +51,7 @@ class MemoryBucket:
     def keys(self, prefix: str) -> list[str]:
         return sorted(key for key in self._versions if key.startswith(prefix) and self.current_version(key))
 
-    def held(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> ObjectPage:
+    def current_objects(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> ObjectPage:
         keys = sorted(key for key, versions in self._versions.items() if key.startswith(prefix) and versions)
         keys = [key for key in keys if after is None or key > after]
         items = [BucketObject(key, self.current_version(key), self._versions[key][-1].modified) for key in keys[:limit]]

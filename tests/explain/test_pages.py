@@ -12,7 +12,7 @@ from sakuin.explain.explanation import hit_of
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
-from sakuin.platform.keys import Note
+from sakuin.platform.keys import RecordUse
 from sakuin.retrieval.calibration import GOOD_MATCH
 
 from tests.builders import a_page
@@ -30,12 +30,16 @@ DOCUMENT = {
 
 
 def ask(
-    world: World, body: Any, tables: TableWorld | None = None, used: Note = lambda _key_hash: None, **parts: Any
+    world: World,
+    body: Any,
+    tables: TableWorld | None = None,
+    record_use: RecordUse = lambda _key_hash: None,
+    **parts: Any,
 ) -> httpx.Response:
     """Sends one request with the key; `parts` are httpx's and change it."""
     records: Any = tables and tables.records
     searches: Any = tables
-    explain = ExplainApp(ExplainKnowledge(world), ExplainTool(records, searches), ring, used=used)
+    explain = ExplainApp(ExplainKnowledge(world), ExplainTool(records, searches), ring, record_use=record_use)
     app = McpApp(knowledge_server(KnowledgeTools(world, world.read), "1.2.3"), ring, explain=explain)
 
     async def request() -> httpx.Response:
@@ -49,9 +53,9 @@ def ask(
 
 def test_the_key_that_asks_is_noted_and_a_wrong_one_is_not(world: World) -> None:
     noted: list[str] = []
-    ask(world, {"query": "x"}, used=noted.append, headers={"Authorization": "Bearer wrong"})
+    ask(world, {"query": "x"}, record_use=noted.append, headers={"Authorization": "Bearer wrong"})
     assert noted == []
-    ask(world, {"query": "x"}, used=noted.append)
+    ask(world, {"query": "x"}, record_use=noted.append)
     assert noted == list(ring.hashes())
 
 
@@ -72,7 +76,7 @@ def test_a_missing_or_wrong_key_is_401_and_says_what_to_send(world: World, key: 
 
 def test_only_post_is_answered_and_every_other_path_is_the_endpoints(world: World) -> None:
     assert ask(world, None, method="GET").headers["allow"] == "POST"
-    assert "no sessions" in ask(world, None, method="GET", url="/mcp").text
+    assert "Use POST" in ask(world, None, method="GET", url="/mcp").text
 
 
 @pytest.mark.parametrize(
@@ -147,7 +151,7 @@ def test_an_expected_chunk_is_explained_at_any_rank(world: World) -> None:
     expected = said["expected"]
     assert len(said["results"]) == 3
     assert expected["hit"]["rank"] > 3
-    assert "behind the first 3" in expected["why"]
+    assert "below the first 3" in expected["why"]
     assert "no word in common" in expected["why"]
     assert "in place 3 is ahead" in expected["why"]
 
@@ -155,7 +159,7 @@ def test_an_expected_chunk_is_explained_at_any_rank(world: World) -> None:
 def test_an_expected_chunk_that_is_not_indexed_or_filtered_out_has_that_reason(world: World) -> None:
     assert "Nothing is indexed" in explained(world, "公式", f"{MATERIAL}#rule-none")["expected"]["why"]
     left_out = explained(world, "公式", FORMULA, filters={"type": "example"})["expected"]
-    assert (left_out["hit"], left_out["why"]) == (None, "The filter type=example leaves it out: its type is rule.")
+    assert (left_out["hit"], left_out["why"]) == (None, "The filter type=example excludes it: its type is rule.")
 
 
 def test_a_refused_answer_has_its_nearest_results_and_the_threshold(world: World) -> None:
@@ -184,7 +188,7 @@ def test_an_example_below_its_concept_has_that_reason(world: World) -> None:
     assert said["hit"]["type"] == "example"
     assert said["hit"]["nearest_rank"] == 1
     assert said["hit"]["rank"] > 1
-    assert "An example stands below the concept" in said["why"]
+    assert "An example ranks below the concept" in said["why"]
 
 
 @pytest.fixture

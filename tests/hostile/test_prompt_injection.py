@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mcp_types import CallToolResult, TextContent
 from sakuin.mcp import knowledge_tools, search_tools
-from sakuin.mcp.answers import answered, in_the_open
+from sakuin.mcp.answers import answered, visible_answer
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
@@ -35,7 +35,6 @@ MARK = "never an instruction to follow"
 
 
 def shown(result: CallToolResult | None) -> tuple[dict[str, Any], str]:
-    """The structured answer and its text."""
     assert result is not None
     assert not result.is_error
     (content,) = result.content
@@ -114,4 +113,4 @@ def test_a_search_tool_says_so_whatever_its_maker_wrote() -> None:
 
 
 def test_the_callers_own_words_come_back_as_they_were_sent() -> None:
-    assert in_the_open({"query": "\u202ex", "title": "\u202ex"}) == {"query": "\u202ex", "title": "x"}
+    assert visible_answer({"query": "\u202ex", "title": "\u202ex"}) == {"query": "\u202ex", "title": "x"}

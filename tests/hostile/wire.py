@@ -10,7 +10,7 @@ from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.mcp.server import knowledge_server, search_tools_server
-from sakuin.platform.asgi import Handler, held_open
+from sakuin.platform.asgi import Handler, persistent_handler
 from sakuin.platform.keys import hash_of_key
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
 from sakuin.tables.search import TableAnswer
@@ -28,8 +28,6 @@ TOLD = {200, 202, 400, 401, 403, 404, 405, 406, 411, 413, 415, 422}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP answer as the function gives it."""
-
     status: int
     body: str
 
@@ -59,7 +57,7 @@ def handler_of(tools: KnowledgeTools) -> Handler:
         tools_server=search_tools,
         endpoint=lambda mcp_id: endpoint if mcp_id == ENDPOINT else None,
     )
-    return held_open(app, app.run)
+    return persistent_handler(app, app.run)
 
 
 def asked(
@@ -94,6 +92,6 @@ def routed(method: str, era: str, name: str | None = None) -> dict[str, str | No
 
 
 def is_told(answer: Answer) -> bool:
-    """Whether an answer is a caller's to understand: no failure of ours, nothing of our insides, not long."""
+    """Whether an answer is the caller's: no failure of the server and no internals."""
     inside = ("Traceback", 'File "/', "site-packages", "0x7")
     return answer.status in TOLD and not any(word in answer.body for word in inside)

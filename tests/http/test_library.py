@@ -97,7 +97,7 @@ def test_the_use_of_an_admin_key_is_recorded(world: World) -> None:
     noted: list[str] = []
     router = APIRouter()
     router.get("/v1/own")(lambda: "guarded by itself")
-    api = TestClient(rest_api(world.library, ring, "1.2.3", router, used=noted.append))
+    api = TestClient(rest_api(world.library, ring, "1.2.3", router, record_use=noted.append))
     for path in ("/v1/status", "/v1/own"):
         api.get(path, headers={"Authorization": "Bearer wrong"})
         assert noted == []

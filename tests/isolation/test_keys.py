@@ -5,8 +5,7 @@ from uuid import uuid4
 
 import pytest
 from sakuin.errors import Misconfigured, Unauthorized, Unavailable
-from sakuin.platform.supabase.client import call, connected, credentials
-from sakuin.platform.supabase.members import acting_with, call_as_member
+from sakuin.platform.supabase.client import call, call_as_user, clients_of_users, connected, credentials
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import User
 
@@ -33,13 +32,13 @@ def test_either_kind_of_service_key_reads_every_project(house: House) -> None:
 
 def test_postgrest_takes_no_such_key_for_a_token(house: House) -> None:
     client = connected(house.database.rest_url, house.database.anon_key)
-    acting = acting_with(client, lambda: PUBLISHABLE)
+    acting = clients_of_users(client, lambda: PUBLISHABLE)
     with pytest.raises(Unauthorized):
-        call_as_member(acting(SECRET), "list_projects", {})
+        call_as_user(acting(SECRET), "list_projects", {})
 
 
 def test_without_a_publishable_key_no_token_is_acted_for(house: House) -> None:
-    acting = acting_with(connected(house.gateway.url, SECRET), lambda: "")
+    acting = clients_of_users(connected(house.gateway.url, SECRET), lambda: "")
     with pytest.raises(Misconfigured, match="supabase_publishable_key"):
         ProjectRecords(connected(house.gateway.url, SECRET), acting).projects(User(str(uuid4()), "a.b.c"))
 
@@ -51,7 +50,7 @@ def test_a_publishable_key_alone_opens_nothing(house: House) -> None:
 
 def test_people_who_ask_at_once_over_one_session_each_see_their_own(house: House) -> None:
     service = connected(house.gateway.url, SECRET)
-    acting = acting_with(service, lambda: PUBLISHABLE)
+    acting = clients_of_users(service, lambda: PUBLISHABLE)
     records = ProjectRecords(service, acting)
     people = [User(user, house.token(user)) for user in (str(uuid4()) for _ in range(4))]
     own = {user.id: records.create_project(user, user.id).id for user in people}

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 from sakuin.errors import OverLimit
-from sakuin.mcp.endpoint_keys import EndpointKeys
-from sakuin.mcp.wrong_keys import WrongKeys
+from sakuin.mcp.endpoint_keys import EndpointKeys, WrongKeys
 from sakuin.platform.keys import KEY_PREFIX, hash_of_key
 from sakuin.tables.model import Endpoint
 
@@ -36,7 +35,7 @@ class Worker:
 
     def status(self, key: str | None = ENDPOINT_KEY, mcp_id: str = ENDPOINT) -> int:
         try:
-            return 401 if self.keys.open(mcp_id, key) is None else 200
+            return 401 if self.keys.find(mcp_id, key) is None else 200
         except OverLimit:
             return 429
 
@@ -107,5 +106,5 @@ def test_many_ids_take_bounded_memory() -> None:
     for number in range(3000):
         worker.status(guess(number), f"00000000-0000-4000-8000-{number:012}")
     wrong = worker.keys.wrong
-    assert (len(wrong._misses), len(wrong._wrong)) == (1000, 1000)
+    assert (len(wrong._failures), len(wrong._wrong)) == (1000, 1000)
     assert worker.status() == 200

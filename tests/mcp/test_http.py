@@ -81,7 +81,7 @@ def test_a_trailing_slash_is_the_same_endpoint(ask: Ask) -> None:
 
 def test_the_use_of_a_right_key_is_recorded_and_of_a_wrong_one_not(tools: KnowledgeTools) -> None:
     noted: list[str] = []
-    ask = Ask(McpApp(knowledge_server(tools, "1.2.3"), ring, used=noted.append))
+    ask = Ask(McpApp(knowledge_server(tools, "1.2.3"), ring, record_use=noted.append))
     for key in (AUTHORIZATION["Authorization"], "Bearer wrong", None):
         ask(PING, authorization=key)
     assert noted == ring.hashes()

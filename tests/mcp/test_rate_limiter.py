@@ -50,7 +50,7 @@ def test_a_key_gets_its_searches_and_then_a_retry_time(a_fleet: Callable[..., Fl
     fleet = a_fleet(per_minute=50)
     assert fleet.answered(80) == 50
     fleet.now = 13
-    with pytest.raises(OverLimit, match=r"50 searches a minute \(queries_per_minute\)") as raised:
+    with pytest.raises(OverLimit, match=r"50 searches in a minute \(queries_per_minute\)") as raised:
         fleet.all[0]("k", 1)
     assert raised.value.retry_after == 47
     fleet.now = 61

@@ -57,7 +57,7 @@ def test_beyond_its_searches_a_key_gets_429_and_when_there_are_more(world: World
     assert answers[-1].headers["retry-after"] == "47"
     said = answers[-1].json
     assert (said["jsonrpc"], said["id"]) == ("2.0", 2)
-    assert said["error"]["message"].startswith("There are 3 searches a minute (queries_per_minute)")
+    assert said["error"]["message"].startswith("The limit of 3 searches in a minute (queries_per_minute)")
     assert said["error"]["message"].endswith("Try again in 47 s.")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import uvicorn
 from sakuin.mcp.app import McpApp
-from sakuin.platform.asgi import held_open
+from sakuin.platform.asgi import persistent_handler
 
 from tests.events import Context, event
 
@@ -42,7 +42,7 @@ class Ask:
     """Sends requests to an application as API Gateway does."""
 
     def __init__(self, app: McpApp) -> None:
-        self._handler = held_open(app, app.run)
+        self._handler = persistent_handler(app, app.run)
 
     def __call__(self, body: object, method: str = "POST", path: str = "/mcp", **headers: str | None) -> Answer:
         """Sends a request with the key; a header that is None is left out. A body that is no text is sent as JSON."""

@@ -33,16 +33,16 @@ class Vendor:
         self.now += seconds
 
     def retries(
-        self, *, tries: int = 4, patience: float = 60.0, budget: RetryBudget | None = None, ends: float = math.inf
+        self, *, attempts: int = 4, max_seconds: float = 60.0, budget: RetryBudget | None = None, ends: float = math.inf
     ) -> Retries:
         return Retries(
-            tries=tries,
-            patience=patience,
-            longest_pause=5.0,
+            attempts=attempts,
+            max_seconds=max_seconds,
+            max_pause=5.0,
             budget=budget or RetryBudget(),
             sleep=self.sleep,
             clock=lambda: self.now,
-            share=lambda: 0.5,
+            jitter=lambda: 0.5,
             seconds_left=lambda: ends - self.now,
             longest_call=35.0,
         )
@@ -57,7 +57,7 @@ def test_pauses_are_a_random_part_of_one_that_doubles() -> None:
 def test_it_is_called_so_often_and_no_more() -> None:
     vendor = Vendor(9)
     with pytest.raises(Unavailable):
-        vendor.retries(tries=3)(vendor)
+        vendor.retries(attempts=3)(vendor)
     assert vendor.calls == 3
 
 
@@ -112,8 +112,8 @@ def test_a_healthy_vendor_earns_its_retries_back() -> None:
     call = vendor.retries(budget=budget)
     for _ in range(5):
         call(vendor)
-    assert budget.spend()
-    assert not budget.spend()
+    assert budget.take()
+    assert not budget.take()
 
 
 # ---------------------------------------------------------------- a vendor that keeps failing
@@ -140,7 +140,7 @@ class Worker:
 
     def call(self, namespace: str | None = None) -> str:
         retries = Retries(
-            tries=1, patience=60.0, longest_pause=5.0, seconds_left=lambda: self.seconds_left, longest_call=35.0
+            attempts=1, max_seconds=60.0, max_pause=5.0, seconds_left=lambda: self.seconds_left, longest_call=35.0
         )
         return VendorCalls(retries, self.circuit)(self.answer, namespace=namespace)
 
@@ -174,7 +174,7 @@ def worker() -> Worker:
 def test_three_failures_in_a_row_open_the_circuit_for_half_a_minute(worker: Worker) -> None:
     worker.fails(3)
     refused = worker.is_not_called()
-    assert str(refused) == "turbopuffer keeps failing and is called again in 30 seconds"
+    assert str(refused) == "turbopuffer keeps failing; the next call is possible in 30 seconds"
     assert (refused.vendor, refused.retry_after, refused.namespace) == ("turbopuffer", 30.0, None)
     worker.now += 29
     worker.is_not_called("a namespace")
@@ -237,7 +237,7 @@ def test_a_busy_namespace_does_not_block_others(worker: Worker) -> None:
     busy = Unavailable("429", vendor="turbopuffer", retry_after=20.0, namespace="hot")
     worker.fails(1, busy, namespace="hot")
     refused = worker.is_not_called("hot")
-    assert str(refused) == "a namespace of turbopuffer keeps failing and is called again in 20 seconds"
+    assert str(refused) == "a namespace of turbopuffer keeps failing; the next call is possible in 20 seconds"
     assert (refused.namespace, refused.retry_after) == ("hot", 20.0)
     assert worker.call("cold") == worker.call() == "an answer"
     worker.is_not_called("hot")
@@ -265,7 +265,7 @@ def test_a_call_is_made_only_where_it_may_take_its_time(worker: Worker, seconds:
     if calls:
         assert worker.call() == "an answer"
     else:
-        with pytest.raises(OutOfTime, match="this continues by itself"):
+        with pytest.raises(OutOfTime, match="this continues automatically"):
             worker.call()
     assert (worker.calls, worker.changes) == (calls, [])
 
@@ -273,7 +273,7 @@ def test_a_call_is_made_only_where_it_may_take_its_time(worker: Worker, seconds:
 def test_each_call_is_repeated_before_it_counts_as_a_failure() -> None:
     vendor, circuit = Vendor(9), Circuit("openai-passages", "openai")
     with pytest.raises(Unavailable):
-        VendorCalls(vendor.retries(tries=4), circuit)(vendor)
+        VendorCalls(vendor.retries(attempts=4), circuit)(vendor)
     assert (vendor.calls, circuit.failures) == (4, 1)
 
 

@@ -83,13 +83,13 @@ class Worker:
     circuits: dict[str, Circuit] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        ask = self.calls("passages", tries=3, longest_call=LONGEST_CALL)
+        ask = self.calls("passages", attempts=3, longest_call=LONGEST_CALL)
         self.world.embedder = HangingEmbedder(clock=self.clock, ask=ask)
         self.world.embedders[BESIDE.model] = HangingEmbedder(BESIDE.model, clock=self.clock, ask=ask)
 
-    def calls(self, work: str, *, tries: int, longest_call: float) -> VendorCalls:
+    def calls(self, work: str, *, attempts: int, longest_call: float) -> VendorCalls:
         now: Callable[[], float] = lambda: self.clock.now  # noqa: E731
-        retries = background(tries=tries, seconds_left=self.current.seconds_left, longest_call=longest_call)
+        retries = background(attempts=attempts, seconds_left=self.current.seconds_left, longest_call=longest_call)
         self.circuits[work] = Circuit(f"openai-{work}", "openai", clock=now)
         return VendorCalls(replace(retries, sleep=self.clock.passes, clock=now), self.circuits[work])
 
@@ -119,12 +119,12 @@ def test_a_vendor_that_hangs_ends_no_worker_and_the_first_opens_its_circuit(
     worker: Worker, kept: list[object], learns: bool
 ) -> None:
     if learns:
-        ask = worker.calls("learns", tries=1, longest_call=LONGEST_LEARNS)
+        ask = worker.calls("learns", attempts=1, longest_call=LONGEST_LEARNS)
         worker.world.model = HangingModel(clock=worker.clock, ask=ask)
     for settings in (BESIDE, SETTINGS):
         if settings in kept:
-            worker.world.indexes.keep(settings)
-    worker.world.indexes.flip(SETTINGS.id, force=True)
+            worker.world.indexes.add(settings)
+    worker.world.indexes.activate(SETTINGS.id, force=True)
     for number in range(3):
         assert worker.invoked(f"page {number}") < TIMEOUT
         assert worker.row(f"page {number}").state in ("retrying", "waiting")
@@ -139,5 +139,5 @@ def test_work_that_a_worker_has_no_time_for_costs_no_delivery_and_is_sent_again_
     assert worker.invoked("a", begins_after=TIMEOUT - 40) == TIMEOUT - 40
     assert (worker.is_done, worker.circuits["passages"].failures) == (True, 0)
     row = worker.row("a")
-    assert (row.state, row.reason) == ("waiting", "Its worker's time was nearly over; this continues by itself")
+    assert (row.state, row.reason) == ("waiting", "The worker had too little time left; this continues automatically")
     assert [work.subject.id for work in worker.unfinished.claim_due(limit=10)] == ["a.html"]

@@ -34,7 +34,7 @@ def test_a_record_that_fails_is_logged_and_not_retried_that_day(caplog: pytest.L
     noted("a")
     noted("a")
     assert tried == ["a"]
-    assert "was not noted" in caplog.text
+    assert "is not recorded" in caplog.text
 
 
 def day() -> str:
@@ -43,8 +43,8 @@ def day() -> str:
 
 def test_used_keys_have_a_day(empty_database: Database) -> None:
     use, before = KeyUse(connected(empty_database.rest_url, empty_database.service_key)), day()
-    use.note("a key of the deployment")
-    use.note("a key of somebody else")
+    use.record("a key of the deployment")
+    use.record("a key of somebody else")
     days = use.days(["a key of the deployment", "a key that was never used"])
     assert days.keys() == {"a key of the deployment"}
     assert before <= days["a key of the deployment"] <= day()
@@ -59,7 +59,7 @@ def test_a_day_is_forgotten_after_a_year(empty_database: Database) -> None:
     for key_hash, age in ages.items():
         row = {"key_hash": key_hash, "last_used_on": (today - timedelta(days=age)).isoformat()}
         client.table("key_use").insert(row).execute()
-    use.note("used now")
+    use.record("used now")
     assert set(use.days([*ages, "used now"])) == {"used a year ago", "used now"}
 
 
@@ -69,11 +69,11 @@ def test_an_endpoint_shows_on_which_day_its_keys_were_used(empty_database: Datab
     project = records.create_project(None, "p")
     made = records.create_endpoint(None, project.id, name="e", key_hash=FIRST, tools=())
     assert made.key_last_used_on is None
-    use.note(FIRST)
-    use.note(FIRST)
+    use.record(FIRST)
+    use.record(FIRST)
     records.rotate(None, made.id, key_hash=SECOND, overlap_seconds=60)
     rotated = records.endpoint(None, made.id)
     assert rotated.key_last_used_on is None
     assert before <= (rotated.previous_key_last_used_on or "") <= day()
-    use.note(SECOND)
+    use.record(SECOND)
     assert before <= (records.endpoint(None, made.id).key_last_used_on or "") <= day()

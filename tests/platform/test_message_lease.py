@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
-from sakuin.platform.message_lease import MessageLease
-from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.sqs import MessageLease, SqsQueue
 
 from tests.doubles.sqs import VISIBILITY_SECONDS, Message, ModelledSqs
 

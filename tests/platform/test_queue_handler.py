@@ -221,7 +221,7 @@ def test_the_last_failure_is_recorded_and_the_message_is_a_dead_letter_at_once(q
 def test_an_unexpected_failure_is_recorded_without_its_words(queue: Queue) -> None:
     queue.work.error = RuntimeError("postgres://user:secret@host")
     assert not queue.deliver(receives=MAX_RECEIVES)
-    reason = "An unexpected error happened; see the log"
+    reason = "An unexpected error occurred; see the log"
     assert (queue.row.reason, queue.work.gave_up) == (reason, [("a page", reason)])
 
 
@@ -253,7 +253,7 @@ def test_a_message_returns_after_the_queue_s_time_without_sqs(queue: Queue) -> N
     queue.work.error = Invalid("It is wrong")
     assert not queue.deliver()
     assert queue.hidden == [720]
-    assert queue.warnings == ["message comes back after the queue's own time"]
+    assert queue.warnings == ["the retry delay is not set; the visibility timeout applies"]
 
 
 # ---------------------------------------------------------------- messages that wait
@@ -366,6 +366,10 @@ def test_a_line_about_a_message_names_the_message_and_whose_work_it_is(queue: Qu
     queue.work.error = OverBudget("The day's tokens are used up")
     queue.deliver(correlation_id="r1")
     (line,) = [json.loads(line) for line in queue.log.getvalue().splitlines()]
-    assert (line["message"], line["level"], line["reason"]) == ("work waits", "WARNING", "The day's tokens are used up")
+    assert (line["message"], line["level"], line["reason"]) == (
+        "work deferred",
+        "WARNING",
+        "The day's tokens are used up",
+    )
     assert line["correlation_id"] == queue.current() == "r1"
     assert line["message_id"] == "m1"

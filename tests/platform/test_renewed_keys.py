@@ -15,7 +15,7 @@ from aws_lambda_powertools.utilities import parameters
 from moto import mock_aws
 from sakuin.errors import Unavailable
 from sakuin.platform.openai.questions import connected as questions
-from sakuin.platform.secrets_manager import NamedSecret, RenewedKey, auth_of
+from sakuin.platform.secrets import NamedSecret, RenewedKey, auth_of
 from sakuin.platform.supabase.client import connected, credentials
 from sakuin.tables.turbopuffer.client import connected as store
 from sakuin_local.serving import served

@@ -43,14 +43,14 @@ def test_a_failure_names_the_vendor_that_is_to_blame() -> None:
 def test_work_for_a_vendor_that_is_not_asked_waits_at_once(receives: int) -> None:
     error = CircuitOpen("openai keeps failing", vendor="openai", retry_after=20)
     assert decision(error, receives=receives) == Defer(
-        20, "openai keeps failing; this waits for openai and continues by itself", "openai", longest=2 * A_DAY
+        20, "openai keeps failing; this waits for openai and continues automatically", "openai", longest=2 * A_DAY
     )
 
 
 def test_a_deferred_failure_names_its_vendor() -> None:
     assert decision(AWAY, receives=4) == Defer(
         0,
-        "The embedding service did not answer; this waits for openai and continues by itself",
+        "The embedding service did not answer; this waits for openai and continues automatically",
         "openai",
         longest=2 * A_DAY,
     )
@@ -94,8 +94,8 @@ def test_work_that_its_worker_had_no_time_for_continues_at_once_and_ends_after_t
 def test_work_whose_key_is_refused_waits_at_once_for_twenty_days_and_says_what_to_check(receives: int) -> None:
     assert decision(REFUSED, receives=receives) == Defer(
         0,
-        "The embedding service refused with 401: check openai_api_key; this waits for openai and continues by itself "
-        "once that is fixed",
+        "The embedding service refused with 401: check openai_api_key; this waits for openai and continues "
+        "automatically after the correction",
         "openai",
         longest=20 * A_DAY,
     )
@@ -109,4 +109,4 @@ def test_work_that_may_wait_no_more_uses_up_its_deliveries(error: Exception) -> 
 
 def test_an_unexpected_error_is_shown_without_its_words() -> None:
     made = decision(RuntimeError("postgres://user:secret@host"), receives=5)
-    assert made == DeadLetter("An unexpected error happened; see the log")
+    assert made == DeadLetter("An unexpected error occurred; see the log")

@@ -74,7 +74,7 @@ def test_no_message_is_no_request_and_no_error() -> None:
 
 def test_what_sqs_did_not_take_of_a_batch_is_an_error() -> None:
     requests = Requests(refuses="number 3")
-    with pytest.raises(Unavailable, match="SQS did not take 1 of 5 messages") as failure:
+    with pytest.raises(Unavailable, match="SQS did not accept 1 of 5 messages") as failure:
         SqsQueue(requests, "queue").send([{"text": f"number {number}"} for number in range(5)])
     assert failure.value.vendor == "sqs"
     # The caller sends all of them again: messages may come twice.

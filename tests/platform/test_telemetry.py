@@ -70,8 +70,8 @@ def test_a_search_is_counted_with_and_without_an_answer(capsys: pytest.CaptureFi
 
 def test_a_duration_is_named_after_the_kind_of_function(capsys: pytest.CaptureFixture[str]) -> None:
     metrics = Metrics(namespace="Sakuin", service="test")
-    EmfMeter(metrics, "Search").took("Embedding", 12.5)
-    EmfMeter(metrics, "Index").took("Embedding", 80)
+    EmfMeter(metrics, "Search").record_duration("Embedding", 12.5)
+    EmfMeter(metrics, "Index").record_duration("Embedding", 80)
     metrics.flush_metrics()
     said = json.loads(capsys.readouterr().out)
     assert (said["SearchEmbeddingMilliseconds"], said["IndexEmbeddingMilliseconds"]) == ([12.5], [80])

@@ -7,10 +7,10 @@ from uuid import UUID
 
 import pytest
 from sakuin.platform.reconciliation import Difference
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.nodes import RecordedRows
 from sakuin.tables.postgres import combined_rows
-from sakuin.tables.reconcile import ReconcileTables, TableClaims
+from sakuin.tables.reconcile import ReconcileTables, TableSummaries
 
 from tests.table_world import FINGERPRINT, TableWorld, WatchedStore, long
 
@@ -18,12 +18,12 @@ A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"),
 ALL_TIME: Callable[[], bool] = lambda: False  # noqa: E731 - named for what it says
 
 
-def claims(world: TableWorld) -> TableClaims:
-    return TableClaims(world.client, FINGERPRINT.id)
+def summaries(world: TableWorld) -> TableSummaries:
+    return TableSummaries(world.client, FINGERPRINT.id)
 
 
 def reconcile(world: TableWorld) -> ReconcileTables:
-    return ReconcileTables(claims(world), world.index, world.store, world.queues, world.index.namespace_suffix)
+    return ReconcileTables(summaries(world), world.index, world.store, world.queues, world.index.namespace_suffix)
 
 
 def night(world: TableWorld, table: str, *, dry_run: bool = False) -> list[str]:
@@ -83,7 +83,7 @@ def test_an_unwanted_row_is_found_and_deleted(world: TableWorld) -> None:
     rows = world.rows(table).keys()
     stray(world, table, generation=1)
     (found,) = differences(world, table)
-    assert (found.rule, found.message) == ("left over", "The store has 1 rows that nobody wants.")
+    assert (found.rule, found.message) == ("left over", "The store has 1 rows that no record needs.")
     assert (world.rows(table).keys(), world.found(endpoint)) == (rows, {"/a"})
 
 

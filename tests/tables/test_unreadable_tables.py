@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import CircuitOpen, Unavailable
-from sakuin.tables.reconcile import ClaimedTable, ReconcileTables
+from sakuin.tables.reconcile import ReconcileTables, TableSummary
 
 TIMED_OUT = Unavailable("Supabase is not available (57014)", vendor="supabase")
 ALL = [f"t{number:02}" for number in range(40)]
@@ -20,13 +20,13 @@ class Records:
     bad: dict[str, BaseException] = field(default_factory=dict)
     compared: list[str] = field(default_factory=list)
 
-    def after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
+    def ids_after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
         return [name for name in ALL if name > (table_id or "")][:limit]
 
-    def claimed(self, table_ids: Collection[str]) -> Sequence[ClaimedTable]:
+    def of_tables(self, table_ids: Collection[str]) -> Sequence[TableSummary]:
         if self.large.intersection(table_ids):
             raise TIMED_OUT
-        return [ClaimedTable("p", name, 1, True, False) for name in table_ids]
+        return [TableSummary("p", name, True, False) for name in table_ids]
 
     def recorded_rows(self, table_id: str) -> None:
         self.compared.append(table_id)

@@ -8,7 +8,7 @@ import pytest
 from sakuin.errors import CircuitOpen
 from sakuin.platform.embedding import Vector
 from sakuin.platform.retry import MAX_RECEIVES
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import namespace
 
 from tests.doubles.embedder import MemoryEmbedder
 from tests.table_functions import EMBEDS, TOOLS, RunningTables, running
@@ -77,7 +77,7 @@ def test_a_table_that_waits_for_a_vendor_is_one_row_and_no_message(outage: Outag
     assert outage.state(table) == [("waiting", "openai")]
     assert outage.tables.functions.sqs.messages == []
     status = outage.world.status(tool)
-    said = "openai keeps failing; this waits for openai and continues by itself"
+    said = "openai keeps failing; this waits for openai and continues automatically"
     assert (status["state"], status["last_error"]) == ("indexing", said)
 
 

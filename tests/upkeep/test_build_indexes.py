@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 from sakuin.errors import Conflict, NotFound
 from sakuin.retrieval.index_version import find_version
-from sakuin.upkeep.build_indexes import BuildIndexVersions, BuildResult
-from sakuin.upkeep.index_versions import IndexVersionAdmin
+from sakuin.upkeep.index_versions import BuildIndexVersions, BuildResult, IndexVersionAdmin
 
 from tests.builders import a_page
 from tests.world import SETTINGS, World, Worlds
@@ -54,7 +53,7 @@ def admin(world: World) -> IndexVersionAdmin:
 
 
 def test_unchanged_settings_build_nothing(world: World) -> None:
-    assert built(world) == BuildResult(pages=0, tables=0, swept=0, flipped=None)
+    assert built(world) == BuildResult(pages=0, tables=0, swept=0, activated=None)
 
 
 def test_searches_answer_as_before_until_activation(world: World) -> None:
@@ -65,7 +64,7 @@ def test_searches_answer_as_before_until_activation(world: World) -> None:
     for body in world.queue.take_messages():
         world.deliver(body)
         assert best(world) == before
-    assert admin(world).flip("next").settings == OTHER
+    assert admin(world).activate("next").settings == OTHER
     assert best(world)[0] == before[0]
     assert world.search.version == OTHER.pages
 
@@ -75,9 +74,9 @@ def test_an_edit_is_found_before_and_after_activation(world: World) -> None:
     built(world)
     world.put("a.html", a_page({"rule-formula": "三平方の定理: 斜辺の2乗は他の2辺の2乗の和です。"}))
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
-    assert admin(world).flip(OTHER.id).live
+    assert admin(world).activate(OTHER.id).live
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
-    assert admin(world).flip(SETTINGS.id).live
+    assert admin(world).activate(SETTINGS.id).live
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
 
 
@@ -89,27 +88,27 @@ def test_the_live_index_does_not_wait_for_the_model_of_the_next(world: World) ->
     world.put("a.html", a_page({"rule-formula": "三平方の定理: 斜辺の2乗は他の2辺の2乗の和です。"}))
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
     with pytest.raises(Conflict, match="is incomplete"):
-        admin(world).flip("next")
+        admin(world).activate("next")
     world.embedder_of(OTHER.model).down = False
     assert world.indexes.pages_to_build(OTHER.text_template, seconds=0, limit=9) == ["a"]
 
 
 def test_a_whole_index_is_activated_automatically_once(world: World) -> None:
     world.settings = OTHER
-    assert built(world, activates=True).flipped is None
+    assert built(world, activates=True).activated is None
     world.settle()
-    assert built(world, activates=True).flipped == OTHER.id
-    admin(world).flip(SETTINGS.id)
-    assert built(world, activates=True).flipped is None
-    assert find_version(world.indexes.kept(), None).settings == SETTINGS
+    assert built(world, activates=True).activated == OTHER.id
+    admin(world).activate(SETTINGS.id)
+    assert built(world, activates=True).activated is None
+    assert find_version(world.indexes.all(), None).settings == SETTINGS
 
 
 def test_the_index_of_the_deployed_settings_is_not_dropped(world: World) -> None:
     world.settings = OTHER
     built(world)
-    with pytest.raises(Conflict, match="Deploy other settings first"):
-        admin(world).drop("next")
+    with pytest.raises(Conflict, match="Deploy others first"):
+        admin(world).delete("next")
     world.settings = SETTINGS
-    assert admin(world).drop("next") == OTHER.id
+    assert admin(world).delete("next") == OTHER.id
     with pytest.raises(NotFound):
-        admin(world).flip("next")
+        admin(world).activate("next")

@@ -13,7 +13,7 @@ from sakuin.knowledge.messages import BucketEvent, MaterialQueue, RecheckKey, re
 from sakuin.platform.calls import Circuit, Retries, VendorCalls
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject, short_client
-from sakuin.upkeep.resume_work import ResumeWork
+from sakuin.upkeep.maintain import ResumeWork
 from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import work_ages
@@ -65,7 +65,7 @@ class Pages:
         if self.supabase_away:
             raise Unavailable("Supabase did not answer", vendor="supabase")
         namespace = "hot" if self.hot(asked.key) else "cold"
-        retries = Retries(tries=1, patience=1.0, longest_pause=1.0)
+        retries = Retries(attempts=1, max_seconds=1.0, max_pause=1.0)
         # A worker that has just started knows nothing of the vendor: the most that an outage can cost.
         circuit = (
             self.circuit if self.shares_a_circuit else Circuit("vendor-work", "openai", clock=lambda: self.sqs.now)
@@ -184,8 +184,8 @@ def test_a_weekend_with_a_wrong_key_makes_no_dead_letters(house: House) -> None:
     # Each message once, then a probe every seven and a half minutes at most, sooner in the first hour.
     assert house.pages.asked <= PAGES + 60 * 8 + 20
     assert {row.reason for row in house.rows.rows(state="waiting")} == {
-        "The embedding service refused with 401: check openai_api_key; this waits for openai and continues by itself "
-        "once that is fixed"
+        "The embedding service refused with 401: check openai_api_key; this waits for openai and continues "
+        "automatically after the correction"
     }
     house.pages.key_refused = False
     house.steps(40, until=lambda: is_all_done(house))

@@ -10,7 +10,7 @@ from sakuin.knowledge.reconcile import FAILED, NEEDS_COMMAND, UNDER_WAY
 from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import WorkSubject
-from sakuin.upkeep.reconcile import MOST_TRIES, ReconciliationResult
+from sakuin.upkeep.reconcile import MAX_ATTEMPTS, ReconciliationResult
 
 from tests.builders import a_page
 from tests.doubles.learns_model import MemoryLearnsModel
@@ -184,7 +184,7 @@ def test_a_night_with_waiting_messages_finds_only_older_keys(world: World) -> No
     for key, age in (("old.html", timedelta(days=2)), ("new.html", timedelta(hours=2))):
         world.bucket.now = NOW - age
         world.bucket.write(key, ONE)
-    busy = world.reconcile_with(line_is_empty=lambda: False)
+    busy = world.reconcile_with(queue_is_empty=lambda: False)
     assert [one.where for one in busy(whole=True).differences] == ["old.html"]
 
 
@@ -332,8 +332,8 @@ def test_a_kind_that_fails_does_not_stop_others_and_is_retried(world: World) -> 
 def test_a_kind_that_fails_for_half_an_hour_waits_for_the_next_night(world: World) -> None:
     damaged(world)
     broken = world.reconcile_with(bucket=Down())
-    runs = [broken(whole=number == 0) for number in range(MOST_TRIES + 1)]
-    assert [one.goes_on for one in runs] == [True] * (MOST_TRIES - 1) + [False, False]
+    runs = [broken(whole=number == 0) for number in range(MAX_ATTEMPTS + 1)]
+    assert [one.goes_on for one in runs] == [True] * (MAX_ATTEMPTS - 1) + [False, False]
     assert world.reconcile(whole=True).goes_on is False
 
 
@@ -351,8 +351,8 @@ def test_a_kind_that_kills_its_worker_is_last_the_next_time(world: World) -> Non
 
 def test_a_kind_that_always_kills_its_worker_waits_for_the_next_night(world: World) -> None:
     damaged(world)
-    dies = world.reconcile_with(bucket=Down(world.bucket, times=MOST_TRIES, error=KeyboardInterrupt()))
-    for minute in range(MOST_TRIES):
+    dies = world.reconcile_with(bucket=Down(world.bucket, times=MAX_ATTEMPTS, error=KeyboardInterrupt()))
+    for minute in range(MAX_ATTEMPTS):
         with pytest.raises(KeyboardInterrupt):
             dies(whole=minute == 0)
         minutes_pass(world)
@@ -368,8 +368,8 @@ class Down:
     times: int = 1_000
     error: BaseException = field(default_factory=lambda: Unavailable("S3 did not answer"))
 
-    def held(self, *where: Any, **page: Any) -> Any:
+    def current_objects(self, *where: Any, **page: Any) -> Any:
         self.times -= 1
         if self.times >= 0:
             raise self.error
-        return self.real.held(*where, **page)
+        return self.real.current_objects(*where, **page)

@@ -16,8 +16,8 @@ from sakuin.platform.embedding import Vector
 from sakuin.platform.s3 import StoredObject
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWork
+from sakuin.upkeep.maintain import ResumeWork
 from sakuin.upkeep.reconcile import Reconcile
-from sakuin.upkeep.resume_work import ResumeWork
 
 from tests.builders import a_page
 from tests.convergence.passing import time_passes

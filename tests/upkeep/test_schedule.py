@@ -14,7 +14,7 @@ from sakuin.platform.reconciliation import Difference
 from sakuin.platform.retry import Defer
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject, short_client
-from sakuin.upkeep.build_indexes import BuildResult
+from sakuin.upkeep.index_versions import BuildResult
 from sakuin.upkeep.maintain import MaintenanceResult
 from sakuin.upkeep.reconcile import ReconciliationResult
 from sakuin.upkeep.schedule import Schedule
@@ -44,7 +44,7 @@ class Parts:
 
     def build(self) -> BuildResult:
         self.built += 1
-        return BuildResult(pages=0, tables=0, swept=0, flipped=None)
+        return BuildResult(pages=0, tables=0, swept=0, activated=None)
 
     def reconcile(self, *, whole: bool) -> ReconciliationResult:
         self.asked.append(whole)
@@ -116,7 +116,7 @@ def test_what_reconciling_found_is_counted_although_a_part_of_it_failed(
     parts: Parts, capsys: pytest.CaptureFixture[str]
 ) -> None:
     parts.failed = ["keys: S3 did not answer"]
-    with pytest.raises(Unavailable, match="Reconciling failed in part: keys: S3 did not answer"):
+    with pytest.raises(Unavailable, match="Reconciliation failed in part: keys: S3 did not answer"):
         parts.handle(reconcile=True)
     assert metrics(capsys)["ReconcileFindings"] == [1]
 

@@ -12,7 +12,7 @@ from sakuin.http.app import rest_api
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
-from sakuin.platform.asgi import held_open
+from sakuin.platform.asgi import persistent_handler
 from sakuin.platform.redaction import Handler
 from sakuin.wiring.handlers import http_handler
 
@@ -23,7 +23,7 @@ from tests.world import World
 @pytest.fixture
 def mcp(tools: KnowledgeTools) -> Handler:
     app = McpApp(knowledge_server(tools, "1.2.3"), ring)
-    return http_handler(held_open(app, app.sessions.run), a_telemetry())
+    return http_handler(persistent_handler(app, app.sessions.run), a_telemetry())
 
 
 def test_fifty_searches_in_one_worker_give_the_same_answer(mcp: Handler) -> None:
@@ -74,10 +74,10 @@ def test_a_worker_whose_held_task_ended_fails() -> None:
     async def app(_scope: Any, _receive: Any, _send: Any) -> None:
         """Never reached."""
 
-    handler = held_open(app, short)
+    handler = persistent_handler(app, short)
     loop = asyncio.get_event_loop_policy().get_event_loop()
     for task in asyncio.all_tasks(loop):
         task.cancel()
     loop.run_until_complete(asyncio.sleep(0))
-    with pytest.raises(RuntimeError, match="held task ended"):
+    with pytest.raises(RuntimeError, match="context of the application has ended"):
         handler(event("mcp.search"), Context())

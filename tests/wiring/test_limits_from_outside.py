@@ -177,7 +177,10 @@ def test_a_request_has_so_many_bytes(house: House, person: Person) -> None:
     assert refused.status == 413
     assert "the limit is 20,000 (api_request_bytes)" in refused.json["detail"]
     refused = house.rpc(None, "tools/call", house.knowledge_key, name="search_knowledge", padding="x" * 5_000)
-    assert (refused.status, refused.body) == (413, "A request has at most 5,000 bytes (mcp_request_bytes). Send less.")
+    assert (refused.status, refused.body) == (
+        413,
+        "The request is too large; the limit is 5,000 bytes (mcp_request_bytes).",
+    )
 
 
 def test_a_key_has_so_many_calls_in_a_minute(house: House, person: Person) -> None:

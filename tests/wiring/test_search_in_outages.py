@@ -90,8 +90,8 @@ def test_while_supabase_refuses_the_key_a_question_is_an_error(environ: dict[str
         (at_endpoint,) = asked(environ | {"SUPABASE_URL": supabase.url}, path=f"/mcp/{NOBODY}", key=ENDPOINT_KEY)
     assert result(answer)["isError"]
     assert result(answer)["content"][0]["text"] == (
-        "Supabase refused the key (no code): check supabase_service_key in the secret. Those who keep this server have "
-        "to mend that; until then it cannot search."
+        "Supabase refused the key (no code): check supabase_service_key in the secret. The operator has to correct "
+        "this; searches fail until then."
     )
     assert (at_endpoint["statusCode"], at_endpoint["headers"]["retry-after"]) == (503, "5")
 

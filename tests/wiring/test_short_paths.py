@@ -20,7 +20,7 @@ from sakuin.errors import Unavailable
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
-from sakuin.platform.asgi import held_open
+from sakuin.platform.asgi import persistent_handler
 from sakuin.wiring.handlers import http_handler
 from sakuin.wiring.index_material import material_indexer
 from sakuin_local.supabase.database import Database
@@ -113,7 +113,7 @@ def test_a_question_reaches_its_service_in_eight_steps() -> None:
     asked: Any = Asked()
     nothing: Any = None
     app = McpApp(knowledge_server(KnowledgeTools(asked, nothing), "1"), ring)
-    handler = http_handler(held_open(app, app.run), a_telemetry())
+    handler = http_handler(persistent_handler(app, app.run), a_telemetry())
     found: dict[str, list[str]] = {}
     with calls_watched(StreamableHTTPSessionManager.handle_request, lambda _: "to the SDK", found):
         handler(event("mcp.search"), Context())

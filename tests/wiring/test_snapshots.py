@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from aws_lambda_powertools.utilities import parameters
-from sakuin.platform.secrets_manager import secrets_named
+from sakuin.platform.secrets import NamedSecret
 from sakuin.wiring.starting import Handler, restorable
 
 from tests.contracts.scripted_server import Said, ScriptedServer, scripted_server
@@ -52,12 +52,12 @@ def test_a_restored_worker_has_a_new_connection_and_the_rotated_key(secrets: Scr
     hooks: list[Callable[[], None]] = []
 
     def build() -> Handler:
-        made.append(Connection(secrets_named("sakuin/test").supabase_service_key))
+        made.append(Connection(NamedSecret("sakuin/test").now().supabase_service_key))
         return made[-1].handle
 
     handler = restorable(build, hooks.append)
     assert handler({}, None) == {"key": "first"}
-    assert secrets_named("sakuin/test").supabase_service_key == "first"
+    assert NamedSecret("sakuin/test").now().supabase_service_key == "first"
     assert len(secrets.asked) == 1
 
     # The snapshot sleeps: its connections die, and the key is rotated.

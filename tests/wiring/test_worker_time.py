@@ -35,7 +35,7 @@ def test_a_call_that_might_outlast_the_invocation_is_not_made(
         lambda: chunk_store(settings, secrets, observed).delete_namespace("n"),
     )
     for call in calls:
-        with pytest.raises(OutOfTime, match="this continues by itself"):
+        with pytest.raises(OutOfTime, match="this continues automatically"):
             call()
     assert openai.requests == []
 
@@ -45,7 +45,7 @@ def test_no_client_of_a_worker_waits_longer_than_the_longest_call(
 ) -> None:
     settings, secrets = Settings.read(environ), Secrets.read(members, "sakuin")
     embeds, stores = (
-        openai_client(settings, secrets, start_telemetry("Index"), leg="Embedding"),
+        openai_client(settings, secrets, start_telemetry("Index"), system="Embedding"),
         connected("https://store", "key"),
     )
     for timeout in (embeds.timeout, stores.timeout):

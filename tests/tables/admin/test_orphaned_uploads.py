@@ -64,10 +64,10 @@ class Failing(MemoryBucket):
     real: MemoryBucket = field(default_factory=MemoryBucket)
     folder: str = ""
 
-    def held(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> ObjectPage:
+    def current_objects(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> ObjectPage:
         if prefix == self.folder:
             raise Unavailable("S3 did not answer", vendor="s3")
-        return self.real.held(prefix, after=after, limit=limit)
+        return self.real.current_objects(prefix, after=after, limit=limit)
 
     def remove(self, key: str) -> str:
         return self.real.remove(key)

@@ -20,15 +20,12 @@ from sakuin.retrieval.index_version import (
 )
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import IndexTable
+from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex, ToolSearch
-from sakuin.tables.queues import TableQueues
-from sakuin.tables.restart import RestartTables
+from sakuin.tables.recovery import RecordTableFailure, RestartInEachVersion, RestartTables
 from sakuin.tables.search import SearchTable, TableAnswer
-from sakuin.tables.work import RecordTableFailure, RestartInEachVersion
-from sakuin.upkeep.build_indexes import BuildIndexVersions
-from sakuin.upkeep.index_versions import IndexVersions
-from sakuin.upkeep.maintain import Maintain, MaintenanceResult
-from sakuin.upkeep.resume_work import ResumeWork
+from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
+from sakuin.upkeep.maintain import Maintain, MaintenanceResult, ResumeWork
 from sakuin.wiring.index_versions import live_last, table_indexes
 
 from tests.convergence.passing import time_passes
@@ -102,7 +99,7 @@ class Deployment:
         }
 
     def kept(self) -> list[StoredIndexVersion]:
-        return live_last(self.indexes.kept)
+        return live_last(self.indexes.all)
 
     def state(self, settings: IndexVersion) -> IndexVersionState:
         return next(each for each in self.indexes.states() if each.settings == settings)
@@ -157,7 +154,7 @@ class Deployment:
 
     def search(self, endpoint: str, query: str = "説明", name: str | None = None) -> TableAnswer:
         """Returns the answer of the index `name`, by default of the live one."""
-        asked = find_version(self.indexes.kept(), name)
+        asked = find_version(self.indexes.all(), name)
         records = ToolSearch(self.world.client, asked.tables)
         found = records.endpoint(endpoint)
         assert found is not None

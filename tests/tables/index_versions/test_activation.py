@@ -3,7 +3,7 @@
 import pytest
 from sakuin.errors import Conflict, Unavailable
 from sakuin.platform.retry import MAX_RECEIVES
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.work import IndexInEachVersion
 
 from tests.table_functions import fingerprint_of
@@ -37,11 +37,11 @@ def test_activation_needs_every_table_and_changes_all_tools_at_once(
     deployment.own = GREEN
     deployment.build()
     with pytest.raises(Conflict, match="1 of 1 Tables are missing"):
-        deployment.indexes.flip(GREEN.id)
+        deployment.indexes.activate(GREEN.id)
     state = deployment.state(GREEN)
     assert state.tables.named == ((asked.table, "is not built yet"),)
     deployment.settle()
-    assert deployment.indexes.flip(GREEN.id).is_whole
+    assert deployment.indexes.activate(GREEN.id).is_whole
     status = deployment.world.status(asked.tool)
     assert (status["state"], status["last_error"]) == ("ready", None)
     assert status["chunks_count"] == status["indexed_chunks_count"] > count
@@ -59,12 +59,12 @@ def test_an_edit_is_in_both_indexes_before_and_after_activation(deployment: Depl
         found = deployment.search(asked.endpoint, name=name)
         assert {hit.chunk.json_pointer for hit in found.results} == {"/a", "/c"}
         assert not any("二次方程式" in hit.chunk.chunk_text for hit in found.results)
-    deployment.indexes.flip(GREEN.id)
+    deployment.indexes.activate(GREEN.id)
     deployment.edit(asked.table, {"a": long("相似な図形")})
     deployment.settle()
     assert deployment.world.status(asked.tool)["state"] == "ready"
     assert deployment.pointers(asked.endpoint) == {"/a"}
-    assert deployment.indexes.flip(BLUE.id).live
+    assert deployment.indexes.activate(BLUE.id).live
     found = deployment.search(asked.endpoint)
     assert {"相似な図形" in hit.chunk.chunk_text for hit in found.results} == {True}
     assert deployment.world.status(asked.tool)["state"] == "ready"
@@ -88,7 +88,7 @@ def test_an_index_that_cannot_be_embedded_changes_nothing_of_what_answers(deploy
     deployment.sqs.redrive()
     deployment.settle()
     assert {deployment.world.status(asked.tool)["state"]} == {"ready"}
-    assert deployment.indexes.flip(GREEN.id).is_whole
+    assert deployment.indexes.activate(GREEN.id).is_whole
     assert deployment.functions.rows(asked.table) == []
 
 
@@ -96,8 +96,8 @@ def test_a_forced_activation_indexes_the_missing_tables_at_once(deployment: Depl
     asked = indexed(deployment, {"a": long("二次方程式")})
     deployment.world.sql("delete from outbox")
     deployment.own = GREEN
-    deployment.indexes.keep(GREEN)
-    state = deployment.indexes.flip(GREEN.id, force=True)
+    deployment.indexes.add(GREEN)
+    state = deployment.indexes.activate(GREEN.id, force=True)
     assert (state.live, state.is_whole) == (True, False)
     assert deployment.world.status(asked.tool)["state"] == "indexing"
     assert deployment.world.sql("select event, table_id::text from outbox") == [("TableUpdated", asked.table)]
@@ -112,12 +112,12 @@ def test_a_dropped_index_leaves_nothing_behind_and_its_late_messages_do_nothing(
     deployment.own = GREEN
     deployment.build()
     deployment.settle()
-    deployment.indexes.flip(GREEN.id)
+    deployment.indexes.activate(GREEN.id)
     deployment.edit(asked.table, {"a": long("一次関数")})
     deployment.deliver()
     late = [message for message in deployment.waiting if fingerprint_of(message) == BLUE.tables.id]
     assert late
-    deployment.indexes.drop(BLUE.id, seconds=0)
+    deployment.indexes.delete(BLUE.id, seconds=0)
     deployment.settle()
     deployment.build()
     old = namespace(deployment.world.project, asked.table)
@@ -137,7 +137,7 @@ def test_an_index_that_comes_back_after_its_removal_ended_half_way_is_built_agai
     deployment.build()
     deployment.settle()
     deployment.own = BLUE
-    deployment.indexes.drop(GREEN.id, seconds=0)
+    deployment.indexes.delete(GREEN.id, seconds=0)
 
     def dies() -> None:
         raise Unavailable("the worker died")
@@ -156,7 +156,7 @@ def test_a_message_without_an_index_continues_in_the_live_index_only(
     deployment: Deployment,
 ) -> None:
     asked = indexed(deployment, {"a": long("二次方程式"), "b": long("一次関数")})
-    deployment.indexes.keep(GREEN)
+    deployment.indexes.add(GREEN)
     ((generation,),) = deployment.world.sql("select generation from context_table where id = %s", asked.table)
     IndexInEachVersion(deployment.scans)(deployment.world.project, asked.table, generation=generation, skip=1)
     assert deployment.waiting == []

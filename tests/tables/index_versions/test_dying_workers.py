@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from sakuin.retrieval.index_version import IndexVersion
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.chunking import chunks
-from sakuin.tables.index_names import namespace
 
 from tests.convergence.interleaving import Died
 from tests.doubles.sqs import Message
@@ -141,7 +141,7 @@ def test_after_each_edit_both_indexes_hold_it_whichever_answers(both: Deployment
         both.edit(asked.table, document)
         mortals.settle()
         assert_both_hold(both, asked, document)
-        both.indexes.flip((GREEN, BLUE)[turn % 2].id)
+        both.indexes.activate((GREEN, BLUE)[turn % 2].id)
     assert died_in_both(mortals)
 
 

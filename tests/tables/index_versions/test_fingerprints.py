@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.retrieval.index_version import ANALYZER, CHUNKER, TEXT_TEMPLATE, IndexVersion, TableCut, TableIndexVersion
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.embed_chunks import EmbedChunks
-from sakuin.tables.index_names import namespace
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.postgres import TableIndex
 from sakuin.upkeep.index_versions import IndexVersions
@@ -58,14 +58,14 @@ class Rereading(Other):
 def indexes(world: TableWorld) -> IndexVersions:
     """The index versions; the first one is live."""
     indexes = IndexVersions(world.client)
-    indexes.keep(FIRST_INDEX)
+    indexes.add(FIRST_INDEX)
     return indexes
 
 
 def taken_over(indexes: IndexVersions) -> None:
     """Activates the other index and drops the first."""
-    indexes.flip(OTHER_INDEX.id)
-    indexes.drop(FIRST_INDEX.id, seconds=0)
+    indexes.activate(OTHER_INDEX.id)
+    indexes.delete(FIRST_INDEX.id, seconds=0)
 
 
 def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_after_it(
@@ -77,7 +77,7 @@ def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_afte
     (late,) = world.queues.asked
     other = Other(world.client, world.store, project=world.project)
 
-    indexes.keep(OTHER_INDEX)
+    indexes.add(OTHER_INDEX)
 
     def replaced() -> None:
         other.queues.index(world.project, table)
@@ -100,7 +100,7 @@ def test_a_late_write_for_the_old_index_is_removed_although_its_worker_died_afte
 def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld, indexes: IndexVersions) -> None:
     table, tool, _ = world.indexed({"a": long("二次方程式の解の公式")})
     other = Other(world.client, world.store, project=world.project)
-    indexes.keep(OTHER_INDEX)
+    indexes.add(OTHER_INDEX)
     other.maintain()
     other.queues.index(world.project, table)
     other.deliver(other.queues.asked.pop(0))
@@ -111,17 +111,17 @@ def test_an_index_is_no_leftover_before_another_is_whole(world: TableWorld, inde
 def test_an_index_that_is_built_again_after_a_return_to_it_stays(world: TableWorld, indexes: IndexVersions) -> None:
     table, _, endpoint = world.indexed({"a": long("二次方程式の解の公式")})
     other = Other(world.client, world.store, project=world.project)
-    indexes.keep(OTHER_INDEX)
+    indexes.add(OTHER_INDEX)
     other.replace(table, {"a": long("一次関数の傾き")})
     other.settle()
     taken_over(indexes)
     other.maintain()
     assert (other.index.orphaned_namespaces(table), world.rows(table)) == ([namespace(world.project, table)], {})
-    indexes.keep(FIRST_INDEX)
+    indexes.add(FIRST_INDEX)
     world.replace(table, {"a": long("三平方の定理と直角三角形")})
     world.settle()
-    indexes.flip(FIRST_INDEX.id)
-    indexes.drop(OTHER_INDEX.id, seconds=0)
+    indexes.activate(FIRST_INDEX.id)
+    indexes.delete(OTHER_INDEX.id, seconds=0)
     world.maintain()
     assert world.index.orphaned_namespaces(table) == [namespace(world.project, table, OTHER.id)]
     world.maintain()

@@ -18,7 +18,7 @@ from tests.tables.index_versions.conftest import BLUE, GREEN, Asked, Deployment,
 
 STILL = "Its indexing was started 5 times and stalled each time"
 NO_ANSWER = "The worker ended without an answer: too much memory, too much time, or a defect"
-WAITS = "openai is not called for a while; this waits for openai and continues by itself"
+WAITS = "openai is not called for a while; this waits for openai and continues automatically"
 EACH = pytest.mark.parametrize(("still", "other"), [(BLUE, GREEN), (GREEN, BLUE)], ids=["live", "beside"])
 
 
@@ -208,7 +208,7 @@ def test_a_scan_that_fails_beside_does_not_keep_what_answers_from_its_own(both: 
 
 def test_no_more_tables_are_asked_for_than_may_be_under_way(deployment: Deployment) -> None:
     tables = sorted(indexed(deployment, {"a": long("二次方程式")}).table for _ in range(3))
-    deployment.indexes.keep(GREEN)
+    deployment.indexes.add(GREEN)
 
     def asked() -> list[str]:
         found = deployment.indexes.tables_to_build(GREEN.tables.id, seconds=86_400, limit=2)

@@ -1,1 +1,1 @@
-"""How a question was understood and ranked."""
+"""Explanations: how a question was interpreted and ranked."""

@@ -1,4 +1,4 @@
-"""How a question is understood and answered, and what kept an expected chunk out."""
+"""Explains searches: the interpreted question, the scores of the best chunks, and those of an expected chunk."""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from sakuin.tables.model import BoundTool
 from sakuin.tables.postgres import ToolSearch
 from sakuin.tables.search import TableCandidate, TableSearches
 
-# How far an explanation looks for the place of what was expected.
+# The rank of an expected chunk is searched so far.
 _DEEPEST = 200
 
 _TITLE = 40
@@ -26,7 +26,7 @@ _TITLE = 40
 
 @dataclass(frozen=True, slots=True)
 class ExplainKnowledge:
-    """Explains `search_knowledge`: the same search, with all that was judged."""
+    """Explains `search_knowledge`."""
 
     searches: KnowledgeSearches
 
@@ -42,10 +42,9 @@ class ExplainKnowledge:
         mode: SearchMode = "both",
         without: Set[str] = frozenset(),
     ) -> SearchExplanation:
-        """The best `depth`, whether or not an agent that asks for `top_k` would be refused them.
+        """Explains the best `depth` chunks, even if an agent that asks for `top_k` would get none.
 
-        `index` names an index version, None is the one that answers. An `expected` that is no id of a chunk raises
-        `Invalid`.
+        `index` names an index version, None is the active one. `Invalid` if `expected` is not the id of a chunk.
         """
         search = self.searches.knowledge_search(index)
         wanted = chunk_id(*split_chunk_id(expected)) if expected is not None else None
@@ -67,7 +66,7 @@ class ExplainKnowledge:
 
 @dataclass(frozen=True, slots=True)
 class ExplainTool:
-    """Explains the Search Tools of an endpoint."""
+    """Explains Search Tools."""
 
     records: ToolSearch
     searches: TableSearches
@@ -85,21 +84,21 @@ class ExplainTool:
         mode: SearchMode = "both",
         without: Set[str] = frozenset(),
     ) -> SearchExplanation:
-        """The best `depth` chunks. `expected` is an absolute json_pointer."""
+        """Explains the best `depth` chunks. `expected` is an absolute json_pointer."""
         bound = self._tool(mcp_id, tool)
         search = self.searches.table_search(index)
-        said = search.explanation(mcp_id, bound, query, top_k=top_k, expected=expected, mode=mode, without=without)
+        found = search.explanation(mcp_id, bound, query, top_k=top_k, expected=expected, mode=mode, without=without)
         explanation = SearchExplanation(
-            understood=said.understood,
-            results=tuple(map(_table_hit, said.candidates[:depth])),
+            understood=found.understood,
+            results=tuple(map(_table_hit, found.candidates[:depth])),
             refused=False,
             threshold=None,
-            index_state=said.index["state"],
-            degraded=said.degraded,
+            index_state=found.index["state"],
+            degraded=found.degraded,
         )
         if expected is None:
             return explanation
-        hit = next(map(_table_hit, said.expected), None)
+        hit = next(map(_table_hit, found.expected), None)
         if hit is not None:
             why = found_or_not(explanation, hit, top_k=top_k)
         elif not is_within(expected, bound.json_path):
@@ -111,18 +110,18 @@ class ExplainTool:
     def _tool(self, mcp_id: str, name: str) -> BoundTool:
         endpoint = self.records.endpoint(mcp_id)
         if endpoint is None:
-            raise NotFound("There is no such MCP endpoint, or it is disabled. Correct SAKUIN_TOOLS_MCP_URL")
+            raise NotFound("The MCP endpoint does not exist or is disabled. Correct SAKUIN_TOOLS_MCP_URL")
         for tool in endpoint.tools:
             if tool.name == name:
                 return tool
-        has = ", ".join(tool.name for tool in endpoint.tools) or "no tools"
-        raise NotFound(f"The endpoint has no tool {name!r}. It has {has}")
+        names = ", ".join(tool.name for tool in endpoint.tools) or "no tools"
+        raise NotFound(f"The endpoint has no tool {name!r}. It has {names}")
 
 
 def _hits(matches: Sequence[Match], expected: str | None, limit: int, base_url: str) -> list[ExplainedHit]:
-    """The matches with their ranks; what was only judged because it was expected has none."""
+    """Returns the matches with their ranks. A match that is included only because it was expected has none."""
     hits = [_hit(match, rank, base_url) for rank, match in enumerate(matches, 1)]
-    if hits and hits[-1].id == expected and (len(hits) > limit or not _speaks(hits[-1])):
+    if hits and hits[-1].id == expected and (len(hits) > limit or not _has_evidence(hits[-1])):
         hits[-1] = replace(hits[-1], rank=None)
     return hits
 
@@ -142,13 +141,13 @@ def _hit(match: Match, rank: int, base_url: str) -> ExplainedHit:
         readings=match.readings,
         nearest_rank=match.nearest_rank,
         matching_rank=match.matching_rank,
-        # A term of two slots is one word to people.
+        # A term may match two slots.
         matched=tuple(dict.fromkeys(match.matched)),
     )
 
 
 def _absent(search: SearchKnowledge, id: str, filters: Filters) -> str:
-    """Why a chunk was not even judged."""
+    """Returns why a chunk has no scores."""
     try:
         chunk = search.index.chunk(id)
     except NotFound:
@@ -156,8 +155,8 @@ def _absent(search: SearchKnowledge, id: str, filters: Filters) -> str:
     return outside(chunk, filters) or NOT_INDEXED
 
 
-def _speaks(hit: ExplainedHit) -> bool:
-    """Whether a leg found the chunk, or its words speak for it."""
+def _has_evidence(hit: ExplainedHit) -> bool:
+    """Returns whether the chunk was found by meaning or by words, or has words of the question."""
     return hit.nearest_rank is not None or hit.matching_rank is not None or bool(hit.words or hit.readings)
 
 

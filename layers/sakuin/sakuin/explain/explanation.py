@@ -1,4 +1,4 @@
-"""What became of one question in the index, step by step and leg by leg."""
+"""The explanation of a search: the interpreted question, the ranked chunks and the expected chunk."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedHit:
-    """One chunk as it was judged; what does not apply is None.
+    """One chunk with its scores; None where a value does not apply.
 
-    `id` is a knowledge chunk's, or the json_pointer of a Table's node, of which `chunk_index` is the chunk.
-    `rank` is its place in the whole order, `nearest_rank` and `matching_rank` those in the legs.
-    `z`, `words` and `readings` are the parts of `evidence`; `similarity` is what agents see, `score` a Search Tool's.
+    `id` is that of a knowledge chunk, or the json_pointer of a Table's node; `chunk_index` counts the node's chunks.
+    `rank` is the final rank, `nearest_rank` the rank by meaning, `matching_rank` the rank by words. `z`, `words` and
+    `readings` are the parts of `evidence`. Agents see `similarity`, or the `score` of a Search Tool.
     """
 
     rank: int | None
@@ -37,7 +37,7 @@ class ExplainedHit:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The id that should have been found: how it was judged, None where it was not, and in a sentence why."""
+    """The expected chunk, its scores (None if it has none) and the reason in a sentence."""
 
     id: str
     hit: ExplainedHit | None
@@ -46,11 +46,10 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class SearchExplanation:
-    """A question as it was understood, the best chunks as they were judged, and what became of the expected one.
+    """The interpreted question, the best chunks with their scores, and the expected chunk.
 
-    `results` come in the order of the index, also where `refused` keeps them from agents: the best is below
-    `threshold` then. Search Tools refuse nothing; `index_state` says how far a tool's index is. `degraded` says what
-    the search had to do without.
+    `results` are ordered as in the index. `refused`: agents get no result, because the best is below `threshold`.
+    Search Tools refuse nothing and have an `index_state`. `degraded` names the unavailable part of the search.
     """
 
     understood: "AnalyzedQuery"
@@ -62,15 +61,15 @@ class SearchExplanation:
     degraded: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """As it travels."""
-        said = asdict(self)
+        """Returns the JSON of the answer."""
+        fields = asdict(self)
         if self.degraded is None:
-            del said["degraded"]
-        understood = said.pop("understood")
-        return {"query": understood.pop("query"), "understood": understood, **said}
+            del fields["degraded"]
+        understood = fields.pop("understood")
+        return {"query": understood.pop("query"), "understood": understood, **fields}
 
 
-def hit_of(said: Mapping[str, Any]) -> ExplainedHit:
-    """A hit out of its JSON; members that a later version adds are passed over."""
-    known = {name: said[name] for name in ExplainedHit.__slots__ if name in said}
-    return ExplainedHit(**{**known, "matched": tuple(said.get("matched") or ())})
+def hit_of(fields: Mapping[str, Any]) -> ExplainedHit:
+    """Returns a hit from its JSON. Unknown members of a later version are ignored."""
+    known = {name: fields[name] for name in ExplainedHit.__slots__ if name in fields}
+    return ExplainedHit(**{**known, "matched": tuple(fields.get("matched") or ())})

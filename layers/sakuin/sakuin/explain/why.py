@@ -1,4 +1,4 @@
-"""What kept an expected chunk out of an answer, in a sentence or two."""
+"""The reason why an answer has or lacks an expected chunk, in sentences."""
 
 from collections.abc import Mapping
 
@@ -7,21 +7,21 @@ from sakuin.knowledge.model import Filters, StoredChunk
 from sakuin.language.model import AnalyzedQuery
 
 NOT_INDEXED = (
-    "Nothing is indexed under this id. `sakuin status` says what became of its page, `sakuin validate` whether the id "
-    "stands in it."
+    "Nothing is indexed under this id. `sakuin status` shows the state of its page, `sakuin validate` whether the page "
+    "has the id."
 )
 
 NO_NODE = (
     "No chunk of this node is in the tool's index: it is outside the tool's scope, too short, or not indexed yet. "
-    "`sakuin status --tool` says how far the index is."
+    "`sakuin status --tool` shows the state of the index."
 )
 
-# Less than this is no difference worth a word.
+# Smaller differences are not mentioned.
 _SLIGHT = 0.05
 
 
 def outside(chunk: StoredChunk, filters: Filters) -> str | None:
-    """That a filter leaves the chunk out; None if all let it through."""
+    """Returns which filter excludes the chunk, None if none does."""
     wanted: Mapping[str, str | None] = {
         "type": filters.type,
         "category": filters.category,
@@ -30,24 +30,23 @@ def outside(chunk: StoredChunk, filters: Filters) -> str | None:
     }
     for name, value in wanted.items():
         if value is not None and (has := getattr(chunk, name)) != value:
-            return f"The filter {name}={value} leaves it out: its {name} is {has or 'not given'}."
+            return f"The filter {name}={value} excludes it: its {name} is {has or 'not given'}."
     return None
 
 
 def found_or_not(explanation: SearchExplanation, hit: ExplainedHit, *, top_k: int) -> str:
-    """Whether an agent that asks for `top_k` would see a chunk that was judged, and if not, what stands in its way."""
+    """Returns whether an agent that asks for `top_k` gets the chunk, and if not, the reasons."""
     shown = explanation.results
     if explanation.refused and shown:
         best = f"the best similarity, {shown[0].similarity:.2f}, is below {explanation.threshold:.2f}"
-        said = [f"{_place(hit)}, but the whole answer is refused: {best}."]
-        return " ".join(said if hit.rank == 1 else (*said, *_weaknesses(hit, explanation.understood)))
+        reasons = [f"{_place(hit)}, but the whole answer is refused: {best}."]
+        return " ".join(reasons if hit.rank == 1 else (*reasons, *_weaknesses(hit, explanation.understood)))
     if hit.rank is not None and hit.rank <= top_k:
         return f"{_place(hit)}: it is found."
-    said = [f"{_place(hit)}, behind the first {top_k}.", *_weaknesses(hit, explanation.understood)]
+    reasons = [f"{_place(hit)}, below the first {top_k}.", *_weaknesses(hit, explanation.understood)]
     if len(shown) >= top_k:
-        # The one to beat.
-        said += _against(hit, shown[top_k - 1])
-    return " ".join(said)
+        reasons += _comparison(hit, shown[top_k - 1])
+    return " ".join(reasons)
 
 
 def _place(hit: ExplainedHit) -> str:
@@ -56,26 +55,26 @@ def _place(hit: ExplainedHit) -> str:
         for place, leg in ((hit.nearest_rank, "by meaning"), (hit.matching_rank, "by words"))
         if place is not None
     ]
-    place = f"It is in place {hit.rank}" if hit.rank is not None else "It is far behind"
+    place = f"It is in place {hit.rank}" if hit.rank is not None else "Its rank is very low"
     return f"{place} ({', '.join(legs)})" if legs else place
 
 
 def _weaknesses(hit: ExplainedHit, understood: AnalyzedQuery) -> list[str]:
-    said = []
+    reasons = []
     words = {term.term for slot in understood.slots if slot.kind == "word" for term in slot.terms}
     if words and hit.words == 0 and not hit.matched:
-        said.append("It has no word in common with the question.")
+        reasons.append("It has no word in common with the question.")
     if any(slot.kind == "reading" for slot in understood.slots) and hit.readings == 0:
-        said.append("Nothing in it is read as the question is.")
+        reasons.append("It has no reading in common with the question.")
     if hit.evidence is not None and hit.cosine is None and hit.z is not None:
-        said.append("It has no vector of the present model, so words alone speak for it.")
+        reasons.append("It has no vector of the present model, so only its words count.")
     if hit.type == "example":
-        said.append("An example stands below the concept that it shows, unless type=example is asked for.")
-    return said
+        reasons.append("An example ranks below the concept that it shows, unless type=example is requested.")
+    return reasons
 
 
-def _against(hit: ExplainedHit, last: ExplainedHit) -> list[str]:
-    """In which parts the last chunk that is shown is ahead."""
+def _comparison(hit: ExplainedHit, last: ExplainedHit) -> list[str]:
+    """Compares the scores with those of the last shown chunk."""
     ahead = [
         f"{mine:.2f} against {its:.2f} {what}"
         for what, mine, its in (

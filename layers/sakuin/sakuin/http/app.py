@@ -10,16 +10,16 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from sakuin.errors import SakuinError
-from sakuin.http.request_size import AtMost
 from sakuin.http.unfinished_work import WorkView
 from sakuin.knowledge.library import Library
 from sakuin.limits import Limits
-from sakuin.platform.asgi import answer_to
-from sakuin.platform.keys import KeyRing, Note, challenge, matching_hash
+from sakuin.platform.asgi import Application, Receive, Scope, Send, error_status, read_body, replayed
+from sakuin.platform.keys import RecordUse, challenge, matching_hash
+from sakuin.platform.secrets import KeyRing
 
 
 class MaterialView(BaseModel):
-    """What is held of a material."""
+    """A material in the index."""
 
     material: str
     key: str
@@ -30,22 +30,22 @@ class MaterialView(BaseModel):
     chunks_count: int
     indexed_version_id: str | None
     indexed_at: str | None
-    work: list[WorkView] = Field(default=[], description="Messages about it that are not done.")
+    work: list[WorkView] = Field(default=[], description="Unfinished work about it.")
 
 
 class MaterialsView(BaseModel):
-    """One page of materials; `next_cursor` is the `after` of the next."""
+    """One page of materials; `next_cursor` is the `after` of the next page."""
 
     materials: list[MaterialView]
     next_cursor: str | None
 
 
 class StatusView(BaseModel):
-    """Counts of the whole library."""
+    """Counts of the library."""
 
-    materials: dict[str, int] = Field(description="How many by status.")
+    materials: dict[str, int] = Field(description="Number of materials by status.")
     chunks: int
-    waiting: list[dict[str, str]] = Field(description="Keys that wait for a material which another key owns.")
+    waiting: list[dict[str, str]] = Field(description="Keys whose material belongs to another key.")
 
 
 class VersionView(BaseModel):
@@ -56,13 +56,13 @@ class VersionView(BaseModel):
 
 
 class VersionsView(BaseModel):
-    """Uploaded versions to ask about."""
+    """Uploaded versions."""
 
     versions: list[VersionView] = Field(max_length=500)
 
 
 class ReceiptView(BaseModel):
-    """What became of an uploaded version."""
+    """The result of an uploaded version."""
 
     key: str
     version_id: str
@@ -71,7 +71,7 @@ class ReceiptView(BaseModel):
 
 
 class ReceiptsView(BaseModel):
-    """Receipts of those versions that have been worked on."""
+    """The results of processed versions."""
 
     receipts: list[ReceiptView]
 
@@ -81,17 +81,17 @@ class AnchorView(BaseModel):
 
     anchor: str
     learns: list[str]
-    learns_given: list[str] | None = Field(description="An author's items as given; null when an author gave none.")
+    learns_given: list[str] | None = Field(description="The author's items; null if the author gave none.")
 
 
 class AnchorsView(BaseModel):
-    """The indexed anchors by material; materials that are not indexed are left out."""
+    """The indexed anchors by material. Materials that are not indexed are omitted."""
 
     materials: dict[str, list[AnchorView]]
 
 
 class FindingView(BaseModel):
-    """One thing to mend."""
+    """A problem of a page."""
 
     severity: str
     rule: str
@@ -108,22 +108,42 @@ class ValidationView(BaseModel):
 
 
 class ReapplyView(BaseModel):
-    """How many materials were asked for again."""
+    """The number of materials that are indexed again."""
 
     asked: int
 
 
 class KeyUseView(BaseModel):
-    """A key of the deployment that was used."""
+    """A used key of the deployment."""
 
     hash: str = Field(description="The key's hash; `sakuin keys list` shows its first 12 digits.")
     last_used_on: str = Field(description="The day, in UTC.")
 
 
 class KeysView(BaseModel):
-    """Those keys of the deployment that were used in the last year."""
+    """The keys of the deployment that were used in the last year."""
 
     keys: list[KeyUseView]
+
+
+class AtMost:
+    """ASGI middleware: answers 413 to a request with a body of more than `size` bytes."""
+
+    def __init__(self, app: Application, *, size: int) -> None:
+        self._app = app
+        self._size = size
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        body = await read_body(receive, max_bytes=self._size)
+        if body is not None:
+            await self._app(scope, replayed(body, receive), send)
+            return
+        message = f"The request is too large; the limit is {self._size:,} (api_request_bytes)."
+        message += " Upload a large Table: POST /v1/tables/{id}/uploads."
+        await JSONResponse({"detail": message}, 413)(scope, receive, send)
 
 
 def rest_api(
@@ -132,42 +152,42 @@ def rest_api(
     version: str,
     *routers: APIRouter,
     admin_routers: Sequence[APIRouter] = (),
-    used: Note = lambda _key_hash: None,
+    record_use: RecordUse = lambda _key_hash: None,
     days: Callable[[], Mapping[str, str]] = dict,
     work_of: Callable[[Sequence[str]], Mapping[str, Sequence[Any]]] = lambda _materials: {},
     longest_body: int = Limits().api_request_bytes,
 ) -> FastAPI:
-    """The FastAPI application; its own part of /v1 and `admin_routers` need an admin key, `routers` guard themselves.
+    """Returns the FastAPI application. Its own routes and `admin_routers` need an admin key; `routers` check callers.
 
-    `used` hears of each admin key that opened something, `days` says when the deployment's keys were last used,
-    `work_of` what of materials is not done.
+    `record_use` records the use of an admin key, `days` returns the last use of the deployment's keys, `work_of` the
+    unfinished work of materials.
     """
     app = FastAPI(title="Sakuin", version=version, docs_url="/docs", openapi_url="/openapi.json", redoc_url=None)
     app.add_middleware(AtMost, size=longest_body)
 
     def admin(request: Request) -> None:
-        if not noted(request):
+        if not record_admin(request):
             raise HTTPException(401, "Send the header Authorization: Bearer <admin key>", challenge(request.headers))
 
-    def noted(request: Request) -> bool:
+    def record_admin(request: Request) -> bool:
         key_hash = matching_hash(request.headers, keys)
         if key_hash is not None:
-            used(key_hash)
+            record_use(key_hash)
         return key_hash is not None
 
     @app.exception_handler(SakuinError)
-    async def failed(request: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"detail": str(error)}, *answer_to(error, request.headers))
+    async def error_answer(request: Request, error: Exception) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, *error_status(error, request.headers))
 
     @app.exception_handler(RequestValidationError)
-    async def refused(_request: Request, error: RequestValidationError) -> JSONResponse:
-        # Without the input: it may be no Unicode, and it is the caller's own.
-        said = [{"type": one["type"], "loc": one["loc"], "msg": one["msg"]} for one in error.errors()]
-        return JSONResponse({"detail": said}, 422)
+    async def validation_answer(_request: Request, error: RequestValidationError) -> JSONResponse:
+        # Without the input, which may be invalid Unicode.
+        problems = [{"type": one["type"], "loc": one["loc"], "msg": one["msg"]} for one in error.errors()]
+        return JSONResponse({"detail": problems}, 422)
 
     @app.get("/healthz")
     def healthz() -> dict[str, str]:
-        """Whether the functions answer; asks no other system."""
+        """Returns 200 without calling another system."""
         return {"status": "ok", "version": version}
 
     guarded: dict[str, Any] = {"dependencies": [Depends(admin)]}
@@ -190,13 +210,13 @@ def rest_api(
 
     @app.post("/v1/receipts", **guarded)
     def receipts(asked: VersionsView) -> ReceiptsView:
-        """What became of uploaded versions; those not worked on yet are left out."""
+        """Returns the results of uploaded versions. Versions that were not processed yet are omitted."""
         found = library.records.upload_results([(item.key, item.version_id) for item in asked.versions])
         return ReceiptsView(receipts=[ReceiptView(**asdict(item)) for item in found])
 
     @app.post("/v1/anchors", **guarded)
     def anchors(materials: Annotated[list[str], Field(max_length=500)]) -> AnchorsView:
-        """What the index says of some materials, for checks against pages that are not uploaded yet."""
+        """Returns the indexed anchors of materials, to compare them with pages that are not uploaded yet."""
         found = library.records.indexed_materials(materials)
         views = {
             material: [AnchorView.model_validate(asdict(chunk)) for chunk in indexed.chunks]
@@ -211,22 +231,22 @@ def rest_api(
         strict: bool = False,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> ValidationView:
-        """The index against the HTML in the bucket, `limit` materials at a time."""
+        """Compares the index with the HTML in the bucket, `limit` materials in each request."""
         findings, next_cursor = library.findings(prefix=prefix, after=after, strict=strict, limit=limit)
         return ValidationView(findings=[FindingView(**asdict(item)) for item in findings], next_cursor=next_cursor)
 
     @app.post("/v1/reapply", status_code=202, **guarded)
     def reapply() -> ReapplyView:
-        """Asks for every material again that was built with another model, recipe or analyzer."""
+        """Indexes every material again that was indexed with another model, text template or analyzer."""
         return ReapplyView(asked=library.reapply_outdated())
 
     @app.get("/v1/keys", **guarded)
     def used_keys() -> KeysView:
-        """On which day the keys of `/mcp` and `/v1` were last used; those not used in a year are left out."""
+        """Returns the day of the last use of each key of `/mcp` and `/v1` within a year."""
         return KeysView(keys=[KeyUseView(hash=key_hash, last_used_on=day) for key_hash, day in days().items()])
 
     for router in routers:
-        app.include_router(router, dependencies=[Depends(noted)])
+        app.include_router(router, dependencies=[Depends(record_admin)])
     for router in admin_routers:
         app.include_router(router, **guarded)
     return app

@@ -1,4 +1,4 @@
-"""The REST API of indexes: how far each is built, which one answers."""
+"""The REST API of index versions: their progress, activation and deletion."""
 
 from typing import Any
 
@@ -10,76 +10,76 @@ from sakuin.upkeep.index_versions import IndexVersionAdmin
 
 
 class MissingView(BaseModel):
-    """A page or a Table that an index lacks."""
+    """A page or Table that is missing in an index version."""
 
     name: str
     reason: str
 
 
 class PartView(BaseModel):
-    """How far an index is built, of pages or of Tables."""
+    """The progress of an index version, for pages or Tables."""
 
     total: int
     missing: int
     named: list[MissingView] = Field(description="The first ten that are missing.")
 
 
-class IndexView(BaseModel):
-    """An index that is kept."""
+class IndexVersionView(BaseModel):
+    """An index version."""
 
     fingerprint: str
-    settings: dict[str, Any] = Field(description="What it is built with.")
-    live: bool = Field(description="Whether it answers.")
+    settings: dict[str, Any] = Field(description="The settings that it is built with.")
+    live: bool = Field(description="Whether it is active.")
     created_at: str
-    live_since: str | None = Field(description="Since when it answers, or did last; null: it never did.")
+    live_since: str | None = Field(description="When it was last activated; null: never.")
     retired_at: str | None
     pages: PartView
     tables: PartView
 
 
 class IndexesView(BaseModel):
-    """The indexes that are kept, the oldest first."""
+    """The index versions, the oldest first."""
 
-    indexes: list[IndexView]
+    indexes: list[IndexVersionView]
 
 
-class FlipAsked(BaseModel):
-    """Which index is to answer: a fingerprint, how it begins, or "next"."""
+class ActivationAsked(BaseModel):
+    """The index version to activate: a fingerprint, its beginning, or "next"."""
 
     index: str = Field(default="next", min_length=1, max_length=64)
-    force: bool = Field(default=False, description="Even if it is not whole.")
+    force: bool = Field(default=False, description="Activate it even if it is not complete.")
 
 
 class DroppedView(BaseModel):
-    """The index that was given up."""
+    """The deleted index version."""
 
     fingerprint: str
 
 
-def index_router(keep: IndexVersionAdmin) -> APIRouter:
-    """The routes of indexes, for admins."""
+def index_router(admin: IndexVersionAdmin) -> APIRouter:
+    """Returns the routes, for admins."""
 
     routes = APIRouter(prefix="/v1")
 
     @routes.get("/index")
     def indexes() -> IndexesView:
-        return IndexesView(indexes=[_view(state) for state in keep.states()])
+        return IndexesView(indexes=[_view(state) for state in admin.indexes.states()])
 
     @routes.post("/index/flip")
-    def flip(asked: FlipAsked) -> IndexView:
-        """Lets an index answer, for pages and Tables at once. The one that did is kept, and written to."""
-        return _view(keep.flip(asked.index, force=asked.force))
+    def flip(asked: ActivationAsked) -> IndexVersionView:
+        """Activates an index version for pages and Tables. The previous one is still updated."""
+        return _view(admin.activate(asked.index, force=asked.force))
 
     @routes.delete("/index/{name}")
     def drop(name: str) -> DroppedView:
-        """Gives up an index that does not answer."""
-        return DroppedView(fingerprint=keep.drop(name))
+        """Deletes an index version that is not active."""
+        return DroppedView(fingerprint=admin.delete(name))
 
     return routes
 
 
-def _view(state: IndexVersionState) -> IndexView:
-    return IndexView(
+def _view(state: IndexVersionState) -> IndexVersionView:
+    return IndexVersionView(
         fingerprint=state.settings.id,
         settings=state.settings.as_json(),
         live=state.live,

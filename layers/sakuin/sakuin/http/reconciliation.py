@@ -1,4 +1,4 @@
-"""The REST API of reconciling: the index held against its sources, a page at a time."""
+"""The REST API of reconciliation: compares the index with its sources, one page in each request."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -9,12 +9,12 @@ from pydantic import BaseModel, Field
 
 from sakuin.upkeep.reconcile import Reconcile
 
-# API Gateway gives up after 30 seconds; the last Table of a page may be a large one.
+# API Gateway ends a request after 30 seconds, and the last Table of a page may be large.
 _SECONDS = 10.0
 
 
 class ReconcileView(BaseModel):
-    """Which part to hold against its source, and from where on."""
+    """The part to compare with its source, and where to begin."""
 
     kind: Literal["keys", "pages", "words", "learns", "tables"] = Field(
         description="keys: bucket and index; pages: within the database; words: unused readings; "
@@ -25,31 +25,30 @@ class ReconcileView(BaseModel):
 
 
 class DifferenceView(BaseModel):
-    """What does not fit."""
+    """A difference between the index and its source."""
 
     rule: str
     where: str = Field(description="A key of the bucket, a material, or the id of a Table.")
     message: str
-    repair: str = Field(description="What is done about it, unless it is a dry run.")
+    repair: str = Field(description="The repair, which a dry run does not make.")
 
 
 class DifferencesView(BaseModel):
-    """What one page found; `next` is the `after` of the next one."""
+    """The differences of one page; `next` is the `after` of the next page."""
 
     differences: list[DifferenceView]
     next: str | None
 
 
 def reconcile_router(reconcile: Callable[[], Reconcile]) -> APIRouter:
-    """The route, for admins. `reconcile` is asked for by the first request."""
-
+    """Returns the route, for admins. The first request builds `reconcile`."""
     router = APIRouter()
 
     @router.post("/v1/reconcile")
     def page(asked: ReconcileView) -> DifferencesView:
-        """Holds one page of one part against its source, and repairs what differs through the queues."""
-        walked = reconcile().page(asked.kind, asked.after, dry_run=asked.dry_run, seconds=_SECONDS)
-        found = [DifferenceView.model_validate(asdict(one)) for one in walked.differences]
-        return DifferencesView(differences=found, next=walked.after)
+        """Compares one page of a part with its source, and repairs differences through the queues."""
+        result = reconcile().page(asked.kind, asked.after, dry_run=asked.dry_run, seconds=_SECONDS)
+        found = [DifferenceView.model_validate(asdict(one)) for one in result.differences]
+        return DifferencesView(differences=found, next=result.after)
 
     return router

@@ -1,4 +1,4 @@
-"""The REST API of unfinished work: which pages and Tables are retried, wait or failed, and why."""
+"""The REST API of unfinished work: pages and Tables that are retried, wait or failed, and the reason."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,17 +21,17 @@ class WorkView(BaseModel):
 
     kind: str = Field(description="file, material (indexed again), table or upload (of a Table's document)")
     subject: str = Field(description="The S3 key of the file or upload, the name of the material, the Table's id.")
-    index: str = Field(validation_alias="fingerprint", description="The index over Tables that it is for; empty: all.")
+    index: str = Field(validation_alias="fingerprint", description="The index over Tables; empty: all.")
     state: str = Field(description="retrying (by its queue), waiting (for a vendor, a time) or failed (a dead letter)")
-    reason: str = Field(description="Why it failed last.")
-    vendor: str | None = Field(description="The outside system that it waits for, or that failed.")
-    attempts: int = Field(description="How often it failed.")
-    since: str = Field(description="Since when it is in trouble.")
-    retry_at: str | None = Field(description="When it is tried again by itself; null for dead letters.")
+    reason: str = Field(description="The reason of the last failure.")
+    vendor: str | None = Field(description="The outside system that failed or that it waits for.")
+    attempts: int = Field(description="The number of failures.")
+    since: str = Field(description="The time of the first failure.")
+    retry_at: str | None = Field(description="The time of the next automatic attempt; null for dead letters.")
 
 
 class WorkListView(BaseModel):
-    """Unfinished work that fits, longest in trouble first; `counts` are of all."""
+    """Matching unfinished work, the oldest first; `counts` are of all."""
 
     counts: dict[str, int]
     work: list[WorkView]
@@ -39,13 +39,13 @@ class WorkListView(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class WorkOfMaterials:
-    """Finds the unfinished work of materials. `prefix` is the part of S3 keys that is not in a material's name."""
+    """Finds the unfinished work of materials. `prefix` is the part of S3 keys before the material's name."""
 
     unfinished: UnfinishedWorkStore
     prefix: str
 
     def __call__(self, materials: Iterable[str]) -> Mapping[str, Sequence[UnfinishedWork]]:
-        """Returns it by material; materials of which everything has finished are left out."""
+        """Returns it by material. Materials without unfinished work are omitted."""
         names = set(materials)
         found: dict[str, list[UnfinishedWork]] = {}
         if names:
@@ -56,7 +56,7 @@ class WorkOfMaterials:
         return found
 
     def subjects(self, names: Iterable[str]) -> set[str]:
-        """Returns what rows about these materials, keys or Tables may be about: the names and their possible keys."""
+        """Returns the possible subjects of rows about these materials, keys or Tables: the names and their keys."""
         subjects = set(names)
         for name in list(subjects):
             key = f"{self.prefix}{name}.html"
@@ -65,8 +65,7 @@ class WorkOfMaterials:
 
 
 def work_router(unfinished: UnfinishedWorkStore, of_materials: WorkOfMaterials) -> APIRouter:
-    """The routes, for admins."""
-
+    """Returns the route, for admins."""
     router = APIRouter()
 
     @router.get("/v1/work")
@@ -75,7 +74,7 @@ def work_router(unfinished: UnfinishedWorkStore, of_materials: WorkOfMaterials) 
         subject: Annotated[list[str] | None, Query(max_length=MOST_SUBJECTS)] = None,
         limit: Annotated[int, Query(ge=1, le=500)] = 200,
     ) -> WorkListView:
-        """Work that did not finish. `subject` is a material, an S3 key or the id of a Table."""
+        """Returns work that did not finish. `subject` is a material, an S3 key or the id of a Table."""
         subjects = None if subject is None else of_materials.subjects(subject)
         rows = unfinished.rows(state=state, subjects=subjects, limit=limit)
         counts = {str(name): number for name, number in unfinished.counts().states.items()}

@@ -1,4 +1,4 @@
-"""What the REST API says of projects, and what it takes."""
+"""The answers and requests of the REST API of projects."""
 
 from typing import Any, Literal
 from uuid import UUID
@@ -11,7 +11,7 @@ class _View(BaseModel):
 
 
 class _Asked(BaseModel):
-    # A member that is misspelt must not be ignored.
+    # A misspelt member must not be ignored.
     model_config = ConfigDict(extra="forbid")
 
 
@@ -35,33 +35,33 @@ class ProjectAsked(_Asked):
 
 
 class MemberView(_View):
-    """A member of a project: the id of a user of Supabase Auth."""
+    """A member of a project, by the id of a user of Supabase Auth."""
 
     user_id: str
     since: str
 
 
 class MembersView(BaseModel):
-    """A project's members, the first one first."""
+    """A project's members, the oldest first."""
 
     members: list[MemberView]
 
 
 class MemberAsked(_Asked):
-    """A user of Supabase Auth who shall be a member."""
+    """A new member, by the id of a user of Supabase Auth."""
 
     user_id: UUID
 
 
 class TableView(_View):
-    """A Table without its document: that is at `/v1/tables/{id}/data`."""
+    """A Table without its document, which is at `/v1/tables/{id}/data`."""
 
     id: str
     project_id: str
     name: str
-    version: int = Field(description="0: no document has arrived yet.")
-    import_error: str | None = Field(description="Why the last upload was refused.")
-    pending_upload: bool = Field(description="A document is announced and has not come.")
+    version: int = Field(description="0: no document was imported yet.")
+    import_error: str | None = Field(description="Why the last upload was rejected.")
+    pending_upload: bool = Field(description="A document is announced and not uploaded yet.")
 
 
 class TablesView(_View):
@@ -78,20 +78,20 @@ class TableUploadAsked(_Asked):
 
 
 class UploadAsked(_Asked):
-    """A Table's next document is uploaded."""
+    """The announcement of a Table's next document."""
 
     size: int = Field(ge=1, description="Bytes of the document, exactly.")
 
 
 class UploadTargetView(_View):
-    """PUT the document here, with these headers."""
+    """The URL and the headers of the PUT request for the document."""
 
     url: str
     headers: dict[str, str]
 
 
 class UploadView(_View):
-    """The announced Table, and where its document has to be put."""
+    """The announced Table, and the target of its document."""
 
     table: TableView
     upload: UploadTargetView
@@ -101,14 +101,14 @@ class ToolAsked(_Asked):
     """A new Search Tool."""
 
     table_id: UUID
-    json_path: str = Field(description='RFC 6901 pointer of the part that is searched; "" for all of it.')
+    json_path: str = Field(description='RFC 6901 pointer of the searched part; "" for the whole document.')
     type: str = "search"
     name: str = Field(description="^[a-zA-Z0-9_-]{1,64}$")
     description: str | None = None
 
 
 class ToolChangeAsked(_Asked):
-    """What shall change of a Tool."""
+    """The changes of a Tool."""
 
     name: str | None = None
     description: str | None = None
@@ -138,27 +138,27 @@ class ToolsView(_View):
 
 
 class EndpointAsked(_Asked):
-    """A new MCP endpoint; all of its Tools are bound, or it is not made."""
+    """A new MCP endpoint with its Tools."""
 
     name: str
     tool_ids: list[UUID] = Field(default=[], max_length=100)
 
 
 class EndpointChangeAsked(_Asked):
-    """What shall change of an endpoint."""
+    """The changes of an endpoint."""
 
     name: str | None = None
     status: Literal["enabled", "disabled"] | None = None
 
 
 class RotationAsked(_Asked):
-    """How long the old key still opens."""
+    """How long the old key stays valid."""
 
     overlap_seconds: int = Field(default=3600, ge=0, le=7 * 24 * 3600)
 
 
 class BindingAsked(_Asked):
-    """How a Tool is bound."""
+    """The status of a Tool's binding."""
 
     status: Literal["enabled", "disabled"] = "enabled"
 
@@ -172,7 +172,7 @@ class BoundToolView(_View):
 
 
 class EndpointView(_View):
-    """An MCP endpoint: `POST /mcp/{id}`. The days on which its key, and the one before while it opens, were used."""
+    """An MCP endpoint: `POST /mcp/{id}`. The days show the last use of its key, and of the previous key while valid."""
 
     id: str
     project_id: str
@@ -190,13 +190,13 @@ class EndpointsView(_View):
 
 
 class EndpointKeyView(_View):
-    """An endpoint and its key, which is shown this once."""
+    """An endpoint and its key, which is shown only once."""
 
     mcp: EndpointView
     key: str
 
 
-class HeardView(_View):
-    """Whether a change starts anything."""
+class HookView(_View):
+    """Whether the change starts any work."""
 
     started: bool

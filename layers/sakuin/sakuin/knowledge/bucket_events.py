@@ -173,7 +173,7 @@ class BucketEvents:
             return
         # Reads the row first: a newer change then makes this one a conflict.
         state = self.index.state(material)
-        current = next((one for one in self.bucket.held(key, limit=1).items if one.key == key), None)
+        current = next((one for one in self.bucket.current_objects(key, limit=1).items if one.key == key), None)
         if current is None or current.version_id is None:
             return
         if state is None or state.source.version_id != current.version_id:

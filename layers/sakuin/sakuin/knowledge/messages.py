@@ -8,7 +8,7 @@ from urllib.parse import unquote_plus
 from pydantic import Field, ValidationError
 
 from sakuin.knowledge.model import Source, padded
-from sakuin.platform.s3_events import QueueMessage, S3Record, only_record, unknown_message
+from sakuin.platform.s3 import QueueMessage, S3Record, only_record, unknown_message
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import WorkSubject
 

@@ -118,7 +118,7 @@ class ReconcileMaterials:
         A `grace` of zero is a command: it also deletes most pages and retries dead letters, and it reports keys whose
         work is in progress. The schedule does none of these.
         """
-        present = self.bucket.held(self.prefix, after=after, limit=_KEYS_A_PAGE)
+        present = self.bucket.current_objects(self.prefix, after=after, limit=_KEYS_A_PAGE)
         seconds = grace.total_seconds()
         recorded = self.records.objects(after or self.prefix, limit=_KEYS_A_PAGE, young_seconds=seconds)
         ends = [present.upto] if present.upto is not None else []

@@ -1,1 +1,1 @@
-"""The Model Context Protocol: what agents call."""
+"""The Model Context Protocol: tools for agents."""

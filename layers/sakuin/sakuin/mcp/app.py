@@ -15,21 +15,21 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from sakuin.errors import OverLimit, Unauthorized, Unavailable
-from sakuin.mcp.endpoint_keys import EndpointKeys, EndpointOf
+from sakuin.mcp.endpoint_keys import EndpointKeys, EndpointOf, WrongKeys
 from sakuin.mcp.messages import Messages, error_body, problem_of, read_messages, too_many_body
-from sakuin.mcp.origins import is_foreign, is_preflight, preflight_headers, readable
+from sakuin.mcp.origins import is_foreign, is_preflight, preflight_headers, with_origin
 from sakuin.mcp.server import ENDPOINT
-from sakuin.mcp.wrong_keys import WrongKeys
-from sakuin.platform.asgi import Application, Message, Receive, Scope, Send, replayed, try_again
-from sakuin.platform.keys import KeyRing, Note, challenge, key_of, matching_hash
+from sakuin.platform.asgi import Application, Message, Receive, Scope, Send, read_body, replayed, retry_header
+from sakuin.platform.keys import RecordUse, challenge, key_of, matching_hash
+from sakuin.platform.secrets import KeyRing
 from sakuin.tables.model import Endpoint
 
 PATH = "/mcp"
-# It needs the dictionary and the embedder, which this function has.
+# Explanations need the dictionary and the embedder, which this function has.
 EXPLAIN_PATH = "/v1/explain"
-# A question is a kilobyte or two; Lambda itself would take six megabytes.
+# A question has a kilobyte or two; the limit of Lambda is six megabytes.
 LONGEST_BODY = 1_000_000
-# Takes so many searches of a principal; `OverLimit` if it has not so many left.
+# Takes so many searches of a principal; `OverLimit` if too few are left.
 Allow = Callable[[str, int], None]
 
 logger = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Caller:
-    """Whose searches are counted: a key of `/mcp` by its hash, an endpoint of Search Tools by its id."""
+    """The caller: its principal is the hash of a key of `/mcp`, or the id of an endpoint of Search Tools."""
 
     principal: str
     key_hash: str
@@ -45,9 +45,9 @@ class _Caller:
 
 
 class McpApp:
-    """The ASGI application: who may call what, then the SDK.
+    """The ASGI application: checks the origin, the key and the rate limit, then calls the SDK.
 
-    `allow` counts searches, `used` records that a key was used today, `endpoint` finds an endpoint of Search Tools.
+    `allow` counts searches, `record_use` records the use of a key, `endpoint` finds an endpoint of Search Tools.
     `explain` answers `/v1/explain`.
     """
 
@@ -59,7 +59,7 @@ class McpApp:
         *,
         tools_server: Server[Any] | None = None,
         endpoint: EndpointOf = lambda _mcp_id: None,
-        used: Note = lambda _key_hash: None,
+        record_use: RecordUse = lambda _key_hash: None,
         allow: Allow = lambda _principal, _searches: None,
         wrong: WrongKeys | None = None,
         longest_body: int = LONGEST_BODY,
@@ -68,7 +68,7 @@ class McpApp:
         self._keys = keys
         self._allowed_origins = allowed_origins
         self._endpoint_keys = EndpointKeys(endpoint, wrong or WrongKeys(time.monotonic))
-        self._used = used
+        self._record_use = record_use
         self._allow = allow
         self._longest_body = longest_body
         self._explain = explain
@@ -77,7 +77,7 @@ class McpApp:
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
-        """Both endpoints answer while this is held."""
+        """Runs both servers of the SDK."""
         async with self.sessions.run(), self._tool_sessions.run():
             yield
 
@@ -87,14 +87,14 @@ class McpApp:
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         if is_foreign(headers, self._allowed_origins):
-            await _answer(send, 403, "This origin may not call.")
+            await _answer(send, 403, "Origin not allowed (AllowedOrigins).")
             return
-        send = readable(send, headers.get("origin"))
+        send = with_origin(send, headers.get("origin"))
         if is_preflight(scope["method"], headers):
             await _answer(send, 204, "", preflight_headers())
-        # The SDK would keep a GET open for ever.
+        # The SDK would never end a GET.
         elif scope["method"] != "POST":
-            await _answer(send, 405, "Only POST: this endpoint has no sessions and no streams.", {"Allow": "POST"})
+            await _answer(send, 405, "Use POST.", {"Allow": "POST"})
         else:
             await self._post(headers, scope, receive, send)
 
@@ -110,11 +110,11 @@ class McpApp:
             return
         except Unavailable as error:
             logger.warning("a key could not be checked", exc_info=True)
-            await _answer(send, 503, "What knows the keys does not answer. Try again in a moment.", try_again(error))
+            await _answer(send, 503, "The keys cannot be checked now. Try again in a moment.", retry_header(error))
             return
-        body = await self._body(receive)
+        body = await read_body(receive, max_bytes=self._longest_body)
         if body is None:
-            limit = f"A request has at most {self._longest_body:,} bytes (mcp_request_bytes). Send less."
+            limit = f"The request is too large; the limit is {self._longest_body:,} bytes (mcp_request_bytes)."
             await _answer(send, 413, limit)
             return
         messages = read_messages(body, headers)
@@ -135,33 +135,22 @@ class McpApp:
             await sessions.handle_request(scope, replayed(body, after), send)
 
     def _caller(self, path: str, headers: Mapping[str, str]) -> _Caller:
-        """Returns who calls. An endpoint that does not exist is refused like a wrong key, so that nobody can guess."""
+        """Returns the caller. An unknown endpoint gives the same error as a wrong key: ids cannot be guessed."""
         if path.rstrip("/") == PATH:
             key_hash = matching_hash(headers, self._keys)
             caller = _Caller(key_hash, key_hash) if key_hash is not None else None
         else:
-            opened = self._endpoint_keys.open(path.removeprefix(f"{PATH}/").rstrip("/"), key_of(headers))
-            # Not its key: with another one an endpoint would begin its minute again.
-            caller = _Caller(opened[0].id, opened[1], opened[0]) if opened is not None else None
+            found = self._endpoint_keys.find(path.removeprefix(f"{PATH}/").rstrip("/"), key_of(headers))
+            # Not the hash of its key: a new key would start another minute.
+            caller = _Caller(found[0].id, found[1], found[0]) if found is not None else None
         if caller is None:
             raise Unauthorized("The key is not valid.")
-        self._used(caller.key_hash)
+        self._record_use(caller.key_hash)
         return caller
-
-    async def _body(self, receive: Receive) -> bytes | None:
-        """Returns the whole body, what had come if the caller went; None if it is too long."""
-        body = b""
-        while (message := await receive())["type"] == "http.request":
-            body += message.get("body", b"")
-            if len(body) > self._longest_body:
-                return None
-            if not message.get("more_body"):
-                break
-        return body
 
 
 def _sessions(server: Server[Any]) -> StreamableHTTPSessionManager:
-    # The gateway in front decides which hosts there are; the origin is checked here.
+    # API Gateway checks the host; the origin is checked above.
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     return StreamableHTTPSessionManager(server, json_response=True, stateless=True, security_settings=security)
 
@@ -174,27 +163,27 @@ async def _answer_batch(sessions: StreamableHTTPSessionManager, scope: Scope, ba
             answers.append(error_body(problem))
             continue
         start, body = await _ask(sessions, scope, message)
-        # Refused for its headers, which are the batch's: so will all the others be.
+        # The headers are those of the batch: all messages would be rejected.
         if start["status"] not in (200, 202):
             await send(start)
             await send({"type": "http.response.body", "body": body})
             return
-        # Nobody waits for an answer to a notification.
+        # A notification has no answer.
         answers += [body] if body else []
     await (_json(send, 200, b"[" + b",".join(answers) + b"]") if answers else _json(send, 202, b""))
 
 
 async def _ask(sessions: StreamableHTTPSessionManager, scope: Scope, message: Any) -> tuple[Message, bytes]:
-    """Returns how the answer to one message begins, and its body."""
+    """Returns the start and the body of the answer to one message."""
     body = json.dumps(message).encode()
     length = (b"content-length", str(len(body)).encode())
     headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
     sent: list[Message] = []
 
-    async def keep(part: Message) -> None:
+    async def collect(part: Message) -> None:
         sent.append(part)
 
-    await sessions.handle_request({**scope, "headers": [*headers, length]}, replayed(body, _disconnected), keep)
+    await sessions.handle_request({**scope, "headers": [*headers, length]}, replayed(body, _disconnected), collect)
     return sent[0], b"".join(part.get("body", b"") for part in sent)
 
 

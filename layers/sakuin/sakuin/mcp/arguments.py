@@ -1,4 +1,4 @@
-"""What the MCP tools take: strict types, ranges, no unknown names."""
+"""The arguments of the MCP tools: strict types, ranges, no unknown names."""
 
 import re
 import unicodedata
@@ -13,16 +13,16 @@ from sakuin.language.unicode_text import INVISIBLE, one_line
 
 MAX_TOP_K = 50
 MAX_QUERY = 1000
-# Neither can be stored, and an embedding model reads no further than to the second.
+# Postgres stores neither, and an embedding model reads no further than U+0000.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NUL = "\0"
-# A caller who got everything wrong is told so without a page of it.
+# Limits the length of an error message.
 _SHOWN_PROBLEMS = 5
 _SHOWN_NAME = 64
 
 
 def _whole(value: object) -> object:
-    # JSON has one kind of number, so 5.0 is 5; true is a number in Python only.
+    # JSON has one type of number, so 5.0 is 5. In Python true is a number.
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_TOP_K:
@@ -32,9 +32,9 @@ def _whole(value: object) -> object:
 
 def _whole_text(value: object) -> object:
     if isinstance(value, str) and _SURROGATE.search(value):
-        raise ValueError("holds half of a character (a lone surrogate). Send whole text")
+        raise ValueError("holds a lone surrogate. Send valid Unicode")
     if isinstance(value, str) and _NUL in value:
-        raise ValueError("holds the character U+0000. Send plain text")
+        raise ValueError("holds the character U+0000. Remove it")
     return value
 
 
@@ -60,15 +60,15 @@ Query = Annotated[
         description="A question, a goal or a term, in any words: 「二次方程式を公式で解きたい」, 「たすきがけ」.",
     ),
 ]
-# Ids and names are NFC in the index, whatever a client's keyboard or file system makes of them.
+# Ids and names are NFC in the index; keyboards and file systems may produce another form.
 _NFC = AfterValidator(lambda text: unicodedata.normalize("NFC", text))
-# The length belongs to the text: beside an absent name it would be measured on null.
+# The length applies to the string: pydantic would check the length of null, too.
 Name = Annotated[StrictStr, _WHOLE, Field(max_length=500), _NFC]
 Cursor = Annotated[StrictStr, _WHOLE, Field(max_length=2000), _NFC]
 Id = Annotated[
     StrictStr, _WHOLE, Field(min_length=1, max_length=2000, description="An `id` of a result: material#anchor.")
 ]
-# Absent means everything. The schema shows the plain type; null, which some clients send, is taken as absent.
+# Without it there is no filter. The schema shows the plain type; null, which some clients send, means absent.
 Type = Annotated[ChunkType | SkipJsonSchema[None], Field(description="Only explanations of this type.")]
 
 
@@ -114,16 +114,16 @@ class ListArguments(_Arguments):
 
 
 def sentence(error: ValidationError) -> Invalid:
-    """What is wrong with the arguments, each field by its name."""
+    """Returns the error about wrong arguments, with the name of each."""
     problems = (dict(problem) for problem in error.errors(include_url=False))
-    # An optional argument of the wrong type is also said not to be null, which helps nobody.
-    said = [_problem(problem) for problem in problems if problem["type"] != "none_required"]
-    more = [f"and {len(said) - _SHOWN_PROBLEMS} more"] if len(said) > _SHOWN_PROBLEMS else []
-    return Invalid("; ".join([*said[:_SHOWN_PROBLEMS], *more]))
+    # For an optional argument pydantic adds the useless problem that it is not null.
+    messages = [_problem(problem) for problem in problems if problem["type"] != "none_required"]
+    more = [f"and {len(messages) - _SHOWN_PROBLEMS} more"] if len(messages) > _SHOWN_PROBLEMS else []
+    return Invalid("; ".join([*messages[:_SHOWN_PROBLEMS], *more]))
 
 
 def _problem(problem: dict[str, Any]) -> str:
-    # The name of an unknown field is whatever the caller wrote.
+    # The name of an unknown field comes from the caller.
     field = one_line(str(problem["loc"][0]))[:_SHOWN_NAME] if problem["loc"] else "arguments"
     match problem["type"]:
         case "extra_forbidden":
@@ -139,7 +139,7 @@ def _problem(problem: dict[str, Any]) -> str:
 
 
 def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
-    """The JSON Schema that `tools/list` shows, without the titles that only repeat names."""
+    """Returns the JSON Schema for `tools/list`, without titles that repeat names."""
     schema = arguments.model_json_schema()
     schema.pop("title", None)
     schema.pop("description", None)

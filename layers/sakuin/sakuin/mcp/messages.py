@@ -1,4 +1,4 @@
-"""The JSON-RPC messages of a request: what is none is refused, and a batch is taken apart."""
+"""The JSON-RPC messages of a request: validation, batches and errors."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,22 +8,22 @@ from typing import Any
 from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-# Together they have to answer within API Gateway's 30 seconds.
+# All messages of a batch must be answered within API Gateway's 30 seconds.
 LONGEST_BATCH = 20
-# Of the codes that JSON-RPC leaves to implementations.
+# One of the codes that JSON-RPC leaves to servers.
 _TOO_MANY = -32029
-# The one revision with batches had no header for itself yet.
+# The only revision with batches has no header of its own.
 _WITH_BATCHES = ("", "2025-03-26")
 _CALL = "tools/call"
 
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """What a request holds.
+    """The content of a request.
 
-    `refusal` says why it is refused as a whole. `batch` are the messages of a batch, None for a single message, for
-    what is not JSON and for every message of a revision without a handshake: those go to the SDK as they came.
-    `calls` counts the calls of tools; `id` is a single message's. `has_handshake`: the revision has one.
+    `refusal` is the reason to reject the whole request. `batch` are the messages of a batch, None for a single message,
+    invalid JSON and revisions without a handshake, which the SDK handles. `calls` counts the calls of tools; `id` is
+    that of a single message. `has_handshake`: the revision has one.
     """
 
     calls: int
@@ -40,7 +40,7 @@ def read_messages(body: bytes, headers: Mapping[str, str]) -> Messages:
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
-        # What cannot be read calls nothing; the SDK answers it.
+        # The SDK answers invalid JSON.
         return Messages(0, has_handshake=has_handshake)
     calls = _calls(content)
     if not has_handshake:
@@ -51,16 +51,16 @@ def read_messages(body: bytes, headers: Mapping[str, str]) -> Messages:
 
 
 def problem_of(message: Any) -> str | None:
-    """Returns why it is no message; None for a request, a notification or an answer."""
+    """Returns why it is not a valid message; None for a request, a notification or an answer."""
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-        return 'A message is an object with "jsonrpc": "2.0"'
+        return 'A message must be an object with "jsonrpc": "2.0"'
     if "method" not in message and "result" not in message and "error" not in message:
-        return "A message has a method, or answers one"
+        return "A message must have a method, a result or an error"
     if not isinstance(message.get("method", ""), str) or not isinstance(message.get("params", {}), dict):
-        return "A method is a string, and params are an object"
-    # In Python true is a number.
+        return "A method must be a string, and params an object"
+    # In Python true is an integer.
     if isinstance(message.get("id"), bool) or not isinstance(message.get("id", ""), str | int):
-        return "An id is a string or a whole number"
+        return "An id must be a string or an integer"
     return None
 
 
@@ -75,8 +75,8 @@ def too_many_body(message: str, seconds: int, id: str | int | None) -> bytes:
 
 
 def _error(id: str | int | None, error: ErrorData) -> bytes:
-    said = JSONRPCError(jsonrpc="2.0", id=id, error=error)
-    return said.model_dump_json(by_alias=True, exclude_unset=True).encode()
+    answer = JSONRPCError(jsonrpc="2.0", id=id, error=error)
+    return answer.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
 def _calls(content: Any) -> int:
@@ -91,11 +91,11 @@ def _id(content: Any) -> str | int | None:
 
 def _batch_problem(batch: list[Any], version: str) -> str | None:
     if version not in _WITH_BATCHES:
-        return f"Revision {version} has no batches: send each message on its own"
+        return f"Revision {version} has no batches. Send each message separately"
     if not batch:
-        return "A batch holds at least one message"
+        return "A batch must have at least one message"
     if len(batch) > LONGEST_BATCH:
-        return f"A batch holds at most {LONGEST_BATCH} messages: send the rest on its own"
+        return f"A batch may have at most {LONGEST_BATCH} messages. Send the rest separately"
     if any(isinstance(message, dict) and message.get("method") == "initialize" for message in batch):
-        return "initialize comes on its own, not in a batch"
+        return "Send initialize separately, not in a batch"
     return None

@@ -1,10 +1,10 @@
-"""Which web pages may call: the origin of a request, and the answer to a browser that asks first."""
+"""Requests from web pages (CORS): the origin, the preflight request, and the headers of answers."""
 
 from collections.abc import Iterable, Mapping
 
 from sakuin.platform.asgi import Message, Send
 
-# What clients of either era send. API Gateway is given no CORS of its own, so that this is the only place.
+# The headers that clients of all revisions send. CORS of API Gateway is off.
 _HEADERS = (
     "Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id"
 )
@@ -12,18 +12,18 @@ _SECONDS = "7200"
 
 
 def is_foreign(headers: Mapping[str, str], allowed: Iterable[str]) -> bool:
-    """Whether a page calls that is not allowed to; programs send no origin. Header names are lower case."""
+    """Returns whether the origin is not allowed. Programs send none. Header names are lower case."""
     origin = headers.get("origin")
     return origin is not None and origin not in allowed
 
 
 def is_preflight(method: str, headers: Mapping[str, str]) -> bool:
-    """Whether a browser asks, before its page's own request, if that may come."""
+    """Returns whether it is a preflight request of a browser."""
     return method == "OPTIONS" and "origin" in headers and "access-control-request-method" in headers
 
 
 def preflight_headers() -> dict[str, str]:
-    """What the page of an allowed origin may send."""
+    """Returns the headers of the answer to a preflight request."""
     return {
         "Access-Control-Allow-Methods": "POST",
         "Access-Control-Allow-Headers": _HEADERS,
@@ -31,8 +31,8 @@ def preflight_headers() -> dict[str, str]:
     }
 
 
-def readable(send: Send, origin: str | None) -> Send:
-    """`send`, whose answers the page of that origin may read; an answer to a program stays as it is."""
+def with_origin(send: Send, origin: str | None) -> Send:
+    """Returns a `send` that adds the headers with which pages of the origin can read the answer."""
     if origin is None:
         return send
     added = [
@@ -41,9 +41,9 @@ def readable(send: Send, origin: str | None) -> Send:
         (b"vary", b"Origin"),
     ]
 
-    async def sent(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             message = {**message, "headers": [*message.get("headers", []), *added]}
         await send(message)
 
-    return sent
+    return send_with_headers

@@ -1,4 +1,4 @@
-"""Limits the searches of a key or an endpoint in a minute."""
+"""The rate limit of searches: how many a key or an endpoint may make in a minute."""
 
 import logging
 from collections.abc import Callable
@@ -7,10 +7,20 @@ from dataclasses import dataclass, field
 from sakuin.errors import OverLimit, SakuinError
 from sakuin.platform.supabase.client import Client, call
 
+_MINUTE = 60.0
+# A worker grants a hundredth of the limit without a database call, so that rare callers never cause one.
+_FREE_SHARE = 100
+# A worker takes at least a thirtieth of the limit in one call.
+_BLOCK_SHARE = 30
+# While the quotas are unavailable, searches are allowed and the database is called again after so long.
+_UNAVAILABLE_SECONDS = 10.0
+
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """How many searches were granted, and the seconds until the holder's minute ends."""
+    """The number of granted searches, and the seconds until the minute ends."""
 
     searches: int
     seconds: float
@@ -18,37 +28,23 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """The searches that each holder has left in this minute; a minute is the same one for everybody."""
+    """The searches that each principal has left in this minute, for all workers, in Postgres."""
 
     client: Client
 
-    def take(self, holder: str, *, wanted: int, per_minute: int) -> Grant:
-        """Grants some of the holder's `per_minute` searches: `wanted` or less, and never more than are left.
+    def take(self, principal: str, *, wanted: int, per_minute: int) -> Grant:
+        """Takes up to `wanted` of the principal's `per_minute` searches.
 
-        Of what is left a quarter is given at a time, so that little is stranded with workers that do not use it.
+        A call grants at most a quarter of the rest: searches that one worker does not use are lost to the others.
         """
-        asked = {"p_principal": holder, "p_wanted": wanted, "p_per_minute": per_minute}
-        row = call(self.client, "consume_quota", asked)
+        arguments = {"p_principal": principal, "p_wanted": wanted, "p_per_minute": per_minute}
+        row = call(self.client, "consume_quota", arguments)
         return Grant(int(row["searches"]), float(row["seconds"]))
-
-
-_MINUTE = 60.0
-
-# Who asks rarely never costs a call: a worker lends each holder a hundredth of his minute.
-_LENT = 100
-
-_BLOCK = 30
-
-# While nobody can say what is left, nobody is locked out, and not each search waits to hear so.
-_AWAY_SECONDS = 10.0
-
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class _Bucket:
-    """What one worker has of one holder's minute."""
+    """The searches that a worker may still make for one principal in this minute."""
 
     left: int
     until: float
@@ -57,45 +53,45 @@ class _Bucket:
 
 @dataclass(slots=True)
 class RateLimiter:
-    """Counts a worker's searches by holder. `per_minute` 0 is no limit.
+    """Limits the searches of each principal in one worker. `per_minute` 0 means no limit.
 
-    Over all workers each gets `per_minute` searches in a minute and what the workers lent him: one in a hundred each.
+    Over all workers a principal has `per_minute` searches in a minute, and a hundredth of that for each worker.
     """
 
-    allowances: Quotas
+    quotas: Quotas
     per_minute: int
     clock: Callable[[], float]
-    _purses: dict[str, _Bucket] = field(default_factory=dict)
+    _buckets: dict[str, _Bucket] = field(default_factory=dict)
 
-    def __call__(self, holder: str, searches: int) -> None:
-        """Takes so many of the holder's searches, all or none; `OverLimit` says when there are more."""
+    def __call__(self, principal: str, searches: int) -> None:
+        """Takes so many searches of the principal, all or none; `OverLimit` if too few are left."""
         if not self.per_minute or not searches:
             return
-        purse = self._purse(holder)
-        while purse.left < searches and not purse.empty:
-            self._fill(purse, holder, max(searches - purse.left, self.per_minute // _BLOCK, 1))
-        if purse.left < searches:
+        bucket = self._bucket(principal)
+        while bucket.left < searches and not bucket.empty:
+            self._fill(bucket, principal, max(searches - bucket.left, self.per_minute // _BLOCK_SHARE, 1))
+        if bucket.left < searches:
             raise OverLimit(
-                f"There are {self.per_minute:,} searches a minute (queries_per_minute), and they are used up",
-                retry_after=max(1.0, purse.until - self.clock()),
+                f"The limit of {self.per_minute:,} searches in a minute (queries_per_minute) is reached",
+                retry_after=max(1.0, bucket.until - self.clock()),
             )
-        purse.left -= searches
+        bucket.left -= searches
 
-    def _purse(self, holder: str) -> _Bucket:
+    def _bucket(self, principal: str) -> _Bucket:
         now = self.clock()
-        purse = self._purses.get(holder)
-        if purse is None or purse.until <= now:
-            # Who does not ask any more must not pile up.
-            self._purses = {each: kept for each, kept in self._purses.items() if kept.until > now}
-            purse = self._purses[holder] = _Bucket(self.per_minute // _LENT, now + _MINUTE)
-        return purse
+        bucket = self._buckets.get(principal)
+        if bucket is None or bucket.until <= now:
+            # Removes the buckets of past minutes.
+            self._buckets = {name: each for name, each in self._buckets.items() if each.until > now}
+            bucket = self._buckets[principal] = _Bucket(self.per_minute // _FREE_SHARE, now + _MINUTE)
+        return bucket
 
-    def _fill(self, purse: _Bucket, holder: str, wanted: int) -> None:
+    def _fill(self, bucket: _Bucket, principal: str, wanted: int) -> None:
         try:
-            granted = self.allowances.take(holder, wanted=wanted, per_minute=self.per_minute)
+            grant = self.quotas.take(principal, wanted=wanted, per_minute=self.per_minute)
         except SakuinError:
-            logger.warning("nobody could say how many searches are left", exc_info=True)
-            granted = Grant(max(wanted, self.per_minute), _AWAY_SECONDS)
-        purse.left += granted.searches
-        purse.until = self.clock() + granted.seconds
-        purse.empty = granted.searches == 0
+            logger.warning("the quotas are unavailable; searches are allowed", exc_info=True)
+            grant = Grant(max(wanted, self.per_minute), _UNAVAILABLE_SECONDS)
+        bucket.left += grant.searches
+        bucket.until = self.clock() + grant.seconds
+        bucket.empty = grant.searches == 0

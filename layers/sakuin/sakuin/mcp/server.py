@@ -1,22 +1,22 @@
-"""The protocol's side of the tools: every revision that the SDK speaks."""
+"""The servers of the MCP SDK: one for the knowledge tools, one for Search Tools."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any
 
 import anyio.to_thread
 from mcp import MCPError
 from mcp.server import CacheHint, Server
-from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult, Tool
+from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult
 
-from sakuin.mcp.knowledge_tools import INSTRUCTIONS
+from sakuin.mcp.knowledge_tools import INSTRUCTIONS, KnowledgeTools
 from sakuin.mcp.search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA, Endpoint
 
-# Where a request's scope says which endpoint it came to.
+# The key of a request's endpoint in its scope.
 ENDPOINT = "sakuin.endpoint"
 _TOOLS_TTL_MS = 60_000
-# What an endpoint has bound may change at any time, and an unbound tool must not be offered.
+# The Tools of an endpoint may change at any time, and an unbound Tool must not be listed.
 _BOUND_TOOLS_TTL_MS = 0
 _DISCOVER_TTL_MS = 3_600_000
 
@@ -24,21 +24,8 @@ CallTool = Callable[[Any, CallToolRequestParams], Awaitable[CallToolResult]]
 ListTools = Callable[[Any, Any], Awaitable[ListToolsResult]]
 
 
-class ToolBox(Protocol):
-    """Tools that are the same for every caller."""
-
-    def listed(self) -> list[Tool]:
-        """What `tools/list` shows, always in the same order."""
-
-    def input_schema(self, name: str) -> dict[str, Any] | None:
-        """The input schema of a tool; None for a name that is no tool's."""
-
-    def call(self, name: str, arguments: dict[str, Any] | None) -> CallToolResult | None:
-        """The answer of a tool, or what went wrong in a sentence; None for a name that is no tool's."""
-
-
-def knowledge_server(tools: ToolBox, version: str) -> Server[Any]:
-    """The tools of the knowledge endpoint."""
+def knowledge_server(tools: KnowledgeTools, version: str) -> Server[Any]:
+    """Returns the server of the knowledge endpoint."""
 
     async def list_tools(_context: Any, _params: Any) -> ListToolsResult:
         return ListToolsResult(tools=tools.listed(), ttl_ms=_TOOLS_TTL_MS, cache_scope="private")
@@ -50,18 +37,18 @@ def knowledge_server(tools: ToolBox, version: str) -> Server[Any]:
 
 
 def search_tools_server(tools: SearchTools, version: str) -> Server[Any]:
-    """The Search Tools: which there are depends on the endpoint that a request came to."""
+    """Returns the server of Search Tools, which lists the Tools of a request's endpoint."""
 
     async def list_tools(context: Any, _params: Any) -> ListToolsResult:
-        shown = tools.listed(_endpoint(context))
-        return ListToolsResult(tools=shown, ttl_ms=_BOUND_TOOLS_TTL_MS, cache_scope="private")
+        found = tools.listed(_endpoint(context))
+        return ListToolsResult(tools=found, ttl_ms=_BOUND_TOOLS_TTL_MS, cache_scope="private")
 
     async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResult:
         result = await anyio.to_thread.run_sync(tools.call, _endpoint(context), params.name, params.arguments)
         return _known(result, params.name)
 
     names = ("sakuin-search-tools", "Sakuin Search Tools")
-    # All of them take the same.
+    # All Search Tools have the same schema.
     return _server(names, version, SEARCH_INSTRUCTIONS, list_tools, call_tool, lambda _name: SEARCH_INPUT_SCHEMA)
 
 

@@ -12,28 +12,30 @@ from sakuin.errors import Conflict, Invalid, NotFound, Unauthorized, Unavailable
 from sakuin.platform.keys import challenge
 
 Scope = MutableMapping[str, Any]
-
 Message = MutableMapping[str, Any]
-
 Receive = Callable[[], Awaitable[Message]]
-
 Send = Callable[[Message], Awaitable[None]]
-
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
+
+_RETRY_SECONDS = 5
+_STATUS = {NotFound: 404, Unauthorized: 401, Invalid: 422, Conflict: 409, Unavailable: 503}
 
 
-async def whole_body(receive: Receive) -> bytes:
-    """All of it; what had come when the caller went, if he did."""
-    parts: list[bytes] = []
+async def read_body(receive: Receive, *, max_bytes: int) -> bytes | None:
+    """Returns the body, or the part that arrived before the client disconnected; None if it is too long."""
+    body = b""
     while (message := await receive())["type"] == "http.request":
-        parts.append(message.get("body", b""))
+        body += message.get("body", b"")
+        if len(body) > max_bytes:
+            return None
         if not message.get("more_body"):
             break
-    return b"".join(parts)
+    return body
 
 
 def replayed(body: bytes, after: Receive) -> Receive:
-    """Gives this body, once and whole, and then what `after` gives."""
+    """Returns a `receive` that gives this body once, and then what `after` gives."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
@@ -42,48 +44,40 @@ def replayed(body: bytes, after: Receive) -> Receive:
     return receive
 
 
-Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
+def persistent_handler(app: Any, running: Callable[[], AbstractAsyncContextManager[None]]) -> Handler:
+    """Returns a Lambda handler for `app` that enters the context `running` once and never leaves it.
 
-
-def held_open(app: Any, running: Callable[[], AbstractAsyncContextManager[None]]) -> Handler:
-    """A handler for `app` with `running` entered once, in one task, for as long as the worker lives.
-
-    Entering it for each invocation, as a lifespan does, fails on the second: it may run only once.
+    A lifespan would enter it for each invocation, which fails the second time.
     """
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     entered = loop.create_future()
 
-    async def hold() -> None:
+    async def enter() -> None:
         async with running():
             entered.set_result(None)
             await asyncio.Event().wait()
 
-    # The loop knows its tasks only weakly; the handler keeps this one.
-    task = loop.create_task(hold())
+    # An event loop has only weak references to its tasks; the handler has a strong one.
+    task = loop.create_task(enter())
     loop.run_until_complete(entered)
     mangum = Mangum(app, lifespan="off")
 
     def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
         if task.done():
-            raise RuntimeError("the held task ended")
+            raise RuntimeError("the context of the application has ended")
         return dict(mangum(event, context))
 
     return handler
 
 
-_TRY_AGAIN_SECONDS = 5
-
-_STATUS = {NotFound: 404, Unauthorized: 401, Invalid: 422, Conflict: 409, Unavailable: 503}
-
-
-def answer_to(error: Exception, asked: Mapping[str, str]) -> tuple[int, dict[str, str] | None]:
-    """The status of an error, 500 where it says nothing to a caller, and its headers; `asked` are the request's."""
+def error_status(error: Exception, headers: Mapping[str, str]) -> tuple[int, dict[str, str] | None]:
+    """Returns the status of an error (500 for one that is not ours) and its headers; `headers` are the request's."""
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
-    return status, {401: challenge(asked), 503: try_again(error)}.get(status)
+    return status, {401: challenge(headers), 503: retry_header(error)}.get(status)
 
 
-def try_again(error: Exception) -> dict[str, str]:
-    """The header that says when: as the vendor in the error does, or soon."""
-    wanted = error.retry_after if isinstance(error, Unavailable) else None
-    return {"Retry-After": str(_TRY_AGAIN_SECONDS if wanted is None else max(math.ceil(wanted), 1))}
+def retry_header(error: Exception) -> dict[str, str]:
+    """Returns the header `Retry-After`, with the seconds that the error names or a default."""
+    seconds = error.retry_after if isinstance(error, Unavailable) else None
+    return {"Retry-After": str(_RETRY_SECONDS if seconds is None else max(math.ceil(seconds), 1))}

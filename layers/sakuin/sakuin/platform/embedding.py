@@ -1,16 +1,24 @@
-"""Embedding models, and what embeds texts and questions."""
+"""Embedding models, the Protocols of embedders, and the size of their requests."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+Vector = Sequence[float]
+
+# OpenAI accepts 2,048 texts and 300,000 tokens in a request; a Japanese character is about one token. Smaller requests
+# let a slow endpoint answer before the timeout.
+_MAX_TEXTS = 64
+_MAX_CHARACTERS = 20_000
+# A text may have 8,192 tokens, and a token has at least one byte; the rest is for the prefix of a model.
+_ALWAYS_FITS = 8_000
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingModel:
     """A model with everything that changes its vectors.
 
-    `dimensions` is what the endpoint is asked for; the prefixes go before queries and passages
-    (e5 models want them, OpenAI's do not).
+    The prefixes are added before queries and passages: e5 models need them, OpenAI's do not.
     """
 
     name: str
@@ -19,35 +27,22 @@ class EmbeddingModel:
     passage_prefix: str = ""
 
 
-Vector = Sequence[float]
-
-
 class QuestionEmbedder(Protocol):
-    """A question to a vector of `dimensions` floats, of length 1."""
+    """Embeds questions."""
 
     def query(self, text: str) -> Vector:
-        """The vector of a question."""
+        """Returns a vector of `dimensions` floats and length 1."""
 
 
 class Embedder(QuestionEmbedder, Protocol):
-    """Texts to vectors of `dimensions` floats, of length 1."""
+    """Embeds texts and questions."""
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
-        """One vector a text, in the order of the texts. No text is not an error."""
-
-
-# OpenAI takes at most 2,048 texts and 300,000 tokens a request; a Japanese character is about one token. Less is
-# asked for at once, so that a slow endpoint answers before the request is given up and asked for again.
-_MAX_TEXTS = 64
-
-_MAX_CHARACTERS = 20_000
-
-# A token is a byte at least, and a text may have 8,192; the rest is for a model's prefix.
-_ALWAYS_FITS = 8_000
+        """Returns a vector of `dimensions` floats and length 1 for each text, in their order. May be empty."""
 
 
 def requests(texts: Sequence[str]) -> Iterator[list[str]]:
-    """The texts in their order, in parts that a service takes at once."""
+    """Splits the texts, in their order, into requests that a service accepts."""
     request: list[str] = []
     characters = 0
     for text in texts:
@@ -61,5 +56,5 @@ def requests(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def fitting(text: str) -> str:
-    """The beginning of a text that has no more tokens than a service takes, whatever its characters are."""
+    """Returns the longest beginning of a text that a service always accepts, whatever its characters are."""
     return text.encode("utf-8", "replace")[:_ALWAYS_FITS].decode("utf-8", "ignore")

@@ -1,4 +1,4 @@
-"""API keys: their shape, their hashes, who they let in, and when they were used."""
+"""API keys: their form, their hashes, the `Authorization` header, and the days of their use."""
 
 import hashlib
 import hmac
@@ -7,15 +7,24 @@ import re
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
-from typing import Protocol
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
 
 from sakuin.errors import SakuinError
 from sakuin.platform.supabase.client import Client, answer, call
 
-KEY_PREFIX = "sk_sakuin_"
+if TYPE_CHECKING:
+    # The command uses the form of keys, and has no secret to read.
+    from sakuin.platform.secrets import KeyRing
 
+KEY_PREFIX = "sk_sakuin_"
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="sakuin"'}
 _KEY = re.compile(rf"{KEY_PREFIX}[A-Za-z0-9_-]{{43}}")
+
+# Takes the hash of a valid key that was used.
+RecordUse = Callable[[str], None]
+
+logger = logging.getLogger(__name__)
 
 
 def new_key() -> str:
@@ -24,7 +33,7 @@ def new_key() -> str:
 
 
 def is_key(text: str) -> bool:
-    """Returns whether it has the shape of a key that `new_key` makes."""
+    """Returns whether the text has the form of a key that `new_key` makes."""
     return _KEY.fullmatch(text) is not None
 
 
@@ -34,87 +43,65 @@ def hash_of_key(key: str) -> str:
 
 
 def known_hash(key: str, hashes: Iterable[str]) -> str | None:
-    """Returns which of the hashes is the key's, None for a wrong key. Every wrong key takes equally long."""
+    """Returns the key's hash if it is one of `hashes`, else None. Every wrong key takes the same time."""
     made = hash_of_key(key)
-    # No early exit: the time must not tell which of several keys was nearly right.
+    # No early exit: the time must not show which hash was similar.
     found = [known for known in hashes if hmac.compare_digest(made, known)]
     return found[0] if found else None
 
 
-CHALLENGE = {"WWW-Authenticate": 'Bearer realm="sakuin"'}
-
-
-class KeyRing(Protocol):
-    """The keys that open something, as a worker knows them."""
-
-    def hashes(self, *, newer: bool = False) -> Iterable[str]:
-        """Returns their hashes, at most some minutes old; `newer` ones are looked up, as often as that is allowed."""
-
-
-def is_authorized(headers: Mapping[str, str], ring: KeyRing) -> bool:
-    """Returns whether the `Authorization` header has a key of the ring. Header names are lower case."""
-    return matching_hash(headers, ring) is not None
-
-
-def matching_hash(headers: Mapping[str, str], ring: KeyRing) -> str | None:
-    """Returns the hash of the ring's key that the `Authorization` header has; None if it has none."""
+def matching_hash(headers: Mapping[str, str], ring: "KeyRing") -> str | None:
+    """Returns the hash of the valid key in the `Authorization` header, else None. Header names are lower case."""
     key = key_of(headers)
     if key is None:
         return None
     found = known_hash(key, ring.hashes())
-    # It may have been made after the worker last looked.
+    # The key may be newer than the hashes that the worker has read.
     return known_hash(key, ring.hashes(newer=True)) if found is None and is_key(key) else found
 
 
 def key_of(headers: Mapping[str, str]) -> str | None:
-    """Returns the key, or whatever is in its place, of the `Authorization` header; None without one."""
+    """Returns the bearer key or token of the `Authorization` header; None without one."""
     scheme, _, key = headers.get("authorization", "").partition(" ")
     return key.strip() or None if scheme.lower() == "bearer" else None
 
 
 def challenge(headers: Mapping[str, str]) -> dict[str, str]:
-    """Returns the header of a 401: a caller that sent a key learns that this key is not valid (RFC 6750, 3)."""
+    """Returns the header of a 401. If the request had a key, the header says that it is invalid (RFC 6750, 3)."""
     if "authorization" not in headers:
         return CHALLENGE
     return {"WWW-Authenticate": f'{CHALLENGE["WWW-Authenticate"]}, error="invalid_token"'}
 
 
-# Takes the hash of a key that opened an endpoint.
-Note = Callable[[str], None]
+def record_once_a_day(record: RecordUse, today: Callable[[], date] = lambda: datetime.now(UTC).date()) -> RecordUse:
+    """Returns `record`, limited to one call for each key and day. A failure is logged and not raised."""
+    days: dict[str, date] = {}
 
-
-logger = logging.getLogger(__name__)
-
-
-def record_once_a_day(note: Note, today: Callable[[], date]) -> Note:
-    """`note`, asked once for each key and day of `today`; a failure of it is logged and never the caller's."""
-    tried: dict[str, date] = {}
-
-    def noted(key_hash: str) -> None:
+    def record_first(key_hash: str) -> None:
         day = today()
-        if tried.get(key_hash) == day:
+        if days.get(key_hash) == day:
             return
-        # Also when it fails: a database that is away must not slow down every call.
-        tried[key_hash] = day
+        # Also if it fails: while the database is unavailable, requests must not wait for it.
+        days[key_hash] = day
         try:
-            note(key_hash)
+            record(key_hash)
         except SakuinError:
-            logger.warning("the use of a key was not noted", exc_info=True)
+            logger.warning("the use of a key is not recorded", exc_info=True)
 
-    return noted
+    return record_first
 
 
 @dataclass(frozen=True, slots=True)
 class KeyUse:
-    """Keys are known by their keyed hashes alone."""
+    """The table `key_use`: the day on which each key was last used, by its hash."""
 
     client: Client
 
-    def note(self, key_hash: str) -> None:
-        """The key was used today, in UTC. Twice a day is once."""
+    def record(self, key_hash: str) -> None:
+        """Records that the key was used today, in UTC."""
         call(self.client, "record_key_use", {"p_key_hash": key_hash})
 
     def days(self, key_hashes: Collection[str]) -> Mapping[str, str]:
-        """The day on which each key was last used, as 2026-11-22; those not used in a year are left out."""
+        """Returns the last day, as 2026-11-22, of each key that was used within a year."""
         rows = answer(self.client.table("key_use").select("*").in_("key_hash", sorted(key_hashes)))
         return {row["key_hash"]: row["last_used_on"] for row in rows}

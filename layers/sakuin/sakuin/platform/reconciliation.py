@@ -1,26 +1,26 @@
-"""Differences between an index and its sources."""
+"""Differences between an index and its sources: the types that both products report."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 DifferenceKind = Literal[
-    "missing",  # the bucket has it, the index does not
+    "missing",  # in the bucket, not in the index
     "stale",  # the index has another version than the bucket
-    "gone",  # the index has it, the bucket does not
-    "orphaned",  # a key waits for a material whose owner is gone
-    "unread",  # a file beside the pages was not read as it is now
-    "broken",  # what is searchable of a page does not fit its record
-    "lost",  # the records have chunks that the store has not
-    "left over",  # the store has rows that nobody wants
-    "unbuilt",  # a tool says that it is ready and its records are not there
-    "failed",  # it could not be compared
-    "behind",  # the store has rows of a later generation than the records: those are from a backup
+    "gone",  # in the index, not in the bucket
+    "orphaned",  # a key waits for a material whose owner was removed
+    "unread",  # the current version of an authored file was not read
+    "broken",  # the searchable chunks of a page do not match its record
+    "lost",  # chunks of the records are not in the store
+    "left over",  # rows of the store belong to no record
+    "unbuilt",  # a Tool is ready, but its records are missing
+    "failed",  # the comparison failed
+    "behind",  # the store has a later generation than the records, which come from a backup
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What does not fit, where (a key, a material, a Table's id), and what is done about it."""
+    """A difference: `where` is a key, a material or the id of a Table; `repair` is what the run does about it."""
 
     rule: DifferenceKind
     where: str
@@ -30,7 +30,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class ComparedPage:
-    """What one page of a walk found, and where the next begins (None at the end)."""
+    """The differences of one page of a scan, and where the next page begins (None at the end)."""
 
     differences: list[Difference]
     after: str | None

@@ -1,4 +1,4 @@
-"""Hides secrets in all that leaves a function."""
+"""Redaction of secrets in logs, answers and errors of a function."""
 
 import json
 import logging
@@ -14,10 +14,10 @@ from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 
 HIDDEN = "[hidden]"
 
-# A shorter one is a word, such as the `local` that stands for keys on one machine.
+# A shorter value may be an ordinary word, such as `local`, the key of the local stack.
 _SHORTEST = 12
 
-# Where a word begins, also behind Japanese, and behind what stands for a line's end or a character in JSON.
+# The beginning of a word, also after Japanese characters and after escapes of JSON.
 _BEGINS = r"(?:\b|(?<=\\[nrt])|(?<=\\u[0-9a-f]{4}))"
 
 _LOOKS_SECRET = re.compile(
@@ -26,8 +26,8 @@ _LOOKS_SECRET = re.compile(
     | {_BEGINS}sb_secret_[\w-]+                               # Supabase
     | {_BEGINS}sk-[\w-]{{16,}}                                  # OpenAI
     | {_BEGINS}tpuf_\w{{8,}}                                    # turbopuffer
-    # Tokens (RFC 7519). From each of a thousand beginnings in one word the whole word would be looked through again:
-    # so a word is looked at once, from where it begins.
+    # Tokens (RFC 7519). The expression scans a word once, from its beginning. Otherwise a word with a thousand
+    # possible beginnings would be scanned a thousand times.
     | (?<![\w-])(?=[\w-]++\.[\w-]{{5,}}+\.)
       (?P<before>(?:(?!{_BEGINS}eyJ)[\w-])*+)eyJ[\w-]{{5,}}+\.[\w-]{{5,}}+\.[\w-]*+
     | {_BEGINS}(?:AKIA|ASIA)[A-Z0-9]{{16}}\b                    # AWS
@@ -42,12 +42,12 @@ _LOOKS_SECRET = re.compile(
 
 
 def redacted(text: str, known: Iterable[str] = ()) -> str:
-    """The text without the `known` secrets and without what looks like one; JSON stays JSON."""
+    """Returns the text without the `known` secrets and without strings that look like secrets; JSON stays valid."""
     return _LOOKS_SECRET.sub(rf"\g<before>{HIDDEN}", hide(text, known))
 
 
 def hide(text: str, known: Iterable[str]) -> str:
-    """The text without the `known` secrets, also as JSON or an address spells them."""
+    """Returns the text without the `known` secrets, also as JSON strings or in URLs."""
     for secret in known:
         if len(secret) >= _SHORTEST:
             for spelled in {secret, json.dumps(secret)[1:-1], quote(secret, safe="")}:
@@ -61,7 +61,7 @@ T = TypeVar("T")
 
 
 class Failed(Exception):
-    """A function failed; its message holds no secret, and the log has the rest."""
+    """A function failed. The message has no secret; the log has the details."""
 
 
 @dataclass(slots=True)
@@ -70,45 +70,45 @@ class Redaction:
 
     known: set[str] = field(default_factory=set, repr=False)
 
-    def know(self, secrets: Iterable[str]) -> None:
-        """These are hidden from now on."""
+    def add(self, secrets: Iterable[str]) -> None:
+        """Adds secrets to redact."""
         self.known.update(filter(None, secrets))
 
     def __call__(self, text: str) -> str:
-        """The text without them, and without what looks like a secret."""
+        """Returns the redacted text."""
         return redacted(text, self.known)
 
 
 class RedactingFormatter(LambdaPowertoolsFormatter):
-    """Powertools' line of JSON, tracebacks included, without secrets."""
+    """Powertools' formatter, redacted with its tracebacks."""
 
     def __init__(self, redaction: Redaction) -> None:
         super().__init__()
         self.redaction = redaction
 
     def serialize(self, log: Any) -> str:
-        """The line."""
+        """Returns the line of JSON."""
         return self.redaction(super().serialize(log))
 
 
 class RedactingFilter(logging.Filter):
-    """For the handlers of others: Lambda's own prints what libraries log."""
+    """Redacts the records of other handlers: Lambda's own prints the records of libraries."""
 
     def __init__(self, redaction: Redaction) -> None:
         super().__init__()
         self.redaction = redaction
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Lets every record through, without secrets."""
+        """Redacts the record; True."""
         record.msg, record.args = self.redaction(record.getMessage()), ()
         if record.exc_info and record.exc_info[0] is not None:
-            # A formatter that finds the text does not make it again.
+            # A formatter uses this text instead of the traceback.
             record.exc_text = self.redaction("".join(traceback.format_exception(*record.exc_info)).rstrip())
         return True
 
 
 def redacting_logger() -> tuple[Logger, Redaction]:
-    """Powertools' logger, and what it hides; a worker that is made anew goes on with both."""
+    """Returns Powertools' logger and its redaction. A restored worker keeps both."""
     logger: Logger = Logger(logger_formatter=RedactingFormatter(Redaction()))
     formatter = logger.registered_formatter
     redaction = formatter.redaction if isinstance(formatter, RedactingFormatter) else Redaction()

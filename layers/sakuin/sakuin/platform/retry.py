@@ -1,26 +1,26 @@
-"""What happens to a message whose work failed: its queue delivers it again, it waits, or it becomes a dead letter."""
+"""The decision about a failed message: retry, defer or dead letter."""
 
 from dataclasses import dataclass
 
 from sakuin.errors import CircuitOpen, OutOfTime, OverBudget, Refused, SakuinError, Unavailable
 
-# As the redrive policy of every queue in the template.
+# Equal to `maxReceiveCount` of every queue in the template.
 MAX_RECEIVES = 5
-# Nobody waits longer for a vendor without asking it: its Retry-After may be a mistake.
+# A vendor is called again after at most so many seconds: its Retry-After may be wrong.
 LONGEST_PAUSE = 900.0
 
 # A short failure costs seconds; an outage of minutes costs no message.
 _RETRY_SECONDS = (5, 30, 180, 720)
 _DAY = 86_400
-# Work that has waited for longer than an outage lasts has another problem.
+# Work that waits for longer has another problem than an outage.
 _LONGEST_OUTAGE = 2 * _DAY
-# The operator may be away while a key or an account is refused.
+# The operator may need days to correct a key or an account.
 _LONGEST_REFUSAL = 20 * _DAY
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Its queue delivers it again after `seconds`. `vendor` is the outside system to blame, if one is."""
+    """The queue delivers the message again after `seconds`. `vendor` is the outside system that failed, if one did."""
 
     seconds: float
     reason: str
@@ -29,9 +29,9 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Defer:
-    """It leaves its queue and waits: for `vendor`, or, with None, for `seconds`.
+    """The message leaves its queue, and the work waits for `vendor`, or, with None, for `seconds`.
 
-    Work that has been in trouble for more than `longest` seconds (None: no limit) is not deferred any more.
+    Work that has been unfinished for more than `longest` seconds (None: no limit) is not deferred again.
     """
 
     seconds: float
@@ -42,7 +42,7 @@ class Defer:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """It failed for the last time; its queue moves it to the dead letters."""
+    """The queue moves the message to its dead letters."""
 
     reason: str
 
@@ -51,11 +51,11 @@ RetryDecision = Retry | Defer | DeadLetter
 
 
 def decide_retry(error: Exception, *, receives: int, now: float) -> RetryDecision:
-    """The decision about a message that failed with `error` when it was delivered for the `receives`th time.
+    """Returns the decision about a message that failed with `error` at delivery number `receives`.
 
-    `now` is in seconds since 1970. Work over the day's budget waits for the next day (UTC), work whose worker ran out
-    of time for the next minute. Where a vendor is away the message waits before its deliveries are used up, and at once
-    if the vendor is not asked at all or refuses everything.
+    `now` is in seconds since 1970. Work over the day's budget waits for the next day (UTC), work whose worker had too
+    little time for the next minute. In an outage of a vendor the message is deferred before its last delivery, or at
+    once if the circuit is open or the vendor refuses everything.
     """
     reason = reason_of(error)
     if isinstance(error, OverBudget):
@@ -68,7 +68,7 @@ def decide_retry(error: Exception, *, receives: int, now: float) -> RetryDecisio
 
 
 def retry_or_dead_letter(error: Exception, *, receives: int) -> Retry | DeadLetter:
-    """The decision about a message that may not wait."""
+    """Returns the decision about a message that may not be deferred."""
     reason = reason_of(error)
     if receives >= MAX_RECEIVES:
         return DeadLetter(reason)
@@ -77,10 +77,10 @@ def retry_or_dead_letter(error: Exception, *, receives: int) -> Retry | DeadLett
 
 
 def reason_of(error: Exception) -> str:
-    """What people may read of an error. The message of a foreign error may hold secrets."""
+    """Returns the reason to show. The message of an error that is not ours may contain secrets."""
     if isinstance(error, SakuinError) and str(error):
         return str(error).removesuffix(".")
-    return "An unexpected error happened; see the log"
+    return "An unexpected error occurred; see the log"
 
 
 def _is_outage(error: Unavailable, receives: int) -> bool:
@@ -91,15 +91,15 @@ def _is_outage(error: Unavailable, receives: int) -> bool:
 
 def _defer(error: Unavailable, reason: str) -> Defer:
     if error.namespace is not None:
-        # One busy namespace says nothing about the vendor.
+        # A busy namespace is no outage of the vendor.
         return Defer(max(_retry_after(error), 60.0), reason)
     vendor = error.vendor or "a vendor"
     if isinstance(error, Refused):
-        said = f"{reason}; this waits for {vendor} and continues by itself once that is fixed"
-        return Defer(_retry_after(error), said, vendor, longest=_LONGEST_REFUSAL)
-    return Defer(_retry_after(error), f"{reason}; this waits for {vendor} and continues by itself", vendor)
+        reason = f"{reason}; this waits for {vendor} and continues automatically after the correction"
+        return Defer(_retry_after(error), reason, vendor, longest=_LONGEST_REFUSAL)
+    return Defer(_retry_after(error), f"{reason}; this waits for {vendor} and continues automatically", vendor)
 
 
 def _retry_after(error: Exception) -> float:
-    wanted = error.retry_after if isinstance(error, Unavailable) else None
-    return min(wanted or 0.0, LONGEST_PAUSE)
+    seconds = error.retry_after if isinstance(error, Unavailable) else None
+    return min(seconds or 0.0, LONGEST_PAUSE)

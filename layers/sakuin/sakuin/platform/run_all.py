@@ -6,14 +6,13 @@ from typing import TypeVar
 from sakuin.errors import SakuinError
 
 Item = TypeVar("Item")
-
 Result = TypeVar("Result")
 
 
 def run_all(
     items: Iterable[Item], act: Callable[[Item], Result], *, is_over: Callable[[], bool] = lambda: False
 ) -> list[Result]:
-    """What each gave, until it `is_over`; the first that failed is raised after the others had their turn."""
+    """Returns the results, until it `is_over`. The first error is raised after all items."""
     done: list[Result] = []
     failures: list[SakuinError] = []
     for item in items:

@@ -1,19 +1,25 @@
-"""A bucket on Amazon S3."""
+"""A bucket on Amazon S3, and the event notifications that it sends to a queue."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
+from urllib.parse import unquote_plus
 
 from botocore.exceptions import BotoCoreError, ClientError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from sakuin.errors import NotFound, Unavailable, UnreadablePage
+from sakuin.errors import Invalid, NotFound, Unavailable, UnreadablePage
+
+_MISSING = {"404", "NoSuchKey", "NoSuchVersion", "NotFound", "MethodNotAllowed", "405"}
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class BucketObject:
-    """What a key of the bucket holds now: a version, or None where it was removed; since when."""
+    """The current version of a key, None if it was removed, and when that was written."""
 
     key: str
     version_id: str | None
@@ -30,51 +36,45 @@ class StoredObject:
 
 @dataclass(frozen=True, slots=True)
 class ObjectPage:
-    """Part of a bucket's keys, in the order of their bytes; `upto` is where the next page begins (None at the end)."""
+    """Part of a bucket's keys in the order of their bytes; `upto` is the `after` of the next page, None at the end."""
 
     items: Sequence[BucketObject]
     upto: str | None
 
 
 class Bucket(Protocol):
-    """The uploaded files, in versions; reads see every write that was acknowledged before."""
+    """A versioned bucket. Reads see every acknowledged write."""
 
     @property
     def name(self) -> str:
-        """What the bucket is called in its own events."""
+        """The name of the bucket in its events."""
 
     def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
-        """The current version, or the one named.
+        """Returns the current version, or the given one.
 
-        A version that is not there raises `NotFound`; one larger than `max_bytes` raises `UnreadablePage`
-        before its body travels.
+        `NotFound` if it does not exist; `UnreadablePage`, before its body is transferred, if it is larger than
+        `max_bytes`.
         """
 
     def current_version(self, key: str) -> str | None:
-        """The tag of what `key` holds now, None when it holds nothing. A delete marker is nothing.
-
-        The tag is the version id, or the content's tag in a bucket without versions.
-        """
+        """Returns the current version id, or the ETag in a bucket without versions; None if there is no object."""
 
     def keys(self, prefix: str) -> Sequence[str]:
-        """All keys below `prefix`, in order. None there is not an error."""
+        """Returns all keys below `prefix`, in order. May be empty."""
 
-    def held(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> ObjectPage:
-        """What the keys below `prefix` hold now, by key, from after `after` on; removed ones are among them."""
+    def current_objects(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> ObjectPage:
+        """Returns the current versions below `prefix`, and the removed keys, by key, after the key `after`."""
 
     def write(self, key: str, body: bytes, *, content_type: str) -> str:
-        """Stores a new current version and gives its version id."""
+        """Stores a new current version and returns its version id."""
 
     def remove(self, key: str) -> str:
-        """Puts a delete marker on `key` and gives the marker's version id. A key that is not there is not an error."""
-
-
-_MISSING = {"404", "NoSuchKey", "NoSuchVersion", "NotFound", "MethodNotAllowed", "405"}
+        """Writes a delete marker and returns its version id. A missing key is not an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class S3Bucket:
-    """A `MaterialBucket`. `client` is boto3's S3 client."""
+    """A `Bucket`. `client` is boto3's S3 client."""
 
     client: Any
     bucket: str
@@ -108,14 +108,14 @@ class S3Bucket:
             pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
             return [item["Key"] for page in pages for item in page.get("Contents", ())]
 
-    def held(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> ObjectPage:
+    def current_objects(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> ObjectPage:
         items: list[BucketObject] = []
         marker = {"KeyMarker": after} if after else {}
         while True:
             with translate_errors(prefix):
                 page = self.client.list_object_versions(Bucket=self.bucket, Prefix=prefix, MaxKeys=1000, **marker)
-            latest = [_held(one, gone=False) for one in page.get("Versions", ()) if one["IsLatest"]]
-            latest += [_held(one, gone=True) for one in page.get("DeleteMarkers", ()) if one["IsLatest"]]
+            latest = [_object(one, removed=False) for one in page.get("Versions", ()) if one["IsLatest"]]
+            latest += [_object(one, removed=True) for one in page.get("DeleteMarkers", ()) if one["IsLatest"]]
             items += sorted(latest, key=lambda one: one.key.encode())
             if len(items) > limit:
                 return ObjectPage(items[:limit], items[limit - 1].key)
@@ -134,15 +134,15 @@ class S3Bucket:
         return str(answer.get("VersionId", ""))
 
 
-def _held(said: Mapping[str, Any], *, gone: bool) -> BucketObject:
-    # A bucket without versions calls them all "null", and its events call them nothing: the content's tag tells.
-    version = said["ETag"] if not gone and said["VersionId"] == "null" else said["VersionId"]
-    return BucketObject(said["Key"], None if gone else version, said["LastModified"])
+def _object(listed: Mapping[str, Any], *, removed: bool) -> BucketObject:
+    # In a bucket without versions each version id is "null", and events have none: the ETag replaces it.
+    version = listed["ETag"] if not removed and listed["VersionId"] == "null" else listed["VersionId"]
+    return BucketObject(listed["Key"], None if removed else version, listed["LastModified"])
 
 
 @contextmanager
 def translate_errors(key: str) -> Iterator[None]:
-    """S3's failures about `key` as ours."""
+    """Translates boto3's errors about `key` into ours."""
     try:
         yield
     except ClientError as error:
@@ -152,3 +152,68 @@ def translate_errors(key: str) -> Iterator[None]:
         raise Unavailable(f"S3 answered {code or 'an error'} for {key}", vendor="s3") from error
     except BotoCoreError as error:
         raise Unavailable(f"S3 did not answer for {key}", vendor="s3") from error
+
+
+def _storable(key: str) -> str:
+    if _NO_TEXT.search(unquote_plus(key)):
+        raise ValueError("the key has U+0000 or a lone surrogate, which Postgres cannot store: rename the object")
+    return key
+
+
+class QueueMessage(BaseModel):
+    """A part of a queue's message. Unknown members are ignored, because AWS adds members without notice."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
+
+
+class S3EventBucket(QueueMessage):
+    """The bucket of an S3 record."""
+
+    name: str
+
+
+class S3EventObject(QueueMessage):
+    """The object of an S3 record."""
+
+    key: Annotated[str, AfterValidator(_storable)] = Field(
+        description="URL-encoded as in a form; every Japanese key is encoded."
+    )
+    sequencer: str = Field(pattern="^[0-9A-Fa-f]{1,64}$", description="Orders the events of one key.")
+    version_id: str | None = Field(default=None, alias="versionId", description="Absent without versions.")
+
+
+class S3Entity(QueueMessage):
+    """The bucket and the object of an S3 record."""
+
+    bucket: S3EventBucket
+    object: S3EventObject
+
+
+class S3Record(QueueMessage):
+    """One event of the bucket."""
+
+    event_name: str = Field(
+        alias="eventName", pattern="^(s3:)?Object(Created|Removed):", examples=["ObjectCreated:Put"]
+    )
+    s3: S3Entity
+
+
+class S3Notification(QueueMessage):
+    """The message that S3 sends to a queue: one record."""
+
+    records: list[S3Record] = Field(alias="Records")
+
+
+def only_record(message: Mapping[str, Any]) -> S3Record:
+    """Returns the record of a notification; `Invalid` for several: S3 sends one, and none may be ignored."""
+    notification = S3Notification.model_validate(message)
+    if len(notification.records) != 1:
+        raise Invalid(f"The message has {len(notification.records)} records of S3 instead of one")
+    return notification.records[0]
+
+
+def unknown_message(error: ValidationError) -> Invalid:
+    """Returns the error about a message that its queue does not accept."""
+    problem = error.errors(include_url=False)[0]
+    place = ".".join(map(str, problem["loc"]))
+    return Invalid(f"The message is not one that this queue accepts: {place}: {problem['msg']}")

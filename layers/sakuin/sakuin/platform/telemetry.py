@@ -1,4 +1,4 @@
-"""Whose work a worker does, how much, how long, and the ids that its calls carry."""
+"""Metrics, and the correlation id of a worker's work in calls to vendors and messages."""
 
 import math
 import re
@@ -10,22 +10,32 @@ from typing import Any, Protocol
 from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
+# OpenAI logs this header under its own name; the other vendors log the headers of a request.
+OPENAI_HEADER = "x-client-request-id"
+REQUEST_HEADER = "x-request-id"
+# The attribute of a queue's message.
+MESSAGE_ATTRIBUTE = "correlation_id"
+
+_STARTED = "sakuin_started"
+_UNSENDABLE = re.compile(r"[^\x21-\x7e]")
+_LONGEST = 128
+
 
 class Meter(Protocol):
-    """Numbers for people who look at graphs later. It raises nothing, and nothing depends on it."""
+    """Metrics. It raises nothing, and nothing depends on it."""
 
     def count(self, name: str, value: float = 1) -> None:
-        """Adds up."""
+        """Adds to a counter."""
 
-    def took(self, name: str, milliseconds: float) -> None:
-        """How long one thing took."""
+    def record_duration(self, name: str, milliseconds: float) -> None:
+        """Records how long a call took."""
 
 
 @dataclass(slots=True)
 class CurrentWork:
-    """What a worker does now. A worker does one thing at a time, so there is one.
+    """The work that a worker does now; a worker does one thing at a time.
 
-    `id` is what logs and calls to others carry; `milliseconds_left` says how long its invocation may still take.
+    Logs and calls carry its `id`; `milliseconds_left` returns the remaining time of the invocation.
     """
 
     id: str = ""
@@ -35,14 +45,14 @@ class CurrentWork:
         return self.id
 
     def seconds_left(self) -> float:
-        """How long the invocation may still take."""
+        """Returns the remaining time of the invocation."""
         return self.milliseconds_left() / 1000
 
 
 class EmfMeter:
-    """A `Meter` whose numbers go to CloudWatch with the log: CloudWatch's embedded metric format.
+    """A `Meter` in CloudWatch's embedded metric format, which travels with the log.
 
-    `activity` goes before the name of a leg, since searching and indexing use the same vendors.
+    `activity` prefixes the names of durations: searching and indexing call the same vendors.
     """
 
     def __init__(self, metrics: Metrics, activity: str) -> None:
@@ -52,17 +62,17 @@ class EmfMeter:
     def count(self, name: str, value: float = 1) -> None:
         self._metrics.add_metric(name, MetricUnit.Count, value)
 
-    def took(self, name: str, milliseconds: float) -> None:
+    def record_duration(self, name: str, milliseconds: float) -> None:
         self._metrics.add_metric(f"{self._activity}{name}Milliseconds", MetricUnit.Milliseconds, milliseconds)
 
 
 class _NoMeter:
-    """A `Meter` that counts nothing."""
+    """A `Meter` without effect."""
 
     def count(self, name: str, value: float = 1) -> None:
         pass
 
-    def took(self, name: str, milliseconds: float) -> None:
+    def record_duration(self, name: str, milliseconds: float) -> None:
         pass
 
 
@@ -70,9 +80,9 @@ NO_METER = _NoMeter()
 
 
 def count_search(meter: Meter, name: str, *, is_empty: bool, degraded: str | None) -> None:
-    """Counts a search as `name`, and as `{name}WithoutAnswer` if nothing was good enough.
+    """Counts a search as `name`, as `{name}WithoutAnswer` if it is empty, and as `{name}ByWordsAlone` if degraded.
 
-    `{name}ByWordsAlone` are searches that had to do without vectors. Zeros are counted too: their average is the share.
+    Zeros are counted too: the average of a counter is its share.
     """
     meter.count(name)
     meter.count(f"{name}WithoutAnswer", float(is_empty))
@@ -80,72 +90,56 @@ def count_search(meter: Meter, name: str, *, is_empty: bool, degraded: str | Non
 
 
 def work_id_of(attributes: Mapping[str, str], message: Mapping[str, Any], message_id: str) -> str:
-    """Returns whose work a message of a queue is.
+    """Returns the correlation id of a message.
 
-    Our own messages name it in an attribute; an event of ours names the request that it came from, S3's the upload
-    (`x-amz-request-id`). A message that names nothing goes by its own id.
+    Our own messages have it in an attribute, our events as the id of their request, S3's events as the id of the upload
+    (`x-amz-request-id`). Without one it is the id of the message.
     """
-    named = attributes.get("correlation_id") or _named_in(message)
-    return named if isinstance(named, str) and named else message_id
+    found = attributes.get(MESSAGE_ATTRIBUTE) or _id_in(message)
+    return found if isinstance(found, str) and found else message_id
 
 
-def _named_in(message: Mapping[str, Any]) -> object:
+def _id_in(message: Mapping[str, Any]) -> object:
     try:
         if "Records" in message:
             return message["Records"][0]["responseElements"]["x-amz-request-id"]
         return message["detail"].get("request_id") or message["id"]
     except (LookupError, TypeError, AttributeError):
-        # Whether a message can be understood is judged elsewhere.
+        # The handler rejects an unknown message.
         return None
 
 
-# The vendors' own names: OpenAI keeps the one in its logs, the others show a request's headers in theirs.
-OPENAI_HEADER = "x-client-request-id"
-
-REQUEST_HEADER = "x-request-id"
-
-# What goes along with a message of a queue.
-MESSAGE_ATTRIBUTE = "correlation_id"
-
-
-_STARTED = "sakuin_started"
-
-_UNSENDABLE = re.compile(r"[^\x21-\x7e]")
-
-_LONGEST = 128
-
-
 class Session(Protocol):
-    """A client of httpx, or of httpx2: each SDK has one inside."""
+    """A client of httpx or httpx2: each SDK uses one."""
 
     event_hooks: Any
 
 
-def instrument_client(session: Session, meter: Meter, work: Callable[[], str], *, header: str, leg: str) -> None:
-    """Has each request of `session` carry what `work` says in `header`, and counts its milliseconds for `leg`.
+def instrument_client(session: Session, meter: Meter, work: Callable[[], str], *, header: str, system: str) -> None:
+    """Adds the id that `work` returns to each request of `session`, and records its duration for `system`.
 
-    What the session does for itself already it goes on doing.
+    The hooks that the session has already stay.
     """
 
-    def leaves(request: Any) -> None:
+    def start(request: Any) -> None:
         request.extensions[_STARTED] = time.perf_counter()
         if work_id := sendable(work()):
             request.headers[header] = work_id
 
-    def answers(response: Any) -> None:
+    def finish(response: Any) -> None:
         started = response.request.extensions.get(_STARTED)
         if started is not None:
-            meter.took(leg, (time.perf_counter() - started) * 1000)
+            meter.record_duration(system, (time.perf_counter() - started) * 1000)
 
     hooks = session.event_hooks
     session.event_hooks = {
-        "request": [*hooks.get("request", ()), leaves],
-        "response": [*hooks.get("response", ()), answers],
+        "request": [*hooks.get("request", ()), start],
+        "response": [*hooks.get("response", ()), finish],
     }
 
 
-def name_work_in_messages(client: Any, work: Callable[[], str]) -> Any:
-    """boto3's client of SQS, whose messages carry what `work` says as an attribute."""
+def add_work_to_messages(client: Any, work: Callable[[], str]) -> Any:
+    """Returns boto3's client of SQS, whose messages now have the id that `work` returns as an attribute."""
 
     def add_work(params: dict[str, Any], **_: Any) -> None:
         if work_id := sendable(work()):
@@ -159,5 +153,5 @@ def name_work_in_messages(client: Any, work: Callable[[], str]) -> Any:
 
 
 def sendable(work_id: str) -> str:
-    """The id as a header may hold it: visible ASCII, not too long."""
+    """Returns the id as a header may contain it: visible ASCII, at most 128 characters."""
     return _UNSENDABLE.sub("", work_id)[:_LONGEST]

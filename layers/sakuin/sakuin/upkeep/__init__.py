@@ -1,1 +1,1 @@
-"""What runs on a schedule: the outbox, stalled work, reconciliation, index versions, the canary."""
+"""Scheduled work: the outbox, unfinished work, reconciliation, index versions, the canary."""

@@ -1,4 +1,4 @@
-"""How long an upload takes until a search finds it, measured with a page of our own."""
+"""The canary: measures how long an upload takes until a search finds it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from sakuin.platform.s3 import Bucket
 _LONGEST_WAIT = 75.0
 _FIRST_PAUSE = 0.2
 _LONGEST_PAUSE = 2.0
-_SLOWER = 1.5
+_PAUSE_FACTOR = 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class CanaryResult:
-    """Whether the page was indexed and found, and how long that took.
+    """Whether the page was indexed and found, and the duration.
 
-    One that was not found took at least as long as the canary waits; `reason` says why.
+    If it was not found, the duration is at least the maximum wait, and there is a `reason`.
     """
 
     arrived: bool
@@ -29,10 +29,10 @@ class CanaryResult:
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """Uploads a page with a new text, waits until it is indexed, asks what it says, and removes it.
+    """Uploads a page with a new text, waits until it is indexed, searches for the text, and removes the page.
 
-    The page goes the way of every page: bucket, queue, function, embedding, transaction. `ask` sends the question to
-    the function that answers agents. `clock` gives seconds, `sleep` waits so many, `new_token` makes a new word.
+    The page is processed like every page: bucket, queue, function, embedding, transaction. `ask` sends the question to
+    the function `mcp`. `clock` gives seconds, `new_token` makes a new word.
     """
 
     bucket: Bucket
@@ -44,7 +44,7 @@ class Canary:
     sleep: Callable[[float], None]
 
     def run(self) -> CanaryResult:
-        """Returns how fresh the index is now."""
+        """Returns the freshness of the index."""
         key, token = self.prefix + CANARY_KEY, self.new_token()
         started = self.clock()
         version = self.bucket.write(key, canary_page(token), content_type="text/html; charset=utf-8")
@@ -53,14 +53,14 @@ class Canary:
             answer = self._ask(token) if reason is None else CanaryAnswer(False, reason)
             seconds = self.clock() - started
             if not answer.found:
-                # A page that is refused at once is not a fresh one.
+                # A page that is rejected at once is not a short duration.
                 seconds = max(seconds, _LONGEST_WAIT)
             return CanaryResult(reason is None, answer.found, seconds * 1000, answer.reason)
         finally:
             self.bucket.remove(key)
 
     def _wait(self, key: str, version: str, *, until: float) -> str | None:
-        """Waits until the version is indexed; returns why it is not."""
+        """Waits until the version is indexed; returns the reason if it is not."""
         pause = _FIRST_PAUSE
         while True:
             receipts = self.records.upload_results([(key, version)])
@@ -70,7 +70,7 @@ class Canary:
             if self.clock() >= until:
                 return "the page is not indexed"
             self.sleep(pause)
-            pause = min(pause * _SLOWER, _LONGEST_PAUSE)
+            pause = min(pause * _PAUSE_FACTOR, _LONGEST_PAUSE)
 
     def _ask(self, token: str) -> CanaryAnswer:
         try:

@@ -1,23 +1,36 @@
-"""The index versions that a deployment keeps, and which of them answers."""
+"""The index versions of a deployment: building, activation and deletion."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sakuin.errors import Conflict
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.postgres import fingerprint_row
 from sakuin.platform.supabase.client import Client, call
 from sakuin.retrieval.index_version import BuiltPart, IndexVersion, IndexVersionState, StoredIndexVersion, find_version
+from sakuin.tables.messages import TableQueues
+
+# A page that is not indexed after so long is requested again. Tables are restarted by maintenance.
+_PAGE_SECONDS = 900
+# A Table whose indexing failed is requested again after a day.
+_TABLE_SECONDS = 86_400
+_PAGES_PER_RUN = 500
+_TABLES_IN_PROGRESS = 200
+_VECTORS_PER_RUN = 2_000
+_REFRESH_SECONDS = 4
+# Workers may search the previous index version for seconds after an activation.
+_SECONDS_AFTER_ACTIVATION = 60
 
 
 @dataclass(frozen=True, slots=True)
 class IndexVersions:
-    """The indexes that a deployment keeps. Each call is one transaction."""
+    """The index versions in Postgres. Each method is one transaction."""
 
     client: Client
 
-    def kept(self) -> Sequence[StoredIndexVersion]:
-        """All of them, the oldest first; none before the first is recorded."""
+    def all(self) -> Sequence[StoredIndexVersion]:
+        """Returns all of them, the oldest first; none before the first is added."""
         return [
             StoredIndexVersion(
                 settings=IndexVersion.from_json(row["parts"]),
@@ -29,8 +42,8 @@ class IndexVersions:
             for row in call(self.client, "index_versions", {})
         ]
 
-    def keep(self, settings: IndexVersion) -> None:
-        """Records an index: from now on every change is written to it too. The first answers at once; twice is once."""
+    def add(self, settings: IndexVersion) -> None:
+        """Adds an index version, which every later change updates. The first one becomes active."""
         tables = settings.tables
         row = {
             "fingerprint": settings.id,
@@ -42,39 +55,36 @@ class IndexVersions:
         call(self.client, "record_index_version", {"p_index": row})
 
     def states(self) -> Sequence[IndexVersionState]:
-        """How far each is built, the oldest first."""
+        """Returns the progress of each, the oldest first."""
         return [_state(row) for row in call(self.client, "index_version_states", {})]
 
-    def flip(self, fingerprint: str, *, force: bool = False) -> IndexVersionState:
-        """Lets this one answer, and keeps the one that did; of the one that answers it changes nothing.
-
-        One that is not whole is `Conflict` unless forced, one that is not kept `NotFound`.
-        """
+    def activate(self, fingerprint: str, *, force: bool = False) -> IndexVersionState:
+        """Activates this index version; the previous one stays. `Conflict` if it is not complete, unless forced."""
         return _state(call(self.client, "activate_index_version", {"p_fingerprint": fingerprint, "p_force": force}))
 
-    def drop(self, fingerprint: str, *, seconds: int) -> None:
-        """Writes to it no more. The live one, and one that answered so lately, is `Conflict`."""
+    def delete(self, fingerprint: str, *, seconds: int) -> None:
+        """Deletes it; `Conflict` if it is active, or was active within the last `seconds`."""
         call(self.client, "delete_index_version", {"p_fingerprint": fingerprint, "p_seconds": seconds})
 
-    def pages_to_build(self, recipe: str, *, seconds: int, limit: int) -> Sequence[str]:
-        """Materials that an index with this recipe is not whole for, and that were not given out for so long."""
-        asked = {"p_text_template": recipe, "p_seconds": seconds, "p_limit": limit}
-        return list(call(self.client, "claim_pages_to_build", asked))
+    def pages_to_build(self, text_template: str, *, seconds: int, limit: int) -> Sequence[str]:
+        """Returns materials missing in an index version with this text template, not returned within `seconds`."""
+        arguments = {"p_text_template": text_template, "p_seconds": seconds, "p_limit": limit}
+        return list(call(self.client, "claim_pages_to_build", arguments))
 
     def tables_to_build(self, tables: str, *, seconds: int, limit: int) -> Sequence[tuple[str, str]]:
-        """`(project, table)` that this part over Tables was never asked for, or that were given up so long ago.
+        """Returns `(project, table)` never requested for this index over Tables, or failed `seconds` ago.
 
-        With those that are under way at most `limit`; none of the live one.
+        With the Tables in progress at most `limit`; none for the active one.
         """
-        asked = {"p_fingerprint": tables, "p_seconds": seconds, "p_limit": limit}
-        return [(row["project_id"], row["table_id"]) for row in call(self.client, "claim_tables_to_build", asked)]
+        arguments = {"p_fingerprint": tables, "p_seconds": seconds, "p_limit": limit}
+        return [(row["project_id"], row["table_id"]) for row in call(self.client, "claim_tables_to_build", arguments)]
 
-    def refresh(self, *, seconds: int) -> int:
-        """Makes what tools say true of the live index, for so long at most; says of how many Tables."""
+    def refresh_tools(self, *, seconds: int) -> int:
+        """Updates the status of Tools for the active index version, for at most `seconds`; returns the Tables."""
         return int(call(self.client, "refresh_tool_status", {"p_seconds": seconds}))
 
-    def sweep(self, *, limit: int) -> int:
-        """Removes vectors that no kept index compares, so many of a kind at most; says how many went."""
+    def sweep_vectors(self, *, limit: int) -> int:
+        """Deletes vectors that no index version uses, at most `limit` of each kind; returns their number."""
         return int(call(self.client, "sweep_vectors", {"p_limit": limit}))
 
 
@@ -93,30 +103,71 @@ def _state(row: Mapping[str, Any]) -> IndexVersionState:
     )
 
 
-# A worker may still ask the index that it knew, for seconds.
-_SECONDS_AFTER_A_FLIP = 60
-
-
 @dataclass(frozen=True, slots=True)
 class IndexVersionAdmin:
-    """`is_deployed` says whether an index is what the present settings make: it would be built again."""
+    """Activation and deletion by name. `is_deployed` returns whether the deployed settings make an index version."""
 
     indexes: IndexVersions
     is_deployed: Callable[[IndexVersion], bool]
 
-    def states(self) -> Sequence[IndexVersionState]:
-        """How far each is built, the oldest first."""
-        return self.indexes.states()
+    def activate(self, name: str, *, force: bool = False) -> IndexVersionState:
+        """Activates the named index version."""
+        return self.indexes.activate(find_version(self.indexes.all(), name).settings.id, force=force)
 
-    def flip(self, name: str, *, force: bool = False) -> IndexVersionState:
-        """Lets the named index answer."""
-        return self.indexes.flip(find_version(self.indexes.kept(), name).settings.id, force=force)
-
-    def drop(self, name: str) -> str:
-        """Gives the named index up; gives its fingerprint."""
-        found = find_version(self.indexes.kept(), name)
+    def delete(self, name: str) -> str:
+        """Deletes the named index version and returns its fingerprint."""
+        found = find_version(self.indexes.all(), name)
         fingerprint = found.settings.id
         if self.is_deployed(found.settings) and not found.live:
-            raise Conflict(f"{fingerprint} is what the deployed settings make. Deploy other settings first")
-        self.indexes.drop(fingerprint, seconds=_SECONDS_AFTER_A_FLIP)
+            raise Conflict(f"{fingerprint} has the deployed settings, so it would be built again. Deploy others first")
+        self.indexes.delete(fingerprint, seconds=_SECONDS_AFTER_ACTIVATION)
         return fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """The requested pages and Tables, the deleted vectors, and the activated index version."""
+
+    pages: int
+    tables: int
+    swept: int
+    activated: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BuildIndexVersions:
+    """Builds the index version of the deployed settings beside the active one. Repeated, concurrent runs are safe.
+
+    `queues_of` gives the queues of an index over Tables. `activates`: a complete index version that was never active
+    is activated.
+    """
+
+    indexes: IndexVersions
+    deployed: IndexVersion
+    pages: MaterialQueue
+    queues_of: Callable[[str], TableQueues]
+    activates: bool = False
+
+    def __call__(self) -> BuildResult:
+        """Requests missing pages and Tables that are not requested yet."""
+        self.indexes.add(self.deployed)
+        pages = self.indexes.pages_to_build(self.deployed.text_template, seconds=_PAGE_SECONDS, limit=_PAGES_PER_RUN)
+        self.pages.reindex(pages, reason="an index is built")
+        tables = sum(self._request_tables(each.tables) for each in self.indexes.all() if not each.live)
+        activated = self._activate_complete() if self.activates else None
+        self.indexes.refresh_tools(seconds=_REFRESH_SECONDS)
+        return BuildResult(len(pages), tables, self.indexes.sweep_vectors(limit=_VECTORS_PER_RUN), activated)
+
+    def _request_tables(self, fingerprint: str) -> int:
+        missing = self.indexes.tables_to_build(fingerprint, seconds=_TABLE_SECONDS, limit=_TABLES_IN_PROGRESS)
+        queues = self.queues_of(fingerprint)
+        for project_id, table_id in missing:
+            queues.index(project_id, table_id)
+        return len(missing)
+
+    def _activate_complete(self) -> str | None:
+        for state in self.indexes.states():
+            # The operator deactivated an index version that was active before.
+            if state.settings == self.deployed and state.live_since is None and state.is_whole:
+                return self.indexes.activate(state.settings.id).settings.id
+        return None

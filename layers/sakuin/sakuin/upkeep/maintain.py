@@ -1,4 +1,4 @@
-"""Scheduled maintenance: publishes the outbox, restarts stalled work, deletes orphaned data."""
+"""Maintenance: publishes the outbox, resumes deferred work, restarts stalled Tables, deletes orphaned data."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -6,24 +6,55 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from sakuin.errors import SakuinError
+from sakuin.knowledge.messages import MaterialQueue
 from sakuin.platform.run_all import run_all
-from sakuin.tables.chunk_store import ChunkStore
-from sakuin.tables.index_names import namespace
+from sakuin.platform.unfinished_work import DueWork, UnfinishedWorkStore
+from sakuin.tables.chunk_store import ChunkStore, namespace
+from sakuin.tables.messages import TableQueues
 from sakuin.tables.nodes import OrphanedIndex
 from sakuin.tables.postgres import TableIndex
 
-# A worker lives for minutes; its late write must still be found.
-_REMEMBERED_SECONDS = 86_400
-
+# Workers live for minutes. The records stay longer, to find what a slow worker writes after the deletion.
+_RECORD_SECONDS = 86_400
 # The function has two minutes for all its parts.
-_SECONDS_A_PART = 10.0
+_SECONDS_PER_PART = 10.0
+# Messages in one run. After an outage, or at the beginning of a day, a vendor must not receive all at once.
+_RESUMED_PER_RUN = 100
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
+class ResumeWork:
+    """Sends messages for deferred work that is due. Each row belongs to one run; a repeated message does no harm."""
+
+    unfinished: UnfinishedWorkStore
+    materials: MaterialQueue
+    queues_of: Callable[[str], TableQueues]
+    limit: int = _RESUMED_PER_RUN
+
+    def __call__(self) -> int:
+        """Returns the number of messages."""
+        due = self.unfinished.claim_due(limit=self.limit)
+        for work in due:
+            self._send(work)
+        return len(due)
+
+    def _send(self, work: DueWork) -> None:
+        subject = work.subject
+        if subject.kind in ("file", "material"):
+            self.materials.resume(subject)
+        elif subject.kind == "upload":
+            self.queues_of("").import_document(subject.id)
+        elif work.project_id is not None and work.chunks:
+            self.queues_of(subject.fingerprint).embed(work.project_id, subject.id, [work.chunks], resumed=True)
+        elif work.project_id is not None:
+            self.queues_of(subject.fingerprint).index(work.project_id, subject.id, resumed=True)
+
+
+@dataclass(frozen=True, slots=True)
 class MaintenanceResult:
-    """What there was to do."""
+    """The counts of one run."""
 
     sent: int
     restarted: int
@@ -33,61 +64,61 @@ class MaintenanceResult:
 
 @dataclass(frozen=True, slots=True)
 class Maintain:
-    """Runs on a schedule; any number of times, beside anything."""
+    """Runs each minute. Repeated and concurrent runs are safe."""
 
-    send_events: Callable[[], int]
+    publish_events: Callable[[], int]
     index: TableIndex
     store: ChunkStore
-    restart: Callable[[], int]
-    resume: Callable[[], int]
-    remove_bodies: Callable[[], int]
+    restart_tables: Callable[[], int]
+    resume_work: Callable[[], int]
+    delete_uploads: Callable[[], int]
     clock: Callable[[], float] = time.monotonic
 
     def __call__(self) -> MaintenanceResult:
-        """Does all it can; a part that fails is raised after the others had their turn."""
+        """Runs all parts. The first error is raised after the last part."""
         failures: list[SakuinError] = []
 
-        def done(part: Callable[[], int]) -> int:
+        def run(part: Callable[[], int]) -> int:
             try:
                 return part()
             except SakuinError as error:
                 failures.append(error)
                 return 0
 
-        resumed, sent, restarted = done(self.resume), done(self.send_events), done(self.restart)
-        removed = done(self._remove_abandoned) + done(self._remove_leftovers) + done(self.remove_bodies)
+        resumed, sent, restarted = run(self.resume_work), run(self.publish_events), run(self.restart_tables)
+        removed = run(self._delete_namespaces) + run(self._delete_indexes) + run(self.delete_uploads)
         if failures:
             raise failures[0]
         return MaintenanceResult(sent, restarted, removed, resumed)
 
-    def _remove_leftovers(self) -> int:
-        """Of indexes that are no longer kept.
+    def _delete_indexes(self) -> int:
+        """Deletes the indexes over Tables of deleted index versions.
 
-        First the records: should the index come back, they would claim rows that are gone. A namespace without records
-        is found among the abandoned.
+        The records are deleted first: if the index version is added again, no record refers to deleted rows. A
+        namespace without records is found by `_delete_namespaces`.
         """
 
-        def remove(leftover: OrphanedIndex) -> None:
-            self.index.delete_records(leftover)
-            self.store.delete_namespace(namespace(leftover.project_id, leftover.table_id, leftover.suffix))
+        def delete(index: OrphanedIndex) -> None:
+            self.index.delete_records(index)
+            self.store.delete_namespace(namespace(index.project_id, index.table_id, index.suffix))
 
-        return self._each(self.index.orphaned_indexes(), remove)
+        return self._run_in_time(self.index.orphaned_indexes(), delete)
 
-    def _remove_abandoned(self) -> int:
-        """Of what this deployment wrote only: another may use the same account."""
-        abandoned = set(self.index.orphaned_namespaces())
-        if not abandoned:
+    def _delete_namespaces(self) -> int:
+        """Deletes orphaned namespaces of this deployment; another one may use the same account."""
+        orphaned = set(self.index.orphaned_namespaces())
+        if not orphaned:
             return 0
-        found = abandoned.intersection(self.store.namespaces("project_"))
-        self.index.delete_namespace_records(abandoned - found, seconds=_REMEMBERED_SECONDS)
-        return self._each(sorted(found), self.store.delete_namespace)
+        found = orphaned.intersection(self.store.namespaces("project_"))
+        self.index.delete_namespace_records(orphaned - found, seconds=_RECORD_SECONDS)
+        return self._run_in_time(sorted(found), self.store.delete_namespace)
 
-    def _each(self, items: Sequence[T], remove: Callable[[T], None]) -> int:
-        """Removes what the time is enough for; one that fails is raised after the others.
+    def _run_in_time(self, items: Sequence[T], delete: Callable[[T], None]) -> int:
+        """Deletes as many items as the time allows. The first error is raised after the last item.
 
-        Each time begins elsewhere: those that take all the time, and fail, leave the others their turn.
+        Each run begins with another item, so that slow items that fail do not block the others.
         """
-        until = self.clock() + _SECONDS_A_PART
+        until = self.clock() + _SECONDS_PER_PART
         first = int(until // 60) % len(items) if items else 0
-        in_turn = [*items[first:], *items[:first]]
-        return len(run_all(in_turn, remove, is_over=lambda: self.clock() > until))
+        rotated = [*items[first:], *items[:first]]
+        return len(run_all(rotated, delete, is_over=lambda: self.clock() > until))

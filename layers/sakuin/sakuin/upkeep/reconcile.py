@@ -1,4 +1,4 @@
-"""Compares the index with its sources and repairs differences: at night in full, on command page by page."""
+"""Compares the index with its sources and repairs differences: in full each night, page by page on command."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -11,84 +11,78 @@ from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.reconcile import ReconcileTables
 
+KINDS = ("keys", "pages", "words", "learns", "tables")
+# One attempt each minute. After so many the kind waits for the next night.
+MAX_ATTEMPTS = 30
+_RUN = "whole"
+# The function has two minutes. If it dies, another run may continue after three.
+_RUN_SECONDS = 45.0
+_LEASE_SECONDS = 180
+# An unfinished run without positions: without a value it would begin again.
+_NO_POSITIONS = "[]"
+# If the queue is never empty, a night compares only keys that are older than their messages can be.
+_QUEUE_AGE = timedelta(days=1)
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Where a walk goes on; None at its beginning."""
+    """A run, and where it continues; None at its beginning."""
 
     after: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class ReconciliationRuns:
-    """Who walks, and how far he came. Walks have names."""
+    """The leases and the progress of runs, by name, in Postgres."""
 
     client: Client
 
     def take(self, name: str, *, seconds: int, begin: bool = False) -> Run | None:
-        """Takes a walk for so long; None while somebody else has it, or when none is under way.
+        """Takes the lease of a run for so long; None if another worker has it, or if there is no run.
 
-        `begin`: where none is under way, one begins.
+        `begin`: begins a run if there is none.
         """
         row = call(self.client, "claim_reconciliation", {"p_name": name, "p_seconds": seconds, "p_begin": begin})
         return Run(row["after"]) if row else None
 
-    def keep(self, name: str, after: str | None) -> None:
-        """Notes how far it came, and keeps it: whoever takes it after a death goes on from here."""
+    def save(self, name: str, after: str | None) -> None:
+        """Saves the progress, from which another worker continues if this one dies."""
         call(self.client, "save_reconciliation_progress", {"p_name": name, "p_after": after})
 
-    def leave(self, name: str, after: str | None) -> None:
-        """Gives it back where it stands; None: it came to its end."""
+    def release(self, name: str, after: str | None) -> None:
+        """Saves the progress and ends the lease; with None it ends the run."""
         call(self.client, "release_reconciliation", {"p_name": name, "p_after": after})
 
 
-# A minute apart: what lasts longer is not waited for, and the next night begins anew.
-MOST_TRIES = 30
-
-# Under way, with nothing left to do: None would be the beginning.
-NOWHERE = "[]"
-
-
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where the walk of one kind goes on; how often it was tried from there in vain."""
+class Position:
+    """Where the comparison of one kind continues, and the failed attempts there."""
 
     kind: str
     after: str | None = None
-    tries: int = 0
+    attempts: int = 0
 
-    def tried(self) -> "Place":
-        """The same, once more in vain."""
-        return replace(self, tries=self.tries + 1)
+    def failed(self) -> "Position":
+        """Returns the position with one more failed attempt."""
+        return replace(self, attempts=self.attempts + 1)
 
 
-def places_of(text: str | None, kinds: Sequence[str]) -> list[Place]:
-    """The kinds that are not at their end, those first that were tried least; at the beginning (None) all of them."""
+def read_positions(text: str | None) -> list[Position]:
+    """Returns the unfinished kinds, those with the fewest attempts first; all kinds at the beginning (None)."""
     if text is None:
-        return [Place(kind) for kind in kinds]
-    return sorted((Place(*one) for one in json.loads(text)), key=lambda place: place.tries)
+        return [Position(kind) for kind in KINDS]
+    return sorted((Position(*one) for one in json.loads(text)), key=lambda position: position.attempts)
 
 
-def text_of(places: Sequence[Place]) -> str | None:
-    """What `places_of` reads; None where nothing is left, or no longer tried."""
-    left = [[place.kind, place.after, place.tries] for place in places if place.tries < MOST_TRIES]
+def write_positions(positions: Sequence[Position]) -> str | None:
+    """Returns the text for `read_positions`; None if no kind is left."""
+    left = [[each.kind, each.after, each.attempts] for each in positions if each.attempts < MAX_ATTEMPTS]
     return json.dumps(left) if left else None
-
-
-KINDS = ("keys", "pages", "words", "learns", "tables")
-
-# The function that runs it has two minutes; whoever died with a walk in hand gives it up after three.
-_NIGHT_SECONDS = 45.0
-
-_LEASE_SECONDS = 180
-
-# Where there is always a line, a night asks for what is older than its messages are likely to be.
-_LINE = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class ReconciliationResult:
-    """What a run found, whether a whole walk still goes on, and why parts of it `failed`: those come again."""
+    """The differences, whether the run continues later, and the reasons of failed parts, which are repeated."""
 
     differences: Sequence[Difference] = ()
     goes_on: bool = False
@@ -97,59 +91,59 @@ class ReconciliationResult:
 
 @dataclass(frozen=True, slots=True)
 class Reconcile:
-    """Any number of times, beside anything. `clock` gives seconds.
+    """Reconciliation of all kinds. Repeated and concurrent runs are safe.
 
-    `line_is_empty` says whether no message about a page waits, and no worker has one: nothing is recorded of those.
+    `clock` gives seconds. `queue_is_empty` returns whether no message about a page waits or is processed.
     """
 
     materials: ReconcileMaterials
     tables: ReconcileTables
-    walks: ReconciliationRuns
+    runs: ReconciliationRuns
     clock: Callable[[], float]
-    line_is_empty: Callable[[], bool]
+    queue_is_empty: Callable[[], bool]
 
     def __call__(self, *, whole: bool) -> ReconciliationResult:
-        """Continues the nightly run that is under way; with `whole`, begins one where none is."""
-        began = self.clock()
-        turn = self.walks.take("whole", seconds=_LEASE_SECONDS, begin=whole)
-        if turn is None:
+        """Continues the nightly run; with `whole` it begins one if there is none."""
+        started = self.clock()
+        run = self.runs.take(_RUN, seconds=_LEASE_SECONDS, begin=whole)
+        if run is None:
             return ReconciliationResult()
-        return self._some_of_all(places_of(turn.after, KINDS), began)
+        return self._continue(read_positions(run.after), started)
 
-    def _some_of_all(self, places: list[Place], began: float) -> ReconciliationResult:
+    def _continue(self, positions: list[Position], started: float) -> ReconciliationResult:
         found: list[Difference] = []
         failed: list[str] = []
-        later: list[Place] = []
-        tried = ""
-        while places and (not tried or self.clock() - began <= _NIGHT_SECONDS):
-            place = places.pop(0)
-            if place.kind != tried:
-                # Whoever dies of it has tried it, too.
-                self.walks.keep("whole", text_of([place.tried(), *places, *later]) or NOWHERE)
-                tried = place.kind
+        later: list[Position] = []
+        current = ""
+        while positions and (not current or self.clock() - started <= _RUN_SECONDS):
+            position = positions.pop(0)
+            if position.kind != current:
+                # If this kind kills the worker, that counts as an attempt.
+                self.runs.save(_RUN, write_positions([position.failed(), *positions, *later]) or _NO_POSITIONS)
+                current = position.kind
             try:
-                walked = self._a_page(place, began + _NIGHT_SECONDS - self.clock())
+                page = self._page(position, started + _RUN_SECONDS - self.clock())
             except SakuinError as error:
-                failed.append(f"{place.kind}: {error}")
-                later.append(place.tried())
+                failed.append(f"{position.kind}: {error}")
+                later.append(position.failed())
                 continue
-            found += walked.differences
-            if walked.after is not None:
-                places.insert(0, Place(place.kind, walked.after))
-        after = text_of([*places, *later])
-        self.walks.leave("whole", after)
+            found += page.differences
+            if page.after is not None:
+                positions.insert(0, Position(position.kind, page.after))
+        after = write_positions([*positions, *later])
+        self.runs.release(_RUN, after)
         return ReconciliationResult(found, after is not None, failed)
 
-    def _a_page(self, place: Place, seconds: float) -> ComparedPage:
+    def _page(self, position: Position, seconds: float) -> ComparedPage:
         grace = GRACE
-        if place.kind == "keys" and not self.line_is_empty():
-            grace = _LINE
-        return self.page(place.kind, place.after, dry_run=False, seconds=seconds, grace=grace)
+        if position.kind == "keys" and not self.queue_is_empty():
+            grace = _QUEUE_AGE
+        return self.page(position.kind, position.after, dry_run=False, seconds=seconds, grace=grace)
 
     def page(
         self, kind: str, after: str | None, *, dry_run: bool, seconds: float, grace: timedelta = timedelta(0)
     ) -> ComparedPage:
-        """One page of one kind of walk, in about so many seconds; who asks by hand sees also what is on its way."""
+        """Compares one page of one kind, in about so many seconds. Newer changes than `grace` are ignored."""
         until = self.clock() + seconds
         if kind == "keys":
             return self.materials.keys(after, dry_run=dry_run, grace=grace)
@@ -161,4 +155,4 @@ class Reconcile:
             return self.materials.learns(after, dry_run=dry_run)
         if kind == "tables":
             return self.tables.page(after, dry_run=dry_run, is_over=lambda: self.clock() > until)
-        raise Invalid(f"There is nothing called {kind!r} to reconcile, only {', '.join(KINDS)}.")
+        raise Invalid(f"Unknown kind {kind!r}. Use {', '.join(KINDS)}.")

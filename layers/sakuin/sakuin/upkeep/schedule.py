@@ -1,4 +1,4 @@
-"""Calls of the schedule: maintenance each minute, reconciliation each night, from time to time the canary."""
+"""The handler of the schedule: maintenance each minute, reconciliation each night, the canary every five minutes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -10,20 +10,20 @@ from aws_lambda_powertools.metrics import MetricUnit
 from sakuin.errors import Unavailable
 from sakuin.platform.telemetry import CurrentWork
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
-from sakuin.upkeep.build_indexes import BuildIndexVersions
 from sakuin.upkeep.canary import Canary
+from sakuin.upkeep.index_versions import BuildIndexVersions
 from sakuin.upkeep.maintain import Maintain
 from sakuin.upkeep.reconcile import Reconcile
 
-# The rest is in the count.
+# The metric counts all of them.
 _MOST_LOGGED = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Handles the calls of the schedule; `{"canary": true}` and `{"reconcile": true}` ask for these.
+    """Handles the events of the schedule; `{"canary": true}` and `{"reconcile": true}` request these parts.
 
-    `reconcile` gives what compares the index that answers then with its sources.
+    `reconcile` gives the reconciliation of the active index version.
     """
 
     maintain: Maintain
@@ -36,7 +36,7 @@ class Schedule:
     current: CurrentWork
 
     def handle(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-        """Returns what was done. A part that fails is raised after the others had their turn."""
+        """Returns the result. The first error is raised after the last part."""
         self.current.id = context.aws_request_id
         self.logger.append_keys(correlation_id=self.current.id)
         if event.get("canary"):
@@ -49,7 +49,7 @@ class Schedule:
             try:
                 done |= part()
             except Exception as error:
-                # What waits is counted, and lost events are looked for, while a vendor of another part is away.
+                # An unavailable vendor must not stop the parts that do not need it.
                 failures.append(error)
         if failures:
             raise failures[0]
@@ -83,7 +83,7 @@ class Schedule:
             )
         self.metrics.add_metric("ReconcileFindings", MetricUnit.Count, len(run.differences))
         if run.failed:
-            raise Unavailable("Reconciling failed in part: " + "; ".join(run.failed))
+            raise Unavailable("Reconciliation failed in part: " + "; ".join(run.failed))
         return {"differences": len(run.differences), "goes_on": run.goes_on}
 
     def _run_canary(self) -> dict[str, Any]:

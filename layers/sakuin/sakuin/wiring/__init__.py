@@ -1,1 +1,1 @@
-"""Settings, clients and handlers of each function; the only place that imports everything."""
+"""Builds the handler of each function from its settings."""

@@ -1,14 +1,14 @@
-"""The function that keepers of the library and of projects call."""
+"""The function `api`: the REST API of the library and of projects."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sakuin import __version__
+from sakuin.platform.aws import client as aws
 from sakuin.platform.redaction import Handler
-from sakuin.platform.secrets_manager import NamedSecret
+from sakuin.platform.secrets import KeyRing, NamedSecret
 from sakuin.settings import Settings
-from sakuin.wiring.clients import SecretKeys, aws, bucket_of_pages, material_queue, secret_of, start_telemetry, supabase
+from sakuin.wiring.clients import bucket_of_pages, material_queue, secret_of, start_telemetry, supabase
 from sakuin.wiring.handlers import http_handler
 from sakuin.wiring.index_versions import is_deployed, page_fingerprint
 from sakuin.wiring.starting import without_gc
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @without_gc
 def rest_endpoint(environ: Mapping[str, str]) -> Handler:
-    """The handler of the function that keepers of the library and of projects call."""
+    """Returns the handler of the function."""
     from mangum import Mangum
 
     from sakuin.http.app import rest_api
@@ -50,7 +50,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         box_selectors=settings.box_selectors,
         most_explanations=settings.limits.page_explanations,
     )
-    ring = SecretKeys(secret, lambda now: now.admin_key_hashes)
+    ring = KeyRing(secret, lambda now: now.admin_key_hashes)
     unfinished = UnfinishedWorkStore(client)
     work_of = WorkOfMaterials(unfinished, settings.material_prefix)
     reconcile = reconciling(settings, secret.now(), telemetry, client)
@@ -65,26 +65,24 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         now = secret.now()
         return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes])
 
-    used = record_once_a_day(key_use.note, lambda: datetime.now(UTC).date())
-    longest = settings.limits.api_request_bytes
     rest = rest_api(
         library,
         ring,
         __version__,
         *project_routers(project_services(settings, secret, client), ring),
         admin_routers=admin_routers,
-        used=used,
+        record_use=record_once_a_day(key_use.record),
         days=days,
         work_of=work_of,
-        longest_body=longest,
+        longest_body=settings.limits.api_request_bytes,
     )
     return http_handler(Mangum(rest, lifespan="off"), telemetry)
 
 
 def project_services(settings: Settings, secret: NamedSecret, client: "Client") -> "ProjectServices":
-    """What the routes of projects ask."""
+    """Returns the use cases of projects."""
     from sakuin.http.projects import ProjectServices
-    from sakuin.platform.supabase.members import acting_with
+    from sakuin.platform.supabase.client import clients_of_users
     from sakuin.platform.supabase.tokens import tokens_of
     from sakuin.tables.admin.database_changes import HandleDatabaseChange
     from sakuin.tables.admin.documents import S3TableDocuments
@@ -97,15 +95,16 @@ def project_services(settings: Settings, secret: NamedSecret, client: "Client") 
     from sakuin.tables.admin.tools import ToolAdmin
 
     now = secret.now
-    acting = acting_with(client, lambda: now().supabase_publishable_key)
+    acting = clients_of_users(client, lambda: now().supabase_publishable_key)
     records = ProjectRecords(client, acting)
     return ProjectServices(
+        records=records,
         projects=ProjectAdmin(records, settings.limits),
         tables=TableAdmin(records, S3TableDocuments(aws("s3"), settings.tables_bucket), settings.limits),
         tools=ToolAdmin(records, settings.limits.tools),
         endpoints=EndpointAdmin(records, settings.limits),
-        hear=HandleDatabaseChange(records),
-        send=PublishOutbox(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name)),
+        handle_change=HandleDatabaseChange(records),
+        publish=PublishOutbox(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name)),
         user_of=tokens_of(settings.supabase_url, lambda: now().jwt_secrets).user_of,
         hook_secrets=lambda: now().hook_secrets,
     )

@@ -1,4 +1,4 @@
-"""Handlers of Lambda: of requests, of queues, of the schedule."""
+"""The Lambda handlers of requests, queues and the schedule, with logs, metrics and redaction."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -12,11 +12,11 @@ from sakuin.platform.secrets import Secrets
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
 from sakuin.settings import Settings
-from sakuin.wiring.clients import Telemetry, queues, renew_key
+from sakuin.wiring.clients import Telemetry, renew_key, sqs
 
 
 def instrument(handle: Callable[[Mapping[str, Any], Any], dict[str, Any]], telemetry: Telemetry) -> Handler:
-    """Returns the handler with metrics, a trace, and failures that leave it without a secret."""
+    """Returns the handler with metrics, a trace and redacted failures."""
 
     @telemetry.metrics.log_metrics
     @telemetry.tracer.capture_lambda_handler(capture_response=False)
@@ -25,7 +25,7 @@ def instrument(handle: Callable[[Mapping[str, Any], Any], dict[str, Any]], telem
         try:
             return handle(event, context)
         except Exception as error:
-            # The runtime and the trace would show all of it.
+            # The runtime and the trace would show the whole error.
             telemetry.logger.exception("failed")
             raise Failed(telemetry.redaction(f"{type(error).__name__}: {error}")) from None
 
@@ -33,10 +33,10 @@ def instrument(handle: Callable[[Mapping[str, Any], Any], dict[str, Any]], telem
 
 
 def http_handler(answer: Handler, telemetry: Telemetry) -> Handler:
-    """The handler with one log line, metrics and a trace for each request.
+    """Returns the handler with a log line, metrics and a trace for each request.
 
-    Logs and calls carry the id that the gateway gave the request, no answer holds a known secret, and a failure becomes
-    a 500: an exception that leaves a handler costs its worker.
+    Logs and calls have the id of the gateway's request. Known secrets are redacted in answers. A failure becomes a 500,
+    because an exception would end the worker.
     """
     logger = telemetry.logger
 
@@ -49,38 +49,35 @@ def http_handler(answer: Handler, telemetry: Telemetry) -> Handler:
         telemetry.work.id = str(request.get("requestId") or context.aws_request_id)
         logger.set_correlation_id(telemetry.work.id)
         try:
-            answered = answer(event, context)
+            response = answer(event, context)
         except Exception:
             logger.exception("request failed")
-            answered = {"statusCode": 500, "headers": {"content-type": "text/plain"}, "body": "Something went wrong."}
+            response = {"statusCode": 500, "headers": {"content-type": "text/plain"}, "body": "Something went wrong."}
         milliseconds = (time.perf_counter() - started) * 1000
         logger.info(
             "request answered",
             method=request.get("http", {}).get("method"),
             path=request.get("http", {}).get("path"),
-            status=answered["statusCode"],
+            status=response["statusCode"],
             milliseconds=round(milliseconds, 1),
         )
         telemetry.metrics.add_metric("RequestMilliseconds", MetricUnit.Milliseconds, milliseconds)
-        body = answered.get("body")
+        body = response.get("body")
         if isinstance(body, str) and (clean := hide(body, telemetry.redaction.known)) != body:
-            logger.error("an answer held a secret", path=event.get("rawPath"))
-            return {**answered, "body": clean}
-        return answered
+            logger.error("a secret in an answer is redacted", path=event.get("rawPath"))
+            return {**response, "body": clean}
+        return response
 
     return handle
 
 
-def queue(url: str, telemetry: Telemetry) -> SqsQueue:
-    """The queue at this address."""
-    return SqsQueue(queues(telemetry), url)
-
-
-def handler_of(url: str, work: QueueWork[Any], settings: Settings, secrets: Secrets, telemetry: Telemetry) -> Handler:
-    """The Lambda handler of the queue at `url`."""
+def queue_handler(
+    url: str, work: QueueWork[Any], settings: Settings, secrets: Secrets, telemetry: Telemetry
+) -> Handler:
+    """Returns the handler of the queue at `url`."""
     client = renew_key(short_client(settings.supabase_url, secrets.supabase_service_key), settings, secrets, telemetry)
     handler = QueueHandler(
-        queue(url, telemetry),
+        SqsQueue(sqs(telemetry), url),
         work,
         UnfinishedWorkStore(client),
         telemetry.logger,

@@ -1,4 +1,4 @@
-"""The function that follows the bucket."""
+"""The function `index_material`: processes events of the materials bucket."""
 
 from collections.abc import Mapping
 
@@ -13,12 +13,12 @@ from sakuin.wiring.clients import (
     start_telemetry,
     supabase,
 )
-from sakuin.wiring.handlers import handler_of
-from sakuin.wiring.index_versions import embedder_of_each_model, page_fingerprint, pages_of, recorded
+from sakuin.wiring.handlers import queue_handler
+from sakuin.wiring.index_versions import embedder_of_each_model, page_fingerprint, pages_of, recorded_versions
 
 
 def material_indexer(environ: Mapping[str, str]) -> Handler:
-    """The handler of the function that follows the bucket."""
+    """Returns the handler of the function."""
     from sakuin.knowledge.bucket_events import BucketEvents
     from sakuin.knowledge.index_page import IndexPage
     from sakuin.knowledge.learns.sources import LearnsSources
@@ -37,9 +37,9 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
         learns=LearnsSources(bucket, index, model, settings.material_prefix),
         version=page_fingerprint(settings),
         max_page_bytes=settings.limits.page_bytes,
-        targets=pages_of(recorded(client), embedder_of_each_model(settings, secrets, telemetry, client)),
+        targets=pages_of(recorded_versions(client), embedder_of_each_model(settings, secrets, telemetry, client)),
         most_explanations=settings.limits.page_explanations,
     )
     prefix = settings.material_prefix
     work = BucketEvents(bucket, index, queue, pages, prefix, telemetry.logger, telemetry.metrics)
-    return handler_of(settings.queue_url, work, settings, secrets, telemetry)
+    return queue_handler(settings.queue_url, work, settings, secrets, telemetry)

@@ -1,22 +1,24 @@
-"""The function that walks Tables."""
+"""The function `index_tool`: imports documents and scans Tables."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
+from sakuin.platform.aws import client as aws
 from sakuin.platform.redaction import Handler
 from sakuin.settings import Settings
-from sakuin.wiring.clients import aws, chunk_store, secret_of, start_telemetry, supabase, table_queues
-from sakuin.wiring.handlers import handler_of
+from sakuin.wiring.clients import chunk_store, secret_of, start_telemetry, supabase, table_queues
+from sakuin.wiring.handlers import queue_handler
 from sakuin.wiring.index_versions import kept_or_own, live_last, table_indexes
 
 
 def table_indexer(environ: Mapping[str, str]) -> Handler:
-    """The handler of the function that walks Tables."""
+    """Returns the handler of the function."""
     from sakuin.tables.admin.documents import S3TableDocuments
     from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.tables.index_table import IndexTable
     from sakuin.tables.postgres import TableIndex
-    from sakuin.tables.work import ImportDocument, IndexInEachVersion, RecordTableFailure, ToolWork
+    from sakuin.tables.recovery import RecordTableFailure
+    from sakuin.tables.work import ImportDocument, IndexInEachVersion, ToolWork
 
     settings, telemetry = Settings.read(environ), start_telemetry("Index")
     secrets = secret_of(settings, telemetry).now()
@@ -25,7 +27,7 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
     store, queues = chunk_store(settings, secrets, telemetry), table_queues(settings, telemetry)
     kept = kept_or_own(client, settings)
 
-    def walks() -> dict[str, IndexTable]:
+    def scans() -> dict[str, IndexTable]:
         return {
             each.tables: IndexTable(
                 index=TableIndex(client, each.settings.tables),
@@ -39,13 +41,12 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
             for each in live_last(kept)
         }
 
-    take = ImportDocument(ProjectRecords(client), bodies, settings.limits.table_bytes)
+    import_document = ImportDocument(ProjectRecords(client), bodies, settings.limits.table_bytes)
     work = ToolWork(
-        IndexInEachVersion(walks),
-        take,
+        IndexInEachVersion(scans),
+        import_document,
         RecordTableFailure(table_indexes(client, kept)),
         telemetry.logger,
         telemetry.metrics,
     )
-    url = settings.tool_queue_url
-    return handler_of(url, work, settings, secrets, telemetry)
+    return queue_handler(settings.tool_queue_url, work, settings, secrets, telemetry)

@@ -1,4 +1,4 @@
-"""The index versions that a function writes to and reads from."""
+"""The index versions of a function: its own settings, and those that Postgres records."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 def page_fingerprint(settings: Settings) -> PageIndexVersion:
-    """What the settings, and this code, embed pages as."""
+    """Returns the index version of pages that the settings and this code make."""
     return PageIndexVersion(settings.embedding_model, TEXT_TEMPLATE, ANALYZER)
 
 
 def table_fingerprint(settings: Settings) -> "TableIndexVersion":
-    """What the settings embed Tables as."""
+    """Returns the index version of Tables that the settings make."""
     from sakuin.retrieval.index_version import TableIndexVersion
 
     return TableIndexVersion(settings.embedding_model, settings.table_cut)
@@ -43,52 +43,50 @@ def table_fingerprint(settings: Settings) -> "TableIndexVersion":
 def embedder_of_each_model(
     settings: Settings, secrets: Secrets, telemetry: Telemetry, client: "Client"
 ) -> "Callable[[EmbeddingModel], Embedder]":
-    """The embedder of each model that an index is kept of."""
+    """Returns the embedder of a model, built once."""
 
     @cache
-    def embeds(model: EmbeddingModel) -> "Embedder":
+    def embedder_for(model: EmbeddingModel) -> "Embedder":
         return indexing_embedder(replace(settings, embedding_model=model), secrets, telemetry, client)
 
-    return embeds
+    return embedder_for
 
 
 T = TypeVar("T")
-
 Kept = Callable[[], Sequence[StoredIndexVersion]]
 
-
-# So long after a flip a worker may still ask, or write to, what it knew.
+# After an activation a worker may use the previous index version for so long.
 _SECONDS = 5.0
 
 
 def recent(
     read: Callable[[], T], *, seconds: float = _SECONDS, clock: Callable[[], float] = time.monotonic
 ) -> Callable[[], T]:
-    """The same, asked again only when what it said is older than `seconds`."""
-    said: list[tuple[float, T]] = []
+    """Returns `read` with a cached result, which is at most `seconds` old."""
+    cached: list[tuple[float, T]] = []
 
     def latest() -> T:
         now = clock()
-        if not said or now - said[0][0] > seconds:
-            said[:] = [(now, read())]
-        return said[0][1]
+        if not cached or now - cached[0][0] > seconds:
+            cached[:] = [(now, read())]
+        return cached[0][1]
 
     return latest
 
 
-def recorded(client: "Client") -> Kept:
-    """What the deployment keeps; none before the first is recorded."""
-    return recent(IndexVersions(client).kept)
+def recorded_versions(client: "Client") -> Kept:
+    """Returns the index versions of the deployment; none before the first is added."""
+    return recent(IndexVersions(client).all)
 
 
 def kept_or_own(client: "Client", settings: Settings) -> Kept:
-    """What the deployment keeps; before the first is recorded, what this function's settings make."""
+    """Returns the index versions of the deployment; before the first is added, the function's own."""
     own = own_index(settings)
 
     def kept() -> Sequence[StoredIndexVersion]:
         from sakuin.tables.postgres import TableIndex
 
-        found = IndexVersions(client).kept()
+        found = IndexVersions(client).all()
         if found:
             return found
         tables = own.tables
@@ -99,20 +97,20 @@ def kept_or_own(client: "Client", settings: Settings) -> Kept:
 
 
 def own_index(settings: Settings) -> IndexVersion:
-    """What a deployment's settings, and this code, make an index of."""
+    """Returns the index version that the settings and this code make."""
     from sakuin.retrieval.index_version import CHUNKER
 
     return IndexVersion(settings.embedding_model, TEXT_TEMPLATE, ANALYZER, settings.table_cut, CHUNKER)
 
 
 def is_deployed(settings: Settings) -> Callable[[IndexVersion], bool]:
-    """Whether an index is what the settings make. Without its chunker, which needs a layer that not all have."""
+    """Returns whether the settings make an index version. The chunker is ignored: not every function has its layer."""
     own = (settings.embedding_model, TEXT_TEMPLATE, ANALYZER, settings.table_cut)
     return lambda index: (index.model, index.text_template, index.analyzer, index.cut) == own
 
 
 def pages_of(kept: Kept, embedder_of: "Callable[[EmbeddingModel], Embedder]") -> "Callable[[], Sequence[PageTarget]]":
-    """What pages are embedded for: a model once, and only what this code's recipe makes."""
+    """Returns the targets of pages: each model once, and only those with the text template of this code."""
     from sakuin.knowledge.index_page import PageTarget
 
     embedders = cache(embedder_of)
@@ -129,7 +127,7 @@ def pages_of(kept: Kept, embedder_of: "Callable[[EmbeddingModel], Embedder]") ->
 
 
 def live_last(kept: Kept) -> list[StoredIndexVersion]:
-    """One index for each way to build Tables; what answers stands at the end."""
+    """Returns one index version for each index over Tables, the active one last."""
     found = kept()
     live = live_version(found)
     others = {each.tables: each for each in found if live is None or each.tables != live.tables}
@@ -137,7 +135,7 @@ def live_last(kept: Kept) -> list[StoredIndexVersion]:
 
 
 def table_indexes(client: "Client", kept: Kept) -> "Callable[[], Mapping[str, TableIndex]]":
-    """Gives the index over Tables of each kept index, by fingerprint, that of the live one last."""
+    """Returns the index over Tables of each index version, by fingerprint, the active one last."""
 
     def indexes() -> "Mapping[str, TableIndex]":
         from sakuin.tables.postgres import TableIndex

@@ -1,4 +1,4 @@
-"""The function that runs on a schedule."""
+"""The function `maintain`, which runs on a schedule."""
 
 import json
 import string
@@ -7,10 +7,11 @@ from dataclasses import replace
 from secrets import choice
 from typing import TYPE_CHECKING
 
+from sakuin.platform.aws import LambdaFunction
+from sakuin.platform.aws import client as aws
 from sakuin.platform.redaction import Handler
 from sakuin.settings import Settings
 from sakuin.wiring.clients import (
-    aws,
     bucket_of_pages,
     chunk_store,
     material_queue,
@@ -24,37 +25,33 @@ from sakuin.wiring.index_versions import kept_or_own, own_index, table_fingerpri
 
 if TYPE_CHECKING:
     from sakuin.knowledge.canary import CanaryAnswer
-    from sakuin.tables.queues import TableQueues
+    from sakuin.tables.messages import TableQueues
 
 
 def maintainer(environ: Mapping[str, str]) -> Handler:
-    """The handler of the function that runs on a schedule."""
+    """Returns the handler of the function."""
     import time
     from datetime import UTC, datetime
 
     from sakuin.knowledge.canary import CanaryAnswer
     from sakuin.knowledge.postgres_records import MaterialRecords
-    from sakuin.platform.aws_lambda import LambdaFunction
     from sakuin.platform.s3 import S3Bucket
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.tables.admin.eventbridge import EventBridgeBus
     from sakuin.tables.admin.orphaned_uploads import DeleteOrphanedUploads, OrphanedUploads
     from sakuin.tables.admin.outbox import Outbox, PublishOutbox
     from sakuin.tables.postgres import TableIndex
-    from sakuin.tables.restart import RestartTables
-    from sakuin.tables.work import RecordTableFailure, RestartInEachVersion
-    from sakuin.upkeep.build_indexes import BuildIndexVersions
+    from sakuin.tables.recovery import RecordTableFailure, RestartInEachVersion, RestartTables
     from sakuin.upkeep.canary import Canary
-    from sakuin.upkeep.index_versions import IndexVersions
-    from sakuin.upkeep.maintain import Maintain
-    from sakuin.upkeep.resume_work import ResumeWork
+    from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
+    from sakuin.upkeep.maintain import Maintain, ResumeWork
     from sakuin.upkeep.schedule import Schedule
     from sakuin.wiring.reconciliation import reconciling
 
     settings, telemetry = Settings.read(environ), start_telemetry("Maintain")
     secrets = secret_of(settings, telemetry).now()
     client = supabase(settings, secrets, telemetry)
-    send = PublishOutbox(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name))
+    publish = PublishOutbox(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name))
     index = TableIndex(client, table_fingerprint(settings))
     store = chunk_store(settings, secrets, telemetry)
     tables, materials = table_queues(settings, telemetry), material_queue(settings, telemetry)
@@ -74,16 +71,16 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
         }
 
     resume = ResumeWork(unfinished, materials, queues_of)
-    remove_bodies = DeleteOrphanedUploads(
+    delete_uploads = DeleteOrphanedUploads(
         OrphanedUploads(client), S3Bucket(aws("s3"), settings.tables_bucket), lambda: datetime.now(UTC)
     )
-    maintain = Maintain(send, index, store, RestartInEachVersion(restarts), resume, remove_bodies)
+    maintain = Maintain(publish, index, store, RestartInEachVersion(restarts), resume, delete_uploads)
     build = BuildIndexVersions(
         indexes=IndexVersions(client),
-        own=own_index(settings),
+        deployed=own_index(settings),
         pages=materials,
-        queues=queues_of,
-        flips=settings.flip_when_built,
+        queues_of=queues_of,
+        activates=settings.flip_when_built,
     )
     mcp = LambdaFunction(aws("lambda"), settings.mcp_function)
 

@@ -1,20 +1,18 @@
-"""The function that agents call."""
+"""The function `mcp`, which answers agents."""
 
 import json
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sakuin import __version__
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.redaction import Handler
-from sakuin.platform.secrets import Secrets
+from sakuin.platform.secrets import KeyRing, Secrets
 from sakuin.retrieval.index_version import StoredIndexVersion, find_version
 from sakuin.settings import Settings
 from sakuin.wiring.clients import (
-    SecretKeys,
     Telemetry,
     chunk_store,
     question_embedder,
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Searches:
-    """The searches of the index versions that are kept, each built once for a worker."""
+    """The searches of the index versions, each built once in a worker."""
 
     def __init__(
         self, client: "Client", kept: Kept, settings: Settings, secrets: Secrets, telemetry: Telemetry
@@ -46,7 +44,7 @@ class Searches:
         self._kept = kept
         self._settings = settings
         self._secrets = secrets
-        self._watch = telemetry
+        self._telemetry = telemetry
         self._lexicon = Lexicon(client)
         self._knowledge: dict[StoredIndexVersion, SearchKnowledge] = {}
         self._tables: dict[StoredIndexVersion, SearchTable] = {}
@@ -54,7 +52,7 @@ class Searches:
         self._store: TurbopufferChunkStore | None = None
 
     def knowledge_search(self, version: str | None = None) -> "SearchKnowledge":
-        """Returns the search of pages in the index version that answers, or in the one that is named."""
+        """Returns the search of pages in the active or the named index version."""
         from sakuin.knowledge.postgres_search import KnowledgeSearch
         from sakuin.knowledge.search import SearchKnowledge
         from sakuin.retrieval.calibration import calibration_of
@@ -69,7 +67,7 @@ class Searches:
         return self._knowledge[index]
 
     def table_search(self, version: str | None = None) -> "SearchTable":
-        """Returns the search of Tables in the index version that answers, or in the one that is named."""
+        """Returns the search of Tables in the active or the named index version."""
         from sakuin.tables.postgres import ToolSearch
         from sakuin.tables.search import SearchTable
 
@@ -84,19 +82,19 @@ class Searches:
         """Returns the embedder of questions for a model."""
         if model not in self._embedders:
             settings = replace(self._settings, embedding_model=model)
-            self._embedders[model] = question_embedder(settings, self._secrets, self._watch)
+            self._embedders[model] = question_embedder(settings, self._secrets, self._telemetry)
         return self._embedders[model]
 
     def store(self) -> "TurbopufferChunkStore":
-        """Returns the store of Tables. Its SDK is for Search Tools alone: an endpoint of pages never loads it."""
+        """Returns the store of chunks. Only Search Tools load its SDK."""
         if self._store is None:
-            self._store = chunk_store(self._settings, self._secrets, self._watch)
+            self._store = chunk_store(self._settings, self._secrets, self._telemetry)
         return self._store
 
 
 @without_gc
 def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
-    """The handler of the function that agents call."""
+    """Returns the handler of the function."""
     from sakuin.explain.app import ExplainApp
     from sakuin.explain.explain import ExplainKnowledge, ExplainTool
     from sakuin.knowledge.canary import ask_for_canary
@@ -109,7 +107,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.mcp.rate_limiter import Quotas, RateLimiter
     from sakuin.mcp.search_tools import SearchTools
     from sakuin.mcp.server import knowledge_server, search_tools_server
-    from sakuin.platform.asgi import held_open
+    from sakuin.platform.asgi import persistent_handler
     from sakuin.platform.keys import KeyUse, record_once_a_day
     from sakuin.retrieval.calibration import calibration_of
     from sakuin.tables.postgres import ToolSearch
@@ -120,35 +118,35 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     client = supabase(settings, secrets, telemetry)
     searches = Searches(client, kept_or_own(client, settings), settings, secrets, telemetry)
     searches.embedder(settings.embedding_model)
-    # The first question would wait for the dictionary and the glossary.
+    # Loads the dictionary and the glossary before the first question.
     analyze_query("索引", LexiconEntries())
     if starts_ahead(environ):
         searches.store()
     index = KnowledgeSearch(client, calibration_of(settings.embedding_model.name))
     tools = KnowledgeTools(searches, ReadKnowledge(index, settings.base_url), telemetry.meter)
     records = ToolSearch(client, table_fingerprint(settings).id)
-    used = record_once_a_day(KeyUse(client).note, lambda: datetime.now(UTC).date())
+    record_use = record_once_a_day(KeyUse(client).record)
     explain = ExplainApp(
         ExplainKnowledge(searches),
         ExplainTool(records, searches),
-        SecretKeys(secret_of(settings, telemetry), lambda now: now.admin_key_hashes),
-        used,
+        KeyRing(secret_of(settings, telemetry), lambda now: now.admin_key_hashes),
+        record_use,
     )
     app = McpApp(
         knowledge_server(tools, __version__),
-        SecretKeys(secret, lambda now: now.knowledge_key_hashes),
+        KeyRing(secret, lambda now: now.knowledge_key_hashes),
         settings.allowed_origins,
         tools_server=search_tools_server(SearchTools(searches, telemetry.meter), __version__),
         endpoint=records.endpoint,
-        used=used,
+        record_use=record_use,
         allow=RateLimiter(Quotas(client), settings.limits.queries_per_minute, time.monotonic),
         longest_body=settings.limits.mcp_request_bytes,
         explain=explain,
     )
-    answer_http = held_open(app, app.run)
+    answer_http = persistent_handler(app, app.run)
 
     def answer(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        # Called by `maintain`: events of the gateway have no such member.
+        # `maintain` sends this event; events of the gateway have no such member.
         if "canary" in event:
             return {"statusCode": 200, "body": json.dumps(asdict(ask_for_canary(searches, str(event["canary"]))))}
         return answer_http(event, context)

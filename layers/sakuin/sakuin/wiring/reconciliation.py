@@ -1,4 +1,4 @@
-"""How the index is held against its sources: by `maintain` on its schedule, by `api` when a keeper asks."""
+"""Reconciliation, which `maintain` runs on its schedule and `api` on command."""
 
 import time
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
+from sakuin.platform.aws import client as aws
 from sakuin.platform.secrets import Secrets
 from sakuin.retrieval.index_version import StoredIndexVersion, find_version
 from sakuin.settings import Settings
@@ -20,18 +21,17 @@ if TYPE_CHECKING:
 def reconciling(
     settings: Settings, secrets: Secrets, telemetry: Telemetry, client: "Client"
 ) -> Callable[[], "Reconcile"]:
-    """Gives what reconciles the index that answers, built by the first call: most starts never need it."""
+    """Returns the reconciliation of the active index version, built at the first call because few workers need it."""
     kept = kept_or_own(client, settings)
 
     @cache
-    def made(live: StoredIndexVersion) -> "Reconcile":
+    def build(live: StoredIndexVersion) -> "Reconcile":
         from sakuin.knowledge.postgres_records import MaterialRecords
         from sakuin.knowledge.reconcile import ReconcileMaterials
-        from sakuin.platform.aws import client as aws
         from sakuin.platform.s3 import S3Bucket
         from sakuin.platform.unfinished_work import UnfinishedWorkStore
         from sakuin.tables.postgres import TableIndex
-        from sakuin.tables.reconcile import ReconcileTables, TableClaims
+        from sakuin.tables.reconcile import ReconcileTables, TableSummaries
         from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 
         index = TableIndex(client, live.settings.tables)
@@ -45,7 +45,7 @@ def reconciling(
             lambda: datetime.now(UTC),
         )
         tables = ReconcileTables(
-            TableClaims(client, live.tables),
+            TableSummaries(client, live.tables),
             index,
             chunk_store(settings, secrets, telemetry),
             table_queues(settings, telemetry),
@@ -53,4 +53,4 @@ def reconciling(
         )
         return Reconcile(materials, tables, ReconciliationRuns(client), time.monotonic, queue.queue.is_empty)
 
-    return lambda: made(find_version(kept(), None))
+    return lambda: build(find_version(kept(), None))

@@ -1,4 +1,4 @@
-"""How a function starts soon, and goes on after its snapshot."""
+"""A fast start of a function, and its restore from a snapshot."""
 
 import gc
 from collections.abc import Callable, Mapping
@@ -9,19 +9,21 @@ from typing import Any, ParamSpec, TypeVar
 from aws_lambda_powertools.utilities import parameters
 
 P = ParamSpec("P")
-
 T = TypeVar("T")
+Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
+# Registers a function that is called when a snapshot becomes a worker.
+Register = Callable[[Callable[[], None]], object]
 
 
 def without_gc(build: Callable[P, T]) -> Callable[P, T]:
-    """The same function, during which the garbage collector rests.
+    """Returns `build` without garbage collection.
 
-    Importing makes objects that stay: looking through all of them again and again takes a sixth of a start. Once
-    frozen they are not looked through later either.
+    Imports make objects that stay. To check them again and again takes a sixth of a start. Frozen objects are not
+    checked later either.
     """
 
     @wraps(build)
-    def built(*args: P.args, **kwargs: P.kwargs) -> T:
+    def build_without_gc(*args: P.args, **kwargs: P.kwargs) -> T:
         gc.disable()
         try:
             return build(*args, **kwargs)
@@ -29,45 +31,39 @@ def without_gc(build: Callable[P, T]) -> Callable[P, T]:
             gc.freeze()
             gc.enable()
 
-    return built
+    return build_without_gc
 
 
 def starts_ahead(environ: Mapping[str, str]) -> bool:
-    """Whether nobody waits for this start: it ends in a snapshot, or in a worker that is kept ready."""
+    """Returns whether no request waits for this start: for a snapshot or provisioned concurrency."""
     return environ.get("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand") != "on-demand"
 
 
-Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
-
-# Has a function called when a snapshot becomes a worker.
-Register = Callable[[Callable[[], None]], object]
-
-
 def restorable(build: Callable[[], Handler], register: Register | None = None) -> Handler:
-    """The handler that `build` makes; it is made again, out of what was loaded already, after each restore.
+    """Returns the handler of `build`, which is built again after each restore.
 
-    What is in a snapshot may be weeks old when it wakes: its connections are gone, its keys may be rotated, and
-    every worker would have the same.
+    A snapshot may be weeks old: its connections are closed, its keys may be rotated, and all workers would share its
+    random values.
     """
-    made = [build()]
+    handlers = [build()]
 
-    def renew() -> None:
-        parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
-        # The one of the snapshot stays referenced: its event loop still holds a task, and is never run again.
-        made.append(build())
+    def rebuild() -> None:
+        parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools has no annotation
+        # The handler of the snapshot stays referenced, because its event loop has a task that never ends.
+        handlers.append(build())
 
-    (register or _registered_with_lambda)(renew)
+    (register or _register_with_lambda)(rebuild)
 
     def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-        return made[-1](event, context)
+        return handlers[-1](event, context)
 
     return handler
 
 
-def _registered_with_lambda(renew: Callable[[], None]) -> None:
+def _register_with_lambda(rebuild: Callable[[], None]) -> None:
     try:
         hooks = import_module("snapshot_restore_py")
     except ModuleNotFoundError:
-        # Lambda's runtime brings it; where there is none, nothing is ever restored.
+        # Lambda's runtime has this module. Without it nothing is restored.
         return
-    hooks.register_after_restore(renew)
+    hooks.register_after_restore(rebuild)

@@ -11,7 +11,7 @@ from sakuin.errors import Refused, Unavailable
 from sakuin.knowledge.learns.sources import LearnsModel
 from sakuin.knowledge.page import Page
 from sakuin.platform.calls import Ask, background, retry_after
-from sakuin.platform.openai.embeddings import VENDOR, refusal
+from sakuin.platform.openai.embeddings import VENDOR, status_error
 from sakuin.retrieval.embedding_budget import EmbeddingLedger
 
 _INSTRUCTION = """\
@@ -45,7 +45,7 @@ class OpenAILearnsModel:
     client: OpenAI
     model: str
     seconds: float = _SECONDS
-    ask: Ask = field(default_factory=lambda: background(tries=1))
+    ask: Ask = field(default_factory=lambda: background(attempts=1))
 
     @property
     def name(self) -> str:
@@ -67,7 +67,7 @@ class OpenAILearnsModel:
             )
             parsed = answer.choices[0].message.parsed if answer.choices else None
         except APIStatusError as error:
-            if isinstance(refusal(error.status_code, error.response.headers, error.body), Refused):
+            if isinstance(status_error(error.status_code, error.response.headers, error.body), Refused):
                 raise Refused(f"The language model refused with {error.status_code}", vendor=VENDOR) from error
             wanted = retry_after(error.response.headers)
             raise Unavailable(_NO_ANSWER, vendor=VENDOR, retry_after=wanted) from error

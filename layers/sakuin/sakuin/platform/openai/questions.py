@@ -1,4 +1,4 @@
-"""The embedding of a question over OpenAI's API, without OpenAI's SDK: loading that takes a third of a cold start."""
+"""The embedding of a question over OpenAI's API without OpenAI's SDK, which takes a third of a cold start to load."""
 
 import json
 import time
@@ -11,68 +11,66 @@ import httpx
 from sakuin.errors import Unavailable
 from sakuin.platform.calls import Ask, interactive
 from sakuin.platform.embedding import EmbeddingModel, Vector
-from sakuin.platform.openai.embeddings import NO_ANSWER, NOT_UNDERSTOOD, VENDOR, in_order, refusal
+from sakuin.platform.openai.embeddings import NO_ANSWER, NOT_UNDERSTOOD, VENDOR, in_order, status_error
 
-# An agent waits, and words alone answer too: all tries together, with their pauses, take no longer.
+# For all attempts together: an agent waits, and a search by words alone needs no vector.
 _SECONDS = 5.0
-
 _CONNECT_SECONDS = 2.0
-
-# Too little to be answered in.
+# No vendor answers within less.
 _LEAST_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAIQuestions:
-    """A `QuestionEmbedder` that gives up after `seconds`. `used` is told each answer's tokens."""
+    """A `QuestionEmbedder` whose attempts together take at most `seconds`. `on_tokens` gets the tokens of each."""
 
     session: httpx.Client
     model: EmbeddingModel
-    used: Callable[[int], None] = lambda _tokens: None
-    ask: Ask = field(default_factory=lambda: interactive(tries=2))
+    on_tokens: Callable[[int], None] = lambda _tokens: None
+    ask: Ask = field(default_factory=lambda: interactive(attempts=2))
     seconds: float = _SECONDS
     clock: Callable[[], float] = time.monotonic
 
     def query(self, text: str) -> Vector:
-        asked = {
+        request = {
             "model": self.model.name,
             "input": [self.model.query_prefix + text],
             "dimensions": self.model.dimensions,
             "encoding_format": "float",
         }
-        return self.ask(partial(self._answered, json.dumps(asked), self.clock() + self.seconds))
+        return self.ask(partial(self._create, json.dumps(request), self.clock() + self.seconds))
 
-    def _answered(self, asked: str, deadline: float) -> Vector:
+    def _create(self, request: str, deadline: float) -> Vector:
         try:
-            said = json.loads(self._body(asked, deadline))
-            if tokens := int(said.get("usage", {}).get("total_tokens", 0)):
-                self.used(tokens)
-            items = [(item["index"], [float(number) for number in item["embedding"]]) for item in said["data"]]
+            answer = json.loads(self._body(request, deadline))
+            if tokens := int(answer.get("usage", {}).get("total_tokens", 0)):
+                self.on_tokens(tokens)
+            items = [(item["index"], [float(number) for number in item["embedding"]]) for item in answer["data"]]
             return in_order(items, texts=1, dimensions=self.model.dimensions)[0]
         except httpx.HTTPError as error:
             raise Unavailable(NO_ANSWER, vendor=VENDOR) from error
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise Unavailable(NOT_UNDERSTOOD, vendor=VENDOR) from error
 
-    def _body(self, asked: str, deadline: float) -> bytes:
-        """The body of a good answer that is whole before the deadline."""
-        with self.session.stream("POST", "/embeddings", content=asked, timeout=self._timeout(deadline)) as answer:
+    def _body(self, request: str, deadline: float) -> bytes:
+        """Returns the body of a successful answer that is complete before the deadline."""
+        with self.session.stream("POST", "/embeddings", content=request, timeout=self._timeout(deadline)) as answer:
             if not answer.is_success:
-                raise refusal(answer.status_code, answer.headers, self._said(answer, deadline))
-            return self._whole(answer, deadline)
+                raise status_error(answer.status_code, answer.headers, self._error(answer, deadline))
+            return self._read(answer, deadline)
 
-    def _said(self, answer: httpx.Response, deadline: float) -> object:
-        """What a refusal says, if that arrives: its status says most of it."""
+    def _error(self, answer: httpx.Response, deadline: float) -> object:
+        """Returns the JSON of an error, None if it does not arrive."""
         try:
-            return json.loads(self._whole(answer, deadline))
+            return json.loads(self._read(answer, deadline))
         except (httpx.HTTPError, Unavailable, ValueError):
             return None
 
-    def _whole(self, answer: httpx.Response, deadline: float) -> bytes:
+    def _read(self, answer: httpx.Response, deadline: float) -> bytes:
         parts = []
         for part in answer.iter_bytes():
             parts.append(part)
-            # The client's own timeout begins anew with every byte.
+            # The client's own timeout starts again with every byte.
             self._timeout(deadline)
         return b"".join(parts)
 
@@ -84,6 +82,6 @@ class OpenAIQuestions:
 
 
 def connected(base_url: str, key: str) -> httpx.Client:
-    """A session with OpenAI, or with what speaks its API; it connects with the first request."""
+    """Returns a session with an endpoint of OpenAI's API. It connects at its first request."""
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     return httpx.Client(base_url=base_url, headers=headers, timeout=_SECONDS)

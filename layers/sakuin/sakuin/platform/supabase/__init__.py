@@ -1,1 +1,1 @@
-"""The connection to Supabase."""
+"""Supabase: its database API and its tokens."""

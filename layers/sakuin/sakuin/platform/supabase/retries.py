@@ -1,4 +1,4 @@
-"""Requests to Supabase that changed nothing are made again."""
+"""The transport that repeats requests to Supabase which changed nothing."""
 
 from itertools import count
 from urllib.parse import unquote
@@ -7,7 +7,7 @@ import httpx
 
 from sakuin.platform.calls import Retries, retry_after
 
-# SQL functions that only read: PostgREST is asked for all functions by POST.
+# SQL functions that only read. PostgREST calls every function with POST.
 READING_FUNCTIONS = frozenset(
     {
         "changed_nodes",
@@ -29,15 +29,14 @@ READING_FUNCTIONS = frozenset(
 )
 
 _READING_METHODS = ("GET", "HEAD")
-
-_AWAY = (502, 503, 504)
+_GATEWAY_ERRORS = (502, 503, 504)
 
 
 class RepeatingTransport(httpx.BaseTransport):
-    """The transport `inner`, which is asked again where that can do no harm.
+    """The transport `inner`, with repeated requests where a repetition is safe.
 
-    What could not be connected never arrived. A request that only reads may have arrived, and is asked again when the
-    connection broke or the gateway had nobody behind it; one that timed out is not: it had its time.
+    A request is repeated if no connection was made. A request that only reads is repeated also if the connection broke
+    or the gateway answered with an error, but not after a timeout.
     """
 
     def __init__(self, inner: httpx.BaseTransport, retries: Retries) -> None:
@@ -45,32 +44,32 @@ class RepeatingTransport(httpx.BaseTransport):
         self._retries = retries
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        self._retries.budget.earn()
+        self._retries.budget.add()
         started = self._retries.clock()
-        for tried in count(1):
+        for attempt in count(1):
             try:
                 response = self._inner.handle_request(request)
             except httpx.TransportError as error:
-                if not _is_harmless(error, request):
+                if not _is_repeatable(error, request):
                     raise
-                pause = self._retries.pause(tried, started, wanted=None)
+                pause = self._retries.pause(attempt, started, wanted=None)
                 if pause is None:
                     raise
             else:
-                if response.status_code not in _AWAY or not _reads(request):
+                if response.status_code not in _GATEWAY_ERRORS or not _reads(request):
                     return response
-                pause = self._retries.pause(tried, started, wanted=retry_after(response.headers))
+                pause = self._retries.pause(attempt, started, wanted=retry_after(response.headers))
                 if pause is None:
                     return response
                 response.close()
             self._retries.sleep(pause)
-        raise AssertionError("counting ends never")
+        raise AssertionError("unreachable")
 
     def close(self) -> None:
         self._inner.close()
 
 
-def _is_harmless(error: httpx.TransportError, request: httpx.Request) -> bool:
+def _is_repeatable(error: httpx.TransportError, request: httpx.Request) -> bool:
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
         return True
     return _reads(request) and not isinstance(error, httpx.TimeoutException)

@@ -1,4 +1,4 @@
-"""Projects and what they hold, and how their changes travel."""
+"""Access tokens of Supabase Auth, and the public keys that verify them."""
 
 import json
 import math
@@ -15,41 +15,30 @@ import jwt
 from sakuin.errors import Unauthorized, Unavailable
 
 _AUDIENCE = "authenticated"
-
-# Pinned: a token must not choose how it is verified, least of all a public key as an HMAC secret.
+# Fixed, so that a token cannot choose its verification, for example a public key as an HMAC secret.
 _SECRET_ALGORITHMS = ["HS256"]
-
 _PUBLIC_ALGORITHMS = ["ES256", "RS256", "EdDSA"]
-
 _LEEWAY_SECONDS = 10
-
-# A person waits: so long for all of it, and as long again for its last byte at most.
+# For the whole answer, and for each of its parts.
 _TIMEOUT_SECONDS = 5.0
-
-# A handful of keys has two or three kilobytes.
+# A set of keys has two or three kilobytes.
 _LONGEST = 100_000
-
 # A new key is known after so long.
 _SECONDS_BETWEEN_READS = 30
-
-# Nobody who sends tokens of his own making has Supabase asked each time.
+# Forged tokens must not cause a request to Supabase each.
 _SECONDS_AFTER_A_PROBLEM = 5
-
-_REFUSED = "The token is wrong or too old. Sign in again"
+_REFUSED = "The token is invalid or has expired. Sign in again"
 
 
 @dataclass(frozen=True, slots=True)
 class UserTokens:
-    """The tokens of people who signed in.
-
-    Without `secrets`, asked for each time, no token that is signed with one is taken.
-    """
+    """Access tokens of users. Without `secrets`, which are read each time, only key pairs verify tokens."""
 
     keys: jwt.PyJWKClient = field(repr=False)
     secrets: Callable[[], Sequence[str]] = field(repr=False, default=tuple)
 
     def user_of(self, token: str) -> str:
-        """The UUID of the user; a token that is wrong, too old or made for others is `Unauthorized`."""
+        """Returns the UUID of the token's user; `Unauthorized` for a token that is invalid, expired or for others."""
         try:
             claims = self._claims(token)
             if claims["role"] != _AUDIENCE:
@@ -81,15 +70,17 @@ def _verified(token: str, key: str | jwt.PyJWK, algorithms: list[str]) -> dict[s
 
 
 def tokens_of(supabase_url: str, secrets: Callable[[], Sequence[str]] = tuple) -> UserTokens:
-    """The tokens of a Supabase project; its public keys are read when the first token needs them, and kept."""
+    """Returns the tokens of a Supabase project. The first token reads its public keys, which are cached."""
     url = f"{supabase_url.rstrip('/')}/auth/v1/.well-known/jwks.json"
     return UserTokens(PublishedKeys(url, cache_keys=True, timeout=_TIMEOUT_SECONDS), secrets)
 
 
 class PublishedKeys(jwt.PyJWKClient):
-    """Supabase's public keys. A name that is not among them has them read again, but not each time somebody makes
-    one up. What is no set of keys, or one without a key that can be used, counts as no answer; an empty one is an
-    answer: projects that sign with their secret publish that."""
+    """Supabase's public keys. An unknown key id causes another read, at a limited rate.
+
+    An answer without usable keys counts as no answer. An empty set is an answer: it is what projects publish that sign
+    with their secret.
+    """
 
     _now = staticmethod(time.monotonic)
     _read_at = -math.inf
@@ -110,36 +101,35 @@ class PublishedKeys(jwt.PyJWKClient):
 
 
 def _answer(url: str, seconds: float, now: Callable[[], float]) -> bytes:
-    """The body of a good answer that is whole in time. No redirect is followed: keys from elsewhere are another's."""
+    """Returns the body of a successful answer that is complete in time. Redirects are errors: keys of another host."""
     deadline = now() + seconds
     body = b""
     try:
-        # As it was sent: nobody unpacks a bomb.
+        # Without compression, against decompression bombs.
         with httpx.stream("GET", url, timeout=seconds, headers={"Accept-Encoding": "identity"}) as answer:
             if answer.status_code != httpx.codes.OK:
                 raise jwt.PyJWKClientConnectionError(f"the answer was {answer.status_code}")
             for part in answer.iter_raw():
                 body += part
                 if len(body) > _LONGEST or now() > deadline:
-                    raise jwt.PyJWKClientConnectionError(f"no end after {len(body)} bytes")
+                    raise jwt.PyJWKClientConnectionError(f"incomplete after {len(body)} bytes")
     except httpx.HTTPError as error:
         raise jwt.PyJWKClientConnectionError("no answer") from error
     return body
 
 
 def _keys(body: bytes) -> jwt.PyJWKSet:
-    """What is published, of which one key at least can be used."""
+    """Returns the published keys, at least one of them usable."""
     try:
-        said = json.loads(body)
-        published = said["keys"]
-        if published == []:
+        published = json.loads(body)
+        if published["keys"] == []:
             raise jwt.PyJWKClientError("no public key is published")
-        keys = jwt.PyJWKSet.from_dict(said)
+        keys = jwt.PyJWKSet.from_dict(published)
         if not any(map(_can_verify, keys)):
             raise ValueError("none of the keys verifies a signature")
         return keys
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, jwt.PyJWKSetError) as error:
-        raise jwt.PyJWKClientConnectionError("what was published are no keys that can be used") from error
+        raise jwt.PyJWKClientConnectionError("no usable key is published") from error
 
 
 def _can_verify(key: jwt.PyJWK) -> bool:
