@@ -154,7 +154,7 @@ GONE = {
         "delete from table_namespace where table_id = %s",
         "delete from chunk_vector using context_table t where t.id = %s and chunk_vector.project_id = t.project_id",
     ],
-    "plan": ["update context_table set planned_generation = 0, planned_fingerprint = null where id = %s"],
+    "plan": ["update table_scan set generation = 0 where table_id = %s"],
     "chunks": ["delete from chunks where table_id = %s and json_pointer = '/b'"],
 }
 
