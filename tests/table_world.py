@@ -23,13 +23,7 @@ from sakuin.tables.recovery import RecordTableFailure, RestartTables
 from sakuin.tables.search import SearchTable, TableAnswer
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
-<<<<<<< HEAD
-from sakuin.upkeep.maintain import Maintain, MaintenanceResult
-from sakuin.upkeep.resume_work import ResumeWork
-=======
-from sakuin.tables.work import RecordTableFailure
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult, ResumeWork
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 from sakuin_local.supabase.database import Database
 from supabase import Client
 

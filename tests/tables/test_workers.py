@@ -9,22 +9,10 @@ from aws_lambda_powertools import Logger, Metrics
 from sakuin.errors import CircuitOpen, Unavailable
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.tables.admin.postgres import ProjectRecords
-<<<<<<< HEAD
 from sakuin.tables.embed_chunks import EmbedInEachVersion, EmbedWork
 from sakuin.tables.recovery import RecordTableFailure
 from sakuin.tables.work import ImportDocument, IndexInEachVersion, ToolWork
-from sakuin.upkeep.resume_work import ResumeWork
-=======
-from sakuin.tables.work import (
-    EmbedInEachVersion,
-    EmbedWork,
-    ImportDocument,
-    IndexInEachVersion,
-    RecordTableFailure,
-    ToolWork,
-)
 from sakuin.upkeep.maintain import ResumeWork
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 
 from tests.doubles.sqs import ModelledSqs
 from tests.events import event

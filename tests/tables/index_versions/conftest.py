@@ -24,16 +24,8 @@ from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.recovery import RecordTableFailure, RestartInEachVersion, RestartTables
 from sakuin.tables.search import SearchTable, TableAnswer
-<<<<<<< HEAD
-from sakuin.upkeep.build_indexes import BuildIndexVersions
-from sakuin.upkeep.index_versions import IndexVersions
-from sakuin.upkeep.maintain import Maintain, MaintenanceResult
-from sakuin.upkeep.resume_work import ResumeWork
-=======
-from sakuin.tables.work import RecordTableFailure, RestartInEachVersion
 from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult, ResumeWork
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 from sakuin.wiring.index_versions import live_last, table_indexes
 
 from tests.convergence.passing import time_passes

@@ -132,20 +132,12 @@ def _projects(routes: APIRouter, services: ProjectServices, user: Any, changing:
 
     @routes.get("/projects")
     def projects(caller: user) -> ProjectsView:
-<<<<<<< HEAD
         return ProjectsView(projects=[ProjectView.model_validate(one) for one in services.records.projects(caller)])
-=======
-        return ProjectsView(projects=[ProjectView.model_validate(one) for one in admin.all(caller)])
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 
     @routes.delete("/projects/{project_id}", status_code=204, dependencies=changing)
     def delete_project(caller: user, project_id: UUID) -> None:
         """Deletes a project with its Tables, Tools and endpoints."""
-<<<<<<< HEAD
         services.records.delete_project(caller, str(project_id))
-=======
-        admin.delete(caller, str(project_id))
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 
     @routes.post("/projects/{project_id}/members", status_code=204)
     def add_member(caller: user, project_id: UUID, asked: MemberAsked) -> None:
@@ -153,23 +145,14 @@ def _projects(routes: APIRouter, services: ProjectServices, user: Any, changing:
 
     @routes.get("/projects/{project_id}/members")
     def members(caller: user, project_id: UUID) -> MembersView:
-<<<<<<< HEAD
         return MembersView(
             members=[MemberView.model_validate(one) for one in services.records.members(caller, str(project_id))]
         )
 
     @routes.delete("/projects/{project_id}/members/{user_id}", status_code=204)
     def remove_member(caller: user, project_id: UUID, user_id: UUID) -> None:
-        """Removes a member, also oneself; 409 for the last one."""
-        services.records.remove_member(caller, str(project_id), str(user_id))
-=======
-        return MembersView(members=[MemberView.model_validate(one) for one in admin.members(caller, str(project_id))])
-
-    @routes.delete("/projects/{project_id}/members/{user_id}", status_code=204)
-    def remove_member(caller: user, project_id: UUID, user_id: UUID) -> None:
         """Removes a member, possibly the caller; 409 for the last one."""
-        admin.remove_member(caller, str(project_id), str(user_id))
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
+        services.records.remove_member(caller, str(project_id), str(user_id))
 
 
 def _tables(routes: APIRouter, services: ProjectServices, user: Any, changing: Any) -> None:
@@ -201,13 +184,9 @@ def _tables(routes: APIRouter, services: ProjectServices, user: Any, changing: A
 
     @routes.get("/projects/{project_id}/tables")
     def tables(caller: user, project_id: UUID) -> TablesView:
-<<<<<<< HEAD
         return TablesView(
             tables=[TableView.model_validate(one) for one in services.records.tables(caller, str(project_id))]
         )
-=======
-        return TablesView(tables=[TableView.model_validate(one) for one in admin.all(caller, str(project_id))])
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 
     @routes.get("/tables/{table_id}")
     def read_table(caller: user, table_id: UUID) -> TableView:
@@ -244,11 +223,7 @@ def _tables(routes: APIRouter, services: ProjectServices, user: Any, changing: A
     @routes.delete("/tables/{table_id}", status_code=204, dependencies=changing)
     def delete_table(caller: user, table_id: UUID) -> None:
         """Deletes a Table with its Tools."""
-<<<<<<< HEAD
         services.records.delete_table(caller, str(table_id))
-=======
-        admin.delete(caller, str(table_id))
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 
     @routes.post("/tables/{table_id}/uploads", status_code=201)
     def announce_document(caller: user, table_id: UUID, asked: UploadAsked) -> UploadView:
@@ -280,7 +255,6 @@ def _tools(routes: APIRouter, services: ProjectServices, user: Any, changing: An
 
     @routes.get("/projects/{project_id}/tools")
     def tools(caller: user, project_id: UUID) -> ToolsView:
-<<<<<<< HEAD
         return ToolsView(
             tools=[ToolView.model_validate(one) for one in services.records.tools(caller, str(project_id))]
         )
@@ -288,13 +262,6 @@ def _tools(routes: APIRouter, services: ProjectServices, user: Any, changing: An
     @routes.get("/tools/{tool_id}")
     def read_tool(caller: user, tool_id: UUID) -> ToolView:
         return ToolView.model_validate(services.records.tool(caller, str(tool_id)))
-=======
-        return ToolsView(tools=[ToolView.model_validate(one) for one in admin.all(caller, str(project_id))])
-
-    @routes.get("/tools/{tool_id}")
-    def read_tool(caller: user, tool_id: UUID) -> ToolView:
-        return ToolView.model_validate(admin.read(caller, str(tool_id)))
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 
     @routes.patch("/tools/{tool_id}", dependencies=changing)
     def change_tool(caller: user, tool_id: UUID, asked: ToolChangeAsked) -> ToolView:
@@ -303,19 +270,11 @@ def _tools(routes: APIRouter, services: ProjectServices, user: Any, changing: An
 
     @routes.post("/tools/{tool_id}/reindex", status_code=202, dependencies=changing)
     def reindex_tool(caller: user, tool_id: UUID) -> ToolView:
-<<<<<<< HEAD
         return ToolView.model_validate(services.records.reindex_tool(caller, str(tool_id)))
 
     @routes.delete("/tools/{tool_id}", status_code=204, dependencies=changing)
     def delete_tool(caller: user, tool_id: UUID) -> None:
         services.records.delete_tool(caller, str(tool_id))
-=======
-        return ToolView.model_validate(admin.reindex(caller, str(tool_id)))
-
-    @routes.delete("/tools/{tool_id}", status_code=204, dependencies=changing)
-    def delete_tool(caller: user, tool_id: UUID) -> None:
-        admin.delete(caller, str(tool_id))
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 
 
 def _endpoints(routes: APIRouter, services: ProjectServices, user: Any) -> None:
@@ -329,7 +288,6 @@ def _endpoints(routes: APIRouter, services: ProjectServices, user: Any) -> None:
 
     @routes.get("/projects/{project_id}/mcps")
     def mcps(caller: user, project_id: UUID) -> EndpointsView:
-<<<<<<< HEAD
         return EndpointsView(
             mcps=[EndpointView.model_validate(one) for one in services.records.endpoints(caller, str(project_id))]
         )
@@ -337,13 +295,6 @@ def _endpoints(routes: APIRouter, services: ProjectServices, user: Any) -> None:
     @routes.get("/mcps/{mcp_id}")
     def read_mcp(caller: user, mcp_id: UUID) -> EndpointView:
         return EndpointView.model_validate(services.records.endpoint(caller, str(mcp_id)))
-=======
-        return EndpointsView(mcps=[EndpointView.model_validate(one) for one in admin.all(caller, str(project_id))])
-
-    @routes.get("/mcps/{mcp_id}")
-    def read_mcp(caller: user, mcp_id: UUID) -> EndpointView:
-        return EndpointView.model_validate(admin.read(caller, str(mcp_id)))
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 
     @routes.patch("/mcps/{mcp_id}")
     def change_mcp(caller: user, mcp_id: UUID, asked: EndpointChangeAsked) -> EndpointView:
@@ -358,11 +309,7 @@ def _endpoints(routes: APIRouter, services: ProjectServices, user: Any) -> None:
 
     @routes.delete("/mcps/{mcp_id}", status_code=204)
     def delete_mcp(caller: user, mcp_id: UUID) -> None:
-<<<<<<< HEAD
         services.records.delete_endpoint(caller, str(mcp_id))
-=======
-        admin.delete(caller, str(mcp_id))
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 
     @routes.put("/mcps/{mcp_id}/tools/{tool_id}")
     def bind_tool(caller: user, mcp_id: UUID, tool_id: UUID, asked: BindingAsked | None = None) -> EndpointView:
@@ -372,11 +319,7 @@ def _endpoints(routes: APIRouter, services: ProjectServices, user: Any) -> None:
 
     @routes.delete("/mcps/{mcp_id}/tools/{tool_id}")
     def unbind_tool(caller: user, mcp_id: UUID, tool_id: UUID) -> EndpointView:
-<<<<<<< HEAD
         return EndpointView.model_validate(services.records.unbind(caller, str(mcp_id), str(tool_id)))
-=======
-        return EndpointView.model_validate(admin.unbind(caller, str(mcp_id), str(tool_id)))
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 
 
 def _with_key(made: tuple[Any, str]) -> EndpointKeyView:

@@ -8,12 +8,8 @@ from urllib.parse import unquote_plus
 
 from pydantic import Field, ValidationError
 
-<<<<<<< HEAD
-from sakuin.platform.s3_events import QueueMessage, only_record, unknown_message
-from sakuin.platform.sqs import SqsQueue
-=======
 from sakuin.platform.s3 import QueueMessage, only_record, unknown_message
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
+from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import WorkSubject
 
 EVENTS = ("ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted")

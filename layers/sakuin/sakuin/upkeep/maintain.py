@@ -8,16 +8,11 @@ from typing import TypeVar
 from sakuin.errors import SakuinError
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.platform.run_all import run_all
-<<<<<<< HEAD
-from sakuin.tables.chunk_store import ChunkStore, namespace
-=======
 from sakuin.platform.unfinished_work import DueWork, UnfinishedWorkStore
-from sakuin.tables.chunk_store import ChunkStore
-from sakuin.tables.chunk_store import namespace
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
+from sakuin.tables.chunk_store import ChunkStore, namespace
+from sakuin.tables.messages import TableQueues
 from sakuin.tables.nodes import OrphanedIndex
 from sakuin.tables.postgres import TableIndex
-from sakuin.tables.messages import TableQueues
 
 # Workers live for minutes. The records stay longer, to find what a slow worker writes after the deletion.
 _RECORD_SECONDS = 86_400

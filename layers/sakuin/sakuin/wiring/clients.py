@@ -223,13 +223,8 @@ def material_queue(settings: Settings, telemetry: Telemetry) -> "MaterialQueue":
 
 
 def table_queues(settings: Settings, telemetry: Telemetry, fingerprint: str = "") -> "TableQueues":
-<<<<<<< HEAD
-    """Messages to the workers of Tables, for one index over Tables or, with "", for all."""
-    from sakuin.tables.messages import TableQueues
-=======
     """Returns the queues of Tables, for one index over Tables or, with "", for all."""
     from sakuin.tables.messages import TableQueues
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
 
     client = sqs(telemetry)
     tool, embed = SqsQueue(client, settings.tool_queue_url), SqsQueue(client, settings.embed_queue_url)

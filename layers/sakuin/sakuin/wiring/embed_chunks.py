@@ -10,13 +10,8 @@ from sakuin.wiring.index_versions import embedder_of_each_model, kept_or_own, li
 
 
 def chunk_embedder(environ: Mapping[str, str]) -> Handler:
-<<<<<<< HEAD
-    """The handler of the function that embeds the chunks of Tables."""
-    from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion, EmbedWork
-=======
     """Returns the handler of the function."""
-    from sakuin.tables.embed_chunks import EmbedChunks
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
+    from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion, EmbedWork
     from sakuin.tables.postgres import TableIndex
     from sakuin.tables.recovery import RecordTableFailure
 

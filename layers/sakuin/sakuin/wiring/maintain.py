@@ -41,13 +41,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from sakuin.tables.admin.orphaned_uploads import DeleteOrphanedUploads, OrphanedUploads
     from sakuin.tables.admin.outbox import Outbox, PublishOutbox
     from sakuin.tables.postgres import TableIndex
-<<<<<<< HEAD
     from sakuin.tables.recovery import RecordTableFailure, RestartInEachVersion, RestartTables
-    from sakuin.upkeep.build_indexes import BuildIndexVersions
-=======
-    from sakuin.tables.recovery import RestartTables
-    from sakuin.tables.work import RecordTableFailure, RestartInEachVersion
->>>>>>> dba56d79da8a7c063c9e1c41997b4238b536b058
     from sakuin.upkeep.canary import Canary
     from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
     from sakuin.upkeep.maintain import Maintain, ResumeWork
