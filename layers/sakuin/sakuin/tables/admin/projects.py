@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sakuin.errors import Invalid
-from sakuin.limits import Limits, check_room
+from sakuin.limits import Limits, check_limit
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import Member, Project, User
 from sakuin.tables.scan import problem_of
@@ -21,7 +21,7 @@ class ProjectAdmin:
         """A new project; the user becomes its member."""
         if user is not None:
             there = self.records.count_projects(user)
-            check_room(there, self.limits.projects, what="projects that you created", limit="projects")
+            check_limit(there, self.limits.projects, what="projects that you created", limit="projects")
         return self.records.create_project(user, check_name(name))
 
     def all(self, user: User | None) -> Sequence[Project]:
@@ -36,7 +36,7 @@ class ProjectAdmin:
         """Makes another user a member."""
         # Whoever is a member already may be added again.
         others = [one for one in self.records.members(user, project_id) if one.user_id != member]
-        check_room(len(others), self.limits.members, what="members of one project", limit="members")
+        check_limit(len(others), self.limits.members, what="members of one project", limit="members")
         self.records.add_member(user, project_id, member)
 
     def members(self, user: User | None, project_id: str) -> Sequence[Member]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sakuin.errors import Conflict, Invalid, NotFound
-from sakuin.limits import Limits, check_room
+from sakuin.limits import Limits, check_limit
 from sakuin.tables.admin.documents import TableDocuments
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.projects import check_name
@@ -140,4 +140,4 @@ class TableAdmin:
             )
 
     def _check_room(self, user: User | None, project_id: str) -> None:
-        check_room(len(self.records.tables(user, project_id)), self.limits.tables, what="tables", limit="tables")
+        check_limit(len(self.records.tables(user, project_id)), self.limits.tables, what="tables", limit="tables")
