@@ -16,7 +16,7 @@ from sakuin_cli.terminal import OnProgress, Terminal
 from sakuin_cli.waiting import await_upload_results, poll
 
 if TYPE_CHECKING:
-    from sakuin.platform.s3 import Bucket
+    from sakuin.platform.s3 import S3Bucket
 
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.uploads import Upload, Uploads
@@ -77,7 +77,7 @@ def push(
 
 
 def push_files(
-    bucket: "Bucket", client: "DeploymentClient", uploads: "Uploads", *, seconds: float, on_progress: OnProgress
+    bucket: "S3Bucket", client: "DeploymentClient", uploads: "Uploads", *, seconds: float, on_progress: OnProgress
 ) -> list[PushedFile]:
     """Uploads files and waits until the versions that it wrote are searchable or have failed, by key."""
     # A wrong key or address must not leave pages behind that nobody waits for.
@@ -91,7 +91,7 @@ def push_files(
     return sorted((*awaited, *clashed), key=lambda file: file.upload.key)
 
 
-def _written(bucket: "Bucket", uploads: "Sequence[Upload]") -> Iterator[PushedFile]:
+def _written(bucket: "S3Bucket", uploads: "Sequence[Upload]") -> Iterator[PushedFile]:
     """Each file when it is stored: the files beside pages, then several pages at once."""
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
@@ -108,14 +108,14 @@ def _written(bucket: "Bucket", uploads: "Sequence[Upload]") -> Iterator[PushedFi
         pool.shutdown(cancel_futures=True)
 
 
-def _tried(bucket: "Bucket", upload: "Upload") -> PushedFile:
+def _tried(bucket: "S3Bucket", upload: "Upload") -> PushedFile:
     try:
         return _stored(bucket, upload)
     except Unavailable as error:
         return PushedFile(upload, None, "not_uploaded", str(error))
 
 
-def _stored(bucket: "Bucket", upload: "Upload") -> PushedFile:
+def _stored(bucket: "S3Bucket", upload: "Upload") -> PushedFile:
     try:
         body = read_bytes(upload.path)
         version_id = bucket.write(upload.key, body, content_type=_HTML if upload.material else _YAML)

@@ -15,7 +15,7 @@ from sakuin_cli.terminal import OnProgress, Terminal
 from sakuin_cli.waiting import await_upload_results, poll
 
 if TYPE_CHECKING:
-    from sakuin.platform.s3 import Bucket
+    from sakuin.platform.s3 import S3Bucket
 
     from sakuin_cli.client import DeploymentClient
 
@@ -61,7 +61,7 @@ def rm(
 
 
 def remove_pages(
-    bucket: "Bucket",
+    bucket: "S3Bucket",
     client: "DeploymentClient",
     materials: Sequence[str],
     *,
@@ -89,7 +89,7 @@ def remove_pages(
 _REASONS = {"superseded": "a newer version was uploaded at the same time; it stays"}
 
 
-def _deleted(bucket: "Bucket", client: "DeploymentClient", material: str) -> RemovedPage:
+def _deleted(bucket: "S3Bucket", client: "DeploymentClient", material: str) -> RemovedPage:
     # The key as it was stored: its spelling may differ from what `push` would write.
     record = client.material(material)
     if record is None:
