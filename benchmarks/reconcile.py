@@ -20,9 +20,9 @@ import psycopg
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.supabase.client import connected
 from sakuin.retrieval.index_version import TableCut, TableIndexVersion
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.postgres import TableIndex
-from sakuin.tables.reconcile import ReconcileTables, TableClaims
+from sakuin.tables.reconcile import ReconcileTables, TableSummaries
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin_local.serving import served
@@ -33,8 +33,10 @@ from sakuin_local.turbopuffer.store import Store
 FINGERPRINT = TableIndexVersion(EmbeddingModel("hashed", 8), TableCut())
 TABLES = """
 with made as (
-  insert into context_table (project_id, name, data, version, planned_generation, planned_fingerprint)
-  select %(project)s, 't', '{}', 1, 1, %(fingerprint)s from generate_series(1, %(number)s) returning id
+  insert into context_table (project_id, name, data, version, shown_fingerprint)
+  select %(project)s, 't', '{}', 1, %(fingerprint)s from generate_series(1, %(number)s) returning id
+), scanned as (
+  insert into table_scan (table_id, fingerprint, generation) select id, %(fingerprint)s, 1 from made
 ), nodes as (
   insert into node (table_id, fingerprint, pointer_hash, json_pointer, content_hash, generation, wanted_hash,
                     wanted_generation, wanted_chunks)
@@ -73,11 +75,11 @@ def measure(number: int, database: Database, store_url: str) -> None:
     """Makes the Tables, and compares them as a night does."""
     client = connected(database.rest_url, database.service_key)
     store = Called(TurbopufferChunkStore(store_connected(store_url, "any")))
-    claims = Called(TableClaims(client, FINGERPRINT.id))
+    summaries = Called(TableSummaries(client, FINGERPRINT.id))
     asked: list[httpx.Request] = []
     client.session.event_hooks["request"] = [asked.append]
     make(number, database, store.real)
-    run = ReconcileTables(claims, TableIndex(client, FINGERPRINT), store, Called(None), lambda: "")
+    run = ReconcileTables(summaries, TableIndex(client, FINGERPRINT), store, Called(None), lambda: "")
     print(f"{number} Tables")
     spent("a night", store, asked, lambda: _whole(run))
 

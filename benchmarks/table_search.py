@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from sakuin.language.indexing import index_words
 from sakuin.language.model import IndexedWords
-from sakuin.tables.chunk_store import ChunkStore, FoundChunk, StoredChunkRow
+from sakuin.tables.chunk_store import ChunkStore, FoundChunk, StoredChunkRow, doc_id, namespace
 from sakuin.tables.chunking import chunks
-from sakuin.tables.index_names import doc_id, namespace
+from sakuin.tables.embed_chunks import repeated_terms
 from sakuin.tables.json_pointer import ancestors, pointer_hash
 from sakuin.tables.nodes import NodeVersion, StoredChunkRef
 from sakuin.tables.scan import content_hash
 from sakuin.tables.search import SearchTable
-from sakuin.tables.words import repeated_terms
 
 from benchmarks.table_stack import CUT, MODEL, KnownQuestion, Stack, large_string, quantiles, running
 

@@ -27,7 +27,6 @@ def built_layers(folder: Path) -> dict[str, Path]:
 
 
 def layers_of(function: str, layers: dict[str, Path]) -> dict[str, Path]:
-    """Those that one function has."""
     return {layer["Ref"]: layers[layer["Ref"]] for layer in RESOURCES[function]["Properties"]["Layers"]}
 
 

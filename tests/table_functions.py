@@ -10,12 +10,12 @@ from sakuin.platform.embedding import Embedder
 from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
-from sakuin.tables.embed_chunks import EmbedChunks
+from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion, EmbedWork
 from sakuin.tables.index_table import IndexTable
-from sakuin.tables.messages import embed_message, tool_message
+from sakuin.tables.messages import TableQueues, embed_message, tool_message
 from sakuin.tables.postgres import TableIndex
-from sakuin.tables.queues import TableQueues
-from sakuin.tables.work import EmbedInEachVersion, EmbedWork, IndexInEachVersion, RecordTableFailure, ToolWork
+from sakuin.tables.recovery import RecordTableFailure
+from sakuin.tables.work import IndexInEachVersion, ToolWork
 from sakuin.upkeep.maintain import MaintenanceResult
 from supabase import Client
 

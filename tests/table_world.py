@@ -12,19 +12,17 @@ from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.retrieval.index_version import TableCut, TableIndexVersion
 from sakuin.tables.admin.outbox import EventBus, Outbox, PublishOutbox
-from sakuin.tables.chunk_store import FoundChunk
+from sakuin.tables.chunk_store import FoundChunk, namespace
 from sakuin.tables.document import written_table
 from sakuin.tables.embed_chunks import EmbedChunks
-from sakuin.tables.index_names import namespace
-from sakuin.tables.index_table import NODES_A_PAGE, IndexTable
+from sakuin.tables.index_table import CHUNKS_A_PAGE, IndexTable
+from sakuin.tables.messages import TableQueues
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 from sakuin.tables.postgres import TableIndex, ToolSearch
-from sakuin.tables.queues import TableQueues
-from sakuin.tables.restart import RestartTables
+from sakuin.tables.recovery import RecordTableFailure, RestartTables
 from sakuin.tables.search import SearchTable, TableAnswer
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
-from sakuin.tables.work import RecordTableFailure
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult, ResumeWork
 from sakuin_local.supabase.database import Database
 from supabase import Client
@@ -124,7 +122,7 @@ class TableWorld:
     cut: TableCut = field(default_factory=TableCut)
     project: str = ""
     dsn: str = field(default="", repr=False)
-    nodes_a_page: int = NODES_A_PAGE
+    chunks_a_page: int = CHUNKS_A_PAGE
 
     @property
     def index(self) -> TableIndex:
@@ -132,7 +130,7 @@ class TableWorld:
 
     @property
     def scan(self) -> IndexTable:
-        return IndexTable(self.index, self.bodies, self.store, self.queues, self.cut, nodes_a_page=self.nodes_a_page)
+        return IndexTable(self.index, self.bodies, self.store, self.queues, self.cut, chunks_a_page=self.chunks_a_page)
 
     @property
     def embed(self) -> EmbedChunks:

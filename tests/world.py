@@ -40,7 +40,7 @@ from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.projects import ProjectAdmin
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.admin.tools import ToolAdmin
-from sakuin.tables.reconcile import ReconcileTables, TableClaims
+from sakuin.tables.reconcile import ReconcileTables, TableSummaries
 from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 from sakuin_local.supabase.database import Database
@@ -229,7 +229,7 @@ class World:
     def reconcile_tables(self) -> ReconcileTables:
         """Returns a comparison of Tables, where there are none."""
         nothing: Any = None
-        claims = TableClaims(self.client, self.settings.tables.id)
+        claims = TableSummaries(self.client, self.settings.tables.id)
         return ReconcileTables(claims, nothing, nothing, nothing, lambda: "")
 
     # ---------------------------------------------------------------- projects
@@ -237,6 +237,7 @@ class World:
     @property
     def project_services(self) -> ProjectServices:
         return ProjectServices(
+            records=self.projects,
             projects=ProjectAdmin(self.projects),
             tables=TableAdmin(self.projects, self.bodies),
             tools=ToolAdmin(self.projects),

@@ -1,6 +1,5 @@
-"""The MCP endpoints of a deployment, through the published client: an agent gets exactly these answers."""
+"""A client of MCP endpoints over the published SDK: its answers are those that an agent gets."""
 
-import json
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,11 +23,11 @@ class AgentClient:
     key: str = field(repr=False)
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> Mapping[str, Any]:
-        """The tool's structured answer; arguments that are None are not sent.
+        """Calls a tool and returns its structured answer; arguments that are None are not sent.
 
-        A failure that the tool reports is `Invalid` with the tool's own sentence.
+        An error of the tool is `Invalid` with the tool's message.
         """
-        # The transport logs what it also raises.
+        # The transport logs the errors that it raises.
         logging.getLogger("mcp").setLevel(logging.CRITICAL)
         given = {name: value for name, value in arguments.items() if value is not None}
         return _answer(tool, anyio.run(self._result, tool, given))
@@ -37,7 +36,7 @@ class AgentClient:
         statuses: list[int] = []
 
         async def remember(response: httpx2.Response) -> None:
-            # The client turns a refusal into a failed handshake; only the status says why.
+            # The SDK reports a rejected request as a failed handshake; only the status gives the reason.
             statuses.append(response.status_code)
 
         try:
@@ -50,7 +49,7 @@ class AgentClient:
                 Client(streamable_http_client(self.url, http_client=http)) as client,
             ):
                 return await client.call_tool(tool, arguments)
-        # The client's task groups wrap what went wrong.
+        # The SDK's task groups wrap errors.
         except* (MCPError, httpx2.HTTPError, OSError, TimeoutError) as errors:
             error = next(_leaves(errors))
             message = error.message if isinstance(error, MCPError) else None
@@ -59,7 +58,7 @@ class AgentClient:
 
     def _error_of(self, message: str | None, status: int | None) -> SakuinError:
         if status in (401, 403):
-            return Misconfigured("The key does not fit. Correct SAKUIN_API_KEY; `sakuin up` writes it to its env file")
+            return Misconfigured("The key is not valid. Correct SAKUIN_API_KEY; `sakuin up` writes it to its env file")
         if status in (404, 405):
             return Misconfigured(f"There is no MCP endpoint at {self.url}. Correct SAKUIN_URL")
         if status is not None and status >= 500:
@@ -80,13 +79,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 def _answer(tool: str, result: CallToolResult) -> Mapping[str, Any]:
     text = "\n".join(item.text for item in result.content if isinstance(item, TextContent))
     if result.is_error:
-        raise Invalid(text or f"{tool} failed and did not say why")
-    if isinstance(result.structured_content, dict):
-        return result.structured_content
-    try:
-        answer = json.loads(text)
-    except ValueError:
-        answer = None
-    if not isinstance(answer, dict):
-        raise Invalid(f"{tool} gave no structured answer")
-    return answer
+        raise Invalid(text or f"{tool} failed without a message")
+    if not isinstance(result.structured_content, dict):
+        raise Invalid(f"{tool} returned no structured answer")
+    return result.structured_content

@@ -1,4 +1,4 @@
-"""What a command talks to. Each is loaded when a command asks for it: `sakuin --help` loads none."""
+"""Clients for the commands. Imports are inside the functions, so that `sakuin --help` loads none of them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,31 +15,37 @@ _KNOWLEDGE_TOOLS = ("search_knowledge", "list_concepts", "get_chunk_by_id")
 
 
 def settings_of(data: Path | None) -> "CommandSettings":
-    """The settings of the command that runs now; `data` is its option `--data`."""
+    """Reads the settings of the current command; `data` is its option `--data`."""
     from sakuin_cli.settings import CommandSettings
 
     return CommandSettings.load(data)
 
 
 def deployment_of(settings: "CommandSettings") -> "DeploymentClient":
-    """The deployment that the settings name."""
+    """Returns a client of the deployment in the settings."""
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.rest import session
     from sakuin_cli.settings import required
 
     url = required(settings.url, "SAKUIN_URL", _URL)
     key = required(settings.admin_key, "SAKUIN_ADMIN_KEY", "sk_sakuin_…")
-    # The last step of an endpoint's address is its id.
+    # The last segment of an endpoint's URL is its id.
     return DeploymentClient(session(url, key), settings.tools_mcp_url.rstrip("/").rpartition("/")[2])
 
 
 def deployment(data: Path | None) -> "DeploymentClient":
-    """The deployment of the command that runs now."""
+    """Returns a client of the deployment of the current command."""
     return deployment_of(settings_of(data))
 
 
+def project_of(data: Path | None, named: str | None) -> "tuple[DeploymentClient, str]":
+    """Returns a client and the id of the project, from `--project` or the settings."""
+    settings = settings_of(data)
+    return deployment_of(settings), settings.project_id(named)
+
+
 def agent_of(settings: "CommandSettings", tool: str) -> "AgentClient":
-    """The endpoint of knowledge for its three tools, otherwise the one of Search Tools."""
+    """Returns a client of the MCP endpoint of a tool: `/mcp` for knowledge tools, otherwise that of Search Tools."""
     from sakuin_cli.agent import AgentClient
     from sakuin_cli.settings import required
 
@@ -51,7 +57,7 @@ def agent_of(settings: "CommandSettings", tool: str) -> "AgentClient":
 
 
 def bucket_of(settings: "CommandSettings") -> "S3Bucket":
-    """The bucket of pages."""
+    """Returns the materials bucket."""
     from sakuin.platform.s3 import S3Bucket
 
     from sakuin_cli.settings import required
@@ -61,7 +67,7 @@ def bucket_of(settings: "CommandSettings") -> "S3Bucket":
 
 
 def aws_client(settings: "CommandSettings", service: str) -> Any:
-    """boto3's client of a service, in the account that the settings name."""
+    """Returns boto3's client of a service in the account of the settings."""
     from sakuin.platform.aws import client
 
     endpoint_url = settings.aws_endpoint_url_s3 if service == "s3" else settings.aws_endpoint_url

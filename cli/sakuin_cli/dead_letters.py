@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 from sakuin.errors import Misconfigured, SakuinError, Unavailable
@@ -14,7 +14,7 @@ from sakuin.platform.telemetry import MESSAGE_ATTRIBUTE
 from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.tables.messages import (
     DocumentUploaded,
-    ScanForEvent,
+    EventScanRequest,
     ToolEvent,
     embed_message,
     subject_of_request,
@@ -22,26 +22,24 @@ from sakuin.tables.messages import (
 )
 
 from sakuin_cli.connections import aws_client
+from sakuin_cli.options import QUEUES, QueueName
 from sakuin_cli.settings import CommandSettings, required
 from sakuin_cli.terminal import counted
 
-QueueName = Literal["material", "tool", "embed"]
-
 _HIDDEN_SECONDS = 30
 _A_REQUEST = 10
-# What EventBridge puts along with an event that it could not deliver.
+# Attributes that EventBridge adds to an event that it could not deliver.
 _BUS_REASON, _BUS_TRIES = "ERROR_MESSAGE", "RETRY_ATTEMPTS"
-# A body that nobody can read is shown as it is, up to here.
+# An unreadable body is shown up to this length.
 _SHOWN = 120
-_OUTPUTS: Mapping[QueueName, str] = {"material": "Material", "tool": "Tool", "embed": "Embed"}
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A message among the dead letters.
+    """A message in a dead letter queue.
 
-    `since` is when it was sent first, in seconds since 1970. `bus_reason` is why it was not delivered, where an event
-    bus knows. `handle` names it to its queue, for this listing only.
+    `since` is the time of its first sending, in seconds since 1970. `bus_reason` is the reason of an event bus that
+    could not deliver it. `handle` is its receipt handle.
     """
 
     id: str
@@ -56,19 +54,19 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a message asks for, in one line.
+    """A message in words.
 
-    `subject` is what it is about; None where it asks for nothing, or where `problem` says why nobody can read it.
+    `subject` is None if there is nothing to do, or if the message cannot be read; then `problem` is the reason.
     """
 
-    words: str
+    text: str
     subject: WorkSubject | None = None
     problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterQueues:
-    """`sqs` is boto3's client; `urls` and `dead_urls` are by the queues' names."""
+    """The queues of a deployment. `sqs` is boto3's client; `urls` and `dead_urls` are by queue name."""
 
     sqs: Any
     urls: Mapping[QueueName, str]
@@ -76,40 +74,40 @@ class DeadLetterQueues:
 
     @classmethod
     def of(cls, settings: CommandSettings) -> "DeadLetterQueues":
-        """The queues that the deployed stack names in its outputs."""
+        """Reads the URLs from the outputs of the deployed stack."""
         stack = required(settings.stack, "SAKUIN_STACK", "sakuin")
         outputs = _outputs(aws_client(settings, "cloudformation"), stack)
         try:
-            urls = {queue: outputs[f"{name}QueueUrl"] for queue, name in _OUTPUTS.items()}
-            dead_urls = {queue: outputs[f"{name}DeadLettersUrl"] for queue, name in _OUTPUTS.items()}
+            urls = {queue: outputs[f"{queue.capitalize()}QueueUrl"] for queue in QUEUES}
+            dead_urls = {queue: outputs[f"{queue.capitalize()}DeadLettersUrl"] for queue in QUEUES}
         except KeyError as error:
             raise Misconfigured(f"The stack has no output {error}: deploy this version of template.yaml") from error
         return cls(aws_client(settings, "sqs"), urls, dead_urls)
 
     def receive(self, queue: QueueName) -> list[DeadLetter]:
-        """All dead letters of a queue, the oldest first. For half a minute nobody else receives them."""
+        """Receives all dead letters of a queue, oldest first; they are hidden from others for half a minute."""
         found: dict[str, DeadLetter] = {}
         while some := self._some(queue):
             new = [letter for letter in some if letter.id not in found]
             if not new:
-                # There are so many that the first ones have come back.
+                # There are so many that the first ones are visible again.
                 break
             found |= {letter.id: letter for letter in new}
         return sorted(found.values(), key=lambda letter: (letter.since, letter.id))
 
     def release(self, letters: Sequence[DeadLetter]) -> None:
-        """Lets others receive them again at once. A letter that is gone is not an error."""
+        """Makes letters visible again. A letter that no longer exists is not an error."""
         for letter in letters:
             try:
                 self.sqs.change_message_visibility(
                     QueueUrl=self.dead_urls[letter.queue], ReceiptHandle=letter.handle, VisibilityTimeout=0
                 )
             except ClientError:
-                # It is visible already, or gone.
+                # It is already visible, or deleted.
                 continue
 
     def send_again(self, letter: DeadLetter) -> None:
-        """Sends it to the queue that it came from, and only then deletes it from the dead letters."""
+        """Sends a letter to its original queue, and then deletes it from the dead letters."""
         queue = SqsQueue(self.sqs, self.urls[letter.queue])
         queue.send_copy(letter.body, {MESSAGE_ATTRIBUTE: letter.correlation_id}, delay_seconds=0)
         with translate_errors():
@@ -121,7 +119,7 @@ class DeadLetterQueues:
                 QueueUrl=self.dead_urls[queue],
                 MaxNumberOfMessages=_A_REQUEST,
                 VisibilityTimeout=_HIDDEN_SECONDS,
-                # Without waiting SQS asks only some of its machines.
+                # A short poll would query only some of the servers of SQS.
                 WaitTimeSeconds=1,
                 AttributeNames=["All"],
                 MessageAttributeNames=["All"],
@@ -132,7 +130,7 @@ class DeadLetterQueues:
 def _letter(queue: QueueName, message: Mapping[str, Any]) -> DeadLetter:
     system = message.get("Attributes", {})
     own = {name: value.get("StringValue", "") for name, value in message.get("MessageAttributes", {}).items()}
-    # Each listing counts too.
+    # Listing a letter counts as a receive.
     receives = min(int(system.get("ApproximateReceiveCount", 1)), MAX_RECEIVES)
     return DeadLetter(
         id=message["MessageId"],
@@ -147,7 +145,7 @@ def _letter(queue: QueueName, message: Mapping[str, Any]) -> DeadLetter:
 
 
 def _outputs(cloudformation: Any, stack: str) -> Mapping[str, str]:
-    """The outputs of a deployed stack, value by name."""
+    """Returns the outputs of a deployed stack by name."""
     try:
         found = cloudformation.describe_stacks(StackName=stack)["Stacks"][0]
     except ClientError as error:
@@ -160,7 +158,7 @@ def _outputs(cloudformation: Any, stack: str) -> Mapping[str, str]:
 
 
 def contents(queue: QueueName, body: str) -> Contents:
-    """Returns what a message of a queue asks for."""
+    """Returns the contents of a message of a queue."""
     readers = {"material": _material, "tool": _tool, "embed": _embed}
     try:
         found = readers[queue](parsed_message(body))
@@ -168,9 +166,9 @@ def contents(queue: QueueName, body: str) -> Contents:
         found = Contents(f"not a message of this queue: {_shortened(body)}", problem=str(error))
     if found is None:
         found = Contents(f"nothing to do: {_shortened(body)}")
-    # A terminal would obey what it cannot print.
-    words = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in found.words)
-    return replace(found, words=words)
+    # A terminal interprets control characters.
+    text = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in found.text)
+    return replace(found, text=text)
 
 
 def _material(message: Mapping[str, Any]) -> Contents | None:
@@ -178,13 +176,13 @@ def _material(message: Mapping[str, Any]) -> Contents | None:
     if event is None:
         return None
     if isinstance(event, ReindexMaterial):
-        words = f"index {event.material} again: {event.reason}"
+        text = f"index {event.material} again: {event.reason}"
     elif isinstance(event, RecheckKey):
-        words = f"check {event.key} against the bucket: {event.reason}"
+        text = f"check {event.key} against the bucket: {event.reason}"
     else:
-        done = "removed" if isinstance(event, ObjectRemoved) else "uploaded"
-        words = f"{event.source.key} was {done} (version {event.source.version_id or '–'})"
-    return Contents(words, subject_of_event(event))
+        action = "removed" if isinstance(event, ObjectRemoved) else "uploaded"
+        text = f"{event.source.key} was {action} (version {event.source.version_id or '–'})"
+    return Contents(text, subject_of_event(event))
 
 
 def _tool(message: Mapping[str, Any]) -> Contents | None:
@@ -192,14 +190,14 @@ def _tool(message: Mapping[str, Any]) -> Contents | None:
     if asked is None:
         return None
     if isinstance(asked, DocumentUploaded):
-        words = f"import the uploaded document of Table {asked.table_id}"
-    elif isinstance(asked, ScanForEvent):
+        text = f"import the uploaded document of Table {asked.table_id}"
+    elif isinstance(asked, EventScanRequest):
         event = ToolEvent.model_validate(message)
         tool = f" of tool {event.detail.tool_id}," if event.detail.tool_id else " of"
-        words = f"{event.event}{tool} Table {asked.table_id}"
+        text = f"{event.event}{tool} Table {asked.table_id}"
     else:
-        words = f"scan Table {asked.table_id}" + (f", from string {asked.skip:,}" if asked.skip else "")
-    return Contents(words, subject_of_request(asked))
+        text = f"scan Table {asked.table_id}" + (f", from string {asked.skip:,}" if asked.skip else "")
+    return Contents(text, subject_of_request(asked))
 
 
 def _embed(message: Mapping[str, Any]) -> Contents:

@@ -1,10 +1,13 @@
-"""The options and arguments that several commands have."""
+"""Options and arguments that several commands share."""
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import typer
+
+QueueName = Literal["material", "tool", "embed"]
+QUEUES: tuple[QueueName, ...] = get_args(QueueName)
 
 DataOption = Annotated[
     Path | None,
@@ -17,16 +20,17 @@ DataOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
-PrefixOption = Annotated[str, typer.Option("--prefix", metavar="P", help="Folder in the library that pages go to.")]
+PrefixOption = Annotated[str, typer.Option("--prefix", metavar="P", help="The folder of the library for the pages.")]
 TimeoutOption = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", min=0, help="How long to wait for the index.")
 ]
-StrictOption = Annotated[bool, typer.Option("--strict", help="Make a box without an id an error.")]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Report a box without an id as an error.")]
 ProjectOption = Annotated[
     str | None,
-    typer.Option("--project", metavar="ID", help="The project.", show_default="SAKUIN_PROJECT, the one that `up` made"),
+    typer.Option(
+        "--project", metavar="ID", help="The project.", show_default="SAKUIN_PROJECT, the one that `up` creates"
+    ),
 ]
-# Which explanations a question is asked about.
 TypeOption = Annotated[
     Literal["rule", "method", "definition", "example", "tip"] | None,
     typer.Option("--type", help="Only explanations of this type."),
@@ -36,16 +40,14 @@ LevelOption = Annotated[str | None, typer.Option("--level", help="Only pages of 
 MaterialOption = Annotated[str | None, typer.Option("--material", help="Only this page.")]
 IndexOption = Annotated[
     str | None,
-    typer.Option(
-        "--index", metavar="FINGERPRINT", help='"next", or a fingerprint.', show_default="the one that answers"
-    ),
+    typer.Option("--index", metavar="FINGERPRINT", help='"next", or a fingerprint.', show_default="the live one"),
 ]
 
 
 def check_paths(paths: Iterable[Path]) -> None:
-    """Refuses a single file that is neither a page nor a file beside pages; in a folder such a file is left out."""
+    """Rejects a file that is not a page, `learns.yml` or `synonyms.yml`; in a folder such files are skipped."""
     for path in paths:
         if path.is_file() and path.suffix != ".html" and path.name not in ("learns.yml", "synonyms.yml"):
             raise typer.BadParameter(
-                f"{path} is neither an .html file, a folder, a learns.yml nor a synonyms.yml", param_hint="PATH"
+                f"{path} is not an .html file, a folder, a learns.yml or a synonyms.yml", param_hint="PATH"
             )

@@ -5,18 +5,18 @@ from typing import Any
 import httpx
 from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, SakuinError, Unavailable
 
-# A check of 50 pages on a cold function takes its time; API Gateway itself gives up after 30 seconds.
+# API Gateway ends a request after 30 seconds.
 _TIMEOUT = httpx.Timeout(35.0, connect=5.0)
 _UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=5.0, write=600.0)
 
 
 def session(url: str, admin_key: str) -> httpx.Client:
-    """A session with a deployment; it opens no connection before the first request."""
+    """Returns an HTTP session with a deployment; it connects with the first request."""
     return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {admin_key}"}, timeout=_TIMEOUT)
 
 
 def answer_of(http: httpx.Client, request: httpx.Request) -> Any:
-    """The JSON of the answer, None for an empty one; raises one of our errors."""
+    """Sends a request and returns the JSON of the answer, None for an empty one; raises one of `sakuin.errors`."""
     try:
         response = http.send(request)
     except httpx.TransportError as error:
@@ -30,33 +30,33 @@ def answer_of(http: httpx.Client, request: httpx.Request) -> Any:
     try:
         return response.json()
     except ValueError as error:
-        raise Misconfigured(f"What answers at {http.base_url} is not Sakuin. Correct SAKUIN_URL") from error
+        raise Misconfigured(f"The server at {http.base_url} is not Sakuin. Correct SAKUIN_URL") from error
 
 
 def put_to_bucket(url: str, headers: dict[str, str], body: bytes) -> None:
-    """Puts `body` to a presigned address."""
-    # Not over the session: the bucket must not see its key.
+    """Uploads `body` to a presigned URL."""
+    # Without the session: the bucket must not get its key.
     try:
         answer = httpx.put(url, content=body, headers=headers, timeout=_UPLOAD_TIMEOUT)
     except httpx.HTTPError as error:
-        raise Unavailable("The bucket did not take the upload. Try again in a moment") from error
+        raise Unavailable("The upload to the bucket failed. Try again in a moment") from error
     if not answer.is_success:
-        raise Unavailable(f"The bucket refused the upload ({answer.status_code}). Try again")
+        raise Unavailable(f"The bucket rejected the upload ({answer.status_code}). Try again")
 
 
 def _error_of(response: httpx.Response) -> SakuinError:
     status = response.status_code
     if status in (401, 403):
         return Misconfigured(
-            "The admin key does not fit. Correct SAKUIN_ADMIN_KEY; `sakuin up` writes it to its env file"
+            "The admin key is not valid. Correct SAKUIN_ADMIN_KEY; `sakuin up` writes it to its env file"
         )
     detail = _detail(response)
     if status == 404:
-        return NotFound(detail or f"{response.url} is not there. Is SAKUIN_URL the address of a Sakuin?")
+        return NotFound(detail or f"{response.url} does not exist. Is SAKUIN_URL the address of a Sakuin deployment?")
     if status == 409:
-        return Conflict(detail or "Somebody else changed it first")
+        return Conflict(detail or "It was changed at the same time. Fetch it and try again")
     if status < 500 and status != 429:
-        return Invalid(detail or f"Sakuin refused the request ({status})")
+        return Invalid(detail or f"Sakuin rejected the request ({status})")
     return Unavailable(detail or f"Sakuin could not answer ({status}). Try again in a moment")
 
 

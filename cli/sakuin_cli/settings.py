@@ -1,4 +1,4 @@
-"""What a command reads: the environment, completed from the `env` file in the data folder of `sakuin up`."""
+"""Settings of a command: the environment, completed from the `env` file in the data folder of `sakuin up`."""
 
 import os
 from collections.abc import Mapping
@@ -10,15 +10,13 @@ from sakuin.errors import Misconfigured
 
 DATA_FOLDER = ".sakuin"
 _FILE = "env"
-# What AWS is asked for by name: each name only means something in its own account.
+# Names that are valid in one AWS account only.
 _NAMES_IN_AWS = ("SAKUIN_BUCKET", "SAKUIN_SECRET", "SAKUIN_STACK")
-
-
-_OF_AWS = "`push`, `rm`, `keys`, `redrive`"
+_AWS_COMMANDS = "`push`, `rm`, `keys`, `redrive`"
 
 
 def _variable(*variables_and_description: str, needed_by: str, secret: bool = False) -> Any:
-    """A field that is read from these variables; docs/reference/settings.md shows them."""
+    """A field that is read from these variables; docs/reference/settings.md lists them."""
     *variables, description = variables_and_description
     metadata = {"variables": tuple(variables), "description": description, "needed_by": needed_by}
     return field(repr=not secret, metadata=metadata)
@@ -26,14 +24,15 @@ def _variable(*variables_and_description: str, needed_by: str, secret: bool = Fa
 
 @dataclass(frozen=True, slots=True)
 class CommandSettings:
-    """How a command reaches a deployment. Only a command that needs an empty setting misses it (`required`).
+    """How a command reaches a deployment. An empty setting is an error only in a command that needs it (`required`).
 
-    Boto3 would read the rest of the process's environment; it gets `aws_session` instead, so that a stack's own env
-    file decides alone.
+    boto3 gets `aws_session` in place of the process's environment, so that the env file of a stack decides alone.
     """
 
     url: str = _variable(
-        "SAKUIN_URL", "where the HTTP API is, without `/mcp`", needed_by="all; `keys` and `redrive` say less without it"
+        "SAKUIN_URL",
+        "the URL of the HTTP API, without `/mcp`",
+        needed_by="all; `keys` and `redrive` show less without it",
     )
     api_key: str = _variable(
         "SAKUIN_API_KEY", "a key of `/mcp`, for agents", needed_by="`search`, `chunk`", secret=True
@@ -41,7 +40,7 @@ class CommandSettings:
     admin_key: str = _variable(
         "SAKUIN_ADMIN_KEY",
         "a key of `/v1`, for operators",
-        needed_by="all but `search`, `chunk`; `keys` and `redrive` say less without it",
+        needed_by="all but `search`, `chunk`; `keys` and `redrive` show less without it",
         secret=True,
     )
     bucket: str = _variable("SAKUIN_BUCKET", "the materials bucket", needed_by="`push`, `rm`")
@@ -52,11 +51,11 @@ class CommandSettings:
     )
     secret: str = _variable("SAKUIN_SECRET", "the name of the functions' secret", needed_by="`keys`")
     stack: str = _variable(
-        "SAKUIN_STACK", "the name of the deployed stack, whose outputs name the queues", needed_by="`redrive`"
+        "SAKUIN_STACK", "the name of the deployed stack; its outputs name the queues", needed_by="`redrive`"
     )
     project: str = _variable(
         "SAKUIN_PROJECT",
-        "the id of the project that is meant without `--project`",
+        "the id of the project, if `--project` is not given",
         needed_by="`table put`, `tool create`, `mcp create`, `member`",
     )
     tools_mcp_url: str = _variable(
@@ -71,10 +70,10 @@ class CommandSettings:
         "SAKUIN_BOX_SELECTORS", "the deployment's `BoxSelectors`, if it has its own", needed_by="`validate PATH`"
     )
     aws_endpoint_url: str | None = _variable(
-        "AWS_ENDPOINT_URL", "where AWS is, if it is not in the cloud", needed_by=_OF_AWS
+        "AWS_ENDPOINT_URL", "the endpoint of AWS, if it is not in the cloud", needed_by=_AWS_COMMANDS
     )
     aws_endpoint_url_s3: str | None = _variable(
-        "AWS_ENDPOINT_URL_S3", "where S3 is, if it is elsewhere than the rest of AWS", needed_by="`push`, `rm`"
+        "AWS_ENDPOINT_URL_S3", "the endpoint of S3, if it differs from that of AWS", needed_by="`push`, `rm`"
     )
     aws_session: Mapping[str, str | None] = _variable(
         "AWS_PROFILE",
@@ -84,19 +83,19 @@ class CommandSettings:
         "AWS_SECRET_ACCESS_KEY",
         "AWS_SESSION_TOKEN",
         "the account and the region of bucket, secret and stack, as the AWS CLI reads them",
-        needed_by=_OF_AWS,
+        needed_by=_AWS_COMMANDS,
         secret=True,
     )
 
     @classmethod
     def load(cls, data: Path | None) -> "CommandSettings":
-        """The settings of the command that runs now; `data` is its option `--data`."""
+        """Reads the settings of the current command; `data` is its option `--data`."""
         return cls.read(environment(os.environ, data, here=Path.cwd()))
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "CommandSettings":
-        """The settings in `environ`. Raises nothing: `required` does, once a command needs what is missing."""
-        # `sakuin --help` has no need of them.
+        """Reads the settings in `environ`. A missing one is no error here, see `required`."""
+        # `sakuin --help` does not need them.
         from sakuin.settings import css_selectors, folder_prefix
 
         return cls(
@@ -123,24 +122,24 @@ class CommandSettings:
         )
 
     def project_id(self, named: str | None) -> str:
-        """The project that `--project` names, else the one of the settings."""
+        """Returns the project of `--project`, otherwise the one of the settings."""
         if project := named or self.project:
             return project
-        raise Misconfigured("No project is named: give --project, or set SAKUIN_PROJECT to a project's id")
+        raise Misconfigured("No project: give --project, or set SAKUIN_PROJECT to the id of a project")
 
 
 def required(value: str, name: str, example: str) -> str:
-    """A setting that a command cannot do without; a missing one raises `Misconfigured`."""
+    """Returns a setting that the command needs; raises `Misconfigured` if it is empty."""
     if value:
         return value
     raise Misconfigured(f"{name} is not set: run `sakuin up` first, or set {name}, for example {name}={example}")
 
 
 def environment(environ: Mapping[str, str], data: Path | None, *, here: Path) -> dict[str, str]:
-    """The environment, completed from `<data>/env`; without `data`, from `.sakuin/env` of `here` or a parent.
+    """Returns the environment, completed from `<data>/env`; without `data`, from `.sakuin/env` of `here` or a parent.
 
-    The environment wins, except that bucket, secret, stack and the `AWS_` variables come from one place: a local
-    stack's bucket does not exist in a person's own account, nor a real bucket in the local stack.
+    The environment wins, except that bucket, secret, stack and the `AWS_` variables come from one source: the bucket of
+    a local stack does not exist in a real account, and the other way round.
     """
     file = data / _FILE if data else _nearest(here)
     if file is None or not file.is_file():

@@ -1,4 +1,4 @@
-"""What a command prints: for people on a terminal, or for a program as one JSON document."""
+"""The output of commands: for people on a terminal, or one JSON document for a program."""
 
 import json
 import sys
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 from sakuin.errors import SakuinError
 
-if TYPE_CHECKING:  # rich is loaded when something is shown
+if TYPE_CHECKING:  # rich is imported only to print
     from rich.console import Console
     from rich.text import Text
 
-# The phase, how much of it is done, of how much (None: nobody knows).
+# The phase, how much of it is done, the total (None if unknown).
 OnProgress = Callable[[str, int, int | None], None]
 
 _INDENT = 4
@@ -23,23 +23,23 @@ _INDENT = 4
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Answers go to stdout, progress and errors to stderr; with `as_json` stdout has the answer alone."""
+    """Prints answers to stdout, progress and errors to stderr; with `as_json`, stdout gets one JSON document only."""
 
     as_json: bool
 
     @property
     def out(self) -> "Console":
-        """Where answers are shown."""
+        """Returns the console on stdout."""
         from rich.console import Console
 
         return Console(highlight=False, markup=False, emoji=False)
 
     def document(self, answer: object) -> None:
-        """Prints the one JSON document."""
+        """Prints the JSON document."""
         sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
 
     def fields(self, answer: Mapping[str, Any]) -> None:
-        """Prints a small answer: one field a line, or the one JSON document."""
+        """Prints a small answer: one field per line, or the JSON document."""
         if self.as_json:
             self.document(answer)
             return
@@ -52,7 +52,7 @@ class Terminal:
 
     @contextmanager
     def progress(self, *phases: str) -> Iterator[OnProgress]:
-        """Shows a bar a phase while the block runs; none for programs, and none in a file."""
+        """Shows a progress bar for each phase while the block runs, only on a terminal."""
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -63,21 +63,23 @@ class Terminal:
             bars = {phase: progress.add_task(phase, total=None) for phase in phases}
             yield lambda phase, done, total: progress.update(bars[phase], completed=done, total=total)
 
-    @contextmanager
-    def reporting_errors(self) -> Iterator[None]:
-        """Ends the command with a sentence and exit code 1 when something inside goes wrong."""
-        try:
-            yield
-        except SakuinError as error:
-            if self.as_json:
-                self.document({"error": str(error)})
-            else:
-                sys.stderr.write(f"sakuin: {error}\n")
-            raise typer.Exit(1) from error
+
+@contextmanager
+def reporting_errors(as_json: bool) -> Iterator[Terminal]:
+    """Yields the command's terminal; prints an error of ours as a sentence and ends the command with exit code 1."""
+    terminal = Terminal(as_json)
+    try:
+        yield terminal
+    except SakuinError as error:
+        if as_json:
+            terminal.document({"error": str(error)})
+        else:
+            sys.stderr.write(f"sakuin: {error}\n")
+        raise typer.Exit(1) from error
 
 
 def paragraph(out: "Console", text: "Text") -> None:
-    """Prints an indented text: folded at a terminal's width, one line in a file."""
+    """Prints an indented text: wrapped on a terminal, on one line in a file."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -88,10 +90,10 @@ def paragraph(out: "Console", text: "Text") -> None:
 
 
 def counted(number: int, what: str) -> str:
-    """A number with its noun: 1 page, 2 pages."""
+    """Returns a number with its noun: 1 page, 2 pages."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def minute(moment: str) -> str:
-    """A moment in ISO 8601 as people read it: 2026-11-22 06:15 UTC."""
+    """Returns a time in ISO 8601 in the form 2026-11-22 06:15 UTC."""
     return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

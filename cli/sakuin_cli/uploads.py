@@ -1,4 +1,4 @@
-"""Which file of an author's goes to which S3 key."""
+"""The S3 keys of an author's files."""
 
 import unicodedata
 from collections import defaultdict
@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sakuin_cli.files import files_below
+from sakuin.errors import Invalid, NotFound
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One file and its key, NFC. `material` is None for a `learns.yml` and for the site's `synonyms.yml`."""
+    """A file and its key, NFC. `material` is None for a `learns.yml` and for `synonyms.yml`."""
 
     path: str
     key: str
@@ -20,7 +20,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Uploads:
-    """What is uploaded, pages last; what would write one key twice (`clashes`); how many other files there are."""
+    """The files to upload, pages last; files with the same key (`clashes`); the number of other files."""
 
     files: tuple[Upload, ...]
     clashes: tuple[Upload, ...]
@@ -28,29 +28,28 @@ class Uploads:
 
     @property
     def pages(self) -> tuple[Upload, ...]:
-        """The files that are pages."""
+        """Returns the files that are pages."""
         return tuple(file for file in self.files if file.material is not None)
 
     def clash_reason(self, upload: Upload) -> str:
-        """Which other files have the same key, and what to do about it."""
+        """Returns which other files have the same key, and what to do."""
         others = (other.path for other in self.clashes if other.key == upload.key and other != upload)
         named = " and ".join(map(repr, others))
         return f"{named} would have the same key; rename one of them, or push it with another --prefix"
 
 
 def uploads_below(paths: Iterable[Path], *, folder: str, material_prefix: str) -> Uploads:
-    """The uploads among the files below `paths`."""
+    """Returns the uploads among the files below `paths`."""
     places = [place for path in paths for place in files_below(path)]
     return uploads_of(places, folder=folder, material_prefix=material_prefix)
 
 
 def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_prefix: str = "") -> Uploads:
-    """The uploads among `(path, place)`: `samples/junior/x.html`, `junior/x.html` → `{prefix}{folder/}junior/x.html`.
+    """Returns the uploads among `(path, place)`: `samples/a/x.html`, `a/x.html` → `{material_prefix}{folder}/a/x.html`.
 
-    `folder` is where the author wants them in the library. What is neither HTML nor `learns.yml` is skipped, but for
-    the one `synonyms.yml` at the top of the library.
+    Skips what is neither HTML nor `learns.yml`, except `synonyms.yml` at the top of the library.
     """
-    # A parser of YAML comes with them.
+    # These import a YAML parser.
     from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
     from sakuin.knowledge.names import material_of_key, synonyms_key
 
@@ -66,12 +65,35 @@ def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_
             by_key[key][path] = Upload(path, key, material)
     alone = [next(iter(files.values())) for files in by_key.values() if len(files) == 1]
     clashes = [upload for files in by_key.values() if len(files) > 1 for upload in files.values()]
-    # A page reads its learns.yml when it is indexed: the file has to be there first.
+    # Indexing a page reads its learns.yml, so that file is uploaded first.
     alone.sort(key=lambda upload: (upload.material is not None, upload.key))
     return Uploads(tuple(alone), tuple(clashes), skipped)
 
 
 def folder_path(folder: str) -> str:
-    """A folder as keys and materials begin with it, NFC: `/junior` → `junior/`; nothing for the top."""
+    """Returns a folder as the prefix of keys and materials, NFC: `/junior` → `junior/`; empty for the top."""
     segments = unicodedata.normalize("NFC", folder).split("/")
     return "".join(f"{segment}/" for segment in segments if segment not in ("", "."))
+
+
+def files_below(root: Path) -> list[tuple[str, str]]:
+    """Returns the path, and the path relative to `root`, of all files in a folder but hidden ones.
+
+    A `root` that is a file is the only one; a missing one raises `NotFound`.
+    """
+    if root.is_dir():
+        places = sorted(file.relative_to(root) for file in root.rglob("*") if file.is_file())
+        shown = [place for place in places if not any(part.startswith(".") for part in place.parts)]
+        return [(_text(root / place), _text(place)) for place in shown]
+    if not root.exists():
+        raise NotFound(f"{root.as_posix()} does not exist")
+    return [(_text(root), root.name)]
+
+
+def _text(path: Path) -> str:
+    name = path.as_posix()
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise Invalid(f"The name {name!r} is not UTF-8: S3 cannot store it; rename the file") from None
+    return name

@@ -1,14 +1,14 @@
-"""What a deployment's REST API answers, as its JSON is."""
+"""The JSON documents of a deployment's REST API."""
 
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
 
 class Work(TypedDict):
-    """A page, a file beside pages, a Table or an upload whose work did not finish.
+    """Unfinished work on a page, a `learns.yml` or `synonyms.yml`, a Table or an upload.
 
-    `subject` is the S3 key, the material or the Table's id; `index` is the index over Tables, "" for all. `state` is
-    retrying, waiting or failed; `retry_at` is None for failed work, which is a dead letter.
+    `subject` is the S3 key, the material or the Table's id; `index` is the index version of Tables, "" for all. `state`
+    is retrying, waiting or failed; `retry_at` is None for failed work, which is a dead letter.
     """
 
     kind: str
@@ -23,14 +23,14 @@ class Work(TypedDict):
 
 
 class WorkList(TypedDict):
-    """Some of the unfinished work, longest in trouble first, and how much there is by state."""
+    """Unfinished work, oldest first, and the counts by state of all of it."""
 
     counts: Mapping[str, int]
     work: list[Work]
 
 
 class Material(TypedDict):
-    """One material; `work` is the work on it that did not finish."""
+    """One material with its unfinished work."""
 
     material: str
     key: str
@@ -45,7 +45,7 @@ class Material(TypedDict):
 
 
 class LibraryStatus(TypedDict):
-    """How many materials of each status there are, how many chunks, and the `material` and `key` of keys that wait."""
+    """The number of materials by status, the number of chunks, and the `material` and `key` of waiting keys."""
 
     materials: Mapping[str, int]
     chunks: int
@@ -53,7 +53,7 @@ class LibraryStatus(TypedDict):
 
 
 class UploadResult(TypedDict):
-    """What became of an uploaded version: `outcome` is applied, failed, superseded or waiting."""
+    """The result of an uploaded version: `outcome` is applied, failed, superseded or waiting."""
 
     key: str
     version_id: str
@@ -62,7 +62,7 @@ class UploadResult(TypedDict):
 
 
 class Difference(TypedDict):
-    """What differs between the index and its sources, and how it is repaired."""
+    """A difference between the index and its sources, and its repair."""
 
     rule: str
     where: str
@@ -71,7 +71,7 @@ class Difference(TypedDict):
 
 
 class IndexPart(TypedDict):
-    """How far an index is built, of pages or of Tables; `named` has `name` and `reason` of the first ten it lacks."""
+    """The progress of pages or of Tables; `named` has `name` and `reason` of the first ten missing ones."""
 
     total: int
     missing: int
@@ -79,7 +79,7 @@ class IndexPart(TypedDict):
 
 
 class Index(TypedDict):
-    """An index of the deployment; moments are ISO 8601. `live_since` None: it never answered."""
+    """An index version of the deployment. `live_since` is None if it was never live."""
 
     fingerprint: str
     settings: Mapping[str, Any]
@@ -92,15 +92,11 @@ class Index(TypedDict):
 
 
 class Member(TypedDict):
-    """A member of a project."""
-
     user_id: str
     since: str
 
 
 class Table(TypedDict):
-    """A Table without its document."""
-
     id: str
     version: int
     import_error: str | None
@@ -108,30 +104,25 @@ class Table(TypedDict):
 
 
 class UploadTarget(TypedDict):
-    """Where a document is put by HTTP, with these headers."""
-
     url: str
     headers: Mapping[str, str]
 
 
 class AnnouncedUpload(TypedDict):
-    """A Table whose document is uploaded."""
+    """A Table that waits for the upload of its document."""
 
     table: Table
     upload: UploadTarget
 
 
 class Tool(TypedDict):
-    """A Search Tool; its status is in `metadata["search_index"]`."""
-
     id: str
     name: str
+    # `search_index` has its status.
     metadata: Mapping[str, Any]
 
 
 class Endpoint(TypedDict):
-    """An MCP endpoint."""
-
     id: str
     status: str
     tools: list[Mapping[str, Any]]

@@ -1,4 +1,4 @@
-"""Waiting until a deployment has done what it was asked for."""
+"""Polling until a deployment has finished its work."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -16,7 +16,7 @@ Version = tuple[str, str]
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 1.0
 _SLOWER = 1.5
-# About ten seconds without an answer: a deployment that restarts is back by then.
+# About ten seconds: a deployment that restarts answers again by then.
 _FAILURES_IN_A_ROW = 12
 
 
@@ -26,7 +26,7 @@ def poll(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[None]:
-    """Yields at once, then less and less often until `seconds` are over: `for _ in poll(300): if done(): break`."""
+    """Yields at once, then at growing intervals until `seconds` are over: `for _ in poll(300): if done(): break`."""
     until, pause = clock() + seconds, _FIRST_PAUSE
     yield
     while (left := until - clock()) > 0:
@@ -42,7 +42,7 @@ def await_upload_results(
     *,
     on_progress: Callable[[int], None],
 ) -> "dict[Version, UploadResult]":
-    """The results by version; those that did not come within the `attempts` of `poll` are left out."""
+    """Returns the results by version; versions without a result after the `attempts` of `poll` are left out."""
     missing = set(versions)
     results: dict[Version, UploadResult] = {}
     failures = 0

@@ -49,7 +49,7 @@ def test_the_report_says_what_an_agent_gets_and_why_not(filled: Operator) -> Non
     shown = filled.sakuin("eval", labels(filled, RIGHT, WRONG, OFF))
     assert shown.code == 0
     assert shown.out.startswith("3 questions to search_knowledge, 2 with an answer, 1 without\n")
-    assert "1 no right answer among the first 5" in shown.out
+    assert "1 no relevant result among the first 5" in shown.out
     assert f"expected {MATERIAL}#rule-gone" in shown.out
     assert "Nothing is indexed under this id." in shown.out
     assert "\x1b" not in shown.out
@@ -115,8 +115,8 @@ def test_two_runs_are_compared_question_by_question(filled: Operator) -> None:
     same = filled.sakuin("eval", file, "--compare", saved, "--json").document["comparison"]
     assert (same["left_out"], same["differences"]["recall@5"]["n"]) == (0, 2)
     other = filled.sakuin("eval", corrected, "--compare", saved)
-    assert "Against the saved run" in other.out
-    assert "2 questions are in one of the two runs only" in other.out
+    assert "Compared with the saved run" in other.out
+    assert "2 questions are in one run only" in other.out
     assert filled.sakuin("eval", file, "--compare", file).code == 1
 
 

@@ -49,13 +49,13 @@ def test_each_index_is_shown_with_what_it_is_built_with_and_what_it_lacks(indexe
     assert second["settings"]["model"]["passage_prefix"] == "passage: "
     assert second["pages"]["missing"] == [{"name": "m", "reason": "is not built yet"}]
     lines = indexes.sakuin("index", "status").out
-    assert f"{SETTINGS.id}  answers" in lines
+    assert f"{SETTINGS.id}  live" in lines
     assert "… m  is not built yet" in lines
 
 
 def test_a_flip_is_refused_while_the_next_index_is_not_whole_and_goes_both_ways_when_it_is(indexes: Operator) -> None:
     refused = indexes.sakuin("index", "flip")
-    assert (refused.code, "not whole" in refused.err) == (1, True)
+    assert (refused.code, "is incomplete" in refused.err) == (1, True)
     build(indexes)
     flipped = indexes.sakuin("index", "flip", "--json")
     assert (flipped.code, flipped.document["fingerprint"], flipped.document["live"]) == (0, OTHER.id, True)

@@ -126,7 +126,7 @@ def test_a_page_that_is_not_searchable_in_time_is_listed(operator: Operator) -> 
     operator.file("slow.html")
     pushed = operator.sakuin("push", operator.folder, "--timeout", "0")
     assert pushed.code == 1
-    assert "slow.html  not searchable after 0 s; look at `sakuin status`" in pushed.out
+    assert "slow.html  not searchable after 0 s; see `sakuin status`" in pushed.out
 
 
 def test_a_folder_without_pages_is_a_failure_with_a_sentence(operator: Operator) -> None:
@@ -151,7 +151,7 @@ def test_hidden_folders_are_left_out(operator: Operator) -> None:
 def test_a_wrong_key_is_noticed_before_anything_is_uploaded(operator: Operator) -> None:
     pushed = operator.sakuin("push", operator.file("x.html"), SAKUIN_ADMIN_KEY="wrong")
     assert (pushed.code, pushed.out) == (1, "")
-    assert pushed.err.startswith("sakuin: The admin key does not fit.")
+    assert pushed.err.startswith("sakuin: The admin key is not valid.")
     assert ADMIN_KEY not in pushed.err
     assert operator.deployment.keys() == []
 

@@ -11,7 +11,7 @@ def test_an_index_that_is_as_its_sources_say_has_no_findings(operator: Operator)
     operator.deployment.put("x.html", a_page(FORMULA))
     found = operator.sakuin("reconcile", "--json")
     assert (found.code, found.document) == (0, {"dry_run": False, "findings": []})
-    assert operator.sakuin("reconcile").out == "Everything is as its sources say.\n"
+    assert operator.sakuin("reconcile").out == "The index matches its sources.\n"
 
 
 def test_what_differs_is_shown_repaired_and_gone_the_next_time(operator: Operator) -> None:
@@ -42,7 +42,7 @@ def test_a_line_shows_what_where_and_how_it_is_repaired(operator: Operator) -> N
     operator.deployment.lose_events()
     line = "gone      x.html  It is indexed, but not in the bucket. → the key is checked again"
     found = operator.sakuin("reconcile").out.splitlines()
-    assert found == [line, "1 finding; run it again in a moment to see whether it is right"]
+    assert found == [line, "1 finding; run it again in a moment to check the repairs"]
 
 
 def test_one_side_alone_can_be_asked_for(operator: Operator) -> None:

@@ -160,7 +160,7 @@ def test_each_kind_of_message_is_shown_in_words_with_what_it_is_about(
     queue: QueueName, message: dict[str, Any], what: str, subject: WorkSubject | None
 ) -> None:
     found = contents(queue, json.dumps(message))
-    assert (found.words.startswith(what), found.subject, found.problem) == (True, subject, None), found
+    assert (found.text.startswith(what), found.subject, found.problem) == (True, subject, None), found
 
 
 def test_a_message_that_nobody_can_read_is_shown_as_it_is_and_says_what_is_wrong(dead: DeadLetters) -> None:
@@ -180,7 +180,7 @@ def test_a_letter_that_the_deployment_knows_nothing_of_says_so(dead: DeadLetters
     # Of another index, and of another kind.
     failed(dead, WorkSubject("material", UPLOAD.id), "another reason")
     (letter,) = dead.listed()
-    assert letter["why"] == "the worker ended without an answer; the log of its function says more"
+    assert letter["why"] == "the worker ended without an answer; see the log of its function"
     assert f"    {letter['why']} (tried " in dead.redrive().out
 
 
@@ -252,7 +252,7 @@ def test_an_id_that_is_nobody_s_sends_nothing(dead: DeadLetters) -> None:
     output = dead.redrive("--id", first, "--id", "m7", "--json")
     assert (output.code, output.document) == (
         1,
-        {"error": "There is no dead letter 'm7' now. `sakuin redrive` lists them"},
+        {"error": "There is no dead letter 'm7'. `sakuin redrive` lists them"},
     )
     assert dead.sent_again("material") == []
     assert [letter["id"] for letter in dead.listed()] == [first]
@@ -263,7 +263,7 @@ def test_without_the_api_the_letters_are_there_without_their_reasons(dead: DeadL
     away = {"SAKUIN_URL": "http://127.0.0.1:1"}
     (letter,) = dead.redrive("--json", **away).document["dead_letters"]
     assert letter["why"] is None
-    assert "the log of its function says why" in dead.redrive(**away).out
+    assert "see the log of its function" in dead.redrive(**away).out
 
 
 def test_a_stack_that_is_not_there_and_one_of_another_version_are_a_sentence(dead: DeadLetters) -> None:

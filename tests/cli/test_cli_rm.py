@@ -44,4 +44,4 @@ def test_a_removal_that_the_index_does_not_follow_in_time_is_reported(operator: 
     operator.deployment.stuck = True
     removed = operator.sakuin("rm", "x", "--timeout", "0")
     assert removed.code == 1
-    assert "x  still searchable after 0 s; look at `sakuin status`" in removed.out
+    assert "x  still searchable after 0 s; see `sakuin status`" in removed.out

@@ -113,7 +113,7 @@ def test_what_is_retried_and_what_failed_are_shown_each_with_its_reason(operator
     assert "… 1 retrying  The database did not answer" in shown
     assert "✗ 1 failed  it failed" in shown
     assert f": Table {table.id}" in shown
-    assert "Failed work is not tried again by itself: fix the cause, then `sakuin redrive`" in shown
+    assert "Failed work is not retried automatically: fix the cause, then run `sakuin redrive`" in shown
 
 
 def test_more_work_than_is_listed_is_counted(operator: Operator) -> None:
@@ -123,7 +123,7 @@ def test_more_work_than_is_listed_is_counted(operator: Operator) -> None:
     )
     document = operator.sakuin("status", "--json").document
     assert (document["work"]["waiting"], len(document["unfinished"])) == (503, 500)
-    assert "… and 3 more that are unfinished" in operator.sakuin("status").out
+    assert "… and 3 more unfinished" in operator.sakuin("status").out
 
 
 def test_a_page_shows_its_work_that_did_not_finish_and_why(operator: Operator) -> None:

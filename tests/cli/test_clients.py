@@ -28,7 +28,7 @@ def a_deployment(status: int, body: Any = None, text: str | None = None) -> Depl
     [
         (401, Misconfigured, "Correct SAKUIN_ADMIN_KEY"),
         (404, NotFound, "Is SAKUIN_URL the address of a Sakuin?"),
-        (422, Invalid, "refused the request"),
+        (422, Invalid, "rejected the request"),
         (429, Unavailable, "Try again"),
         (502, Unavailable, "Try again"),
     ],

@@ -30,21 +30,21 @@ def functions_read(manager: Any) -> object:
 
 def test_what_is_written_is_what_functions_read(manager: Any) -> None:
     secret = StoredSecret(manager, NAME)
-    version = secret.read()
-    secret.replace({**version.members, "hook_secret": "秘密"}, seen=version.id)
+    members, version_id = secret.read()
+    secret.replace({**members, "hook_secret": "秘密"}, seen=version_id)
     assert functions_read(manager) == {"openai_api_key": "sk", "hook_secret": "秘密"}
-    assert secret.read().members == functions_read(manager)
-    assert secret.read().id != version.id
+    assert secret.read()[0] == functions_read(manager)
+    assert secret.read()[1] != version_id
 
 
 def test_of_two_operators_the_second_gets_a_conflict_and_changes_nothing(manager: Any) -> None:
     secret = StoredSecret(manager, NAME)
-    version = secret.read()
-    secret.replace({"first": "1"}, seen=version.id)
+    _, version_id = secret.read()
+    secret.replace({"first": "1"}, seen=version_id)
     with pytest.raises(Conflict):
-        secret.replace({"second": "2"}, seen=version.id)
+        secret.replace({"second": "2"}, seen=version_id)
     assert functions_read(manager) == {"first": "1"}
-    secret.replace({"third": "3"}, seen=secret.read().id)
+    secret.replace({"third": "3"}, seen=secret.read()[1])
     assert functions_read(manager) == {"third": "3"}
 
 

@@ -74,7 +74,7 @@ def result(*content: ContentBlock, is_error: bool = False) -> CallToolResult:
 
 
 def _refused() -> CallToolResult:
-    """What a tool answers that needs of its client what no client of this suite has."""
+    """Answers as a tool that needs a capability which no client of the suite has."""
     raise MCPError(
         MISSING_REQUIRED_CLIENT_CAPABILITY, "This tool needs sampling", {"requiredCapabilities": {"sampling": {}}}
     )

@@ -24,12 +24,12 @@ T = TypeVar("T")
 
 @dataclass
 class Surprises:
-    """What failed in another way than a vendor, a race or a used-up budget makes work fail."""
+    """Failures that no vendor, race or budget explains."""
 
     kept: list[Exception] = field(default_factory=list)
 
     def of(self, work: Callable[P, T]) -> Callable[P, T]:
-        """The same work, whose surprises are kept."""
+        """Returns the same work, which records its surprises."""
 
         def done(*args: P.args, **kwargs: P.kwargs) -> T:
             try:
@@ -57,7 +57,6 @@ class Delivery:
     counts: Counter[str]
 
     def __call__(self, message: Message) -> bool:
-        """Whether it is done, so that its queue may delete it."""
         record = message.as_record()
         answer = self.handlers[message.queue].handle({"Records": [record]}, Context())
         self.surprises.come_out()
@@ -76,12 +75,12 @@ class _Uncounted(AmazonCloudWatchEMFProvider):
 
 @cache
 def silent() -> tuple[Logger, Metrics]:
-    """A logger and metrics that say nothing."""
+    """Returns a logger and metrics without output."""
     metrics: Any = Metrics(provider=_Uncounted(namespace="Sakuin", service="convergence"))
     return Logger(service="convergence", level="CRITICAL", stream=io.StringIO()), metrics
 
 
 def handler_of(sqs: Any, queue: str, work: QueueWork[Any], unfinished: UnfinishedWorkStore) -> QueueHandler:
-    """The handler of a queue, as `bootstrap` puts it together."""
+    """Returns the handler of a queue, as `wiring` does."""
     logger, metrics = silent()
     return QueueHandler(SqsQueue(sqs, queue), work, unfinished, logger, metrics, CurrentWork())

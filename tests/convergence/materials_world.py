@@ -25,7 +25,7 @@ from sakuin_local.supabase.database import Database
 from supabase import Client
 
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
-from tests.convergence.gates import Gate, away, aws_failure, gated, shunned
+from tests.convergence.gates import Gate, aws_failure, circuit_open, gated, unavailable
 from tests.convergence.passing import time_passes
 from tests.doubles.bucket import MemoryBucket
 from tests.doubles.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
@@ -39,20 +39,17 @@ _TABLES = (
 
 
 @dataclass(frozen=True)
-class MaterialsHouse:
-    """What all schedules share."""
-
+class MaterialsBackend:
     client: Client
     sql: psycopg.Connection
 
 
 @contextmanager
-def materials_house(database: Database) -> Iterator[MaterialsHouse]:
-    """Opens the house."""
+def materials_backend(database: Database) -> Iterator[MaterialsBackend]:
     with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
         client = connected(database.rest_url, database.service_key)
         gated(client.session, "supabase")
-        yield MaterialsHouse(client, sql)
+        yield MaterialsBackend(client, sql)
 
 
 @dataclass(frozen=True)
@@ -71,59 +68,58 @@ class _Surprised:
 
 @dataclass
 class MaterialsWorld:
-    """The services of one schedule over a bucket of its own. `resumes`: what waits is sent again."""
+    """The services of one schedule over a bucket of its own. `resumes`: maintenance resumes waiting work."""
 
-    house: MaterialsHouse
+    backend: MaterialsBackend
     resumes: bool = True
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
     counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        bucket, sqs = Gate(self.bucket, "s3", away("s3")), Gate(self.sqs, "sqs", aws_failure)
-        self.index = KnowledgeIndex(self.house.client)
+        bucket, sqs = Gate(self.bucket, "s3", unavailable("s3")), Gate(self.sqs, "sqs", aws_failure)
+        self.index = KnowledgeIndex(self.backend.client)
         queue = MaterialQueue(SqsQueue(sqs, _QUEUE))
-        embedder = Gate(MemoryEmbedder(), "openai", away("openai"), shunned("openai"))
+        embedder = Gate(MemoryEmbedder(), "openai", unavailable("openai"), circuit_open("openai"))
         learns = LearnsSources(bucket, self.index, None, "")
         apply_page = IndexPage(bucket, self.index, embedder, learns, FINGERPRINT, 1_000_000)
-        records = MaterialRecords(self.house.client)
-        self.unfinished = UnfinishedWorkStore(self.house.client)
+        records = MaterialRecords(self.backend.client)
+        self.unfinished = UnfinishedWorkStore(self.backend.client)
         self.reconcile = ReconcileMaterials(bucket, records, self.unfinished, queue, "", lambda: self.bucket.now)
         tables: Any = None
         self.resume = ResumeWork(self.unfinished, queue, tables)
         surprises = Surprises()
         work: Any = _Surprised(BucketEvents(bucket, self.index, queue, apply_page, "", *silent()), surprises)
         self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, self.unfinished)}, surprises, self.counts)
-        self.search = KnowledgeSearch(self.house.client, CALIBRATION)
+        self.search = KnowledgeSearch(self.backend.client, CALIBRATION)
 
     def notify(self) -> None:
-        """S3 tells the queue what happened in the bucket."""
+        """Sends the bucket's events to the queue."""
         for body in self.bucket.take_messages():
             self.sqs.send_message(QueueUrl=_QUEUE, MessageBody=body)
 
     def ask_again(self, key: str) -> None:
-        """Somebody asks for a page to be applied again."""
+        """Requests that a page is indexed again."""
         name = unicodedata.normalize("NFC", key).removesuffix(".html")
         MaterialQueue(SqsQueue(self.sqs, _QUEUE)).reindex([name], reason="asked")
 
     def each_minute(self) -> bool:
-        """What the schedule's function does each minute; whether there was anything to do."""
+        """Runs the maintenance of each minute; returns whether there was anything to do."""
         return self.resumes and bool(self.resume())
 
     def each_night(self) -> bool:
-        """What the schedule's function does at night; whether anything differed."""
+        """Runs the nightly maintenance; returns whether anything differed."""
         return bool(self.reconcile.keys(None, dry_run=False).differences)
 
     def time_passes(self, seconds: int) -> None:
-        """So many seconds, in the database and for the bucket."""
-        time_passes(self.house.sql, seconds)
+        """Moves the clocks of the database and the bucket."""
+        time_passes(self.backend.sql, seconds)
         self.bucket.now += timedelta(seconds=seconds)
 
     def look_at_bucket(self) -> bool:
-        """What an operator asks for in the end; whether anything differed."""
+        """Reconciles on command; returns whether anything differed."""
         return bool(self.reconcile.keys(None, dry_run=False, grace=timedelta(0)).differences)
 
     def clear(self) -> None:
-        """Leaves nothing of this schedule to the next."""
         for table in _TABLES:
-            self.house.sql.execute(f"delete from {table}".encode())  # noqa: S608
+            self.backend.sql.execute(f"delete from {table}".encode())  # noqa: S608

@@ -24,14 +24,14 @@ _MATERIALS = (
 
 
 def time_passes(sql: psycopg.Connection, seconds: int) -> None:
-    """So many seconds."""
+    """Moves all times of the database into the past."""
     with sql.transaction():
         for statement in (_WORK, *_TABLES, *_MATERIALS):
             _move(sql, statement, seconds)
 
 
 def work_ages(sql: psycopg.Connection, seconds: int) -> None:
-    """So many seconds, for unfinished work alone."""
+    """Moves the times of unfinished work into the past."""
     _move(sql, _WORK, seconds)
 
 
@@ -40,6 +40,6 @@ def _move(sql: psycopg.Connection, statement: bytes, seconds: int) -> None:
 
 
 def time_passes_in(dsn: str, seconds: int) -> None:
-    """So many seconds in the database at this address."""
+    """Moves all times of the database at this address."""
     with psycopg.connect(dsn, autocommit=True) as sql:
         time_passes(sql, seconds)

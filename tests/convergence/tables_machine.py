@@ -1,53 +1,34 @@
 """Schedules over Tables: people change things, workers are interleaved, messages doubled, calls lost."""
 
-from collections.abc import Collection, Mapping
-from types import MappingProxyType
+from collections.abc import Collection
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize, rule
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.document import written_table
-from sakuin.tables.index_names import namespace
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 
-from tests.convergence.crew import Crew
-from tests.convergence.passing import A_MINUTE, AN_HOUR
-from tests.convergence.tables_actions import (
-    SCOPES,
-    Action,
-    Change,
-    Forget,
-    GoOn,
-    Look,
-    Maintenance,
-    Send,
-    Work,
-    actions,
-    documents,
-)
+from tests.convergence.machine import Schedule
+from tests.convergence.tables_actions import SCOPES, Action, Change, Look, Send, actions, documents
 from tests.convergence.tables_checks import check_always, check_look, check_settled
-from tests.convergence.tables_house import TablesHouse
 from tests.convergence.tables_oracle import TablesOracle, ToolFact
 from tests.convergence.tables_world import TablesWorld
-from tests.convergence.tally import Tally
+from tests.convergence.workers import Workers
 
 _MOST_TABLES = 2
-_MOST_ROUNDS = 60
 
 
-class TablesMachine(RuleBasedStateMachine):
-    """One project; its house and its tally are shared with all other schedules."""
+class TablesMachine(Schedule):
+    """A schedule over one project."""
 
-    house: TablesHouse
-    tally: Tally
-    # What is broken on purpose.
-    parts: Mapping[str, Any] = MappingProxyType({})
+    most_rounds = 60
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = TablesWorld(self.house, counts=self.tally.messages, **self.parts)
+        self.world = TablesWorld(self.backend, counts=self.tally.messages, **self.parts)
         self.oracle = TablesOracle()
-        self.crew = Crew(self.world.sqs, self.world.handle, self.tally)
+        self.workers = Workers(self.world.sqs, self.world.handle, self.tally)
         self.project, self.endpoint = self._project()
         self.names = iter(range(10_000))
         self.tally.schedules += 1
@@ -57,56 +38,33 @@ class TablesMachine(RuleBasedStateMachine):
         self._create_table(document, scope)
         self.world.send_events()
         if indexed:
-            self.crew.finish_all()
+            self.workers.finish_all()
 
     @rule(action=actions)
     def step(self, action: Action) -> None:
         match action:
             case Change():
                 self._change(action)
-            case Work(which, doubled, place, fate):
-                self.crew.take(which, doubled=doubled, place=place, fate=fate)
-            case GoOn(which, place, fate):
-                self.crew.go_on(which, place=place, fate=fate)
             case Send(refused, place, fate):
                 self.world.bus.refused = refused
-                self.crew.begin(self.world.send_events, place=place, fate=fate)
-            case Maintenance(later, place, fate):
-                seconds = AN_HOUR if later else A_MINUTE
-                self.world.time_passes(seconds)
-                self.crew.time_passes(seconds, alive=not later)
-                self.crew.begin(self.world.each_night if later else self.world.each_minute, place=place, fate=fate)
-            case Forget(which):
-                self.crew.forget(which)
+                self.workers.begin(self.world.send_events, place=place, fate=fate)
             case Look(which):
                 enabled = [id for id, tool in self.oracle.tools.items() if tool.enabled]
                 if enabled:
                     check_look(self.world, self.oracle, _one_of(enabled, which), self.endpoint)
+            case _:
+                self.act(action)
         self.tally.steps[getattr(action, "what", type(action).__name__.lower())] += 1
 
-    @invariant()
-    def holds(self) -> None:
+    def check_always(self) -> None:
         check_always(self.world, self.oracle)
 
-    def teardown(self) -> None:
-        try:
-            self._settle()
-            check_settled(self.world, self.oracle, self.project, self.endpoint)
-        finally:
-            self.crew.dismiss()
-            self.world.clear()
+    def check_settled(self) -> None:
+        check_settled(self.world, self.oracle, self.project, self.endpoint)
 
-    def _settle(self) -> None:
-        """Nothing fails any more, all that waits is delivered, and the schedule has its turns until it is quiet."""
+    def is_busy(self) -> bool:
         self.world.bus.refused = frozenset()
-        for _ in range(_MOST_ROUNDS):
-            self.crew.finish_all()
-            self.world.time_passes(AN_HOUR)
-            # Both have their turn.
-            busy = self.world.each_minute() | self.world.each_night()
-            if not (busy or self.world.sqs.messages or self.world.sqs.dead):
-                return
-        raise AssertionError("It never comes to rest")
+        return self.world.each_minute() | self.world.each_night()
 
     def _project(self) -> tuple[str, str]:
         """A new project with an endpoint."""
@@ -141,7 +99,7 @@ class TablesMachine(RuleBasedStateMachine):
             self.world.call("delete_table", table=table)
         elif action.what == "lose rows":
             self.oracle.lost = True
-            self.world.house.store.delete_namespace(namespace(self.project, table))
+            self.world.backend.store.delete_namespace(namespace(self.project, table))
         elif action.what == "write elsewhere":
             self.oracle.wrote(table, action.document)
             self.world.write_elsewhere(table, data, told=1 + action.which % 2)

@@ -1,19 +1,19 @@
-"""What a worker did not finish comes back: by its lease, by its row, or by what stands behind both."""
+"""Unfinished work comes back: by its lease, by its row, or by maintenance."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from sakuin.platform.retry import MAX_RECEIVES
 
+from tests.convergence.actions import END, Forget, GoOn, Maintenance, Work
 from tests.convergence.interleaving import Fate
+from tests.convergence.machine import Schedule, scripted, settling
 from tests.convergence.materials_checks import searchable
 from tests.convergence.materials_machine import MaterialsMachine, Remove, Upload
-from tests.convergence.materials_world import MaterialsHouse
-from tests.convergence.tables_actions import END, Change, Forget, GoOn, Maintenance, Work
-from tests.convergence.tables_house import TablesHouse
+from tests.convergence.materials_world import MaterialsBackend
+from tests.convergence.tables_actions import Change
 from tests.convergence.tables_machine import TablesMachine
-from tests.convergence.tally import Tally
+from tests.convergence.tables_world import TablesBackend
 
 OLD, NEW = "公式に代入する。係数を読みとる。", "一次関数の傾きを求める。切片は別に読む。"
 PAGE = "b.html"
@@ -23,39 +23,35 @@ NEXT, ITS_END = Work(0, False, END, Fate.GO), GoOn(0, END, Fate.GO)
 
 
 @pytest.fixture
-def table(tables: TablesHouse) -> Iterator[TablesMachine]:
-    """A Table whose one string was replaced: its event is in the queue. In the end the dust settles."""
-    made: Any = type("Story", (TablesMachine,), {"house": tables, "tally": Tally()})
-    machine: TablesMachine = made()
-    machine.begin(document={"a": OLD}, scope="", indexed=True)
-    machine.step(Change("replace", 0, {"a": NEW}, "", sent=True))
-    yield machine
-    machine.teardown()
+def table(tables: TablesBackend) -> Iterator[TablesMachine]:
+    """A Table whose one string was replaced: its event is in the queue."""
+    with settling(scripted(TablesMachine, tables)) as schedule:
+        schedule.begin(document={"a": OLD}, scope="", indexed=True)
+        schedule.step(Change("replace", 0, {"a": NEW}, "", sent=True))
+        yield schedule
 
 
 @pytest.fixture
-def page(materials: MaterialsHouse) -> Iterator[MaterialsMachine]:
-    """An uploaded page: its event is in the queue. In the end the dust settles."""
-    made: Any = type("Story", (MaterialsMachine,), {"house": materials, "tally": Tally()})
-    machine: MaterialsMachine = made()
-    machine.step(Upload(PAGE, {"rule-a": OLD}))
-    yield machine
-    machine.teardown()
+def page(materials: MaterialsBackend) -> Iterator[MaterialsMachine]:
+    """An uploaded page: its event is in the queue."""
+    with settling(scripted(MaterialsMachine, materials)) as schedule:
+        schedule.step(Upload(PAGE, {"rule-a": OLD}))
+        yield schedule
 
 
-def states(story: TablesMachine | MaterialsMachine) -> list[str]:
+def states(story: Schedule) -> list[str]:
     return [row.state for row in story.world.unfinished.rows()]
 
 
-def bodies(story: TablesMachine | MaterialsMachine) -> list[str]:
+def bodies(story: Schedule) -> list[str]:
     """The messages that can be received."""
     return [message.body for message in story.world.sqs.waiting]
 
 
-def passes(story: TablesMachine | MaterialsMachine, seconds: int) -> None:
-    """So many seconds, with those at work alive."""
+def pass_time(story: Schedule, seconds: int) -> None:
+    """Lets seconds pass, with living workers."""
     story.world.time_passes(seconds)
-    story.crew.time_passes(seconds, alive=True)
+    story.workers.time_passes(seconds, alive=True)
 
 
 # ---------------------------------------------------------------- leases
@@ -64,9 +60,9 @@ def passes(story: TablesMachine | MaterialsMachine, seconds: int) -> None:
 def test_a_minute_after_its_worker_died_a_message_is_in_its_queue_again(table: TablesMachine) -> None:
     (body,) = bodies(table)
     table.step(Work(0, False, "rpc/plan_nodes", Fate.DIE_AFTER))
-    passes(table, 55)
+    pass_time(table, 55)
     assert bodies(table) == []
-    passes(table, 5)
+    pass_time(table, 5)
     assert (states(table), bodies(table)) == ([], [body])
 
 
@@ -118,7 +114,7 @@ def test_work_that_cannot_be_recorded_waits_as_a_copy_in_its_queue(table: Tables
     table.step(ITS_END)
     assert (states(table), len(table.world.sqs.messages)) == ([], before)
     assert body not in bodies(table)
-    passes(table, 90)
+    pass_time(table, 90)
     assert body in bodies(table)
 
 
@@ -138,10 +134,10 @@ def test_a_page_whose_worker_dies_at_the_last_delivery_has_a_row_that_says_so(pa
     assert (states(page), bodies(page), len(page.world.sqs.dead)) == (["failed"], [], 1)
 
 
-# ---------------------------------------------------------------- what stands behind both
+# ---------------------------------------------------------------- maintenance
 
 
-def test_a_table_that_nothing_speaks_of_is_scanned_again(table: TablesMachine) -> None:
+def test_a_table_without_a_message_and_a_row_is_scanned_again(table: TablesMachine) -> None:
     table.step(Work(0, False, "rpc/begin_scan", Fate.DIE_BEFORE))
     table.step(Forget(None))
     assert (states(table), table.world.sqs.messages) == ([], [])

@@ -16,7 +16,7 @@ class MemoryBus:
 
     def put(self, events: Sequence[OutboxEvent]) -> set[int]:
         if self.down:
-            raise Unavailable("EventBridge did not take the events")
+            raise Unavailable("EventBridge did not accept the events")
         self.taken += events
         return {event.id for event in events}
 

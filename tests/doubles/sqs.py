@@ -161,11 +161,11 @@ class ModelledSqs:
         self.messages = [message for message in self.messages if message.id != id]
 
     def forget(self, message: Message) -> None:
-        """It lies in no queue any more, and does not come back."""
+        """Loses a message for good."""
         self.delete(message.id)
 
     def extend(self, message: Message, handle: str, seconds: float) -> None:
-        """What the lease of a living worker does while time passes: others cannot receive its message."""
+        """Hides a message for longer, as the lease of a living worker does."""
         if message in self.messages and message.handle == handle and message.visible_at > self.now:
             message.visible_at = self.now + seconds
 
@@ -176,13 +176,13 @@ class ModelledSqs:
             self.send_message(QueueUrl=letter.queue, MessageBody=letter.body, MessageAttributes=letter.attributes)
 
     def passes(self, seconds: float) -> None:
-        """So much time passes. What is older than the retention period is gone."""
+        """Moves the clock; deletes what is older than the retention period."""
         self.now += seconds
         self.messages = list(self._kept(self.messages))
         self.dead = list(self._kept(self.dead))
 
     def until_next(self) -> None:
-        """Time passes until a hidden message can be received, if there is one."""
+        """Moves the clock until a hidden message can be received, if there is one."""
         if self.messages and not self.waiting:
             self.now = max(self.now, min(message.visible_at for message in self.messages))
 

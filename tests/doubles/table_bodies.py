@@ -8,8 +8,6 @@ from sakuin.tables.model import UploadTarget
 
 @dataclass
 class MemoryBodies:
-    """A `TableBodies`."""
-
     bodies: dict[str, bytes] = field(default_factory=dict)
 
     def upload_target(self, key: str, *, seconds: int, size: int) -> UploadTarget:

@@ -46,7 +46,7 @@ class Sqs:
         self.client.delete_message(QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])
 
     def counts(self) -> tuple[int, ...]:
-        """How many messages can be received, how many are delayed, and how many somebody has."""
+        """The numbers of visible, delayed and received messages."""
         names = [f"ApproximateNumberOfMessages{kind}" for kind in ("", "Delayed", "NotVisible")]
         found = self.client.get_queue_attributes(QueueUrl=self.url, AttributeNames=names)["Attributes"]
         return tuple(int(found[name]) for name in names)
@@ -85,7 +85,6 @@ def at_moto() -> Sqs:
 
 @pytest.fixture(params=["modelled", "moto"])
 def sqs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sqs]:
-    """Each in turn, empty."""
     if request.param == "modelled":
         yield modelled()
         return

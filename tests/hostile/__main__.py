@@ -1,8 +1,7 @@
-"""`python -m tests.hostile SECONDS [TARGET…]`: fuzzes in turns and tells inputs, speed and failures by target."""
+"""`python -m tests.hostile SECONDS [TARGET…]`: fuzzes in turns and prints inputs, speed and failures by target."""
 
 import logging
 import random
-import signal
 import sys
 import tempfile
 import time
@@ -12,15 +11,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 
 import psycopg
+import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.platform.supabase.client import connected
 from sakuin_local.supabase.database import running_database
 
 from tests.builders import a_page
+from tests.hanging import ended_when_it_hangs
 from tests.hostile.targets import Target, requests_to, targets
 from tests.world import World
 
@@ -31,7 +31,7 @@ HUNG_SECONDS = 300
 
 @dataclass
 class Tally:
-    """What became of a target so far; `failures` are its first few, each with the example that repeats it."""
+    """The results of a target; `failures` are its first few, each with the example that repeats it."""
 
     inputs: int = 0
     seconds: float = 0.0
@@ -39,7 +39,7 @@ class Tally:
 
 
 def turn(target: Target, tally: Tally, number: int) -> None:
-    """Some hundred inputs that nobody has seen, and the smallest of those that fail."""
+    """Tries some hundred new inputs; records the smallest of those that fail."""
 
     @seed(number)
     @settings(
@@ -56,9 +56,9 @@ def turn(target: Target, tally: Tally, number: int) -> None:
 
     started = time.process_time()
     try:
-        with ended_when_it_hangs():
+        with ended_when_it_hangs(HUNG_SECONDS):
             holds()
-    except Exception as error:
+    except (Exception, pytest.fail.Exception) as error:
         # One failing target does not end the run of the others.
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{type(error).__name__} at {last.filename.rpartition('/')[2]}:{last.lineno}"
@@ -67,23 +67,7 @@ def turn(target: Target, tally: Tally, number: int) -> None:
     tally.seconds += time.process_time() - started
 
 
-@contextmanager
-def ended_when_it_hangs() -> Iterator[None]:
-    """`TimeoutError` in what takes `HUNG_SECONDS`."""
-
-    def hung(_signal: int, _frame: FrameType | None) -> None:
-        raise TimeoutError(f"still not done after {HUNG_SECONDS} seconds")
-
-    signal.signal(signal.SIGALRM, hung)
-    signal.alarm(HUNG_SECONDS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-
-
 def main(seconds: float, names: list[str]) -> int:
-    """1 if anything failed."""
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     with tempfile.TemporaryDirectory() as folder, a_library(Path(folder)) as tools:
@@ -106,7 +90,7 @@ def main(seconds: float, names: list[str]) -> int:
 
 @contextmanager
 def a_library(folder: Path) -> Iterator[KnowledgeTools]:
-    """The tools of a library of one page, on a database that lives as long as the block runs."""
+    """Yields the tools of a library of one page, on a database that runs while the block does."""
     with running_database(folder) as database, psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
         world = World(database, connected(database.rest_url, database.service_key), sql)
         world.put("a.html", a_page({"rule-a": "解の公式: 公式に代入する。"}))

@@ -40,7 +40,7 @@ SITE = "https://school.example/assets"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One place where input comes in. `holds` fails, by any exception, where it should not."""
+    """One place of input. `holds` raises where the product is wrong."""
 
     inputs: st.SearchStrategy[Any]
     holds: Callable[[Any], object]
@@ -166,7 +166,7 @@ def requests_are_answered(tools: KnowledgeTools) -> Callable[[tuple[Any, str, st
 
 
 def targets() -> dict[str, Target]:
-    """All that need no database, by name."""
+    """Returns all targets that need no database, by name."""
     operation = st.fixed_dictionaries(
         {"op": st.sampled_from(("add", "set", "replace", "remove", "x")), "path": made.pointers},
         optional={"value": made.values},
@@ -199,7 +199,7 @@ def targets() -> dict[str, Target]:
 
 
 def requests_to(tools: KnowledgeTools) -> Target:
-    """What agents send, to these tools."""
+    """Returns the target of agents' requests to these tools."""
     rpc = st.one_of(
         made.messages,
         st.builds(

@@ -6,7 +6,7 @@ import pytest
 from sakuin.errors import Invalid, NotFound
 from sakuin.tables.document import MAX_DEPTH, MOST_OPERATIONS, parsed_table, patched, written_table
 from sakuin.tables.json_pointer import pointer_of, resolve
-from sakuin.tables.scan import LONGEST_POINTER, LargeString, OutOfReach, large_strings, problem_of
+from sakuin.tables.scan import LONGEST_POINTER, LargeString, UnreachablePart, large_strings, problem_of
 
 from tests.hostile.growth import grows_with_its_input, peak_bytes
 
@@ -97,7 +97,7 @@ def test_strings_below_a_key_of_a_megabyte_are_reported_once_and_their_neighbour
     document = {"k" * 1_000_000: [LARGE] * 1000, "good": LARGE}
     found = list(large_strings(document, ""))
     assert [each.json_pointer for each in found if isinstance(each, LargeString)] == ["/good"]
-    (reported,) = (each for each in found if isinstance(each, OutOfReach))
+    (reported,) = (each for each in found if isinstance(each, UnreachablePart))
     assert f"1,000,001 characters, more than {LONGEST_POINTER:,}. Shorten the keys" in reported.problem
     assert len(reported.json_pointer) == 200
 

@@ -12,7 +12,6 @@ PROMISE = "x" * 1000
 
 @pytest.fixture
 def tables(empty_database: Database, stand_in: str) -> TableWorld:
-    """A project with Tables."""
     return world_of(empty_database, stand_in)
 
 

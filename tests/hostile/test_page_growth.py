@@ -9,7 +9,7 @@ from tests.hostile.pages import GROWING, page
 
 
 def read_with_its_learns(html: bytes) -> None:
-    """All that is read of a page before anything is asked of another system."""
+    """Reads all of a page that needs no other system."""
     read = read_page(html)
     for explanation in read.explanations:
         write_learns(explanation, read)

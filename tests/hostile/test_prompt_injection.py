@@ -35,7 +35,6 @@ MARK = "never an instruction to follow"
 
 
 def shown(result: CallToolResult | None) -> tuple[dict[str, Any], str]:
-    """The structured answer and its text."""
     assert result is not None
     assert not result.is_error
     (content,) = result.content

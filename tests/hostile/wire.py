@@ -28,8 +28,6 @@ TOLD = {200, 202, 400, 401, 403, 404, 405, 406, 411, 413, 415, 422}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP answer as the function gives it."""
-
     status: int
     body: str
 
@@ -94,6 +92,6 @@ def routed(method: str, era: str, name: str | None = None) -> dict[str, str | No
 
 
 def is_told(answer: Answer) -> bool:
-    """Whether an answer is a caller's to understand: no failure of ours, nothing of our insides, not long."""
+    """Whether an answer is the caller's: no failure of the server and no internals."""
     inside = ("Traceback", 'File "/', "site-packages", "0x7")
     return answer.status in TOLD and not any(word in answer.body for word in inside)

@@ -76,12 +76,10 @@ class Account:
         return one
 
     def started(self, function: str) -> str:
-        """The state of what the alias points at, once its snapshot is made; CloudFormation waits for that on AWS."""
         awaited(f"{function} started", lambda: self.live(function)["State"] != "Pending", within_s=600)
         return str(self.live(function)["State"])
 
     def request(self, method: str, path: str, **parts: Any) -> httpx.Response:
-        """A request by way of the gateway."""
         api = client(self.emulator, "cloudformation").describe_stack_resources(
             StackName="sakuin", LogicalResourceId="SakuinHttpApi"
         )["StackResources"][0]["PhysicalResourceId"]
@@ -115,7 +113,6 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
 
 @pytest.fixture(scope="module")
 def outputs(account: Account) -> dict[str, str]:
-    """Those of the first deployment."""
     return account.deploy()
 
 

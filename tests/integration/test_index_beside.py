@@ -15,7 +15,6 @@ from turbopuffer import Turbopuffer
 from tests.integration.conftest import Deployed, eventually
 from tests.integration.test_reconciled_deployment import maintained
 from tests.integration.test_redrive import nobody_reads
-from tests.integration.test_search_tools import asked, told
 
 pytestmark = pytest.mark.integration
 
@@ -56,7 +55,6 @@ def indexes(deployed: Deployed) -> list[dict[str, Any]]:
 
 
 def a_minute_passes(deployed: Deployed) -> None:
-    """Since the last flip."""
     with psycopg.connect(deployed.environment["SAKUIN_DATABASE_DSN"]) as database:
         database.execute("update index_version set retired_at = retired_at - interval '1 minute'")
 
@@ -64,14 +62,14 @@ def a_minute_passes(deployed: Deployed) -> None:
 def namespace_found(deployed: Deployed) -> str | None:
     """Where the sample's Search Tool finds its first result; None: it finds nothing."""
     url, key = deployed.environment["SAKUIN_TOOLS_MCP_URL"], deployed.environment["SAKUIN_TOOLS_API_KEY"]
-    answer = asked(deployed, {"mcp_id": url.rpartition("/")[2], "key": key}, TOOL, QUERY)
+    answer = deployed.call_tool({"mcp_id": url.rpartition("/")[2], "key": key}, TOOL, QUERY)
     results = answer["structuredContent"]["results"]
     return str(results[0]["chunk"]["turbopuffer_namespace"]) if results else None
 
 
 @contextmanager
 def searched_all_the_while(deployed: Deployed) -> Iterator[list[str | None]]:
-    """Where each search found its best result, one after the other."""
+    """Searches while the block runs; yields the namespaces of the best results."""
     found: list[str | None] = []
     over = Event()
 
@@ -112,16 +110,16 @@ def test_another_index_is_built_flipped_to_and_back_and_dropped_while_searches_a
         labels.write_text(json.dumps(LABEL, ensure_ascii=False), "utf-8")
         # It refuses to measure while a busy machine's embeddings are late.
         eventually("a good measure", lambda: deployed.sakuin("eval", str(labels), *NEXT_FINDS_IT)[0] == 0)
-        second = told(deployed, "index", "flip")
+        second = deployed.printed("index", "flip")
         assert (second["live"], second["whole"]) == (True, True)
         new = eventually("answers of the next index", lambda: {namespace_found(deployed)} - {old}).pop()
-        told(deployed, "index", "flip", first["fingerprint"])
+        deployed.printed("index", "flip", first["fingerprint"])
         eventually("answers of the first index", lambda: namespace_found(deployed) == old)
     assert set(found) <= {old, new}
     other_settings("1000")
     assert "until just now" in refused(deployed, "drop", second["fingerprint"])
     a_minute_passes(deployed)
-    told(deployed, "index", "drop", second["fingerprint"])
+    deployed.printed("index", "drop", second["fingerprint"])
     maintained(deployed)
     assert [index["fingerprint"] for index in indexes(deployed)] == [first["fingerprint"]]
     assert namespaces(deployed, new) == []

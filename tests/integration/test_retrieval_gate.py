@@ -35,7 +35,7 @@ def client(deployed: Deployed) -> Iterator[DeploymentClient]:
 
 
 def measured(client: DeploymentClient, labels: Path, floors: Path, *, tool: str | None = None) -> Report:
-    """The report of all questions of a file, held against its floors."""
+    """The report of all questions of a file, compared with its floors."""
     questions, bad = labelled_questions(labels.read_text("utf-8"))
     assert bad == []
     run = ask_all(client, questions, tool=tool, k=5)
@@ -43,7 +43,7 @@ def measured(client: DeploymentClient, labels: Path, floors: Path, *, tool: str 
 
 
 def passes(report: Report) -> bool:
-    """Whether every floor is reached; what went wrong is printed, and pytest shows it."""
+    """Whether every floor is reached; prints the report if not."""
     if not report.is_clean:
         show(Console(width=120), report)
     return report.is_clean

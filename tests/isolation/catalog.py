@@ -20,7 +20,7 @@ class Function:
     is_of_the_api: bool
 
     def given(self, ids: dict[str, str], **named: Any) -> dict[str, Any]:
-        """Something for each argument: the ids where the names ask for them."""
+        """A value for each argument; ids by the names of the arguments."""
         known = {f"p_{name.removesuffix('_id')}": value for name, value in ids.items()}
         known |= {"p_status": "enabled", "p_json_path": "", "p_data": "{}", "p_tools": []}
         known |= {"p_key_hash": "0" * 64, **named}
@@ -28,7 +28,6 @@ class Function:
 
 
 def functions(house: House) -> list[Function]:
-    """All of them."""
     query = (
         "select p.proname, has_function_privilege('authenticated', p.oid, 'execute'), "
         "coalesce(p.proargnames[1:p.pronargs], '{}'), array(select t::regtype::text from unnest(p.proargtypes) t) "

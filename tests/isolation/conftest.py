@@ -66,7 +66,7 @@ def house(database: Database, stand_in: str, summary: set[str]) -> Iterator[Hous
 
 
 def covered(house: House) -> Counter[str]:
-    """How much there is to be tried, from the product's own lists."""
+    """The numbers of what is tried, from the product's own lists."""
     paths = house.ask("GET", "/openapi.json").json["paths"]
     tools = house.rpc(None, "tools/list", house.knowledge_key).json["result"]["tools"]
     catalog = {
@@ -81,11 +81,9 @@ def covered(house: House) -> Counter[str]:
 
 @pytest.fixture(scope="module")
 def owner(house: House) -> Tenant:
-    """Whose things they are."""
     return moved_in(house, "二次方程式の解の公式")
 
 
 @pytest.fixture(scope="module")
 def other(house: House) -> Tenant:
-    """Who wants them."""
     return moved_in(house, "三平方の定理")

@@ -19,7 +19,7 @@ KINDS: dict[str, Kind] = {SECRET: "secret", PUBLISHABLE: "publishable"}
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A request as it came: which key let it in, and whether a token came along."""
+    """A request: the kind of its key, and whether it has a token."""
 
     path: str
     key: Kind
@@ -42,7 +42,7 @@ class Gateway:
     broken: bool = False
 
     def asked(self) -> list[Passed]:
-        """What passed since it was asked last."""
+        """The requests since the last call."""
         passed, self.passed = self.passed, []
         return passed
 

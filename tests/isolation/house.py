@@ -53,8 +53,6 @@ class Answer:
 
 @dataclass
 class House:
-    """One deployment."""
-
     database: Database
     gateway: Gateway
     sql: psycopg.Connection
@@ -67,7 +65,6 @@ class House:
     answers: list[Answer] = field(default_factory=list)
 
     def token(self, user: str, **claims: Any) -> str:
-        """An access token as Supabase Auth signs it."""
         told = {"sub": user, "aud": "authenticated", "exp": int(time.time()) + 21_600, **claims}
         return Keys(self.database.jwt_secret).of_role(**{"role": "authenticated", **told})
 
@@ -93,7 +90,7 @@ class House:
         self.workers.settle()
 
     def rows(self) -> dict[str, str]:
-        """A digest of each table of the database, but of those that count requests."""
+        """A digest of each table, except those that count requests."""
         tables = [
             name
             for (name,) in self.sql.execute("select tablename from pg_tables where schemaname = 'public' order by 1")

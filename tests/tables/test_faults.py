@@ -193,7 +193,7 @@ def test_a_write_that_comes_after_the_deletion_revives_no_namespace(world: Table
 
 
 def test_a_newer_generation_ends_an_older_scan(world: TableWorld) -> None:
-    paged = replace(world, nodes_a_page=1)
+    paged = replace(world, chunks_a_page=1)
     table, tool, endpoint = paged.documented({"a": A, "b": B})
     paged.deliver(paged.queues.asked.pop(0))
     old = next(message for message in paged.queues.asked if message[0] == "index")

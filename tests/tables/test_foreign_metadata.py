@@ -2,7 +2,7 @@
 
 import pytest
 from psycopg.types.json import Jsonb
-from sakuin.tables.reconcile import TableClaims
+from sakuin.tables.reconcile import TableSummaries
 
 from tests.table_world import FINGERPRINT, TableWorld, long
 
@@ -44,8 +44,8 @@ def test_every_table_is_checked_whatever_metadata_a_tool_has(
 ) -> None:
     table, tool = wrong
     world.sql("update tool set metadata = %s where id = %s", Jsonb(metadata), tool)
-    claimed = TableClaims(world.client, FINGERPRINT.id).claimed([table])
-    assert [each.table_id for each in claimed] == [table]
+    summaries = TableSummaries(world.client, FINGERPRINT.id).of_tables([table])
+    assert [each.table_id for each in summaries] == [table]
 
 
 @pytest.mark.parametrize("metadata", WRONG, ids=str)

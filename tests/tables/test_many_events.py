@@ -7,8 +7,8 @@ import pytest
 from sakuin.errors import Unavailable
 from sakuin.limits import Limits
 from sakuin.retrieval.index_version import TableCut, TableIndexVersion
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.document import written_table
-from sakuin.tables.index_names import namespace
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.postgres import TableIndex
 
@@ -59,7 +59,7 @@ class Line:
 
 @pytest.fixture
 def line(world: TableWorld) -> Line:
-    world.nodes_a_page = 2
+    world.chunks_a_page = 4
     table = world.table(FIVE)
     world.tool(table, "")
     world.queues.asked.clear()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Invalid
-from sakuin.tables.messages import EVENTS, DocumentUploaded, IndexAsked, ScanForEvent, embed_message, tool_message
+from sakuin.tables.messages import EVENTS, DocumentUploaded, EventScanRequest, ScanRequest, embed_message, tool_message
 
 from tests.events import event
 
@@ -28,13 +28,13 @@ def uploaded(*keys: str) -> dict[str, Any]:
 
 
 def test_the_recorded_event_asks_for_its_table() -> None:
-    assert tool_message(recorded("index_tool.event")) == ScanForEvent(**IDS)
+    assert tool_message(recorded("index_tool.event")) == EventScanRequest(**IDS)
 
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_every_event_asks_for_a_scan_and_carries_nothing_but_ids(name: str) -> None:
     sent = {"detail-type": name, "source": "a platform", "detail": {**IDS, "tool_id": None, "data": "ignored"}}
-    assert tool_message(sent) == ScanForEvent(**IDS)
+    assert tool_message(sent) == EventScanRequest(**IDS)
 
 
 def test_the_recorded_upload_is_a_table_s_document() -> None:
@@ -60,7 +60,7 @@ def test_an_object_that_is_no_document_asks_for_nothing(key: str) -> None:
 
 def test_several_records_in_a_message_are_refused_and_none_is_dropped() -> None:
     first, second = (f"tables/{PROJECT}/{TABLE}/{number}.json" for number in (7, 12))
-    with pytest.raises(Invalid, match="holds 2 records of S3 instead of one"):
+    with pytest.raises(Invalid, match="has 2 records of S3 instead of one"):
         tool_message(uploaded(first, second))
 
 
@@ -70,7 +70,7 @@ def test_the_test_event_of_s3_asks_for_nothing() -> None:
 
 def test_a_continued_scan_has_its_place() -> None:
     asked = tool_message({"index": {**IDS, "generation": 3, "skip": 2000}})
-    assert asked == IndexAsked(**IDS, generation=3, skip=2000)
+    assert asked == ScanRequest(**IDS, generation=3, skip=2000)
 
 
 def test_the_recorded_batch_names_its_chunks() -> None:
@@ -94,11 +94,11 @@ def test_the_recorded_batch_names_its_chunks() -> None:
     ids=lambda message: str(message)[:60],
 )
 def test_anything_else_in_the_tool_queue_is_refused_with_a_reason(message: dict[str, Any]) -> None:
-    with pytest.raises(Invalid, match="The message is not one that this queue takes"):
+    with pytest.raises(Invalid, match="The message is not one that this queue accepts"):
         tool_message(message)
 
 
 @pytest.mark.parametrize("asked", [None, {}, IDS, {**IDS, "chunks": "x"}, {**IDS, "chunks": ["a"] * 1001}])
 def test_anything_else_in_the_embed_queue_is_refused_with_a_reason(asked: Any) -> None:
-    with pytest.raises(Invalid, match="The message is not one that this queue takes"):
+    with pytest.raises(Invalid, match="The message is not one that this queue accepts"):
         embed_message({"embed": asked})

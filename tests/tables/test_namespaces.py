@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import namespace
 from sakuin_local.supabase.database import Database
 
 from tests.database_server import DatabaseServer

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import namespace
 
 from tests.table_world import TableWorld, WatchedStore, long
 

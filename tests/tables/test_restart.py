@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from sakuin.platform.retry import Defer
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
-from sakuin.tables.restart import RestartTables
+from sakuin.tables.recovery import RestartTables
 from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import time_passes_in

@@ -41,7 +41,7 @@ class Calls:
 
 @pytest.fixture
 def calls(world: TableWorld) -> Calls:
-    world.nodes_a_page = 2
+    world.chunks_a_page = 4
     return Calls(world)
 
 

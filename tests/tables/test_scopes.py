@@ -40,7 +40,7 @@ def test_a_missing_scope_is_ready_and_has_a_reason(world: TableWorld) -> None:
     world.settle()
     status = world.status(tool)
     assert (status["state"], status["chunks_count"]) == ("ready", 0)
-    assert status["skipped_nodes"] == [{"json_pointer": "/articles", "reason": "The table has nothing at this place."}]
+    assert status["skipped_nodes"] == [{"json_pointer": "/articles", "reason": "The Table has no node here."}]
     assert world.search(endpoint, "公式").results == ()
 
 

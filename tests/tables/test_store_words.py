@@ -9,8 +9,9 @@ from sakuin.language.analysis import analyze, term_counts
 from sakuin.language.indexing import index_words
 from sakuin.language.model import Slot, SlotKind, WeightedTerm
 from sakuin.tables.chunking import chunks
+from sakuin.tables.embed_chunks import repeated_terms
+from sakuin.tables.search import READING_SHARE, asked_slots
 from sakuin.tables.turbopuffer.words import words_leg
-from sakuin.tables.words import READING_SHARE, asked_slots, repeated_terms
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "tables" / "学習コラム.json"
 

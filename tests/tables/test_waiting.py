@@ -8,7 +8,7 @@ import pytest
 from sakuin.errors import CircuitOpen
 from sakuin.platform.embedding import Vector
 from sakuin.platform.retry import MAX_RECEIVES
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import namespace
 
 from tests.doubles.embedder import MemoryEmbedder
 from tests.table_functions import EMBEDS, TOOLS, RunningTables, running

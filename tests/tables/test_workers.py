@@ -9,14 +9,9 @@ from aws_lambda_powertools import Logger, Metrics
 from sakuin.errors import CircuitOpen, Unavailable
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.work import (
-    EmbedInEachVersion,
-    EmbedWork,
-    ImportDocument,
-    IndexInEachVersion,
-    RecordTableFailure,
-    ToolWork,
-)
+from sakuin.tables.embed_chunks import EmbedInEachVersion, EmbedWork
+from sakuin.tables.recovery import RecordTableFailure
+from sakuin.tables.work import ImportDocument, IndexInEachVersion, ToolWork
 from sakuin.upkeep.maintain import ResumeWork
 
 from tests.doubles.sqs import ModelledSqs

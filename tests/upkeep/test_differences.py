@@ -7,7 +7,8 @@ import pytest
 from sakuin.knowledge.model import RecordedObject
 from sakuin.knowledge.reconcile import bucket_differences, is_authored_file
 from sakuin.platform.s3 import BucketObject
-from sakuin.tables.reconcile import RecordedTable, lost_and_left_over
+from sakuin.tables.nodes import RecordedRows
+from sakuin.tables.reconcile import missing_and_orphaned
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 EARLIER = NOW - timedelta(days=1)
@@ -97,11 +98,11 @@ def test_only_files_in_the_library_are_files_beside_its_pages() -> None:
 
 
 def test_lost_and_unwanted_rows_are_told_apart() -> None:
-    table = RecordedTable(generation=5, planned=True, stored={"a", "b"}, coming={"c"})
+    table = RecordedRows(generation=5, planned=True, stored={"a": "1", "b": "2"}, coming={"c"})
     rows = {"b": 1, "c": 5, "old": 4, "now": 5, "newer": 6}
-    assert lost_and_left_over(table, rows) == (["a"], ["now", "old"])
+    assert missing_and_orphaned(table, rows) == (["a"], ["now", "old"])
 
 
 def test_a_table_under_scan_has_no_unwanted_rows() -> None:
-    table = RecordedTable(generation=5, planned=False, stored={"a"}, coming=())
-    assert lost_and_left_over(table, {"x": 1}) == (["a"], [])
+    table = RecordedRows(generation=5, planned=False, stored={"a": "1"}, coming=())
+    assert missing_and_orphaned(table, {"x": 1}) == (["a"], [])

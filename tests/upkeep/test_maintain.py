@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.nodes import OrphanedIndex
 from sakuin.upkeep.maintain import Maintain
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import psycopg
 import pytest
 from sakuin.knowledge.model import Source
-from sakuin.tables.reconcile import ReconcileTables, TableClaims
+from sakuin.tables.reconcile import ReconcileTables, TableSummaries
 from sakuin.upkeep.reconcile import KINDS
 
 from tests.builders import a_page
@@ -32,7 +32,7 @@ class Deployment:
         """Asks for all parts, page by page, as the command does; returns what differed."""
         found: list[tuple[str, str]] = []
         tables = self.tables
-        claims = TableClaims(tables.client, FINGERPRINT.id)
+        claims = TableSummaries(tables.client, FINGERPRINT.id)
         compare = ReconcileTables(claims, tables.index, tables.store, tables.queues, tables.index.namespace_suffix)
         reconcile = replace(self.pages.reconcile, tables=compare)
         for kind in KINDS:

@@ -1,1 +1,1 @@
-"""One command a file, with the use case that only it needs."""
+"""The commands."""

@@ -1,24 +1,22 @@
-"""`sakuin eval`: how right the answers are, by labelled questions."""
+"""`sakuin eval`: the quality of answers, measured with labelled questions."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from sakuin.errors import Invalid
 
 from sakuin_cli.connections import deployment
+from sakuin_cli.evaluation.labels import BadLine, Half, LabelledQuestion, labelled_questions
 from sakuin_cli.files import read_text, write_text
 from sakuin_cli.options import DataOption, IndexOption, JsonOption
-from sakuin_cli.terminal import Terminal
+from sakuin_cli.terminal import reporting_errors
 
 if TYPE_CHECKING:
     from sakuin_cli.evaluation.floors import Floor
-    from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion
-
-HalfName = Literal["dev", "held-out"]
 
 
 def eval(
@@ -29,27 +27,27 @@ def eval(
         ),
     ],
     tool: Annotated[
-        str | None, typer.Option("--tool", metavar="NAME", help="A Search Tool; gold holds json_pointers then.")
+        str | None, typer.Option("--tool", metavar="NAME", help="A Search Tool; gold then contains json_pointers.")
     ] = None,
     index: IndexOption = None,
     k: Annotated[int, typer.Option("--k", min=1, max=50, help="How many results count.")] = 5,
-    half: Annotated[HalfName | None, typer.Option("--half", help="Only the questions of this half.")] = None,
+    half: Annotated[Half | None, typer.Option("--half", help="Only the questions of this half.")] = None,
     ablations: Annotated[
-        bool, typer.Option("--ablations", help="Ask again without each rule of understanding a question.")
+        bool, typer.Option("--ablations", help="Ask again without each rule of query analysis.")
     ] = False,
     save: Annotated[
-        Path | None, typer.Option("--save", metavar="RUN", dir_okay=False, help="Keep the run in this file.")
+        Path | None, typer.Option("--save", metavar="RUN", dir_okay=False, help="Save the run to this file.")
     ] = None,
     compare: Annotated[
         Path | None,
         typer.Option("--compare", metavar="RUN", exists=True, dir_okay=False, help="Compare with a saved run."),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", dir_okay=False, help="Write the report as a page.")
+        Path | None, typer.Option("--html", metavar="FILE", dir_okay=False, help="Write the report as an HTML page.")
     ] = None,
     gate: Annotated[
         Path | None,
-        typer.Option("--gate", metavar="FILE", exists=True, dir_okay=False, help="What must be reached, in JSON."),
+        typer.Option("--gate", metavar="FILE", exists=True, dir_okay=False, help="Floors and ceilings, in JSON."),
     ] = None,
     at_least: Annotated[
         list[str] | None, typer.Option("--min", metavar="M=V", help="A floor: recall@5=0.85, typo:hit@5=0.9.")
@@ -58,15 +56,14 @@ def eval(
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Measure how right the answers are; exit code 1 if a floor is missed or a line of QUERIES is bad."""
+    """Measure answer quality; exit code 1 if a floor is missed or a line of QUERIES is invalid."""
     from sakuin_cli.evaluation.ask import ask_all
     from sakuin_cli.evaluation.report import report_of
     from sakuin_cli.evaluation.run import run_in
     from sakuin_cli.evaluation.variants import ABLATIONS, SINGLE_MODES
 
-    terminal = Terminal(as_json)
     variants = (*SINGLE_MODES, *ABLATIONS) if ablations else SINGLE_MODES
-    with terminal.reporting_errors():
+    with reporting_errors(as_json) as terminal:
         questions, bad_lines = _questions(queries, half)
         floors = _floors(gate, at_least or (), at_most or ())
         before = run_in(read_text(compare)) if compare else None
@@ -90,9 +87,7 @@ def eval(
     raise typer.Exit(0 if report.is_clean else 1)
 
 
-def _questions(file: Path, half: HalfName | None) -> "tuple[list[LabelledQuestion], list[BadLine]]":
-    from sakuin_cli.evaluation.labels import labelled_questions
-
+def _questions(file: Path, half: Half | None) -> tuple[list[LabelledQuestion], list[BadLine]]:
     questions, bad = labelled_questions(read_text(file))
     wanted = [one for one in questions if half in (None, one.half)]
     if not wanted:

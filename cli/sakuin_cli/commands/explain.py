@@ -1,9 +1,10 @@
-"""`sakuin explain`: how a question was understood, how each leg ranked it, and what kept a chunk out."""
+"""`sakuin explain`: how a question is analyzed and ranked, and why a chunk is missing from the results."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from sakuin.retrieval.vectors import SearchMode
 
 from sakuin_cli.connections import deployment
 from sakuin_cli.evaluation.variants import RULES
@@ -16,12 +17,11 @@ from sakuin_cli.options import (
     MaterialOption,
     TypeOption,
 )
-from sakuin_cli.terminal import Terminal
+from sakuin_cli.terminal import reporting_errors
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-LegsName = Literal["both", "words", "vectors"]
 _COLUMNS = {
     "similarity": ".2f",
     "score": ".4f",
@@ -33,20 +33,19 @@ _COLUMNS = {
     "nearest_rank": "d",
     "matching_rank": "d",
 }
-_HEADS = {"nearest_rank": "nearest", "matching_rank": "matching"}
 
 
 def explain(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A question, a goal or a term.")],
     expected: Annotated[
-        str | None, typer.Argument(metavar="ID", help="What should have been found: an id, or a json_pointer.")
+        str | None, typer.Argument(metavar="ID", help="The expected result: an id, or a json_pointer.")
     ] = None,
     top_k: Annotated[int, typer.Option("--top-k", min=1, max=50, help="How many results an agent asks for.")] = 5,
     type: TypeOption = None,
     category: CategoryOption = None,
     level: LevelOption = None,
     material: MaterialOption = None,
-    legs: Annotated[LegsName, typer.Option("--legs", help="Which legs to ask.")] = "both",
+    legs: Annotated[SearchMode, typer.Option("--legs", help="Which searches to use.")] = "both",
     without: Annotated[
         list[str] | None,
         typer.Option("--without", metavar="RULE", help=f"Leave out a rule: {', '.join(RULES)}; may be repeated."),
@@ -56,12 +55,11 @@ def explain(
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Show how a question is understood and ranked, and what kept a chunk out."""
+    """Show how a question is analyzed and ranked, and why a chunk is missing."""
     if unknown := set(without or ()) - set(RULES):
-        raise typer.BadParameter(f"{unknown.pop()!r} is none of {', '.join(RULES)}", param_hint="--without")
-    terminal = Terminal(as_json)
+        raise typer.BadParameter(f"{unknown.pop()!r} is not one of {', '.join(RULES)}", param_hint="--without")
     filters = {"type": type, "category": category, "level": level, "material": material}
-    with terminal.reporting_errors():
+    with reporting_errors(as_json) as terminal:
         explanation = deployment(data).explain(
             query,
             tool=tool,
@@ -82,7 +80,7 @@ def explain(
 
 
 def _show_question(out: "Console", explanation: Mapping[str, Any]) -> None:
-    """The text that is embedded, the steps of understanding, the words and readings that are looked up."""
+    """Prints the embedded text, the steps of the analysis, and the words and readings that are looked up."""
     from rich.text import Text
 
     understood = explanation["understood"]
@@ -99,14 +97,14 @@ def _show_question(out: "Console", explanation: Mapping[str, Any]) -> None:
 
 
 def _slot(slot: Mapping[str, Any]) -> str:
-    """The terms for one thing, the certain ones without their weight."""
+    """Returns the terms of a slot; a weight of 1 is left out."""
     return "|".join(
         term["term"] if term["weight"] == 1 else f"{term['term']}×{term['weight']:.2g}" for term in slot["terms"]
     )
 
 
 def _show_results(out: "Console", explanation: Mapping[str, Any]) -> None:
-    """The best chunks with every figure of theirs."""
+    """Prints the best chunks with their figures."""
     from rich.table import Table
     from rich.text import Text
 
@@ -124,7 +122,7 @@ def _show_results(out: "Console", explanation: Mapping[str, Any]) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("", justify="right", style="dim")
     for name in known:
-        table.add_column(_HEADS.get(name, name), justify="right", no_wrap=True)
+        table.add_column(name.removesuffix("_rank"), justify="right", no_wrap=True)
     for result in results:
         table.add_row(str(result["rank"]), *(_figure(result[name], _COLUMNS[name]) for name in known))
     out.print(table)
@@ -154,7 +152,7 @@ def _show_hit(out: "Console", result: Mapping[str, Any]) -> None:
 
 
 def _show_expected(out: "Console", expected: Mapping[str, Any] | None) -> None:
-    """What became of the expected chunk."""
+    """Prints what happened to the expected chunk."""
     if expected is None:
         return
     from rich.text import Text
@@ -163,7 +161,7 @@ def _show_expected(out: "Console", expected: Mapping[str, Any] | None) -> None:
     out.print(Text(f"  {expected['why']}"), soft_wrap=True)
     if (hit := expected["hit"]) is not None:
         figures = (
-            f"{_HEADS.get(name, name)} {_figure(hit[name], form)}"
+            f"{name.removesuffix('_rank')} {_figure(hit[name], form)}"
             for name, form in _COLUMNS.items()
             if hit[name] is not None
         )

@@ -1,4 +1,4 @@
-"""`sakuin index`: the indexes of a deployment, and which of them answers."""
+"""`sakuin index`: the index versions of a deployment."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -6,21 +6,20 @@ import typer
 
 from sakuin_cli.connections import deployment
 from sakuin_cli.options import DataOption, JsonOption
-from sakuin_cli.terminal import Terminal
+from sakuin_cli.terminal import Terminal, reporting_errors
 
 if TYPE_CHECKING:
     from sakuin_cli.views import Index, IndexPart
 
-_NAME = "A fingerprint as `sakuin index status` shows it, or how it begins"
+_NAME = "A fingerprint from `sakuin index status`, or its beginning"
 
-app = typer.Typer(name="index", help="The indexes of a deployment, and which one answers.", no_args_is_help=True)
+app = typer.Typer(name="index", help="The index versions of a deployment.", no_args_is_help=True)
 
 
 @app.command()
 def status(as_json: JsonOption = False, data: DataOption = None) -> None:
-    """Show each index: what it is built with, whether it answers, how far it is built, what is missing."""
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
+    """Show each index version: its settings, whether it is live, how much is built, what is missing."""
+    with reporting_errors(as_json) as terminal:
         indexes = deployment(data).indexes()
     if as_json:
         terminal.document({"indexes": [_document(index) for index in indexes]})
@@ -32,15 +31,14 @@ def status(as_json: JsonOption = False, data: DataOption = None) -> None:
 @app.command()
 def flip(
     fingerprint: Annotated[
-        str, typer.Argument(metavar="FINGERPRINT", help=f"{_NAME}; left out: the newest that never answered.")
+        str, typer.Argument(metavar="FINGERPRINT", help=f"{_NAME}; default: the newest that was never live.")
     ] = "next",
-    force: Annotated[bool, typer.Option("--force", help="Even if it is not whole.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Even if it is incomplete.")] = False,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Let another index answer, if it is whole; the one that does now is kept, so that you can flip back."""
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
+    """Activate an index version, if it is complete. The current one is kept, so that you can flip back."""
+    with reporting_errors(as_json) as terminal:
         index = deployment(data).activate_index(fingerprint, force=force)
     if as_json:
         terminal.document(_document(index))
@@ -54,25 +52,16 @@ def drop(
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Give up an index that does not answer; what it held is removed within minutes."""
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
+    """Delete an index version that is not live; its content is removed within minutes."""
+    with reporting_errors(as_json) as terminal:
         deleted = deployment(data).delete_index(fingerprint)
     terminal.fields({"fingerprint": deleted, "dropped": True})
 
 
 def _document(index: "Index") -> dict[str, Any]:
-    return {
-        "fingerprint": index["fingerprint"],
-        "settings": index["settings"],
-        "live": index["live"],
-        "whole": not index["pages"]["missing"] and not index["tables"]["missing"],
-        "created_at": index["created_at"],
-        "live_since": index["live_since"],
-        "retired_at": index["retired_at"],
-        "pages": _part(index["pages"]),
-        "tables": _part(index["tables"]),
-    }
+    pages, tables = index["pages"], index["tables"]
+    whole = not pages["missing"] and not tables["missing"]
+    return {**index, "whole": whole, "pages": _part(pages), "tables": _part(tables)}
 
 
 def _part(part: "IndexPart") -> dict[str, Any]:
@@ -85,10 +74,10 @@ def _show(terminal: Terminal, index: "Index") -> None:
     prefixes = [repr(prefix) for prefix in (model["query_prefix"], model["passage_prefix"]) if prefix]
     terminal.fields(
         {
-            "index": f"{index['fingerprint']}{'  answers' if index['live'] else ''}",
+            "index": f"{index['fingerprint']}{'  live' if index['live'] else ''}",
             "model": ", ".join([model["name"], str(model["dimensions"]), *prefixes]),
-            "recipe": f"{settings['recipe']}, {settings['analyzer']}",
-            "chunks": f"{cut['chunk_size']} with {cut['overlap']} in common, from {cut['threshold']} on, "
+            "text": f"{settings['recipe']}, {settings['analyzer']}",
+            "chunks": f"{cut['chunk_size']} characters, overlap {cut['overlap']}, texts from {cut['threshold']} on, "
             f"{settings['chunker']}",
             "pages": f"{pages['total'] - pages['missing']} of {pages['total']}",
             "Tables": f"{tables['total'] - tables['missing']} of {tables['total']}",

@@ -1,4 +1,4 @@
-"""`sakuin keys`: the keys that open a deployment's `/mcp` and `/v1`."""
+"""`sakuin keys`: the keys of `/mcp` and `/v1` of a deployment."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -8,34 +8,33 @@ from sakuin.errors import SakuinError
 
 from sakuin_cli.connections import deployment_of, settings_of
 from sakuin_cli.options import DataOption, JsonOption
-from sakuin_cli.terminal import Terminal
+from sakuin_cli.terminal import Terminal, reporting_errors
 
 if TYPE_CHECKING:
     from sakuin_cli.deployment_keys import DeploymentKeys, StoredKey
     from sakuin_cli.settings import CommandSettings
 
-# Enough to tell keys apart; the whole hash is of no use to anybody.
+# Enough digits to distinguish keys.
 _SHOWN = 12
 _OUTDATED = (
-    "This secret is from an older version (it has `key_pepper`): keys made before the upgrade open nothing any more. "
+    "This secret is from an older version (it has `key_pepper`): keys made before the upgrade are not valid any more. "
     "Replace each with `sakuin keys new` and `sakuin keys rm`, then remove `key_pepper` from the secret"
 )
 
-app = typer.Typer(name="keys", help="The keys that open /mcp and /v1 of a deployment.", no_args_is_help=True)
+app = typer.Typer(name="keys", help="The keys of /mcp and /v1 of a deployment.", no_args_is_help=True)
 
 
 @app.command()
 def new(
     purpose: Annotated[
         Literal["knowledge", "admin"],
-        typer.Option("--for", help="What it opens: knowledge is for agents (/mcp), admin for operators (/v1)."),
+        typer.Option("--for", help="knowledge is for agents (/mcp), admin for operators (/v1)."),
     ],
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Make a key and show it, only once. Existing keys stay valid. The new one is valid within half a minute."""
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
+    """Create a key and show it, only once. Existing keys stay valid. The new one is valid within half a minute."""
+    with reporting_errors(as_json) as terminal:
         keys = _keys(settings_of(data))
         are_outdated = keys.are_outdated()
         created, key = keys.create(purpose)
@@ -47,8 +46,7 @@ def new(
 @app.command(name="list")
 def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
     """List the hashes of the valid keys, oldest first, and the day on which each was last used."""
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
+    with reporting_errors(as_json) as terminal:
         settings = settings_of(data)
         keys = _keys(settings)
         stored, are_outdated = keys.all(), keys.are_outdated()
@@ -64,13 +62,12 @@ def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
 
 @app.command()
 def rm(
-    hash: Annotated[str, typer.Argument(metavar="HASH", help="The key's hash, or how it begins.")],
+    hash: Annotated[str, typer.Argument(metavar="HASH", help="The key's hash, or its beginning.")],
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
     """Remove a key. It is invalid within five minutes."""
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
+    with reporting_errors(as_json) as terminal:
         removed = _keys(settings_of(data)).remove(hash)
     terminal.fields({**_shown(removed), "removed": True})
 
@@ -82,7 +79,7 @@ def _keys(settings: "CommandSettings") -> "DeploymentKeys":
 
 
 def _days(settings: "CommandSettings") -> Mapping[str, str]:
-    """Hash to day of the last use; a deployment that is not there or does not answer is not an error."""
+    """Returns the day of the last use by hash; empty if the deployment cannot be asked."""
     if not (settings.url and settings.admin_key):
         return {}
     try:

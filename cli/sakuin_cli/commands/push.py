@@ -1,7 +1,7 @@
-"""`sakuin push`: pages on this machine become searchable."""
+"""`sakuin push`: uploads pages and waits until they are searchable."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +12,7 @@ from sakuin.errors import Invalid, Misconfigured, SakuinError, Unavailable
 from sakuin_cli.connections import bucket_of, deployment_of, settings_of
 from sakuin_cli.files import read_bytes
 from sakuin_cli.options import DataOption, JsonOption, PrefixOption, TimeoutOption, check_paths
-from sakuin_cli.terminal import OnProgress, Terminal
+from sakuin_cli.terminal import OnProgress, Terminal, reporting_errors
 from sakuin_cli.waiting import await_upload_results, poll
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _YAML = "application/yaml; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class PushedFile:
-    """What became of one file: `not_uploaded`, `pending` (not known to be searchable), or its result's outcome."""
+    """The outcome of one file: `not_uploaded`, `pending` (no result yet), or the outcome of the index."""
 
     upload: "Upload"
     version_id: str | None
@@ -37,28 +37,28 @@ class PushedFile:
 
     @property
     def done(self) -> bool:
-        """Whether its content, or a newer one, is in the index."""
+        """Returns whether its content, or a newer one, is in the index."""
         return self.outcome in ("applied", "superseded")
 
 
 def push(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH", exists=True, help="Folders, .html files or a learns.yml.")
+        list[Path],
+        typer.Argument(metavar="PATH", exists=True, help="Folders, .html files, learns.yml or synonyms.yml."),
     ],
     prefix: PrefixOption = "",
     timeout: TimeoutOption = 300,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Upload pages and wait until they can be found.
+    """Upload pages and wait until they are searchable.
 
-    A folder's pages keep their paths below it.
+    The pages of a folder keep their paths below it.
     """
     from sakuin_cli.uploads import uploads_below
 
     check_paths(paths)
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
+    with reporting_errors(as_json) as terminal:
         settings = settings_of(data)
         bucket, client = bucket_of(settings), deployment_of(settings)
         began = time.monotonic()
@@ -79,25 +79,25 @@ def push(
 def push_files(
     bucket: "S3Bucket", client: "DeploymentClient", uploads: "Uploads", *, seconds: float, on_progress: OnProgress
 ) -> list[PushedFile]:
-    """Uploads files and waits until the versions that it wrote are searchable or have failed, by key."""
-    # A wrong key or address must not leave pages behind that nobody waits for.
+    """Uploads files and waits until each is searchable or has failed; returns them ordered by key."""
+    # A wrong key or address must fail before the upload.
     client.upload_results([])
     written: list[PushedFile] = []
-    for file in _written(bucket, uploads.files):
+    for file in _uploaded(bucket, uploads.files):
         written.append(file)
         on_progress("uploaded", len(written), len(uploads.files))
-    awaited = _awaited(client, written, seconds, on_progress)
+    finished = _with_results(client, written, seconds, on_progress)
     clashed = [PushedFile(one, None, "not_uploaded", uploads.clash_reason(one)) for one in uploads.clashes]
-    return sorted((*awaited, *clashed), key=lambda file: file.upload.key)
+    return sorted((*finished, *clashed), key=lambda file: file.upload.key)
 
 
-def _written(bucket: "S3Bucket", uploads: "Sequence[Upload]") -> Iterator[PushedFile]:
-    """Each file when it is stored: the files beside pages, then several pages at once."""
+def _uploaded(bucket: "S3Bucket", uploads: "Sequence[Upload]") -> Iterator[PushedFile]:
+    """Uploads learns.yml and synonyms.yml, then several pages at once; yields each file after its upload."""
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
     alone = [upload for upload in uploads if upload.material is None] or uploads[:1]
     for upload in alone:
-        # A bucket that does not answer here fails the whole push: one sentence, not one for each page.
+        # If the bucket does not answer here, the whole push fails with one sentence.
         yield _stored(bucket, upload)
     pool = ThreadPoolExecutor(_UPLOADS_AT_ONCE)
     try:
@@ -124,21 +124,22 @@ def _stored(bucket: "S3Bucket", upload: "Upload") -> PushedFile:
     except SakuinError as error:
         return PushedFile(upload, None, "not_uploaded", str(error))
     if not version_id:
-        raise Misconfigured("The bucket keeps no versions, so nobody can tell when a page is searchable: enable them")
+        raise Misconfigured("The bucket has no versioning, which push needs: enable it")
     return PushedFile(upload, version_id, "pending")
 
 
-def _awaited(
+def _with_results(
     client: "DeploymentClient", written: Sequence[PushedFile], seconds: float, on_progress: OnProgress
 ) -> list[PushedFile]:
     versions = [(file.upload.key, file.version_id) for file in written if file.version_id]
-    report: Callable[[int], None] = lambda count: on_progress("searchable", count, len(versions))  # noqa: E731
     try:
-        results = await_upload_results(client, versions, poll(seconds), on_progress=report)
+        results = await_upload_results(
+            client, versions, poll(seconds), on_progress=lambda count: on_progress("searchable", count, len(versions))
+        )
     except Unavailable as error:
         raise Unavailable(
-            f"{len(versions)} files were uploaded, but what became of them cannot be asked. {error}. "
-            "Look at `sakuin status` later"
+            f"{len(versions)} files were uploaded, but their results could not be read. {error}. "
+            "See `sakuin status` later"
         ) from error
     after: list[PushedFile] = []
     for file in written:
@@ -146,7 +147,7 @@ def _awaited(
             file = replace(file, outcome=result["outcome"], reason=result["reason"])
         elif file.version_id:
             wanted = "searchable" if file.upload.material else "applied"
-            file = replace(file, reason=f"not {wanted} after {seconds:g} s; look at `sakuin status`")
+            file = replace(file, reason=f"not {wanted} after {seconds:g} s; see `sakuin status`")
         after.append(file)
     return after
 

@@ -1,4 +1,4 @@
-"""`sakuin reconcile`: the index compared with its sources, and repaired."""
+"""`sakuin reconcile`: compares the index with its sources and repairs differences."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -7,7 +7,7 @@ import typer
 
 from sakuin_cli.connections import deployment
 from sakuin_cli.options import DataOption, JsonOption
-from sakuin_cli.terminal import OnProgress, Terminal, counted
+from sakuin_cli.terminal import OnProgress, Terminal, counted, reporting_errors
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
@@ -18,18 +18,17 @@ _OF_TABLES = ("tables",)
 
 
 def reconcile(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what differs and change nothing.")] = False,
-    materials: Annotated[bool, typer.Option("--materials", help="Only pages: the bucket and the index.")] = False,
-    tables: Annotated[bool, typer.Option("--tables", help="Only Tables: the records and the store.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show differences and change nothing.")] = False,
+    materials: Annotated[bool, typer.Option("--materials", help="Only pages: bucket and index.")] = False,
+    tables: Annotated[bool, typer.Option("--tables", help="Only Tables: records and turbopuffer.")] = False,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
     """Compare the index with its sources and repair differences; exit code 1 if there were any.
 
-    Repairs go through the queues: run it again until nothing differs. On an emptied index it builds everything.
+    Repairs go through the queues: run it again until nothing differs. It also rebuilds an empty index.
     """
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
+    with reporting_errors(as_json) as terminal:
         every = materials == tables
         kinds = (*(_OF_MATERIALS if materials or every else ()), *(_OF_TABLES if tables or every else ()))
         client = deployment(data)
@@ -45,7 +44,7 @@ def reconcile(
 def _differences(
     client: "DeploymentClient", kinds: Sequence[str], dry_run: bool, on_progress: OnProgress
 ) -> "list[Difference]":
-    """What differs, page by page of each part, in the order in which it was found."""
+    """Returns the differences of each part, page by page."""
     found: list[Difference] = []
     for kind in kinds:
         after, pages = None, 0
@@ -66,7 +65,7 @@ def _show(terminal: Terminal, found: "Sequence[Difference]", *, dry_run: bool) -
         rule, where = (f"{one['rule']:<10}", "yellow"), (one["where"], "bold")
         out.print(Text.assemble(rule, where, f"  {one['message']}", (done, "dim")), soft_wrap=True)
     if not found:
-        out.print(Text("Everything is as its sources say.", "bold green"))
+        out.print(Text("The index matches its sources.", "bold green"))
         return
-    rest = "nothing was changed" if dry_run else "run it again in a moment to see whether it is right"
+    rest = "nothing was changed" if dry_run else "run it again in a moment to check the repairs"
     out.print(Text(f"{counted(len(found), 'finding')}; {rest}", "bold yellow"), soft_wrap=True)

@@ -1,53 +1,48 @@
-"""`sakuin redrive`: the dead letters, and sending them again."""
+"""`sakuin redrive`: lists dead letters, and sends them again."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from sakuin.errors import NotFound, SakuinError
 
 from sakuin_cli.connections import deployment_of, settings_of
-from sakuin_cli.options import DataOption, JsonOption
-from sakuin_cli.terminal import Terminal, counted, minute
+from sakuin_cli.options import QUEUES, DataOption, JsonOption, QueueName
+from sakuin_cli.terminal import Terminal, counted, minute, reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin.platform.unfinished_work import WorkSubject
-
     from sakuin_cli.dead_letters import DeadLetter, DeadLetterQueues
     from sakuin_cli.settings import CommandSettings
     from sakuin_cli.views import Work
 
-QueueName = Literal["material", "tool", "embed"]
-_QUEUES: tuple[QueueName, ...] = ("material", "tool", "embed")
 _SHOWN = 8
-_NO_ANSWER = "the worker ended without an answer; the log of its function says more"
+_NO_ANSWER = "the worker ended without an answer; see the log of its function"
 
 
 def redrive(
     queue: Annotated[
         QueueName | None,
-        typer.Argument(metavar="QUEUE", help="material, tool or embed; all three without.", show_default=False),
+        typer.Argument(metavar="QUEUE", help="material, tool or embed; default: all three.", show_default=False),
     ] = None,
     ids: Annotated[
         list[str] | None,
-        typer.Option("--id", metavar="MESSAGE", help="Send this one again: its id, or how that begins."),
+        typer.Option("--id", metavar="MESSAGE", help="Send this message again: its id, or the beginning."),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Send all of them again.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Send all messages again.")] = False,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Show the dead letters: what, why, since when, how often tried. With --id or --all send them again."""
+    """List failed messages (dead letters) with reason, time and attempts. With --id or --all, send them again."""
     if ids and everything:
         raise typer.BadParameter("--id and --all exclude each other", param_hint="--id")
-    terminal = Terminal(as_json)
     sends = bool(ids) or everything
-    with terminal.reporting_errors():
+    with reporting_errors(as_json) as terminal:
         from sakuin_cli.dead_letters import DeadLetterQueues
 
         settings = settings_of(data)
         dead = DeadLetterQueues.of(settings)
-        found = [letter for name in ([queue] if queue else _QUEUES) for letter in dead.receive(name)]
+        found = [letter for name in ([queue] if queue else QUEUES) for letter in dead.receive(name)]
         if not sends:
             dead.release(found)
         elif ids:
@@ -62,31 +57,32 @@ def redrive(
 
 
 def _chosen(dead: "DeadLetterQueues", found: "Sequence[DeadLetter]", ids: Sequence[str]) -> "list[DeadLetter]":
-    """The letters whose ids begin with one of `ids`; if one of `ids` names no letter, all are left and it raises."""
+    """Returns the letters whose ids begin with one of `ids`. An unknown id is `NotFound`, and all letters stay."""
     unknown = [one for one in ids if not any(letter.id.startswith(one) for letter in found)]
     chosen = [] if unknown else [letter for letter in found if letter.id.startswith(tuple(ids))]
     dead.release([letter for letter in found if letter not in chosen])
     if unknown:
-        raise NotFound(f"There is no dead letter {unknown[0]!r} now. `sakuin redrive` lists them")
+        raise NotFound(f"There is no dead letter {unknown[0]!r}. `sakuin redrive` lists them")
     return chosen
 
 
 def _described(settings: "CommandSettings", letters: "Sequence[DeadLetter]") -> list[dict[str, Any]]:
-    """The letters with what the deployment knows of them; `why` is None where it cannot be asked."""
+    """Returns the letters with their unfinished work; `why` is None if the deployment cannot be asked."""
     from sakuin_cli.dead_letters import contents
 
     asked = [contents(letter.queue, letter.body) for letter in letters]
     rows = _rows(settings, {each.subject.id for each in asked if each.subject})
     described = []
     for letter, each in zip(letters, asked, strict=True):
-        row = _row(rows or {}, each.subject)
+        subject = each.subject
+        row = (rows or {}).get((subject.kind, subject.id, subject.fingerprint)) if subject else None
         reason = letter.bus_reason or (row["reason"] if row else each.problem)
         since = row["since"] if row else datetime.fromtimestamp(letter.since, UTC).isoformat(timespec="seconds")
         described.append(
             {
                 "id": letter.id,
                 "queue": letter.queue,
-                "what": each.words,
+                "what": each.text,
                 "why": reason or (_NO_ANSWER if rows is not None else None),
                 "since": since,
                 "tries": max(letter.tries, row["attempts"] if row else 0),
@@ -97,7 +93,7 @@ def _described(settings: "CommandSettings", letters: "Sequence[DeadLetter]") -> 
 
 
 def _rows(settings: "CommandSettings", subjects: Collection[str]) -> "dict[tuple[str, str, str], Work] | None":
-    """The unfinished work by kind, subject and index; None where the deployment does not tell."""
+    """Returns the unfinished work by kind, subject and index; None if the deployment cannot be asked."""
     if not (settings.url and settings.admin_key):
         return None
     if not subjects:
@@ -105,13 +101,9 @@ def _rows(settings: "CommandSettings", subjects: Collection[str]) -> "dict[tuple
     try:
         rows = deployment_of(settings).work(sorted(subjects))["work"]
     except SakuinError:
-        # The letters can be listed and sent without their reasons: it may be the API that does not answer.
+        # Letters can be listed and sent without reasons, for example while the API does not answer.
         return None
     return {(row["kind"], row["subject"], row["index"]): row for row in rows}
-
-
-def _row(rows: "Mapping[tuple[str, str, str], Work]", subject: "WorkSubject | None") -> "Work | None":
-    return rows.get((subject.kind, subject.id, subject.fingerprint)) if subject else None
 
 
 def _show(terminal: Terminal, letters: Sequence[dict[str, Any]], *, sends: bool) -> None:
@@ -120,7 +112,7 @@ def _show(terminal: Terminal, letters: Sequence[dict[str, Any]], *, sends: bool)
     for one in letters:
         name = (f"{one['queue']} {one['id'][:_SHOWN]}", "bold")
         terminal.out.print(Text.assemble(name, f"  {one['what']}"), soft_wrap=True)
-        why = one["why"] or "the log of its function says why"
+        why = one["why"] or "see the log of its function"
         tries = f"tried {counted(one['tries'], 'time')}, since {minute(one['since'])}"
         terminal.out.print(Text(f"    {why} ({tries})"), soft_wrap=True)
     count = counted(len(letters), "dead letter")

@@ -1,4 +1,4 @@
-"""`sakuin rm`: pages leave the library."""
+"""`sakuin rm`: deletes pages and waits until they are not searchable."""
 
 import time
 import unicodedata
@@ -11,7 +11,7 @@ from sakuin.errors import Unavailable
 
 from sakuin_cli.connections import bucket_of, deployment_of, settings_of
 from sakuin_cli.options import DataOption, JsonOption, TimeoutOption
-from sakuin_cli.terminal import OnProgress, Terminal
+from sakuin_cli.terminal import OnProgress, Terminal, reporting_errors
 from sakuin_cli.waiting import await_upload_results, poll
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RemovedPage:
-    """What became of one material; `key` and `version_id` (the delete marker's) are None if it was not removed."""
+    """The outcome of one material; `key` and `version_id` (of the delete marker) are None if it was not removed."""
 
     material: str
     key: str | None
@@ -32,21 +32,20 @@ class RemovedPage:
 
     @property
     def done(self) -> bool:
-        """Whether it is gone."""
+        """Returns whether it is removed from the index."""
         return self.outcome == "applied"
 
 
 def rm(
     materials: Annotated[
-        list[str], typer.Argument(metavar="MATERIAL", help="Pages, named as in search results: no .html.")
+        list[str], typer.Argument(metavar="MATERIAL", help="Names as in search results, without .html.")
     ],
     timeout: TimeoutOption = 300,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Delete pages and wait until they can no longer be found."""
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
+    """Delete pages and wait until they are no longer searchable."""
+    with reporting_errors(as_json) as terminal:
         settings = settings_of(data)
         bucket, client = bucket_of(settings), deployment_of(settings)
         began = time.monotonic()
@@ -68,7 +67,7 @@ def remove_pages(
     seconds: float,
     on_progress: OnProgress,
 ) -> list[RemovedPage]:
-    """Deletes pages through the bucket and waits until the index has followed; one that fails stops no other."""
+    """Deletes pages from the bucket and waits until the index has removed them; a failure does not stop the others."""
     names = dict.fromkeys(unicodedata.normalize("NFC", name) for name in materials)
     pages = [_deleted(bucket, client, name) for name in names]
     versions = [(page.key, page.version_id) for page in pages if page.key and page.version_id]
@@ -78,22 +77,20 @@ def remove_pages(
     after: list[RemovedPage] = []
     for page in pages:
         if result := results.get((page.key or "", page.version_id or "")):
-            reason = result["reason"] or _REASONS.get(result["outcome"])
+            newer = "a newer version was uploaded at the same time; it stays"
+            reason = result["reason"] or (newer if result["outcome"] == "superseded" else None)
             page = replace(page, outcome=result["outcome"], reason=reason)
         elif page.outcome == "pending":
-            page = replace(page, reason=f"still searchable after {seconds:g} s; look at `sakuin status`")
+            page = replace(page, reason=f"still searchable after {seconds:g} s; see `sakuin status`")
         after.append(page)
     return after
 
 
-_REASONS = {"superseded": "a newer version was uploaded at the same time; it stays"}
-
-
 def _deleted(bucket: "S3Bucket", client: "DeploymentClient", material: str) -> RemovedPage:
-    # The key as it was stored: its spelling may differ from what `push` would write.
+    # The stored key: its spelling may differ from the one of `push`.
     record = client.material(material)
     if record is None:
-        reason = "there is no such material; `sakuin status` and search results name them"
+        reason = "there is no such material; search results have its name as `material`"
         return RemovedPage(material, None, None, "not_removed", reason)
     try:
         return RemovedPage(material, record["key"], bucket.remove(record["key"]), "pending")

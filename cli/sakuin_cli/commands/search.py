@@ -1,4 +1,4 @@
-"""`sakuin search`: what an agent would get."""
+"""`sakuin search` and `sakuin chunk`: the answers that an agent gets."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,15 +8,20 @@ import typer
 
 from sakuin_cli.connections import agent_of, settings_of
 from sakuin_cli.options import CategoryOption, DataOption, JsonOption, LevelOption, MaterialOption, TypeOption
-from sakuin_cli.terminal import Terminal, paragraph
+from sakuin_cli.terminal import Terminal, paragraph, reporting_errors
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
 KNOWLEDGE = "search_knowledge"
+_CHUNK = "get_chunk_by_id"
 _BAR = 10
 _INDENT = 4
+_DETAILS = (
+    *("id", "material", "anchor", "category", "level", "prerequisites"),
+    *("position", "generation", "content_hash"),
+)
 
 
 def search(
@@ -31,9 +36,8 @@ def search(
     data: DataOption = None,
 ) -> None:
     """Search as an agent does, over MCP."""
-    terminal = Terminal(as_json)
     filters = {"type": type, "category": category, "level": level, "material": material}
-    with terminal.reporting_errors():
+    with reporting_errors(as_json) as terminal:
         agent = agent_of(settings_of(data), tool)
         answer = agent.call(tool, {"query": query, "top_k": top_k, **filters})
     if as_json or tool != KNOWLEDGE:
@@ -63,7 +67,7 @@ def _show_result(out: "Console", number: int, result: Mapping[str, Any]) -> None
 
     title = ((f"{number:>2}  ", "dim"), (result["title"], "bold"), "  ", (result["type"], "magenta"), "  ")
     out.print(Text.assemble(*title, _bar(float(result["similarity"]))), soft_wrap=True)
-    # A link that is cut into lines is no link.
+    # A link must stay on one line.
     out.print(Text.assemble(" " * _INDENT, (result["url"], "cyan")), soft_wrap=True)
     for learned in result["learns"]:
         paragraph(out, Text(f"・{learned}"))
@@ -72,15 +76,49 @@ def _show_result(out: "Console", number: int, result: Mapping[str, Any]) -> None
 
 
 def _marked(text: "Text", words: Sequence[str]) -> "Text":
-    """`text` with the words that matched in bold."""
+    """Prints the matched words of `text` in bold."""
     for word in words:
         text.highlight_regex(f"(?i){re.escape(word)}", "bold")
     return text
 
 
 def _bar(similarity: float) -> "Text":
-    """A similarity of 0-1 as a small bar and as a number."""
+    """Returns a similarity of 0-1 as a bar and a number."""
     from rich.text import Text
 
     full = min(_BAR, max(0, round(similarity * _BAR)))
     return Text.assemble(("█" * full, "green"), ("░" * (_BAR - full), "dim"), (f" {similarity:.2f}", "green"))
+
+
+def chunk(
+    id: Annotated[str, typer.Argument(metavar="ID", help="material#anchor: the `id` of a search result.")],
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Show one explanation in full, as get_chunk_by_id returns it."""
+    with reporting_errors(as_json) as terminal:
+        answer = agent_of(settings_of(data), _CHUNK).call(_CHUNK, {"id": id})
+    if as_json:
+        terminal.document(answer)
+    else:
+        _show_chunk(terminal, answer["chunk"])
+
+
+def _show_chunk(terminal: Terminal, chunk: Mapping[str, Any]) -> None:
+    from rich.text import Text
+
+    out = terminal.out
+    out.print(Text.assemble((chunk["title"], "bold"), "  ", (chunk["type"], "magenta")), soft_wrap=True)
+    out.print(Text(chunk["url"], "cyan"), soft_wrap=True)
+    out.print()
+    for line in chunk["content"].splitlines():
+        paragraph(out, Text(line))
+    out.print()
+    out.print(Text("What you can learn here", "bold"))
+    for learned in chunk["learns"]:
+        paragraph(out, Text(f"・{learned}"))
+    out.print()
+    for name in _DETAILS:
+        value = chunk[name]
+        shown = ", ".join(value) if isinstance(value, list) else value
+        out.print(Text.assemble((f"{name:>13}  ", "dim"), "–" if shown in (None, "") else str(shown)), soft_wrap=True)

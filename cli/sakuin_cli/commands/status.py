@@ -1,4 +1,4 @@
-"""`sakuin status`: what is indexed, and what failed and why."""
+"""`sakuin status`: what is indexed, what is unfinished, and why."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -9,50 +9,46 @@ from sakuin.errors import NotFound
 
 from sakuin_cli.connections import deployment
 from sakuin_cli.options import DataOption, JsonOption
-from sakuin_cli.terminal import Terminal, counted, minute
+from sakuin_cli.terminal import Terminal, counted, minute, reporting_errors
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.views import Material, Work
 
 _SIGNS = {"retrying": "…", "waiting": "…", "failed": "✗"}
-# Of the work that has one reason.
+# How many subjects with the same reason are named.
 _NAMED = 3
 
 
 def status(
-    material: Annotated[str | None, typer.Option("--material", metavar="M", help="All about one page.")] = None,
-    tool: Annotated[str | None, typer.Option("--tool", metavar="ID", help="The index of one Search Tool.")] = None,
+    material: Annotated[str | None, typer.Option("--material", metavar="M", help="Details of one page.")] = None,
+    tool: Annotated[str | None, typer.Option("--tool", metavar="ID", help="The index of a Search Tool.")] = None,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Show what is indexed, what failed and why."""
+    """Show what is indexed, and what failed or waits and why."""
     if tool is not None and material is not None:
         raise typer.BadParameter("--tool and --material exclude each other", param_hint="--tool")
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
+    with reporting_errors(as_json) as terminal:
         client = deployment(data)
         if tool is not None:
-            _show_tool(terminal, client, tool)
+            found = client.tool(tool)
+            index = found["metadata"].get("search_index", {})
+            names = {"tool_id": found["id"], "name": found["name"]}
+            terminal.fields({**names, "search_index": index} if as_json else {**names, **index})
         elif material is not None:
             _show_material(terminal, _material(client, unicodedata.normalize("NFC", material), material))
         else:
             _show_overview(terminal, _overview(client))
 
 
-def _show_tool(terminal: Terminal, client: "DeploymentClient", tool_id: str) -> None:
-    tool = client.tool(tool_id)
-    names, index = {"tool_id": tool["id"], "name": tool["name"]}, tool["metadata"].get("search_index", {})
-    terminal.fields({**names, "search_index": index} if terminal.as_json else {**names, **index})
-
-
 def _material(client: "DeploymentClient", name: str, given: str) -> "Material":
-    """One material; one that is not there, and that has no unfinished work, raises `NotFound`."""
+    """Returns one material; raises `NotFound` if it does not exist and has no unfinished work."""
     if (found := client.material(name)) is not None:
         return found
     if not (work := client.work([name])["work"]):
-        raise NotFound(f"There is no material {given!r}. Search results name it as `material`; a page has no .html")
-    # Nothing else is known of the page yet.
+        raise NotFound(f"There is no material {given!r}. Search results have its name as `material`, without .html")
+    # The page has no record yet.
     return {
         "material": name,
         "key": "",
@@ -77,24 +73,24 @@ def _show_material(terminal: Terminal, material: "Material") -> None:
 
 
 def _state_of(row: "Work") -> str:
-    """What happens to unfinished work, since when, and when it goes on."""
+    """Returns the state of unfinished work: since when, and when it is tried again."""
     attempts, since = row["attempts"], minute(row["since"])
     if row["retry_at"] is None:
         return f"failed after {counted(attempts, 'attempt')}, since {since}; `sakuin redrive` sends it again"
     if row["state"] == "waiting":
         return f"waiting since {since}, continues automatically at {minute(row['retry_at'])}"
-    return f"failed {counted(attempts, 'time')} since {since}, is tried again at {minute(row['retry_at'])}"
+    return f"failed {counted(attempts, 'time')} since {since}, next attempt {minute(row['retry_at'])}"
 
 
 def _overview(client: "DeploymentClient") -> dict[str, Any]:
-    """The whole library: counts, the materials whose newest version could not be indexed, the latest change."""
+    """Returns the whole library: counts, materials whose newest version failed, the latest change, unfinished work."""
     counts, unfinished = client.status(), client.work()
     failed: list[dict[str, Any]] = []
     last_indexed: str | None = None
     for record in client.materials():
         if record["status"] == "failed":
             failed.append({"material": record["material"], "key": record["key"], "error": record["error"]})
-        # Moments are ISO 8601 in one time zone: the greatest text is the latest.
+        # Times are ISO 8601 in one time zone: the greatest text is the latest.
         last_indexed = max(filter(None, (last_indexed, record["indexed_at"])), default=None)
     return {
         "materials": {"ready": 0, "failed": 0, **counts["materials"]},
@@ -127,9 +123,9 @@ def _show_overview(terminal: Terminal, found: dict[str, Any]) -> None:
         out.print(Text.assemble(sign, head, f"  {reason}"), soft_wrap=True)
         out.print(Text(f"    {_times(rows)}: {_names(rows)}", "dim"), soft_wrap=True)
     if (more := sum(found["work"].values()) - len(found["unfinished"])) > 0:
-        out.print(f"… and {more:,} more that are unfinished", soft_wrap=True)
+        out.print(f"… and {more:,} more unfinished", soft_wrap=True)
     if found["work"]["failed"]:
-        out.print("Failed work is not tried again by itself: fix the cause, then `sakuin redrive`", soft_wrap=True)
+        out.print("Failed work is not retried automatically: fix the cause, then run `sakuin redrive`", soft_wrap=True)
 
 
 def _by_reason(rows: "Sequence[Work]") -> "dict[tuple[str, str], list[Work]]":
@@ -140,14 +136,14 @@ def _by_reason(rows: "Sequence[Work]") -> "dict[tuple[str, str], list[Work]]":
 
 
 def _times(rows: "Sequence[Work]") -> str:
-    """Since when these are in trouble, and when the first of them goes on."""
+    """Returns since when this work is unfinished, and when the first of it is tried again."""
     since = minute(min(row["since"] for row in rows))
     nexts = [row["retry_at"] for row in rows if row["retry_at"] is not None]
     return f"since {since}" + (f", next attempt {minute(min(nexts))}" if nexts else "")
 
 
 def _names(rows: "Sequence[Work]") -> str:
-    """What some of these are about."""
+    """Returns the subjects of the work, at most three by name."""
     subjects = (f"Table {row['subject']}" if row["kind"] == "table" else row["subject"] for row in rows)
     names = list(dict.fromkeys(subjects))
     return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")

@@ -9,14 +9,14 @@ from sakuin.errors import Invalid, Unavailable
 from sakuin_cli.connections import deployment, deployment_of, settings_of
 from sakuin_cli.files import read_bytes
 from sakuin_cli.options import DataOption, JsonOption, ProjectOption, TimeoutOption
-from sakuin_cli.terminal import Terminal
+from sakuin_cli.terminal import reporting_errors
 from sakuin_cli.waiting import poll
 
 if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.views import AnnouncedUpload, Table
 
-# With room for its envelope a request may carry this (Lambda 6 MB); the rest travels through the bucket.
+# Lambda accepts requests of 6 MB; larger documents are uploaded to the bucket.
 REQUEST_BYTES = 4_000_000
 
 app = typer.Typer(name="table", help="JSON documents that Search Tools search.", no_args_is_help=True)
@@ -28,15 +28,14 @@ def put(
     id: Annotated[str | None, typer.Option("--id", metavar="ID", help="Replace this Table.")] = None,
     project: ProjectOption = None,
     name: Annotated[
-        str | None, typer.Option("--name", metavar="N", help="What it is called.", show_default="the file's name")
+        str | None, typer.Option("--name", metavar="N", help="The name.", show_default="the file's name")
     ] = None,
     timeout: TimeoutOption = 300,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Store a document as a new Table, or as the next version of one."""
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
+    """Store a document as a new Table, or as the next version of a Table."""
+    with reporting_errors(as_json) as terminal:
         settings = settings_of(data)
         client = deployment_of(settings)
         document = _document(file)
@@ -57,14 +56,13 @@ def rm(
     data: DataOption = None,
 ) -> None:
     """Delete a Table with its Tools."""
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
+    with reporting_errors(as_json) as terminal:
         deployment(data).delete_table(id)
     terminal.fields({"table_id": id, "removed": True})
 
 
 def create_table(client: "DeploymentClient", project_id: str, name: str, document: bytes, *, seconds: float) -> "Table":
-    """Creates a Table; waits `seconds` at most for the import of a large document."""
+    """Creates a Table; waits at most `seconds` for the import of a large document."""
     if len(document) <= REQUEST_BYTES:
         return client.create_table(project_id, name=name, document=document)
     announced = client.announce_table(project_id, name=name, size=len(document))
@@ -92,7 +90,7 @@ def _imported(client: "DeploymentClient", announced: "AnnouncedUpload", document
 
 
 def _document(file: Path) -> bytes:
-    """The file's JSON text; one that is no JSON is `Invalid` before anything is sent."""
+    """Returns the JSON text of a file; raises `Invalid` if it is not JSON."""
     from sakuin.tables.document import parsed_table
 
     document = read_bytes(file.as_posix())

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sakuin_cli.connections import deployment, deployment_of, settings_of
+from sakuin_cli.connections import deployment, project_of
 from sakuin_cli.options import DataOption, JsonOption, ProjectOption, TimeoutOption
-from sakuin_cli.terminal import Terminal
+from sakuin_cli.terminal import Terminal, reporting_errors
 from sakuin_cli.waiting import poll
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ def create(
     json_path: Annotated[
         str, typer.Option("--json-path", metavar="P", help='JSON Pointer of the part to search; "" is all of it.')
     ],
-    name: Annotated[str, typer.Option("--name", metavar="N", help="What agents call it: a-z, A-Z, 0-9, _ and -.")],
+    name: Annotated[str, typer.Option("--name", metavar="N", help="The name for agents: a-z, A-Z, 0-9, _ and -.")],
     description: Annotated[
-        str | None, typer.Option("--description", metavar="D", help="What agents read about it.")
+        str | None, typer.Option("--description", metavar="D", help="The description for agents.")
     ] = None,
     project: ProjectOption = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it can be searched.")] = False,
@@ -33,11 +33,9 @@ def create(
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Create a Search Tool; exit code 1 if it could not be indexed while it was waited for."""
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
-        settings = settings_of(data)
-        client, project_id = deployment_of(settings), settings.project_id(project)
+    """Create a Search Tool; with --wait, exit code 1 if it was not indexed."""
+    with reporting_errors(as_json) as terminal:
+        client, project_id = project_of(data, project)
         tool = client.create_tool(project_id, table_id=table, json_path=json_path, name=name, description=description)
         for _ in poll(timeout) if wait else ():
             tool = client.tool(tool["id"])
@@ -50,17 +48,15 @@ def create(
 @app.command()
 def rm(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
     """Delete a Search Tool; its Table stays."""
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
+    with reporting_errors(as_json) as terminal:
         deployment(data).delete_tool(id)
     terminal.fields({"tool_id": id, "removed": True})
 
 
 @app.command()
 def reindex(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
-    """Have a Search Tool indexed again; what did not change costs no embedding."""
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
+    """Index a Search Tool again; unchanged texts are not embedded again."""
+    with reporting_errors(as_json) as terminal:
         tool = deployment(data).reindex_tool(id)
     _show(terminal, tool)
 

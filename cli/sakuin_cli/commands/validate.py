@@ -1,4 +1,4 @@
-"""`sakuin validate`: whether the index and the pages agree, those in the bucket or those on this machine."""
+"""`sakuin validate`: compares the index with the pages in the bucket or on this machine."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -12,7 +12,7 @@ from sakuin.errors import Invalid, NotFound, UnreadablePage
 from sakuin_cli.connections import deployment_of, settings_of
 from sakuin_cli.files import read_bytes
 from sakuin_cli.options import DataOption, JsonOption, PrefixOption, StrictOption, check_paths
-from sakuin_cli.terminal import OnProgress, Terminal, counted
+from sakuin_cli.terminal import OnProgress, Terminal, counted, reporting_errors
 
 if TYPE_CHECKING:
     from sakuin.knowledge.validation import Finding, IndexedMaterial
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.uploads import Upload, Uploads
 
-# A function has 30 seconds for an answer, and reads each page again.
+# A function has 30 seconds for a request, and reads each page again.
 _PAGES_A_REQUEST = 50
 
 
 def validate(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="PATH", exists=True, help="Judge only these pages, as they are on this machine."),
+        typer.Argument(metavar="PATH", exists=True, help="Check only these pages, as they are on this machine."),
     ] = None,
     strict: StrictOption = False,
     prefix: PrefixOption = "",
@@ -36,13 +36,12 @@ def validate(
 ) -> None:
     """Compare the index with the HTML; exit code 1 on errors.
 
-    Without PATH the uploaded pages are judged, with --prefix those of one folder.
+    Without PATH it checks the uploaded pages, with --prefix those of one folder.
     """
     from sakuin_cli.uploads import folder_path, uploads_below
 
     check_paths(paths or ())
-    terminal = Terminal(as_json)
-    with terminal.reporting_errors():
+    with reporting_errors(as_json) as terminal:
         settings = settings_of(data)
         client = deployment_of(settings)
         with terminal.progress("checked") as on_progress:
@@ -66,7 +65,7 @@ def validate(
 def _uploaded_findings(
     client: "DeploymentClient", folder: str, strict: bool, on_progress: OnProgress
 ) -> "list[Finding]":
-    """Findings about the pages in the bucket below `folder` of the library."""
+    """Returns findings about the pages in the bucket below `folder`."""
     total = sum(client.status()["materials"].values())
     findings: list[Finding] = []
     after: str | None = None
@@ -83,9 +82,12 @@ def _uploaded_findings(
 def _local_findings(
     client: "DeploymentClient", uploads: "Uploads", box_selectors: Sequence[str], strict: bool, on_progress: OnProgress
 ) -> "list[Finding]":
-    """Findings about pages on this machine, as if they were pushed."""
+    """Returns findings about pages on this machine, before they are pushed."""
+    from sakuin.knowledge.validation import Finding
+
     indexed = client.indexed([page.material for page in uploads.pages if page.material])
-    findings = [_clash(upload, uploads) for upload in uploads.clashes]
+    reasons = [(upload, f"{upload.path!r}: {uploads.clash_reason(upload)}.") for upload in uploads.clashes]
+    findings = [Finding("error", "same-key", upload.material or upload.key, None, why) for upload, why in reasons]
     for number, page in enumerate(uploads.pages, 1):
         findings += _page_findings(page, indexed.get(page.material or ""), box_selectors, strict)
         on_progress("checked", number, len(uploads.pages))
@@ -104,14 +106,6 @@ def _page_findings(
     except (UnreadablePage, NotFound) as error:
         return [unreadable_page(material, str(error))]
     return findings_of_page(material, page, indexed, strict=strict)
-
-
-def _clash(upload: "Upload", uploads: "Uploads") -> "Finding":
-    from sakuin.knowledge.validation import Finding
-
-    return Finding(
-        "error", "same-key", upload.material or upload.key, None, f"{upload.path!r}: {uploads.clash_reason(upload)}."
-    )
 
 
 def _document(findings: "Sequence[Finding]", errors: int) -> dict[str, object]:

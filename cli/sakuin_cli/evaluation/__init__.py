@@ -1,1 +1,1 @@
-"""Evaluation of answers with labelled questions."""
+"""Answer quality, measured with labelled questions."""

@@ -1,4 +1,4 @@
-"""Requests of an evaluation: every labelled question in every variant, and the reasons of failures."""
+"""Asks every labelled question in every variant, and explains failures."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,14 +12,13 @@ from sakuin.errors import Invalid, Unavailable
 from sakuin.explain.explanation import ExplainedHit, hit_of
 
 from sakuin_cli.client import DeploymentClient
-from sakuin_cli.evaluation.figures import Answer
+from sakuin_cli.evaluation.figures import DEPTH, Answer
 from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion
-from sakuin_cli.evaluation.measures import DEPTH
 from sakuin_cli.evaluation.run import EvaluationRun, FailedQuestion, FailureKind
 from sakuin_cli.evaluation.variants import WHOLE_PIPELINE, Variant, changes
 from sakuin_cli.terminal import OnProgress
 
-# A local stack answers so many requests at once.
+# As many as a local stack answers at once.
 _AT_ONCE = 3
 _PAUSES = (1.0, 3.0)
 _SHOWN = 3
@@ -39,10 +38,10 @@ def ask_all(
     on_progress: OnProgress = lambda _phase, _done, _total: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> EvaluationRun:
-    """Asks the questions with the whole pipeline and in `variants`. An invalid question becomes a bad line.
+    """Asks the questions in the whole pipeline and in `variants`. A question that is not valid becomes a bad line.
 
     `on_progress` counts the questions of all variants. `index` names an index version; None is the live one. `sleep`
-    waits between two attempts while the deployment is unavailable.
+    waits between two attempts while the deployment does not answer.
     """
     ask = _Ask(client, tool, k, index, sleep)
     numbers, total = count(1), len(questions) * (1 + len(variants))
@@ -74,7 +73,7 @@ def ask_all(
 
 @dataclass(frozen=True, slots=True)
 class _Ask:
-    """Asks one question, with further attempts while the deployment is unavailable."""
+    """Asks one question, and retries while the deployment does not answer."""
 
     client: DeploymentClient
     tool: str | None
@@ -93,7 +92,7 @@ class _Ask:
         return self._once(question, variant, expected)
 
     def in_variant(self, variant: Variant, answered: tuple[LabelledQuestion, Explanation]) -> Explanation:
-        """Returns the answer in a variant; the given one if the variant cannot change it."""
+        """Returns the answer in a variant: that of the whole pipeline if the variant cannot change it."""
         question, given = answered
         if not changes(variant, given["understood"]):
             return given
@@ -115,7 +114,7 @@ class _Ask:
         except Invalid as error:
             return BadLine(question.line, str(error))
         if degraded := explanation.get("degraded"):
-            # A degraded search would measure the outage.
+            # A degraded search is no measurement.
             raise Unavailable(degraded)
         return explanation
 
@@ -125,9 +124,9 @@ def _answer(explanation: Explanation) -> Answer:
 
 
 def _failure(ask: _Ask, question: LabelledQuestion, given: Explanation) -> FailedQuestion | None:
-    """Returns why a question failed; None if its answer is right."""
+    """Returns the failure of a question, None if there is none."""
     kind, missing = _kind(question, _answer(given), ask.k)
-    # Without a threshold (Search Tools), every question has results: that is no failure.
+    # A Search Tool never refuses, so an answer is no failure.
     if kind is None or (kind == "answered" and given["threshold"] is None):
         return None
     shown = tuple(map(hit_of, given["results"][:_SHOWN]))
@@ -141,7 +140,7 @@ def _failure(ask: _Ask, question: LabelledQuestion, given: Explanation) -> Faile
 
 
 def _kind(question: LabelledQuestion, asked: Answer, k: int) -> tuple[FailureKind | None, str | None]:
-    """Returns the kind of failure, and the right id to explain."""
+    """Returns how a question failed, and the relevant id to explain."""
     if not question.gold:
         return (None, None) if asked.refused else ("answered", None)
     if asked.refused:

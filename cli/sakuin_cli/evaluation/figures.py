@@ -1,14 +1,16 @@
-"""Figures of a run: every measure for all questions, by half and by category."""
+"""The measures of a ranking, and the figures of a run: all questions, by half and by category."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum, log2
 from typing import Literal
 
-from sakuin_cli.evaluation.intervals import Estimate, Resamples
 from sakuin_cli.evaluation.labels import LabelledQuestion
-from sakuin_cli.evaluation.measures import DEPTH, hit_at, ndcg_at, recall_at, reciprocal_rank
+from sakuin_cli.evaluation.statistics import Estimate, Resamples
 
 WHOLE = "all"
+# The depth of MRR and nDCG; agents ask for fewer results.
+DEPTH = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The figures of a group of questions by measure, without measures that do not apply."""
+    """The figures of some questions by measure; a measure without questions is left out."""
 
     name: str
     questions: int
@@ -29,7 +31,7 @@ class Group:
 
 
 def measures(k: int) -> tuple[str, ...]:
-    """Returns the names of the ranking measures, in order."""
+    """Returns the names of the measures of a ranking, in their order."""
     return (f"recall@{k}", f"hit@{k}", f"MRR@{DEPTH}", f"nDCG@{DEPTH}")
 
 
@@ -44,9 +46,9 @@ View = Literal["agent", "order and refusals", "order"]
 
 
 def values(question: LabelledQuestion, asked: Answer, *, k: int, view: View) -> dict[str, float]:
-    """Returns a question's value of each measure.
+    """Returns the value of each measure for a question.
 
-    `recognised` is 1 for a refused question without an answer, `refused` 1 for a refused question with one.
+    `recognised` is 1 for a refused question without an answer, `refused` is 1 for a refused one with an answer.
     """
     refused = float(asked.refused)
     if not question.gold:
@@ -65,7 +67,7 @@ def values(question: LabelledQuestion, asked: Answer, *, k: int, view: View) -> 
 def groups(
     questions: Sequence[LabelledQuestion], asked: Sequence[Answer], *, k: int, view: View, resamples: Resamples
 ) -> list[Group]:
-    """Returns the figures of all questions, of each half, and of each category in the order of the labels."""
+    """Returns the figures of all questions, each half, and each category, in the order of the labels."""
     each = [values(question, one, k=k, view=view) for question, one in zip(questions, asked, strict=True)]
     return [
         Group(name, len(places), _figures([each[place] for place in places], k, resamples))
@@ -82,9 +84,9 @@ def _places(questions: Iterable[LabelledQuestion]) -> dict[str, list[int]]:
         if question.half is not None:
             halves.setdefault(question.half, []).append(place)
         categories.setdefault(question.category, []).append(place)
-    # A category can have the name of a half or of the whole.
+    # A category may have the name of a half or of the whole.
     named = {name if name not in (WHOLE, *halves) else f"{name} (category)": at for name, at in categories.items()}
-    # A single half equals the whole.
+    # A single half is the whole.
     return {WHOLE: whole, **(dict(sorted(halves.items())) if len(halves) > 1 else {}), **named}
 
 
@@ -95,3 +97,41 @@ def _figures(each: Sequence[Mapping[str, float]], k: int, resamples: Resamples) 
         if estimate is not None:
             found[name] = estimate
     return found
+
+
+def recall_at(ranking: Sequence[str], gold: Collection[str], *, k: int) -> float:
+    """Returns the share of the relevant ids among the first `k`; an id that occurs twice counts at its first place.
+
+    Manning, Raghavan, Schütze: Introduction to Information Retrieval, 2008, 8.3: over all relevant ids, so that a
+    question with more than `k` of them cannot reach 1.
+    """
+    return len(set(gold).intersection(ranking[:k])) / len(set(gold))
+
+
+def hit_at(ranking: Sequence[str], gold: Collection[str], *, k: int) -> float:
+    """Returns 1 if a relevant id is among the first `k`, else 0; also called success@k."""
+    return float(not set(gold).isdisjoint(ranking[:k]))
+
+
+def reciprocal_rank(ranking: Sequence[str], gold: Collection[str], *, depth: int = DEPTH) -> float:
+    """Returns 1 / the rank of the first relevant id, 0 if none is among the first `depth`.
+
+    Its mean is MRR (Voorhees: The TREC-8 Question Answering Track Report, 1999), with the cutoff of MS MARCO's MRR@10.
+    """
+    right = set(gold)
+    return next((1 / place for place, id in enumerate(ranking[:depth], 1) if id in right), 0.0)
+
+
+def ndcg_at(ranking: Sequence[str], gold: Collection[str], *, depth: int = DEPTH) -> float:
+    """Returns the gain 1 / log2(rank + 1) of the relevant ids among the first `depth`, divided by the ideal gain.
+
+    Järvelin, Kekäläinen: Cumulated gain-based evaluation of IR techniques, 2002, with binary relevance.
+    """
+    right = set(gold)
+    first = {id: place for place, id in reversed(list(enumerate(ranking[:depth], 1))) if id in right}
+    possible = fsum(_gain(place) for place in range(1, min(depth, len(right)) + 1))
+    return fsum(map(_gain, first.values())) / possible
+
+
+def _gain(place: int) -> float:
+    return 1 / log2(place + 1)

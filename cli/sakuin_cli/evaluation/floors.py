@@ -1,4 +1,4 @@
-"""Bounds of figures that a run must reach."""
+"""Floors and ceilings of the figures of a run."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ Side = Literal["min", "max"]
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """A lower (`min`) or upper (`max`) bound of a measure, for all questions or for one group."""
+    """A bound of one figure: at least (`min`) or at most (`max`) `value`, of all questions or of one group."""
 
     side: Side
     measure: str
@@ -29,27 +29,27 @@ class Floor:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A bound that a run misses; `seen` is None if no question has the measure."""
+    """A floor that a run misses; `seen` is None if no question has the measure."""
 
     floor: Floor
     seen: float | None
 
     def __str__(self) -> str:
-        return f"{self.floor}: {'no question counts for it' if self.seen is None else f'{self.seen:.3f}'}"
+        return f"{self.floor}: {'no question has this measure' if self.seen is None else f'{self.seen:.3f}'}"
 
 
 def floor_of(side: Side, text: str) -> Floor:
-    """Parses `recall@5=0.85` or `kana-only:recall@5=0.92`; raises `Invalid` for anything else."""
+    """Parses a floor such as `recall@5=0.85` or `kana-only:recall@5=0.92`; raises `Invalid`."""
     name, _, value = text.rpartition("=")
     return _floor(side, name, value)
 
 
 def floors_in(text: str) -> list[Floor]:
-    """Parses `{"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}`; raises `Invalid` for anything else."""
+    """Parses a file such as `{"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}`; raises `Invalid`."""
     try:
         document = json.loads(text)
     except ValueError as error:
-        raise Invalid(f"The gate is no JSON: {error}") from error
+        raise Invalid(f"The gate is not JSON: {error}") from error
     sides: tuple[Side, ...] = ("min", "max")
     if not isinstance(document, dict) or not set(document) <= set(sides):
         raise Invalid('A gate is an object with "min" and "max": {"min": {"recall@5": 0.85}, "max": {"refused": 0.02}}')
@@ -63,18 +63,15 @@ def floors_in(text: str) -> list[Floor]:
 
 
 def missed(floors: Iterable[Floor], groups: Sequence[Group]) -> list[Missed]:
-    """Returns the bounds that the figures miss, including bounds of measures that no question has."""
+    """Returns the floors that the figures miss. A floor of a measure without questions is missed too."""
     figures: Mapping[str, Mapping[str, Any]] = {group.name: group.figures for group in groups}
     failed = []
     for floor in floors:
         estimate = figures.get(floor.group, {}).get(floor.measure)
         seen = None if estimate is None else estimate.mean
-        # A rounding error of the mean must not miss the bound.
-        slack = 1e-9
-        reached = seen is not None and (
-            seen >= floor.value - slack if floor.side == "min" else seen <= floor.value + slack
-        )
-        if not reached:
+        sign = 1 if floor.side == "min" else -1
+        # A mean may differ in the last bit.
+        if seen is None or sign * (seen - floor.value) < -1e-9:
             failed.append(Missed(floor, seen))
     return failed
 
@@ -86,5 +83,5 @@ def _floor(side: Side, name: str, value: object) -> Floor:
     except ValueError:
         number = float("nan")
     if not measure or not isfinite(number):
-        raise Invalid(f"{name}={value} is no bound: write recall@5=0.85, or kana-only:recall@5=0.92 for a category")
+        raise Invalid(f"{name}={value} is not a floor: write recall@5=0.85, or kana-only:recall@5=0.92 for a category")
     return Floor(side, measure, number, group or WHOLE)

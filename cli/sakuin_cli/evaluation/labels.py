@@ -1,8 +1,7 @@
-"""Labelled questions: questions with the ids of their right answers."""
+"""Labelled questions with the ids of their relevant results."""
 
 import json
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,7 +13,7 @@ _HALVES = ("dev", "held-out")
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A question with its right answers; a question without any should be refused."""
+    """A question with the ids of its answers; one without ids has no answer and should be refused."""
 
     line: int
     query: str
@@ -25,18 +24,21 @@ class LabelledQuestion:
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that is no labelled question, with the reason."""
+    """A line that is not a labelled question, with the reason."""
 
     line: int
     reason: str
 
 
 def labelled_questions(text: str) -> tuple[list[LabelledQuestion], list[BadLine]]:
-    """Parses a JSON Lines file into questions and bad lines, numbered from 1; skips blank lines."""
+    """Parses a JSON Lines file; returns questions and bad lines, numbered from 1. Blank lines are skipped."""
     questions: list[LabelledQuestion] = []
     bad: list[BadLine] = []
     first: dict[str, int] = {}
-    for number, line in _lines(text):
+    # Not splitlines(): U+2028 may occur inside a JSON string.
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+        if not line.strip():
+            continue
         found = _question(number, line)
         if isinstance(found, LabelledQuestion) and (before := first.setdefault(found.query, number)) != number:
             found = BadLine(number, f"the question is already in line {before}")
@@ -47,21 +49,14 @@ def labelled_questions(text: str) -> tuple[list[LabelledQuestion], list[BadLine]
     return questions, bad
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    # Not splitlines(): a JSON string may contain U+2028.
-    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
-        if line.strip():
-            yield number, line
-
-
 def _question(number: int, line: str) -> LabelledQuestion | BadLine:
     try:
         item = json.loads(line)
     except ValueError as error:
-        return BadLine(number, f"no JSON: {error}")
+        return BadLine(number, f"not JSON: {error}")
     if reason := _wrong(item):
         return BadLine(number, reason)
-    # Ids of the index are NFC.
+    # Ids are NFC in the index; an editor may save another form.
     gold = (unicodedata.normalize("NFC", id) for id in item["gold"])
     return LabelledQuestion(
         number, item["query"], tuple(dict.fromkeys(gold)), item.get("category", UNNAMED), item.get("half")
@@ -69,9 +64,9 @@ def _question(number: int, line: str) -> LabelledQuestion | BadLine:
 
 
 def _wrong(item: Any) -> str | None:
-    """Returns what is wrong with a line's JSON; None if nothing is."""
+    """Returns what is wrong with the JSON of a line, None if nothing."""
     if not isinstance(item, dict):
-        return 'no object: write {"query": "…", "gold": ["…"], "category": "…"}'
+        return 'not an object: write {"query": "…", "gold": ["…"], "category": "…"}'
     query, gold = item.get("query"), item.get("gold")
     if not isinstance(query, str) or not query.strip():
         return '"query" must be a text that is not blank'

@@ -1,4 +1,4 @@
-"""A report as one self-contained HTML page, without scripts, with SVG charts."""
+"""A report as one self-contained HTML page: no scripts, no external fonts or styles, charts as SVG."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -6,10 +6,9 @@ from html import escape
 from sakuin.explain.explanation import ExplainedHit
 
 from sakuin_cli.evaluation.figures import Group, measures
-from sakuin_cli.evaluation.intervals import Estimate
-from sakuin_cli.evaluation.paired import CELLS, MeanDifference
 from sakuin_cli.evaluation.report import KINDS, Report, direction_of, measured_in
 from sakuin_cli.evaluation.run import Comparison, FailedQuestion
+from sakuin_cli.evaluation.statistics import CELLS, Estimate, MeanDifference
 
 _NAME, _PLOT, _ROW = 190, 470, 26
 
@@ -44,16 +43,17 @@ a{color:var(--main);overflow-wrap:anywhere}
 
 
 def page(report: Report) -> str:
-    """Returns the page."""
+    """Returns the HTML page of a report."""
     run = report.run
     first = measures(run.k)[0]
-    title = f"{run.name}: how right the answers are"
+    title = f"{run.name}: answer quality"
+    unready = f"The tool's index is not ready ({run.index_state}): these figures are of what is indexed so far."
     total, without = len(run.questions), report.without_answer
     parts = [
         f"<h1>{escape(title)}</h1>",
         f'<p class="soft">{total} questions, {total - without} with an answer, {without} without. '
         f"Intervals hold the mean with 95% confidence (bootstrap over the questions).</p>",
-        *([f'<p class="missed">{escape(_unready(run.index_state))}</p>'] if run.index_state else []),
+        *([f'<p class="missed">{escape(unready)}</p>'] if run.index_state else []),
         _tiles(report),
         *(f'<p class="missed">Missed: {escape(str(one))}</p>' for one in report.missed),
         "<h2>What an agent gets</h2>",
@@ -75,10 +75,6 @@ def page(report: Report) -> str:
         + "\n".join(parts)
         + "\n</main>\n</body>\n</html>\n"
     )
-
-
-def _unready(state: str) -> str:
-    return f"The tool's index is not ready ({state}): this is what it holds so far."
 
 
 def _tiles(report: Report) -> str:
@@ -146,9 +142,9 @@ def _interval(estimate: Estimate) -> str:
 
 def _comparison(comparison: Comparison) -> str:
     left_out = comparison.left_out
-    note = f'<p class="soft">{left_out} questions are in one run only, and left out.</p>' if left_out else ""
+    note = f'<p class="soft">{left_out} questions are in one run only and left out.</p>' if left_out else ""
     rows = (_difference(name, change) for name, change in comparison.differences.items())
-    return "<h2>Against the saved run</h2>" + _whole_table(("measure", *CELLS), rows) + note
+    return "<h2>Compared with the saved run</h2>" + _whole_table(("measure", *CELLS), rows) + note
 
 
 def _difference(name: str, difference: MeanDifference) -> str:
@@ -187,7 +183,7 @@ def _failure(failure: FailedQuestion) -> str:
 
 def _hit(hit: ExplainedHit) -> str:
     name = escape(hit.title or hit.id)
-    # Relative links are allowed, scripts are not.
+    # A link may be relative to the site of the pages, but never a script.
     linked = hit.url is not None and not hit.url.lower().lstrip().startswith(("javascript:", "data:"))
     link = f'<a href="{escape(hit.url or "")}">{name}</a>' if linked else name
     score = next((value for value in (hit.similarity, hit.score) if value is not None), None)

@@ -1,4 +1,4 @@
-"""The report of a run: figures, comparison with an earlier run, missed bounds."""
+"""The report of a run: figures, comparison with an earlier run, and missed floors."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -6,15 +6,14 @@ from typing import Any, Literal
 
 from sakuin_cli.evaluation.figures import RECOGNISED, REFUSED, Group, measures
 from sakuin_cli.evaluation.floors import Floor, Missed, missed
-from sakuin_cli.evaluation.intervals import CONFIDENCE, Resamples
-from sakuin_cli.evaluation.paired import MeanDifference
 from sakuin_cli.evaluation.run import Comparison, EvaluationRun, compared
+from sakuin_cli.evaluation.statistics import CONFIDENCE, MeanDifference, Resamples
 from sakuin_cli.evaluation.variants import AGENT
 
-# Headings of the kinds of failures; `k` is the number of results that count.
+# The kinds of failures; `k` is the number of results that count.
 KINDS = {
-    "missed": "no right answer among the first {k}",
-    "partly": "some right answers not among the first {k}",
+    "missed": "no relevant result among the first {k}",
+    "partly": "some relevant results not among the first {k}",
     "refused": "refused, though there is an answer",
     "answered": "answered, though there is none",
 }
@@ -23,7 +22,7 @@ _SIGNIFICANT = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A run with its figures, comparison and missed bounds. Bounds apply to what an agent gets."""
+    """A run with its figures. The floors apply to the answers of an agent."""
 
     run: EvaluationRun
     figures: Mapping[str, Sequence[Group]]
@@ -32,26 +31,25 @@ class Report:
 
     @property
     def agent(self) -> Sequence[Group]:
-        """The figures of what an agent gets, by group."""
+        """Returns the figures of an agent's answers, in groups."""
         return self.figures[AGENT]
 
     @property
     def variants(self) -> Sequence[Group]:
-        """The figures of all questions, by variant."""
+        """Returns the figures of all questions, by variant."""
         return [Group(name, some[0].questions, some[0].figures) for name, some in self.figures.items()]
 
     @property
     def without_answer(self) -> int:
-        """The number of questions without a right answer."""
+        """Returns the number of questions without an answer."""
         return sum(not question.gold for question in self.run.questions)
 
     @property
     def is_clean(self) -> bool:
-        """Whether no bound was missed and no line was bad."""
+        """Returns whether no floor is missed and no line is bad."""
         return not self.missed and not self.run.bad_lines
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the report as a document."""
         run = self.run
         return {
             "tool": run.tool,
@@ -68,7 +66,7 @@ class Report:
 
 
 def report_of(run: EvaluationRun, *, before: EvaluationRun | None = None, floors: Iterable[Floor] = ()) -> Report:
-    """Returns the report of a run, compared with an earlier run if given."""
+    """Returns the report of a run, compared with `before` if given."""
     resamples = Resamples()
     figures = run.figures(resamples)
     comparison = compared(before, run, resamples) if before is not None else None
@@ -76,15 +74,15 @@ def report_of(run: EvaluationRun, *, before: EvaluationRun | None = None, floors
 
 
 def measured_in(groups: Sequence[Group], k: int) -> tuple[str, ...]:
-    """Returns the measures that any group has, in order."""
+    """Returns the measures that a group has, in their order."""
     return tuple(name for name in (*measures(k), REFUSED, RECOGNISED) if any(name in one.figures for one in groups))
 
 
 def direction_of(measure: str, change: MeanDifference) -> Literal["up", "down", ""]:
-    """Returns whether a measure is significantly better (`up`) or worse (`down`)."""
+    """Returns whether a measure got significantly better (`up`) or worse (`down`)."""
     if change.p >= _SIGNIFICANT:
         return ""
-    # Fewer refusals of questions with an answer are better.
+    # Fewer refusals are better.
     return "up" if (change.change > 0) is (measure != REFUSED) else "down"
 
 

@@ -1,4 +1,4 @@
-"""A run of an evaluation: questions, answers by variant, failures; saved as JSON."""
+"""One run: the questions, their answers in each variant, and the failures."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,23 +9,22 @@ from sakuin.errors import Invalid
 from sakuin.explain.explanation import ExplainedHit, hit_of
 
 from sakuin_cli.evaluation.figures import Answer, Group, View, groups, values
-from sakuin_cli.evaluation.intervals import Resamples
 from sakuin_cli.evaluation.labels import BadLine, LabelledQuestion
-from sakuin_cli.evaluation.paired import MeanDifference, difference
+from sakuin_cli.evaluation.statistics import MeanDifference, Resamples, mean_difference
 from sakuin_cli.evaluation.variants import AGENT, SINGLE_MODES, WHOLE_PIPELINE
 
 _FORMAT = 1
 
-# missed    none of the right ids is among the first k
-# partly    some of them are
-# refused   no good match, although there is an answer
-# answered  an answer, although there is none
+# missed    none of the relevant ids is among the first k
+# partly    only some of them are
+# refused   the index refuses a question that has an answer
+# answered  the index answers a question that has none
 FailureKind = Literal["missed", "partly", "refused", "answered"]
 
 
 @dataclass(frozen=True, slots=True)
 class FailedQuestion:
-    """A question with a wrong answer: the first results, the missing right id, and the reason."""
+    """A failed question: the first results, a relevant id that is missing, and why."""
 
     question: LabelledQuestion
     kind: FailureKind
@@ -36,9 +35,9 @@ class FailedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRun:
-    """A run over `questions`; `answers` has one answer a question, by variant. `tool` None is `search_knowledge`.
+    """The answers to `questions`, by variant one `Answer` per question. `tool` None is `search_knowledge`.
 
-    `index_state` is set if the tool's index was not ready.
+    `index_state` is set if the index of a tool was not ready during the run.
     """
 
     tool: str | None
@@ -51,11 +50,10 @@ class EvaluationRun:
 
     @property
     def name(self) -> str:
-        """The name of the tool."""
         return self.tool or "search_knowledge"
 
     def figures(self, resamples: Resamples) -> dict[str, list[Group]]:
-        """Returns the figures of each variant, first of what an agent gets."""
+        """Returns the figures of each variant; the first is an agent's answers."""
         asked = {AGENT: self.answers[WHOLE_PIPELINE.name], **self.answers}
         return {
             name: groups(self.questions, answers, k=self.k, view=self.view(name), resamples=resamples)
@@ -63,44 +61,34 @@ class EvaluationRun:
         }
 
     def view(self, variant: str) -> View:
-        """Returns what is measured in a variant's answers."""
+        """Returns what is measured in a variant."""
         # The threshold is calibrated for the hybrid search; a Search Tool has none.
         if self.tool is not None or variant in {mode.name for mode in SINGLE_MODES}:
             return "order"
         return "agent" if variant == AGENT else "order and refusals"
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the run as it is saved."""
-        return {
-            "format": _FORMAT,
-            "tool": self.tool,
-            "k": self.k,
-            "questions": [asdict(question) for question in self.questions],
-            "answers": {name: [asdict(one) for one in answers] for name, answers in self.answers.items()},
-            "failures": [asdict(failure) for failure in self.failures],
-            "bad_lines": [asdict(line) for line in self.bad_lines],
-            "index_state": self.index_state,
-        }
+        return {"format": _FORMAT, **asdict(self)}
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs compared over their common questions; `left_out` counts the others."""
+    """The change of each measure over the questions of both runs; `left_out` counts those of one run only."""
 
     differences: Mapping[str, MeanDifference]
     left_out: int
 
 
 def run_in(text: str) -> EvaluationRun:
-    """Parses a saved run; raises `Invalid` for anything else."""
+    """Parses a saved run; raises `Invalid`."""
     try:
         return _run(json.loads(text))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Invalid("This is no saved run: give a file that `sakuin eval --save` has written") from error
+        raise Invalid("Not a saved run: give a file that `sakuin eval --save` has written") from error
 
 
 def compared(before: EvaluationRun, after: EvaluationRun, resamples: Resamples) -> Comparison:
-    """Compares what an agent gets in two runs. Questions are equal if query and right ids are equal."""
+    """Compares the answers of an agent, question by question; a question with other ids counts as another one."""
     if before.k != after.k:
         raise Invalid(f"The saved run was made with --k {before.k}: give the same to compare")
     if before.tool != after.tool:
@@ -111,7 +99,7 @@ def compared(before: EvaluationRun, after: EvaluationRun, resamples: Resamples) 
     found = {}
     for name in names:
         pairs = [(old[key][name], new[key][name]) for key in both if name in new[key]]
-        if (change := difference([one for one, _ in pairs], [two for _, two in pairs], resamples)) is not None:
+        if (change := mean_difference([one for one, _ in pairs], [two for _, two in pairs], resamples)) is not None:
             found[name] = change
     return Comparison(found, len(old) + len(new) - 2 * len(both))
 

@@ -8,10 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from sakuin_cli.evaluation.figures import WHOLE, Group, measures
-from sakuin_cli.evaluation.intervals import Estimate
-from sakuin_cli.evaluation.paired import CELLS
 from sakuin_cli.evaluation.report import KINDS, Report, direction_of, measured_in
 from sakuin_cli.evaluation.run import Comparison, FailedQuestion
+from sakuin_cli.evaluation.statistics import CELLS, Estimate
 from sakuin_cli.evaluation.variants import AGENT
 
 _BAR = 40
@@ -19,18 +18,21 @@ _STYLES = {"up": "green", "down": "red", "": ""}
 
 
 def show(out: Console, report: Report) -> None:
-    """Prints a report, with the missed bounds last."""
+    """Prints a report; missed floors come last."""
     run = report.run
     asked, without = f"{len(run.questions)} questions to {run.name}", report.without_answer
     out.print(Text.assemble((asked, "bold"), f", {len(run.questions) - without} with an answer, {without} without"))
     if run.index_state is not None:
         out.print(
-            Text(f"The tool's index is not ready ({run.index_state}): this is what it holds so far", "bold yellow")
+            Text(
+                f"The tool's index is not ready ({run.index_state}): these figures are of what is indexed so far",
+                "bold yellow",
+            )
         )
     out.print()
     _print_table(out, "What an agent gets", "group", report.agent, run.k)
     _print_bars(out, measures(run.k)[0], report.agent)
-    _print_table(out, "Legs and rules, by their order alone but for the agent", "variant", report.variants, run.k)
+    _print_table(out, "Searches and rules: the ranking alone, except for the agent", "variant", report.variants, run.k)
     _print_bars(out, measures(run.k)[0], report.variants)
     if report.comparison is not None:
         _print_comparison(out, report.comparison)
@@ -60,7 +62,7 @@ def _number(estimate: Estimate | None) -> str:
 
 
 def _print_bars(out: Console, measure: str, groups: Sequence[Group]) -> None:
-    """Prints a bar for each group, solid up to the low end of the interval, shaded within it."""
+    """Prints a bar for each group: solid up to the lower bound of the interval, shaded within it."""
     known = {group.name: group.figures[measure] for group in groups if measure in group.figures}
     if not known:
         return
@@ -80,7 +82,7 @@ def _print_bars(out: Console, measure: str, groups: Sequence[Group]) -> None:
 
 
 def interval_bar(estimate: Estimate) -> Text:
-    """Returns a bar of fixed width: up to the low end, the mean and the high end of the interval, and the rest."""
+    """Returns a bar of fixed width with the lower bound, the mean and the upper bound."""
     low, mean, high = (round(value * _BAR) for value in (estimate.low, estimate.mean, estimate.high))
     return Text.assemble(
         ("█" * low, "green"),
@@ -91,7 +93,9 @@ def interval_bar(estimate: Estimate) -> Text:
 
 
 def _print_comparison(out: Console, comparison: Comparison) -> None:
-    table = Table(title="Against the saved run", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table(
+        title="Compared with the saved run", title_justify="left", title_style="bold", box=None, pad_edge=False
+    )
     table.add_column("measure", no_wrap=True)
     for name in CELLS:
         table.add_column(name, justify="right", no_wrap=True)
@@ -99,7 +103,7 @@ def _print_comparison(out: Console, comparison: Comparison) -> None:
         table.add_row(name, *change.cells(), style=_STYLES[direction_of(name, change)])
     out.print(table)
     if comparison.left_out:
-        out.print(Text(f"{comparison.left_out} questions are in one of the two runs only, and left out", "dim"))
+        out.print(Text(f"{comparison.left_out} questions are in one run only and left out", "dim"))
     out.print()
 
 

@@ -1,4 +1,4 @@
-"""Variants of the search that show the contribution of each of its parts."""
+"""The variants of the search, to measure what each part contributes."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from sakuin.retrieval.vectors import SearchMode
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A search mode, or the whole pipeline without one rule."""
+    """One variant of the search."""
 
     name: str
     mode: SearchMode = "both"
@@ -19,20 +19,20 @@ class Variant:
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 
-# What an agent gets: a refused question has no results. In single modes only the order is measured, since the
-# threshold is calibrated for the hybrid search.
+# An agent's answers: a refused question found nothing. The other variants measure the ranking alone, because the
+# threshold is calibrated for both searches together.
 AGENT = "agent"
 WHOLE_PIPELINE = Variant("both legs")
 SINGLE_MODES = (Variant("words only", mode="words"), Variant("vectors only", mode="vectors"))
-# Rules that record a step whenever they change a question; the other rules can change it without a step.
+# Rules that record a step whenever they change a question. The others may change it without one.
 _LEAVE_STEPS = {"notation", "reduction", "rewriting", "typos", "examples"}
 ABLATIONS = tuple(Variant(f"without {rule}", without=rule) for rule in RULES)
 
 
 def changes(variant: Variant, understood: Mapping[str, Any]) -> bool:
-    """Returns whether a variant can change the answer: not if its rule did not change the question.
+    """Returns whether the answer may differ in a variant: not if its rule did not change the question.
 
-    `understood` is the JSON of the question as the whole pipeline analyzed it.
+    `understood` is the analysis of the whole pipeline, as JSON.
     """
     steps: Iterable[Mapping[str, Any]] = understood["steps"]
     if variant.without == "readings":

@@ -82,8 +82,8 @@ def database_of(
     except OtherMigrations as error:
         raise LocalError(
             f"{folder} has the data of another version of Sakuin: {error}. Databases are not upgraded before v1.0.0. "
-            "`sakuin up --fresh` deletes the content of the folder and starts with an empty one. To keep it, move "
-            "the folder first."
+            "`sakuin up --fresh` deletes the content of the folder and starts with an empty one. To keep the data, "
+            "move the folder away first."
         ) from error
     parts.start(
         "postgrest",

@@ -151,7 +151,7 @@ def test_a_tool_of_another_project_shows_nothing_even_if_a_binding_slipped_in(wo
     assert found is not None
     assert found.tools == ()
     assert other.rows(table)
-    assert world.records.current(endpoint, foreign, other.rows(table)) == {}
+    assert world.records.current_chunks(endpoint, foreign, other.rows(table)) == {}
 
 
 def test_a_deleted_project_takes_every_namespace_and_every_row_along(world: TableWorld) -> None:

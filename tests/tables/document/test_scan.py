@@ -84,8 +84,8 @@ def test_a_scope_gives_the_part_of_the_whole_that_it_holds(document: object, dat
 
 def test_what_postgres_cannot_hold_has_a_reason() -> None:
     assert problem_of("日本語 👨‍👩‍👧\n") is None
-    assert problem_of("ab\0") == "Character 2 is NUL (\\u0000), which Postgres text cannot hold. Remove it."
-    assert problem_of("\udc00") == "Character 0 is half of a surrogate pair (\\udc00), which is no text. Replace it."
+    assert problem_of("ab\0") == "Character 2 is NUL (\\u0000), which Postgres cannot store. Remove it."
+    assert problem_of("\udc00") == "Character 0 is half of a surrogate pair (\\udc00), which is not text. Replace it."
 
 
 @given(st.text(alphabet=st.characters(codec=None)))

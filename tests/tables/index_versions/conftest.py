@@ -20,11 +20,10 @@ from sakuin.retrieval.index_version import (
 )
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import IndexTable
+from sakuin.tables.messages import TableQueues
 from sakuin.tables.postgres import TableIndex, ToolSearch
-from sakuin.tables.queues import TableQueues
-from sakuin.tables.restart import RestartTables
+from sakuin.tables.recovery import RecordTableFailure, RestartInEachVersion, RestartTables
 from sakuin.tables.search import SearchTable, TableAnswer
-from sakuin.tables.work import RecordTableFailure, RestartInEachVersion
 from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult, ResumeWork
 from sakuin.wiring.index_versions import live_last, table_indexes

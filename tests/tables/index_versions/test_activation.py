@@ -3,7 +3,7 @@
 import pytest
 from sakuin.errors import Conflict, Unavailable
 from sakuin.platform.retry import MAX_RECEIVES
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.work import IndexInEachVersion
 
 from tests.table_functions import fingerprint_of

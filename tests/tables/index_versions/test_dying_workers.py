@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from sakuin.retrieval.index_version import IndexVersion
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.chunking import chunks
-from sakuin.tables.index_names import namespace
 
 from tests.convergence.interleaving import Died
 from tests.doubles.sqs import Message

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 from sakuin.errors import Unavailable
 from sakuin.retrieval.index_version import ANALYZER, CHUNKER, TEXT_TEMPLATE, IndexVersion, TableCut, TableIndexVersion
+from sakuin.tables.chunk_store import namespace
 from sakuin.tables.embed_chunks import EmbedChunks
-from sakuin.tables.index_names import namespace
 from sakuin.tables.index_table import IndexTable
 from sakuin.tables.postgres import TableIndex
 from sakuin.upkeep.index_versions import IndexVersions

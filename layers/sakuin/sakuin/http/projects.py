@@ -17,6 +17,7 @@ from sakuin.platform.secrets import KeyRing
 from sakuin.tables.admin.database_changes import HandleDatabaseChange
 from sakuin.tables.admin.endpoints import EndpointAdmin
 from sakuin.tables.admin.outbox import PublishOutbox
+from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.projects import ProjectAdmin
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.admin.tools import ToolAdmin
@@ -36,6 +37,7 @@ _MAX_ANSWER = 4_500_000
 class ProjectServices:
     """The use cases of the API. `hook_secrets` are the accepted secrets of webhooks."""
 
+    records: ProjectRecords
     projects: ProjectAdmin
     tables: TableAdmin
     tools: ToolAdmin
@@ -104,12 +106,14 @@ def _projects(routes: APIRouter, services: ProjectServices, user: Any, changing:
 
     @routes.get("/projects")
     def projects(caller: user) -> views.ProjectsView:
-        return views.ProjectsView(projects=[views.ProjectView.model_validate(one) for one in admin.all(caller)])
+        return views.ProjectsView(
+            projects=[views.ProjectView.model_validate(one) for one in services.records.projects(caller)]
+        )
 
     @routes.delete("/projects/{project_id}", status_code=204, dependencies=changing)
     def delete_project(caller: user, project_id: UUID) -> None:
         """Deletes a project with its Tables, Tools and endpoints."""
-        admin.delete(caller, str(project_id))
+        services.records.delete_project(caller, str(project_id))
 
     @routes.post("/projects/{project_id}/members", status_code=204)
     def add_member(caller: user, project_id: UUID, asked: views.MemberAsked) -> None:
@@ -118,13 +122,13 @@ def _projects(routes: APIRouter, services: ProjectServices, user: Any, changing:
     @routes.get("/projects/{project_id}/members")
     def members(caller: user, project_id: UUID) -> views.MembersView:
         return views.MembersView(
-            members=[views.MemberView.model_validate(one) for one in admin.members(caller, str(project_id))]
+            members=[views.MemberView.model_validate(one) for one in services.records.members(caller, str(project_id))]
         )
 
     @routes.delete("/projects/{project_id}/members/{user_id}", status_code=204)
     def remove_member(caller: user, project_id: UUID, user_id: UUID) -> None:
         """Removes a member, possibly the caller; 409 for the last one."""
-        admin.remove_member(caller, str(project_id), str(user_id))
+        services.records.remove_member(caller, str(project_id), str(user_id))
 
 
 def _tables(routes: APIRouter, services: ProjectServices, user: Any, changing: Any) -> None:
@@ -157,7 +161,7 @@ def _tables(routes: APIRouter, services: ProjectServices, user: Any, changing: A
     @routes.get("/projects/{project_id}/tables")
     def tables(caller: user, project_id: UUID) -> views.TablesView:
         return views.TablesView(
-            tables=[views.TableView.model_validate(one) for one in admin.all(caller, str(project_id))]
+            tables=[views.TableView.model_validate(one) for one in services.records.tables(caller, str(project_id))]
         )
 
     @routes.get("/tables/{table_id}")
@@ -195,7 +199,7 @@ def _tables(routes: APIRouter, services: ProjectServices, user: Any, changing: A
     @routes.delete("/tables/{table_id}", status_code=204, dependencies=changing)
     def delete_table(caller: user, table_id: UUID) -> None:
         """Deletes a Table with its Tools."""
-        admin.delete(caller, str(table_id))
+        services.records.delete_table(caller, str(table_id))
 
     @routes.post("/tables/{table_id}/uploads", status_code=201)
     def announce_document(caller: user, table_id: UUID, asked: views.UploadAsked) -> views.UploadView:
@@ -229,11 +233,13 @@ def _tools(routes: APIRouter, services: ProjectServices, user: Any, changing: An
 
     @routes.get("/projects/{project_id}/tools")
     def tools(caller: user, project_id: UUID) -> views.ToolsView:
-        return views.ToolsView(tools=[views.ToolView.model_validate(one) for one in admin.all(caller, str(project_id))])
+        return views.ToolsView(
+            tools=[views.ToolView.model_validate(one) for one in services.records.tools(caller, str(project_id))]
+        )
 
     @routes.get("/tools/{tool_id}")
     def read_tool(caller: user, tool_id: UUID) -> views.ToolView:
-        return views.ToolView.model_validate(admin.read(caller, str(tool_id)))
+        return views.ToolView.model_validate(services.records.tool(caller, str(tool_id)))
 
     @routes.patch("/tools/{tool_id}", dependencies=changing)
     def change_tool(caller: user, tool_id: UUID, asked: views.ToolChangeAsked) -> views.ToolView:
@@ -242,11 +248,11 @@ def _tools(routes: APIRouter, services: ProjectServices, user: Any, changing: An
 
     @routes.post("/tools/{tool_id}/reindex", status_code=202, dependencies=changing)
     def reindex_tool(caller: user, tool_id: UUID) -> views.ToolView:
-        return views.ToolView.model_validate(admin.reindex(caller, str(tool_id)))
+        return views.ToolView.model_validate(services.records.reindex_tool(caller, str(tool_id)))
 
     @routes.delete("/tools/{tool_id}", status_code=204, dependencies=changing)
     def delete_tool(caller: user, tool_id: UUID) -> None:
-        admin.delete(caller, str(tool_id))
+        services.records.delete_tool(caller, str(tool_id))
 
 
 def _endpoints(routes: APIRouter, services: ProjectServices, user: Any) -> None:
@@ -261,12 +267,12 @@ def _endpoints(routes: APIRouter, services: ProjectServices, user: Any) -> None:
     @routes.get("/projects/{project_id}/mcps")
     def mcps(caller: user, project_id: UUID) -> views.EndpointsView:
         return views.EndpointsView(
-            mcps=[views.EndpointView.model_validate(one) for one in admin.all(caller, str(project_id))]
+            mcps=[views.EndpointView.model_validate(one) for one in services.records.endpoints(caller, str(project_id))]
         )
 
     @routes.get("/mcps/{mcp_id}")
     def read_mcp(caller: user, mcp_id: UUID) -> views.EndpointView:
-        return views.EndpointView.model_validate(admin.read(caller, str(mcp_id)))
+        return views.EndpointView.model_validate(services.records.endpoint(caller, str(mcp_id)))
 
     @routes.patch("/mcps/{mcp_id}")
     def change_mcp(caller: user, mcp_id: UUID, asked: views.EndpointChangeAsked) -> views.EndpointView:
@@ -283,7 +289,7 @@ def _endpoints(routes: APIRouter, services: ProjectServices, user: Any) -> None:
 
     @routes.delete("/mcps/{mcp_id}", status_code=204)
     def delete_mcp(caller: user, mcp_id: UUID) -> None:
-        admin.delete(caller, str(mcp_id))
+        services.records.delete_endpoint(caller, str(mcp_id))
 
     @routes.put("/mcps/{mcp_id}/tools/{tool_id}")
     def bind_tool(
@@ -295,7 +301,7 @@ def _endpoints(routes: APIRouter, services: ProjectServices, user: Any) -> None:
 
     @routes.delete("/mcps/{mcp_id}/tools/{tool_id}")
     def unbind_tool(caller: user, mcp_id: UUID, tool_id: UUID) -> views.EndpointView:
-        return views.EndpointView.model_validate(admin.unbind(caller, str(mcp_id), str(tool_id)))
+        return views.EndpointView.model_validate(services.records.unbind(caller, str(mcp_id), str(tool_id)))
 
 
 def _with_key(made: tuple[Any, str]) -> views.EndpointKeyView:

@@ -80,7 +80,11 @@ class BucketEvents:
             return EventResult(None, ignored=f"{key} is not a page")
         if isinstance(event, ObjectRemoved):
             return self._remove(material, event)
-        return self._index(material, event.source)
+        try:
+            result = self.pages.index_version(material, key, event.source.version_id, event.source)
+        except NotFound:
+            return self._superseded(material, event.source)
+        return self._indexed(material, result)
 
     def give_up(self, asked: BucketEvent, reason: str) -> None:
         """Records on the material that its message becomes a dead letter. The indexed version stays searchable.
@@ -128,9 +132,12 @@ class BucketEvents:
         try:
             result = self.pages.index_version(material, source.key, source.version_id, source)
         except NotFound:
-            self.index.record_upload_result(source, "superseded")
-            return EventResult(material, ignored="this version no longer exists: a newer version replaced it")
+            return self._superseded(material, source)
         return self._indexed(material, result)
+
+    def _superseded(self, material: str, source: Source) -> EventResult:
+        self.index.record_upload_result(source, "superseded")
+        return EventResult(material, ignored="this version no longer exists: a newer version replaced it")
 
     def _is_known(self, material: str, source: Source) -> bool:
         """Returns whether the index knows the removed version. A version of another key of the material counts too."""

@@ -1,4 +1,4 @@
-"""Cuts a string into chunks."""
+"""The splitting of a string into overlapping chunks."""
 
 import re
 from collections.abc import Iterator
@@ -9,27 +9,19 @@ import regex
 from sakuin.errors import Invalid
 
 CHUNK_SIZE = 1000
-
 CHUNK_OVERLAP = 150
 
-
-# How good a place to cut is; 0 is inside a grapheme.
+# The ranks of places to cut at; 0 is inside a grapheme.
 _ANY, _WORD, _CLAUSE, _SENTENCE, _PARAGRAPH = range(1, 6)
-
 _BEST_FIRST = (_PARAGRAPH, _SENTENCE, _CLAUSE, _WORD, _ANY)
 
-
 _CLOSING = "」』）】〕〉》”’\"')\\]"
-
 _SPACES = re.compile(r"\s+")
-
 _SOLID = re.compile(r"\S")
-
 _CR_LF = re.compile("\r\n")
-
 _LINE_END = re.compile("\r\n|[\n\v\f\r\x85\u2028\u2029]")
 
-# 1,000 and a?b=1 are no pauses: a Latin sign counts before a space or a letter that is not ASCII.
+# Not in 1,000 or a?b=1: a Latin sign ends a clause only before a space or a character that is not ASCII.
 _CLAUSE_END = re.compile(r"[、，､；]|[,;](?![!-~])")
 
 _SENTENCE_END = re.compile(
@@ -38,13 +30,13 @@ _SENTENCE_END = re.compile(
     r"|(?<![!?])[!?]++(?=[^\x00-\x7f])"
 )
 
-# Characters of which any two in a row are two graphemes, but for CR LF; the others are looked at one by one.
+# Any two of these characters are two graphemes, except CR LF. Only the others need the pattern of graphemes.
 _PLAIN = "\t\n\r -~\u3000-\u3029ぁ-ゖァ-ヿ㐀-䶿一-鿿！-｠"
 
 _NOT_PLAIN = re.compile(f"[{_PLAIN}]?(?:[^{_PLAIN}]++[{_PLAIN}]?)++")
 
-# UAX #29, with two surrogates in a row, which Python may hold as two characters, as one. Flags are spelled out, since
-# `\X` looks back over all flags before it: a row of them would take quadratic time.
+# UAX #29, with a pair of surrogates, which Python may store as two characters, as one. Flags are explicit, because
+# `\X` looks back over all flags before it, which takes quadratic time for a row of flags.
 _GRAPHEME = regex.compile(
     r"(?:\p{GCB=Prepend}*+[\ud800-\udbff][\udc00-\udfff]|\p{GCB=RI}{2})"
     r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*+|\X"
@@ -53,7 +45,7 @@ _GRAPHEME = regex.compile(
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of a text, half-open, in code points."""
+    """A part of a text: half-open, in code points."""
 
     char_start: int
     char_end: int
@@ -61,7 +53,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class ChunkText:
-    """One window with its text, and which of how many it is, from 0."""
+    """One window with its text. `index` counts from 0 to `total`."""
 
     index: int
     total: int
@@ -71,7 +63,7 @@ class ChunkText:
 
 
 def chunks(text: str, *, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP) -> list[ChunkText]:
-    """The windows of `text` with their texts: always `text[char_start:char_end] == chunk.text`."""
+    """Returns the windows of `text` with their texts: always `text[char_start:char_end] == chunk.text`."""
     found = windows(text, size=size, overlap=overlap)
     return [
         ChunkText(index, len(found), text[at.char_start : at.char_end], at.char_start, at.char_end)
@@ -80,20 +72,19 @@ def chunks(text: str, *, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP) -
 
 
 def windows(text: str, *, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP) -> list[Window]:
-    """Windows of at most `size` code points that hold every character but white space, in order.
+    """Returns windows of at most `size` code points, in order, that contain every character but white space.
 
-    Both starts and ends rise, so that none lies in another; two neighbours share at most `overlap` code points. Each
-    ends at the last paragraph end in its later part, else sentence, clause, word, any grapheme; it begins likewise
-    in the overlap. White space at either end is left out: a text of nothing else has no windows. A grapheme of more
-    than `size` code points is cut every `size` of them, since no window could hold it.
+    Starts and ends increase, so that no window contains another; neighbours share at most `overlap` code points. A
+    window ends at the last paragraph end in its second part, or else at a sentence, clause, word or grapheme; it begins
+    in the overlap by the same rule. It has no white space at its ends: a blank text has no windows. A grapheme longer
+    than `size` is cut. `Invalid` is raised for a `size` below 2, or an `overlap` that is not below `size`.
     """
     if size < 2 or not 0 <= overlap < size:
-        raise Invalid("A chunk needs a size of at least 2 code points, and an overlap from 0 to less than that.")
+        raise Invalid("A chunk needs a size of at least 2 code points, and an overlap from 0 to less than the size.")
     places = _places(text, size)
-    text_end = len(text.rstrip())
-    text_end = _at_or_after(places, text_end)
+    text_end = _at_or_after(places, len(text.rstrip()))
     found: list[Window] = []
-    # `fresh` is the first grapheme that no window holds yet.
+    # `fresh` is the first grapheme that is in no window yet.
     fresh = _solid(text, places, 0)
     while fresh < text_end:
         start = _start(text, places, fresh, found[-1], size, overlap) if found else fresh
@@ -104,7 +95,7 @@ def windows(text: str, *, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP) 
 
 
 def _start(text: str, places: bytearray, fresh: int, last: Window, size: int, overlap: int) -> int:
-    """The best place to begin again within the overlap, from where `fresh` can still be reached."""
+    """Returns the best start in the overlap from which a window still contains `fresh`."""
     earliest = max(last.char_start + 1, last.char_end - overlap, _at_or_after(places, fresh + 1) - size)
     for rank in _BEST_FIRST:
         if (place := places.find(rank, earliest, last.char_end)) >= 0:
@@ -113,7 +104,7 @@ def _start(text: str, places: bytearray, fresh: int, last: Window, size: int, ov
 
 
 def _end(text: str, places: bytearray, fresh: int, start: int, size: int, overlap: int) -> int:
-    """The best place to end: half of what can be new is new, so that the number of windows is bounded."""
+    """Returns the best end. At least half of the new part is used, so that the number of windows is bounded."""
     limit = start + size
     earliest = max(fresh + (size - overlap) // 2, _at_or_after(places, fresh + 1))
     for rank in _BEST_FIRST:
@@ -125,7 +116,7 @@ def _end(text: str, places: bytearray, fresh: int, start: int, size: int, overla
 
 
 def _places(text: str, size: int) -> bytearray:
-    """How good each place from 0 to `len(text)` is to cut at."""
+    """Returns the rank of each place from 0 to `len(text)`."""
     places = bytearray([_ANY]) * (len(text) + 1)
     for start, end in _long_graphemes(text):
         places[start + 1 : end] = bytes(end - start - 1)
@@ -150,13 +141,13 @@ def _rank_of_space(space: str) -> int:
 
 
 def _raise(places: bytearray, place: int, rank: int) -> None:
-    """What is inside a grapheme stays so."""
+    """Raises the rank of a place, except inside a grapheme."""
     if 0 < places[place] < rank:
         places[place] = rank
 
 
 def _long_graphemes(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of every grapheme of more than one code point."""
+    """Yields start and end of every grapheme of more than one code point."""
     for pair in _CR_LF.finditer(text):
         yield pair.span()
     for run in _NOT_PLAIN.finditer(text):
@@ -167,7 +158,7 @@ def _long_graphemes(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _solid(text: str, places: bytearray, place: int) -> int:
-    """Where the first grapheme from `place` on begins that is not white space; the text's end if there is none."""
+    """Returns the start of the first grapheme from `place` on that is not white space, or the end of the text."""
     found = _SOLID.search(text, place)
     return _at_or_before(places, found.start()) if found else len(text)
 

@@ -1,4 +1,4 @@
-"""A Table's document as text: read strictly, written so that every string survives, changed by pointer."""
+"""The document of a Table: parsing, writing, and changes by JSON Pointer."""
 
 import json
 import sys
@@ -8,55 +8,55 @@ from typing import NoReturn
 from sakuin.errors import Invalid, NotFound
 from sakuin.tables.json_pointer import index_of, pointer_of, resolve, shown, tokens
 
-# Far over any document that people write, and under what Postgres parses.
+# Deeper than documents of people, and within the limit of Postgres.
 MAX_DEPTH = 2000
 
-# A Lambda function holds it, its parsed form and its chunks at once.
+# A Lambda function has the text, the parsed document and its chunks in memory together.
 MAX_BYTES = 100_000_000
 
-# Each is a copy of the way to its place.
+# Each operation copies the containers above its node.
 MOST_OPERATIONS = 5000
 
-# What an object, an array and a value take when they are read, by the sign that stands for each (CPython, bytes).
-_TAKEN = {"{": 240, "[": 90, ",": 60}
-
-_MOST_TAKEN = 1_000_000_000
+# The bytes of a parsed object, array and value in CPython, by the sign that each has in the text.
+_BYTES_OF = {"{": 240, "[": 90, ",": 60}
+_MOST_BYTES_OF_CONTAINERS = 1_000_000_000
 
 _TOO_DEEP = f"The document is nested more than {MAX_DEPTH:,} levels deep. Flatten it."
-
 
 Container = dict[str, object] | list[object]
 
 
-# Python 3.11 counts each level of a JSON document that C code reads as one of Python's own.
+# Python 3.11 counts each level of a JSON document towards its recursion limit.
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 2 * MAX_DEPTH + 1000))
 
 
 def parsed_table(text: str | bytes, *, most_memory: int | None = None) -> object:
-    """The document in a JSON text (RFC 8259); `Invalid` says where it is wrong.
+    """Parses a JSON text (RFC 8259). Raises `Invalid` with the position of the error.
 
     Bytes are UTF-8, with or without a byte order mark. Of duplicate keys the last wins, as in Postgres. Escaped NUL
-    and lone surrogates stay: the node that holds them fails alone, later. NaN, Infinity and numbers that a double or
-    a 4,300 digit integer cannot hold are refused, and so is nesting over `MAX_DEPTH`. `most_memory`: how many bytes
-    the reading and writing of it may take; None where there is room for every Table.
+    and lone surrogates are valid here; indexing skips their nodes. NaN, Infinity, numbers that fit neither a double
+    nor 4,300 digits, and nesting over `MAX_DEPTH` are invalid. `most_memory` limits the bytes that parsing and writing
+    take; None means no limit.
     """
     try:
         source = text.decode() if isinstance(text, bytes) else text
-        containers = sum(source.count(sign) * taken for sign, taken in _TAKEN.items())
-        if containers > _MOST_TAKEN:
-            raise Invalid("The document has too many objects, arrays and values to be read at once. Split it.")
-        # Bytes, text and strings while it is read; strings, their written pieces and text while it is written.
+        containers = sum(source.count(sign) * taken for sign, taken in _BYTES_OF.items())
+        if containers > _MOST_BYTES_OF_CONTAINERS:
+            raise Invalid("The document has too many objects, arrays and values. Split it.")
+        # Parsing needs bytes, text and strings; writing needs strings, their pieces and text.
         memory = containers + len(text) + 3 * sys.getsizeof(source)
         if most_memory is not None and memory > most_memory:
             raise Invalid(
-                f"The table would take {memory:,} bytes of memory; the limit is {most_memory:,} (table_memory_bytes). "
+                f"The Table would take {memory:,} bytes of memory; the limit is {most_memory:,} (table_memory_bytes). "
                 "Upload it as a whole: POST /v1/tables/{id}/uploads. Or raise the limit and the memory of SakuinApi."
             )
         return _at_most_deep(_DECODER.decode(source.removeprefix("\ufeff")))
     except RecursionError:
         raise Invalid(_TOO_DEEP) from None
     except UnicodeDecodeError as error:
-        raise Invalid(f"The document is not UTF-8: byte {error.start} fits no character. Save it as UTF-8.") from None
+        raise Invalid(
+            f"The document is not UTF-8: byte {error.start} is not part of a character. Save it as UTF-8."
+        ) from None
     except json.JSONDecodeError as error:
         raise Invalid(
             f"The document is not JSON: {error.msg} at line {error.lineno}, column {error.colno}. Correct it there."
@@ -66,44 +66,42 @@ def parsed_table(text: str | bytes, *, most_memory: int | None = None) -> object
 
 
 def written_table(document: object) -> str:
-    """Compact JSON in ASCII, from which `parsed_table` reads the same document, lone surrogates included."""
+    """Returns compact JSON in ASCII, which `parsed_table` reads without loss, lone surrogates included."""
     try:
         return _ENCODER.encode(document)
     except ValueError:
-        raise Invalid("NaN and Infinity are no JSON numbers. Use null or a string.") from None
+        raise Invalid("NaN and Infinity are not JSON numbers. Use null or a string.") from None
 
 
 def written_body(document: object) -> bytes:
-    """The same in UTF-8, for whom size matters: a third of it in Japanese. Only lone surrogates are escaped."""
-    return _WHOLE_ENCODER.encode(document).encode("utf-8", "backslashreplace")
+    """Returns compact JSON in UTF-8, for Japanese a third of the size. Only lone surrogates are escaped."""
+    return _UNICODE_ENCODER.encode(document).encode("utf-8", "backslashreplace")
 
 
 def patched(document: object, operations: Iterable[Mapping[str, object]]) -> object:
-    """A new document after `operations`, in order; the old one stays as it was. All of them or, with an error, none.
+    """Returns a new document after all `operations` in order; `document` does not change.
 
-    Each has `op`, a pointer `path`, and `value` but for `remove`. `add`, `replace` and `remove` are those of
-    RFC 6902; `set` replaces what stands there or adds it. `Invalid` and `NotFound` name the pointer.
+    Each operation has `op`, a pointer `path`, and `value` except for `remove`. `add`, `replace` and `remove` are those
+    of RFC 6902; `set` replaces or adds a node. Raises `Invalid` and `NotFound` with the pointer.
     """
     wanted = list(operations)
     if len(wanted) > MOST_OPERATIONS:
-        raise Invalid(
-            f"There are {len(wanted):,} operations; {MOST_OPERATIONS:,} may come together. Send the rest after."
-        )
+        raise Invalid(f"There are {len(wanted):,} operations; the limit is {MOST_OPERATIONS:,}. Send the others later.")
     own: dict[int, object] = {}
     for operation in wanted:
         op, path = operation.get("op"), operation.get("path")
         if op not in ("add", "replace", "set", "remove"):
             raise Invalid(f"The operation {shown(op)} is unknown. Use add, replace, set or remove.")
         if not isinstance(path, str):
-            raise Invalid(f"The operation {op!r} has no path. Give it a JSON Pointer.")
+            raise Invalid(f"The operation {op!r} has no path. Add a JSON Pointer.")
         if op != "remove" and "value" not in operation:
-            raise Invalid(f"The operation {op!r} at {shown(path)} has no value. Give it one.")
+            raise Invalid(f"The operation {op!r} at {shown(path)} has no value. Add one.")
         document = _changed(document, op, path, operation.get("value"), own)
     return _at_most_deep(document)
 
 
 def _at_most_deep(document: object) -> object:
-    """The document itself; `Invalid` if it is nested too deep, whatever the interpreter's own limit is."""
+    """Returns the document. Raises `Invalid` if it is nested too deep, independent of the interpreter's limit."""
     level = [document] if isinstance(document, dict | list) else []
     for _ in range(MAX_DEPTH + 1):
         if not level:
@@ -117,21 +115,23 @@ def _values(holder: Container) -> Iterable[object]:
 
 
 def _changed(document: object, op: str, path: str, value: object, own: dict[int, object]) -> object:
-    """The document with one change; only the containers on the way to it are copied, each once.
+    """Returns the document with one change. Only the containers above it are copied, each once.
 
-    `own` holds the copies: nobody else sees them, so that the next change may go into the same.
+    `own` has the copies, which the next change can modify.
     """
     steps = tokens(path)
     if not steps:
         if op == "remove":
-            raise Invalid('The whole document (path "") cannot be removed. Delete the Table, or set it to null.')
+            raise Invalid(
+                'The whole document (path "") cannot be removed. Delete the Table, or set the document to null.'
+            )
         return value
-    # What is replaced or removed must be there, what is added needs a place to be put.
+    # A node to replace or remove must exist; a node to add needs a parent.
     needed = path if op in ("replace", "remove") else pointer_of(steps[:-1])
     try:
         resolve(document, needed)
     except NotFound:
-        raise NotFound(f"Cannot {op} {shown(path)}: the document has nothing at {shown(needed)}. Check it.") from None
+        raise NotFound(f"Cannot {op} {shown(path)}: the document has no node at {shown(needed)}.") from None
     root = node = _owned(document, own)
     for step in steps[:-1]:
         below = _owned(resolve(node, pointer_of((step,))), own)
@@ -156,10 +156,12 @@ def _change(holder: object, op: str, step: str, value: object, path: str) -> Non
         if op == "remove":
             del holder[index]
         else:
-            # A slice: with nothing in it the value is inserted.
+            # An empty slice inserts the value.
             holder[index : index if op == "add" else index + 1] = [value]
     else:
-        raise NotFound(f"{shown(path)} stands in neither an object nor an array. Check the pointer against the Table.")
+        raise NotFound(
+            f"The parent of {shown(path)} is neither an object nor an array. Compare the pointer with the Table."
+        )
 
 
 def _owned(node: object, own: dict[int, object]) -> object:
@@ -177,12 +179,10 @@ def _finite(number: str) -> float:
     return value
 
 
-def _refused(name: str) -> NoReturn:
-    raise Invalid(f"The document is not JSON: {name} is no number there. Use null or a string.")
+def _reject_constant(name: str) -> NoReturn:
+    raise Invalid(f"The document is not JSON: {name} is not a number. Use null or a string.")
 
 
-_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_refused)
-
-_WHOLE_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_reject_constant)
+_UNICODE_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))

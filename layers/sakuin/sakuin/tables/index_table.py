@@ -1,4 +1,4 @@
-"""Scans a Table: which strings are new, and which are gone."""
+"""The scan of a Table, which finds new, changed and removed strings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,32 +7,28 @@ from sakuin.errors import Invalid, NotFound
 from sakuin.limits import Limits, check_limit
 from sakuin.retrieval.index_version import TableCut
 from sakuin.tables.admin.documents import TableDocuments
-from sakuin.tables.chunk_store import ChunkStore
+from sakuin.tables.chunk_store import ChunkStore, namespace
 from sakuin.tables.chunking import chunks
 from sakuin.tables.document import parsed_table
-from sakuin.tables.index_names import namespace
 from sakuin.tables.json_pointer import is_within, pointer_hash
+from sakuin.tables.messages import TableQueues
 from sakuin.tables.model import SkippedNode
 from sakuin.tables.nodes import NodeVersion, PublishedNode, Scan
 from sakuin.tables.postgres import TableIndex
-from sakuin.tables.queues import TableQueues
 from sakuin.tables.reconcile import compare_rows, repair_rows
-from sakuin.tables.scan import LargeString, OutOfReach, content_hash, large_strings, problem_of
+from sakuin.tables.scan import LargeString, UnreachablePart, content_hash, large_strings, problem_of
 
-# A page is one request to Postgres, and about as much again in messages.
-NODES_A_PAGE = 2000
-
+# A page is one request to Postgres, and as many chunks in messages. One node may exceed it.
 CHUNKS_A_PAGE = 1000
-
 CHUNKS_A_MESSAGE = 32
 
-# They stand in the status of every tool: enough to see what is wrong with all of them.
+# They are part of the status of every Tool; the first ones show what is wrong with the others.
 _SKIPPED_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
 class ScanResult:
-    """What a page of the scan led to; `outcome` says why there was none."""
+    """The result of one page of a scan. `planned` counts the chunks to embed."""
 
     outcome: str
     nodes: int = 0
@@ -41,7 +37,7 @@ class ScanResult:
 
 @dataclass(frozen=True, slots=True)
 class IndexTable:
-    """Scans a Table as it is now, never as a message says it was."""
+    """Scans the current document of a Table for one index version."""
 
     index: TableIndex
     bodies: TableDocuments
@@ -49,7 +45,7 @@ class IndexTable:
     queues: TableQueues
     cut: TableCut
     suffix: str = ""
-    nodes_a_page: int = NODES_A_PAGE
+    chunks_a_page: int = CHUNKS_A_PAGE
     limits: Limits = field(default_factory=Limits)
 
     def __call__(
@@ -61,13 +57,13 @@ class IndexTable:
         skip: int = 0,
         for_event: bool = False,
     ) -> ScanResult:
-        """Scans one page; the next one is a message. Any number of times, by any number of workers.
+        """Scans one page after `skip` strings, and requests the next. Idempotent, also with several workers.
 
-        `for_event`: of many events of one generation the first is enough.
+        `for_event`: the scan is skipped if another event of this generation already caused one.
         """
         scan = self.index.begin_scan(table_id, generation, skip=skip, for_event=for_event)
         if scan.decision == "gone":
-            # Not by its name: only what this deployment wrote is its own to remove.
+            # Deletes only recorded namespaces: another deployment may use the same account.
             for name in self.index.orphaned_namespaces(table_id):
                 self.store.delete_namespace(name)
         if scan.decision != "scan":
@@ -88,7 +84,7 @@ class IndexTable:
             plan = self.index.plan_nodes(table_id, scan.generation, page)
             if plan is None:
                 return ScanResult("superseded")
-            # What the store has already answers at once: a text that came back, a message that came twice.
+            # These nodes need no embedding: their text was indexed before, or the message was delivered twice.
             sweep_nodes(self.store, self.index, name, table_id, plan.published)
             batches = range(0, len(plan.missing), CHUNKS_A_MESSAGE)
             messages = [plan.missing[start : start + CHUNKS_A_MESSAGE] for start in batches]
@@ -96,7 +92,7 @@ class IndexTable:
             planned = len(plan.missing)
         if end < len(strings):
             self.queues.index(scan.project_id, table_id, generation=scan.generation, skip=end)
-            # Last of all: whoever dies before leaves a page that is scanned again.
+            # Recorded last: if the worker ends before, the page is scanned again.
             self.index.record_scan(table_id, scan.generation, nodes=end)
             return ScanResult("page", end - skip, planned)
         return self._finish(scan, table_id, name, strings, skipped, planned)
@@ -113,19 +109,19 @@ class IndexTable:
         return parsed_table(scan.data) if scan.data is not None else None
 
     def _page(self, table_id: str, strings: Sequence[LargeString], skip: int) -> tuple[list[NodeVersion], int]:
-        """Returns the next nodes to plan, and how many strings are scanned then: what is whole fills no page."""
+        """Returns the next nodes to plan, and how many strings are scanned then. Complete nodes are skipped."""
         nodes = [_Node.of(string) for string in strings[skip:]]
         places = self.index.changed_nodes(
-            table_id, [(node.pointer_hash, node.content_hash) for node in nodes], limit=self.nodes_a_page + 1
+            table_id, [(node.pointer_hash, node.content_hash) for node in nodes], limit=self.chunks_a_page + 1
         )
         page: list[NodeVersion] = []
-        pieces = 0
+        count = 0
         for place in places:
-            if len(page) == self.nodes_a_page or pieces >= CHUNKS_A_PAGE:
+            if count >= self.chunks_a_page:
                 return page, skip + place
             version = nodes[place].cut(self.cut)
             page.append(version)
-            pieces += len(version.chunks)
+            count += len(version.chunks)
         return page, len(strings)
 
     def _finish(
@@ -165,7 +161,7 @@ class _Node:
 
 
 def _check(strings: Sequence[LargeString], cut: TableCut, limits: Limits) -> None:
-    """`Invalid` if there are more than an index takes; what is indexed already goes on answering."""
+    """Raises `Invalid` if there are more strings or chunks than the limits allow. Indexed chunks stay searchable."""
     check_limit(0, limits.table_strings, what="large strings", limit="table_strings", more=len(strings))
     pieces = sum(-(-len(string.text) // (cut.chunk_size - cut.overlap)) for string in strings)
     check_limit(0, limits.table_chunks, what="chunks", limit="table_chunks", more=pieces)
@@ -174,13 +170,13 @@ def _check(strings: Sequence[LargeString], cut: TableCut, limits: Limits) -> Non
 def _strings(
     document: object, scopes: Sequence[str], threshold: int, longest: int
 ) -> tuple[list[LargeString], list[SkippedNode]]:
-    """The large strings of all scopes, each once, in document order a scope; and what cannot be indexed, and why."""
+    """Returns the large strings of all scopes, each once, and the nodes that cannot be indexed."""
     found: dict[str, LargeString] = {}
     skipped: dict[str, SkippedNode] = {}
     for scope in _outermost(scopes):
         try:
             for string in large_strings(document, scope, threshold=threshold):
-                if isinstance(string, OutOfReach):
+                if isinstance(string, UnreachablePart):
                     skipped[string.json_pointer] = SkippedNode(string.json_pointer, string.problem)
                     continue
                 problem = problem_of(string.json_pointer) or problem_of(string.text) or _length_problem(string, longest)
@@ -189,7 +185,7 @@ def _strings(
                 else:
                     skipped[string.json_pointer] = SkippedNode(string.json_pointer, problem)
         except NotFound:
-            skipped[scope] = SkippedNode(scope, "The table has nothing at this place.")
+            skipped[scope] = SkippedNode(scope, "The Table has no node here.")
     return list(found.values()), _shown(list(skipped.values()))
 
 
@@ -214,7 +210,7 @@ def _outermost(scopes: Sequence[str]) -> list[str]:
 def sweep_nodes(
     store: ChunkStore, index: TableIndex, namespace: str, table_id: str, nodes: Sequence[PublishedNode]
 ) -> None:
-    """Deletes the older rows of nodes that have flipped, and remembers that it is done."""
+    """Deletes the older rows of published nodes, and records that this is done."""
     for node in nodes:
         store.sweep_node(
             namespace,

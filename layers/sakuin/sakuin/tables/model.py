@@ -12,7 +12,7 @@ Switch = Literal["enabled", "disabled"]
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A person who signed in to Supabase Auth: the UUID, and the token that says so."""
+    """A user of Supabase Auth: the UUID, and the token that proves it."""
 
     id: str
     token: str = field(repr=False)
@@ -36,9 +36,9 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A Table without its body. Version 0: no body has arrived yet.
+    """A Table without its document. Version 0 has no document yet.
 
-    `pending_upload`: a body is announced and has not come; `import_error`: why the last one that came was refused.
+    `pending_upload`: an upload is announced; `import_error`: why the last upload was invalid.
     """
 
     id: str
@@ -51,7 +51,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """A Table and its body: JSON text, or the key of an upload; both None before the first has arrived."""
+    """A Table and its document: JSON text, or the key of an upload; both None in version 0."""
 
     table: Table
     data: str | None
@@ -60,7 +60,7 @@ class StoredTable:
 
 @dataclass(frozen=True, slots=True)
 class PendingUpload:
-    """An announced body; `upload` grows with each announcement of a Table."""
+    """An announced upload. `upload` is its number, which increases for each Table."""
 
     project_id: str
     table_id: str
@@ -68,13 +68,13 @@ class PendingUpload:
 
     @property
     def key(self) -> str:
-        """Where it has to be put."""
+        """Returns the key of the upload."""
         return f"tables/{self.project_id}/{self.table_id}/{self.upload}.json"
 
 
 @dataclass(frozen=True, slots=True)
 class UploadTarget:
-    """Where a body may be put by HTTP PUT, and the headers that have to be sent with it."""
+    """The URL for an upload by HTTP PUT, and its required headers."""
 
     url: str
     headers: Mapping[str, str]
@@ -108,7 +108,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class McpEndpoint:
-    """An MCP endpoint: never with its key. The days, in UTC, on which its key and the one before were last used."""
+    """An MCP endpoint without its key, and the days in UTC on which its key and the previous key were last used."""
 
     id: str
     project_id: str
@@ -121,7 +121,7 @@ class McpEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class OutboxEvent:
-    """A committed change, named by ids alone. `request_id` is the request that made it, for the logs."""
+    """The event of a committed change. `request_id` is the request that made it, for the logs."""
 
     id: int
     event: EventName
@@ -133,7 +133,7 @@ class OutboxEvent:
 
 @dataclass(frozen=True, slots=True)
 class BoundTool:
-    """A Search Tool as an endpoint shows it. `index` is its `search_index`."""
+    """A Search Tool of an endpoint. `index` is its `search_index`."""
 
     id: str
     project_id: str
@@ -147,7 +147,7 @@ class BoundTool:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An enabled MCP endpoint with its enabled tools, and the hashes of the keys that open it."""
+    """An enabled MCP endpoint with its enabled Tools, and the hashes of its valid keys."""
 
     id: str
     project_id: str
@@ -157,7 +157,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class FullChunk:
-    """A chunk as a search answers it: all of its fields."""
+    """A chunk in a search result."""
 
     id: str
     table_id: str
@@ -175,9 +175,7 @@ class FullChunk:
 TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
 
 TOP_K_MAX = 50
-
 TOP_K_DEFAULT = 5
-
 
 SEARCH_INPUT_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -197,8 +195,8 @@ SEARCH_INPUT_SCHEMA: dict[str, Any] = {
 
 
 def tool_name_problem(name: str) -> str | None:
-    """Why a Tool cannot have this name, as a sentence; None if it can."""
-    # fullmatch: "$" alone lets a final line feed through.
+    """Returns why a Tool cannot have this name, as a sentence; None if it can."""
+    # `$` alone would allow a final line feed.
     if TOOL_NAME.fullmatch(name):
         return None
     return f"{name[:80]!r} cannot name a tool. Use 1 to 64 letters (a-z, A-Z), digits, '_' and '-'."
@@ -214,8 +212,8 @@ class SkippedNode:
 
 @dataclass(frozen=True, slots=True)
 class OrphanedFolder:
-    """A Table's folder of bodies; `keep` is the one that it has now, `gone` says that there is no Table any more."""
+    """The folder of a Table's uploads. `current_key` is its current document; `gone`: the Table was deleted."""
 
     folder: str
-    keep: str | None
+    current_key: str | None
     gone: bool

@@ -1,4 +1,4 @@
-"""The nodes and chunks of a Table, as they are indexed."""
+"""The nodes and chunks of a Table during indexing."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,11 @@ from sakuin.tables.chunking import ChunkText
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a worker scans: a Table as it is now.
+    """The current state of a Table for a scan.
 
-    `decision`: "scan", or why not: "gone", "empty" (no document has arrived), "superseded" (by a newer generation, or
-    this page was scanned already). Then the rest is empty. Either `data` (JSON text) or `data_key` is set.
-    `scopes` are the json_paths of the enabled Tools. `check_store`: what is recorded as stored has to be compared with
-    the store.
+    `decision` is "scan", or why there is none: "gone", "empty" (no document), "superseded" (by a newer generation, or
+    this page was scanned before). Then the other fields are empty. Either `data` (JSON text) or `data_key` is set.
+    `scopes` are the json_paths of the enabled Tools. `check_store`: the records have to be compared with the store.
     """
 
     decision: Literal["scan", "gone", "empty", "superseded"]
@@ -28,7 +27,7 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a page of the scan led to: ids of the chunks that the store does not have, and nodes that answer already."""
+    """The result of planning: ids of chunks that are not stored, and nodes that are published without embedding."""
 
     missing: Sequence[str]
     published: Sequence["PublishedNode"]
@@ -46,7 +45,7 @@ class NodeVersion:
 
 @dataclass(frozen=True, slots=True)
 class WantedChunk:
-    """A chunk that is to be embedded and stored. `generation` is its node's."""
+    """A chunk to embed and store. `generation` is that of its node."""
 
     id: str
     json_pointer: str
@@ -58,7 +57,7 @@ class WantedChunk:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunkRef:
-    """A chunk that the store has acknowledged, with how its words are read (katakana) and written."""
+    """A stored chunk, with `(reading in katakana, word)` of its words."""
 
     id: str
     namespace: str
@@ -68,7 +67,7 @@ class StoredChunkRef:
 
 @dataclass(frozen=True, slots=True)
 class PublishedNode:
-    """A node that answers with a version, while rows of older ones may still be in the store."""
+    """A node whose version is searchable, while rows of older versions may still be in the store."""
 
     pointer_hash: str
     content_hash: str
@@ -77,18 +76,18 @@ class PublishedNode:
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """What storing chunks led to. `alive`: the Table is still there. `unwanted`: doc ids that came too late."""
+    """The result of storing chunks. `unwanted` are doc ids that a newer generation no longer has."""
 
-    alive: bool
+    table_exists: bool
     unwanted: tuple[str, ...]
-    flipped: tuple[PublishedNode, ...]
+    published: tuple[PublishedNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRows:
-    """All of a Table's chunks in one look: the id by doc id of those `stored`, and doc ids of those `coming`.
+    """All recorded chunks of a Table: chunk ids by doc id of those `stored`, and the doc ids of those `coming`.
 
-    `planned`: the walk of the present `generation` is over.
+    `planned`: the scan of the current `generation` is finished, so that no other rows can be wanted.
     """
 
     generation: int
@@ -99,7 +98,7 @@ class RecordedRows:
 
 @dataclass(frozen=True, slots=True)
 class OrphanedIndex:
-    """The index of a Table for a fingerprint that is no longer kept."""
+    """The rows of a Table for an index version that was dropped."""
 
     project_id: str
     table_id: str

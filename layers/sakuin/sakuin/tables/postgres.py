@@ -1,4 +1,4 @@
-"""The index over Tables in Postgres."""
+"""The functions in Postgres that index and search Tables."""
 
 import json
 import uuid
@@ -25,12 +25,13 @@ from sakuin.tables.nodes import (
 from sakuin.tables.scan import storable
 
 ROWS_A_REQUEST = 20_000
+_VECTORS_A_REQUEST = 100
 
 
 def combined_rows(part: Callable[[Any], Any]) -> RecordedRows | None:
-    """All parts as one; None when the Table is gone. `part` gives the one after a place, `next` is where it ends.
+    """Returns all parts as one; None if the Table was deleted. `part` returns the rows after a cursor.
 
-    What changed its generation meanwhile is not `planned`: rows may have come behind the place.
+    If the generation changes between parts, the result is not `planned`: earlier parts may have new rows.
     """
     row = part(None)
     if row is None:
@@ -47,16 +48,11 @@ def combined_rows(part: Callable[[Any], Any]) -> RecordedRows | None:
     return RecordedRows(generation, planned, stored, coming)
 
 
-_VECTORS_A_REQUEST = 100
-
-
 @dataclass(frozen=True, slots=True)
 class TableIndex:
-    """One index over Tables, as its workers change it. Each call is one transaction.
+    """Changes the chunks of Tables in one index version. Each call is one transaction.
 
-    Before the deployment has recorded an index, each is taken for the one that answers.
-
-    Of one fingerprint.
+    Until the deployment records its first index version, every version counts as the live one.
     """
 
     client: Client
@@ -68,47 +64,46 @@ class TableIndex:
         return self.built_with.id
 
     def begin_scan(self, table_id: str, generation: int | None, *, skip: int, for_event: bool) -> Scan:
-        """Begins a scan of this generation (None: the present one), or continues it after `skip` strings.
+        """Begins a scan of this generation (None: the current one), or continues it after `skip` strings.
 
-        A page that was scanned before is not scanned again because of an event (`for_event`), unless the store is to be
-        compared, or the scan long ago has not made the Table whole. Whoever asks by name, with `skip` 0, gets a scan.
+        For an event (`for_event`) a page is scanned only once, unless the store has to be compared, or an old scan did
+        not complete the Table. Any other request with `skip` 0 begins a scan.
         """
-        row = self._of(table_id, "begin_scan", p_generation=generation, p_skip=skip, p_for_event=for_event)
+        row = self._of_table(table_id, "begin_scan", p_generation=generation, p_skip=skip, p_for_event=for_event)
         return Scan(**{**row, "scopes": tuple(row.get("scopes", ()))})
 
     def changed_nodes(self, table_id: str, nodes: Sequence[tuple[str, str]], *, limit: int) -> Sequence[int]:
-        """The places (from 0) of the first `limit` of these `(pointer hash, content hash)` that do not answer whole.
+        """Returns the indexes of the first `limit` of these `(pointer hash, content hash)` that are not complete.
 
-        A node answers whole with a text if all its chunks are stored and its older rows are swept.
+        A node is complete if all chunks of this content are stored and its older rows are swept.
         """
         if not nodes:
             return []
         pointers, contents = zip(*nodes, strict=True)
         hashes = {"p_pointer_hashes": list(pointers), "p_content_hashes": list(contents)}
-        places: list[int] = self._of(table_id, "changed_nodes", p_limit=limit, **hashes)
+        places: list[int] = self._of_table(table_id, "changed_nodes", p_limit=limit, **hashes)
         return [place - 1 for place in places]
 
     def plan_nodes(self, table_id: str, generation: int, nodes: Sequence[NodeVersion]) -> Plan | None:
-        """Records the versions that shall answer, with their chunks; twice is once. None: a newer generation came."""
+        """Records new versions of nodes with their chunks. Idempotent. Returns None if a newer generation exists."""
         rows = [_node(node) for node in nodes]
-        plan = self._of(table_id, "plan_nodes", p_generation=generation, p_nodes=rows)
+        plan = self._of_table(table_id, "plan_nodes", p_generation=generation, p_nodes=rows)
         return plan and Plan(plan["missing"], [PublishedNode(**row) for row in plan["published"]])
 
     def record_scan(self, table_id: str, generation: int, *, nodes: int) -> None:
-        """Records that all that the first so many strings of this generation ask for is sent, or done."""
-        self._of(table_id, "record_scan", p_generation=generation, p_nodes=nodes)
+        """Records that the first `nodes` strings of this generation are scanned, and their messages sent."""
+        self._of_table(table_id, "record_scan", p_generation=generation, p_nodes=nodes)
 
     def finish_scan(
         self, table_id: str, generation: int, *, kept: Collection[str], skipped: Sequence[SkippedNode], nodes: int
     ) -> Mapping[int, Sequence[str]] | None:
-        """Ends the scan: nodes that are not among the `kept` pointer hashes go.
+        """Ends the scan and removes the nodes whose pointer hashes are not in `kept`.
 
-        Gives the doc ids that have to leave the store, by the generation up to which they are, until `record_removed`;
-        None if a newer generation has come. Where none has to leave, the scan is recorded, and each Tool is `ready` if
-        nothing else is missing.
+        Returns the doc ids to delete from the store, by their newest generation, until `record_removed` is called; None
+        if a newer generation exists. Without doc ids the scan is recorded, and each Tool is `ready` if it is complete.
         """
         reasons = [{"json_pointer": storable(node.json_pointer), "reason": storable(node.reason)} for node in skipped]
-        removed: dict[str, list[str]] | None = self._of(
+        removed: dict[str, list[str]] | None = self._of_table(
             table_id,
             "finish_scan",
             p_generation=generation,
@@ -119,25 +114,24 @@ class TableIndex:
         return None if removed is None else {int(name): ids for name, ids in removed.items()}
 
     def record_removed(self, table_id: str, removed: Collection[int], generation: int, *, nodes: int) -> None:
-        """Records that what `finish_scan` gave for these generations has left the store, and the scan."""
-        self._of(table_id, "record_removed", p_removed=sorted(removed), p_generation=generation, p_nodes=nodes)
+        """Records the scan, and that the rows of these generations from `finish_scan` are deleted from the store."""
+        self._of_table(table_id, "record_removed", p_removed=sorted(removed), p_generation=generation, p_nodes=nodes)
 
     def chunks_to_store(self, table_id: str, ids: Collection[str], *, namespace: str) -> Sequence[WantedChunk]:
-        """Those of the chunks that are wanted and not stored; none of a Table that is gone.
+        """Returns those of the chunks that are wanted and not stored; none of a deleted Table.
 
-        Unless there are none, the namespace that they are going to be written to is remembered for `abandoned`.
+        If there are any, it records their namespace, so that `orphaned_namespaces` finds it.
         """
-        rows = self._call(
+        rows = self._of_table(
+            table_id,
             "chunks_to_store",
-            p_table=table_id,
-            p_fingerprint=self.fingerprint,
             p_namespace=namespace,
             p_ids=sorted(ids),
         )
         return [WantedChunk(**row) for row in rows]
 
     def known_vectors(self, project_id: str, text_hashes: Collection[str]) -> Mapping[str, Vector]:
-        """Vectors of texts that this project embedded before, by the hash of the text."""
+        """Returns the vectors of texts that this project embedded before, by text hash."""
         found = self._call(
             "known_vectors",
             p_project=project_id,
@@ -147,7 +141,7 @@ class TableIndex:
         return {text_hash: json.loads(vector) for text_hash, vector in found.items()}
 
     def store_vectors(self, project_id: str, vectors: Mapping[str, Vector]) -> None:
-        """Stores vectors by the hash of their text. Twice is once."""
+        """Stores vectors by text hash. Idempotent."""
         rows = [
             {
                 "project_id": project_id,
@@ -162,130 +156,100 @@ class TableIndex:
             answer(self.client.table("chunk_vector").upsert(batch, ignore_duplicates=True))
 
     def record_stored(self, table_id: str, chunks: Sequence[StoredChunkRef]) -> StoredResult:
-        # Each word travels once, chunks say which they have.
-        """Records what the store has acknowledged; nodes that are whole answer with their new version from now on.
-
-        The Table knows the words of what is stored, and no longer those of what is forgotten.
-        """
+        """Records stored chunks and publishes the nodes that are complete now. Updates the known words of the Table."""
+        # Each word is sent once; the chunks refer to it by its index.
         words = sorted({word for chunk in chunks for word in chunk.readings})
         places = {word: place for place, word in enumerate(words)}
-        row = self._call(
-            "record_stored",
-            p_table=table_id,
-            p_fingerprint=self.fingerprint,
-            p_stored=[
-                asdict(chunk) | {"readings": sorted(map(places.__getitem__, chunk.readings))} for chunk in chunks
-            ],
-            p_readings=words,
-        )
-        return StoredResult(
-            row["alive"], tuple(row["unwanted"]), tuple(PublishedNode(**node) for node in row["published"])
-        )
+        stored = [asdict(chunk) | {"readings": sorted(map(places.__getitem__, chunk.readings))} for chunk in chunks]
+        row = self._of_table(table_id, "record_stored", p_stored=stored, p_readings=words)
+        published = tuple(PublishedNode(**node) for node in row["published"])
+        return StoredResult(row["alive"], tuple(row["unwanted"]), published)
 
     def record_refused(self, table_id: str, reasons: Mapping[str, str]) -> None:
-        """Records, by the ids of chunks, why they cannot be embedded.
+        """Records the reasons why chunks cannot be embedded, by chunk id.
 
-        Their nodes are finished with nothing to show until their text changes, and their tools say so (`SkippedNode`).
+        Their nodes are not searchable until their text changes. Their Tools show the reasons (`SkippedNode`).
         """
-        said = [{"id": id, "reason": storable(reason)} for id, reason in reasons.items()]
-        self._call("mark_refused", p_table=table_id, p_fingerprint=self.fingerprint, p_refused=said)
+        refused = [{"id": id, "reason": storable(reason)} for id, reason in reasons.items()]
+        self._of_table(table_id, "mark_refused", p_refused=refused)
 
     def recorded_rows(self, table_id: str) -> RecordedRows | None:
-        """What is recorded of a Table's rows in the store; None when it is gone."""
-        asked = {"p_table": table_id, "p_fingerprint": self.fingerprint, "p_limit": self.rows_a_request}
-        return combined_rows(lambda after: self._call("recorded_rows", p_after=after, **asked))
+        """Returns the recorded rows of a Table in the store; None if the Table was deleted."""
+        limit = self.rows_a_request
+        return combined_rows(lambda after: self._of_table(table_id, "recorded_rows", p_after=after, p_limit=limit))
 
     def mark_missing(self, table_id: str, ids: Collection[str]) -> None:
-        """Records that the store does not have these: they are missing to the next `want`, and answer as before."""
-        self._call("mark_missing", p_table=table_id, p_fingerprint=self.fingerprint, p_ids=sorted(ids))
+        """Records that the store has lost these chunks. The next scan requests them; until then they stay published."""
+        self._of_table(table_id, "mark_missing", p_ids=sorted(ids))
 
     def record_comparison(self, table_id: str, generation: int) -> None:
-        """Records that the store was compared for this generation. If a newer one has come, nothing happens."""
-        self._call("finish_comparison", p_table=table_id, p_fingerprint=self.fingerprint, p_generation=generation)
+        """Records that the store was compared for this generation. Does nothing if a newer generation exists."""
+        self._of_table(table_id, "finish_comparison", p_generation=generation)
 
     def mark_swept(self, table_id: str, nodes: Sequence[PublishedNode]) -> None:
-        """Records that the older rows of these nodes are gone from the store."""
+        """Records that the older rows of these nodes are deleted from the store."""
         swept = [asdict(node) for node in nodes]
-        self._call("mark_swept", p_table=table_id, p_fingerprint=self.fingerprint, p_swept=swept)
+        self._of_table(table_id, "mark_swept", p_swept=swept)
 
     def nodes_to_sweep(self, table_id: str) -> Sequence[PublishedNode]:
-        """The nodes that answer with what is wanted, while rows of older versions may still be in the store."""
-        return [
-            PublishedNode(**row)
-            for row in self._call("nodes_to_sweep", p_table=table_id, p_fingerprint=self.fingerprint)
-        ]
+        """Returns the published nodes that may still have rows of older versions in the store."""
+        return [PublishedNode(**row) for row in self._of_table(table_id, "nodes_to_sweep")]
 
     def mark_ready_if_complete(self, table_id: str) -> bool:
-        """Says whether all of the present generation is stored.
-
-        Of the index that answers it sets each tool's counts, and `ready` once it is.
-        """
-        return bool(self._call("mark_ready_if_complete", p_table=table_id, p_fingerprint=self.fingerprint))
+        """Returns whether the current generation is complete. For the live index, updates the status of the Tools."""
+        return bool(self._of_table(table_id, "mark_ready_if_complete"))
 
     def record_failure(self, table_id: str, generation: int | None, message: str) -> None:
-        """Notes why this generation (None: the present one) is not indexed.
+        """Records why this generation (None: the current one) is not indexed, in a sentence for people.
 
-        If this index answers, the tools are set to `error` with it.
-
-        The message is a sentence for people, never a secret.
+        For the live index, it also sets the Tools to `error`.
         """
-        self._call(
-            "record_scan_failure",
-            p_table=table_id,
-            p_fingerprint=self.fingerprint,
-            p_generation=generation,
-            p_error=storable(message),
-        )
+        self._of_table(table_id, "record_scan_failure", p_generation=generation, p_error=storable(message))
 
     def stalled_tables(self, seconds: int) -> Sequence[tuple[str, str]]:
-        """`(project, table)` whose work in this index gave no sign of life for so long, and that no message speaks for.
+        """Returns `(project, table)` of incomplete Tables without progress for `seconds` and without unfinished work.
 
-        Of an index that does not answer: none that was never asked for, and none that was given up.
-        Those, too, whose tools went so long ago and whose rows are still there.
+        It includes Tables without Tools that still have rows. For an index version that is not live, it excludes Tables
+        that were never requested, or whose indexing failed.
         """
         rows = self._call("stalled_tables", p_fingerprint=self.fingerprint, p_seconds=seconds)
         return [(row["project_id"], row["table_id"]) for row in rows]
 
     def record_restart(self, table_id: str, *, seconds: int) -> int | None:
-        """Counts a restart of a Table's indexing and returns how many there were, this one among them.
+        """Counts a restart of a Table's indexing. Returns the number of restarts, this one included.
 
-        None if somebody restarted it within `seconds`, or the Table is gone. A new generation, or a day, begins at one.
+        It is None if the Table was restarted within `seconds`, or deleted. The count starts again with a new
+        generation, and after a day.
         """
-        count: int | None = self._call(
-            "record_table_restart", p_table=table_id, p_fingerprint=self.fingerprint, p_seconds=seconds
-        )
+        count: int | None = self._of_table(table_id, "record_table_restart", p_seconds=seconds)
         return count
 
     def namespace_suffix(self) -> str:
-        """What this fingerprint's namespaces end in: nothing for the first of a deployment."""
+        """Returns the suffix of this version's namespaces; empty for the first version of a deployment."""
         return str(self._call("assign_namespace_suffix", p_fingerprint=self.fingerprint))
 
     def orphaned_indexes(self) -> Sequence[OrphanedIndex]:
-        """What Tables still hold for indexes that are no longer kept."""
-        return [
-            OrphanedIndex(row["project_id"], row["table_id"], other["fingerprint"], other["suffix"])
-            for row in self._call("orphaned_table_indexes", p_fingerprint=self.fingerprint)
-            for other in row["fingerprints"]
-        ]
+        """Returns the rows of Tables for dropped index versions."""
+        return [OrphanedIndex(**row) for row in self._call("orphaned_table_indexes", p_fingerprint=self.fingerprint)]
 
-    def delete_records(self, leftover: OrphanedIndex) -> None:
-        """Deletes the records of it."""
-        self._call("delete_table_index", p_table=leftover.table_id, p_fingerprint=leftover.fingerprint)
+    def delete_records(self, orphaned: OrphanedIndex) -> None:
+        """Deletes the records of a dropped index version."""
+        self._call("delete_table_index", p_table=orphaned.table_id, p_fingerprint=orphaned.fingerprint)
 
     def orphaned_namespaces(self, table_id: str | None = None) -> Sequence[str]:
-        """The namespaces, of one Table or of all, that `to_store` remembered and nobody needs any more, in order.
+        """Returns the recorded namespaces, of one Table or of all, that nothing needs any more, in order.
 
-        Their Table is gone; or their index is no longer kept, and its records are forgotten.
-        They may be in the store or not.
+        Their Table was deleted, or their index version was dropped and its records are deleted. The store may or may
+        not have them.
         """
         names: list[str] = self._call("mark_abandoned_namespaces", p_fingerprint=self.fingerprint, p_table=table_id)
         return names
 
     def delete_namespace_records(self, namespaces: Collection[str], *, seconds: int) -> None:
-        """Forgets those of them that have been abandoned for so long."""
+        """Deletes the records of those namespaces that have been orphaned for `seconds`."""
         self._call("delete_namespace_records", p_namespaces=sorted(namespaces), p_seconds=seconds)
 
-    def _of(self, table_id: str, function: str, **arguments: Any) -> Any:
+    def _of_table(self, table_id: str, function: str, **arguments: Any) -> Any:
         return self._call(function, p_table=table_id, p_fingerprint=self.fingerprint, **arguments)
 
     def _call(self, function: str, **arguments: Any) -> Any:
@@ -294,16 +258,13 @@ class TableIndex:
 
 @dataclass(frozen=True, slots=True)
 class ToolSearch:
-    """The records of Search Tools, as agents reach them.
-
-    Over the chunks of one fingerprint.
-    """
+    """Reads endpoints, words and chunks for searches, in one index version."""
 
     client: Client
     fingerprint: str
 
     def endpoint(self, mcp_id: str) -> Endpoint | None:
-        """The endpoint; None when it is not there, disabled, or its id is no UUID."""
+        """Returns the endpoint; None if it does not exist, is disabled, or its id is not a UUID."""
         if not _is_uuid(mcp_id):
             return None
         row = call(self.client, "endpoint", {"p_mcp": mcp_id})
@@ -312,9 +273,9 @@ class ToolSearch:
         tools = tuple(_bound(tool) for tool in row["tools"])
         return Endpoint(row["id"], row["project_id"], tuple(row["key_hashes"]), tools)
 
-    def known_words(self, mcp_id: str, tool_id: str, sought: LexiconLookup) -> LexiconEntries:
-        """What the words of the tool's Table say of a question; nothing if it is not reachable now."""
-        if not sought.readings and not sought.words:
+    def known_words(self, mcp_id: str, tool_id: str, words: LexiconLookup) -> LexiconEntries:
+        """Returns what the Table knows about the words of a question; nothing if the Tool is not allowed now."""
+        if not words.readings and not words.words:
             return LexiconEntries()
         row = call(
             self.client,
@@ -323,15 +284,15 @@ class ToolSearch:
                 "p_mcp": mcp_id,
                 "p_tool": tool_id,
                 "p_fingerprint": self.fingerprint,
-                "p_readings": sorted(sought.readings),
-                "p_words": dict(sought.words),
+                "p_readings": sorted(words.readings),
+                "p_words": dict(words.words),
             },
         )
         written, near = ({word: tuple(forms) for word, forms in row[kind].items()} for kind in ("written", "near"))
         return LexiconEntries(spellings=written, similar=near)
 
-    def current(self, mcp_id: str, tool_id: str, doc_ids: Collection[str]) -> Mapping[str, FullChunk]:
-        """By doc id, those that are current, in the tool's scope, and reachable through this endpoint now."""
+    def current_chunks(self, mcp_id: str, tool_id: str, doc_ids: Collection[str]) -> Mapping[str, FullChunk]:
+        """Returns by doc id the chunks that are current, in scope, and allowed at this endpoint now."""
         if not doc_ids:
             return {}
         arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_doc_ids": list(doc_ids)}

@@ -1,7 +1,7 @@
-"""Searches a Search Tool's part of a Table."""
+"""The search of a Search Tool in its part of a Table."""
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from sakuin.language.model import AnalyzedQuery, Slot
@@ -10,25 +10,25 @@ from sakuin.platform.embedding import QuestionEmbedder, Vector
 from sakuin.retrieval.fusion import ScoredId, fuse
 from sakuin.retrieval.matched_words import matched_words
 from sakuin.retrieval.vectors import SearchMode, question_vector
-from sakuin.tables.chunk_store import ChunkStore, FoundChunk
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import ChunkStore, FoundChunk, namespace
 from sakuin.tables.json_pointer import is_within, pointer_hash, relative
 from sakuin.tables.model import BoundTool, FullChunk
 from sakuin.tables.postgres import ToolSearch
-from sakuin.tables.words import asked_slots
 
-_SHALLOWEST = 50
+_LEAST_DEPTH = 50
 
-# As far as an explanation looks for what was expected.
-_DEEPEST = 1_000
+# The depth in which an explanation searches for the expected node.
+_EXPLANATION_DEPTH = 1_000
 
+# The weight of a reading, relative to a word.
+READING_SHARE = 0.5
 
 Found = tuple[Sequence[FoundChunk], Sequence[FoundChunk]]
 
 
 @dataclass(frozen=True, slots=True)
 class TableHit:
-    """One result. `json_path` is the node's place as seen from the tool."""
+    """One result. `json_path` is the pointer of the node relative to the Tool."""
 
     score: float
     json_path: str
@@ -37,7 +37,7 @@ class TableHit:
 
 @dataclass(frozen=True, slots=True)
 class TableAnswer:
-    """The best hits, and how far the tool's index is. `degraded` says what the search had to do without."""
+    """The best hits, and the state of the Tool's index. `degraded` names what was unavailable for the search."""
 
     query: str
     index: Mapping[str, Any]
@@ -45,18 +45,18 @@ class TableAnswer:
     degraded: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The answer as agents read it."""
-        said = asdict(self)
+        """Returns the answer for agents."""
+        answer = asdict(self)
         if self.degraded is None:
-            del said["degraded"]
-        return said
+            del answer["degraded"]
+        return answer
 
 
 @dataclass(frozen=True, slots=True)
 class TableCandidate:
-    """A chunk and what each leg says of it: its rank there, from 1, and its raw score; None where it was not found.
+    """A chunk with its rank, from 1, and its raw score in each leg; None if that leg did not find it.
 
-    `rank` and `score` are those of the fuse ranking. `matched` are the question's words as they stand in the chunk.
+    `rank` and `score` are those of the fused ranking. `matched` are the words of the question as the chunk writes them.
     """
 
     rank: int | None
@@ -72,10 +72,10 @@ class TableCandidate:
 
 @dataclass(frozen=True, slots=True)
 class TableExplanation:
-    """How a question was answered. `candidates` are all that was found and may be shown, best first.
+    """How a question was answered. `candidates` are all current chunks that were found, best first.
 
-    `expected` are the chunks of the node that was asked about, the best first, however deep they rank; none if the
-    tool has no such node, or its index no chunk of it.
+    `expected` are the chunks of the expected node, best first, whatever their rank; none if it is not in the scope of
+    the Tool or not indexed.
     """
 
     understood: AnalyzedQuery
@@ -86,8 +86,8 @@ class TableExplanation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A question as it was understood, and as the store is asked it."""
+class _StoreQuery:
+    """A question, how it was understood, and the query to the store."""
 
     understood: AnalyzedQuery
     vector: Vector | None
@@ -98,7 +98,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class SearchTable:
-    """Searches one tool's scope; what is not current, in scope and reachable now is never shown."""
+    """Searches the scope of one Tool. Results are current, in scope, and allowed at the endpoint now."""
 
     records: ToolSearch
     store: ChunkStore
@@ -106,10 +106,10 @@ class SearchTable:
     suffix: str = ""
 
     def __call__(self, mcp_id: str, tool: BoundTool, query: str, *, top_k: int) -> TableAnswer:
-        """The best `top_k`; none where nothing is indexed yet."""
-        asked = self._asked(mcp_id, tool, query)
+        """Returns the best `top_k` chunks; none if nothing is indexed yet."""
+        asked = self._store_query(mcp_id, tool, query)
         ranking = _ranking(self._found(tool, asked, depth=_depth(top_k)))
-        current = self.records.current(mcp_id, tool.id, list(ranking))
+        current = self.records.current_chunks(mcp_id, tool.id, list(ranking))
         hits = [
             TableHit(round(score, 6), relative(current[name].json_pointer, tool.json_path), current[name])
             for name, score in ranking.items()
@@ -128,32 +128,32 @@ class SearchTable:
         mode: SearchMode = "both",
         without: Set[str] = frozenset(),
     ) -> TableExplanation:
-        """What `__call__` does with the same question, and why.
+        """Returns how `__call__` answers the same question.
 
-        `expected` is an absolute json_pointer. `without` names rules of understanding that are switched off.
+        `expected` is an absolute json_pointer. `without` switches off rules of understanding.
         """
-        asked = self._asked(mcp_id, tool, query, mode=mode, without=without)
+        asked = self._store_query(mcp_id, tool, query, mode=mode, without=without)
         question = asked.understood
         candidates = self._candidates(mcp_id, tool, question, self._found(tool, asked, depth=_depth(top_k)))
         if expected is None or not is_within(expected, tool.json_path):
             return TableExplanation(question, _index(tool), candidates, degraded=asked.degraded)
         chunks = _of(expected, candidates)
         if not chunks:
-            deep = self._found(tool, asked, depth=_DEEPEST)
+            deep = self._found(tool, asked, depth=_EXPLANATION_DEPTH)
             chunks = _of(expected, self._candidates(mcp_id, tool, question, deep))
         if not chunks:
-            # Asked about alone it has scores, but no rank.
-            alone = self._found(tool, asked, depth=_DEEPEST, scope=expected)
+            # A search in its own scope gives scores, but no rank.
+            alone = self._found(tool, asked, depth=_EXPLANATION_DEPTH, scope=expected)
             chunks = _of(expected, self._candidates(mcp_id, tool, question, alone, are_ranked=False))
         return TableExplanation(question, _index(tool), candidates, chunks, asked.degraded)
 
-    def _asked(
+    def _store_query(
         self, mcp_id: str, tool: BoundTool, query: str, *, mode: SearchMode = "both", without: Set[str] = frozenset()
-    ) -> _Asked:
+    ) -> _StoreQuery:
         known = self.records.known_words(mcp_id, tool.id, lexicon_lookup(query))
         question = analyze_query(query, known, without=without)
         vector, degraded = question_vector(self.embedder, question.text, mode=mode)
-        return _Asked(
+        return _StoreQuery(
             question,
             vector=vector,
             slots=() if mode == "vectors" else asked_slots(question.slots),
@@ -161,7 +161,7 @@ class SearchTable:
             degraded=degraded,
         )
 
-    def _found(self, tool: BoundTool, asked: _Asked, *, depth: int, scope: str | None = None) -> Found:
+    def _found(self, tool: BoundTool, asked: _StoreQuery, *, depth: int, scope: str | None = None) -> Found:
         return self.store.search(
             namespace(tool.project_id, tool.table_id, self.suffix),
             vector=asked.vector,
@@ -175,7 +175,7 @@ class SearchTable:
         self, mcp_id: str, tool: BoundTool, question: AnalyzedQuery, found: Found, *, are_ranked: bool = True
     ) -> tuple[TableCandidate, ...]:
         ranking = _ranking(found)
-        current = self.records.current(mcp_id, tool.id, list(ranking))
+        current = self.records.current_chunks(mcp_id, tool.id, list(ranking))
         nearest, matching = ({each.doc_id: (rank, each.score) for rank, each in enumerate(leg, 1)} for leg in found)
         candidates = []
         for rank, name in enumerate((name for name in ranking if name in current), start=1):
@@ -198,19 +198,30 @@ class SearchTable:
 
 
 class TableSearches(Protocol):
-    """The searches of the index versions that a deployment keeps."""
+    """The searches of all index versions of a deployment."""
 
     def table_search(self, version: str | None = None) -> SearchTable:
-        """Returns the search of the index version that answers, or of the one that is named; `NotFound` if none is."""
+        """Returns the search of the live or the named index version. Raises `NotFound` if there is none."""
+
+
+def asked_slots(slots: Sequence[Slot]) -> tuple[Slot, ...]:
+    """Returns the slots for the words leg of a Table: words first, then readings with less weight."""
+    words = (slot for slot in slots if slot.kind == "word")
+    readings = (slot for slot in slots if slot.kind == "reading")
+    return (*words, *map(_with_less_weight, readings))
+
+
+def _with_less_weight(slot: Slot) -> Slot:
+    return replace(slot, terms=tuple(replace(each, weight=each.weight * READING_SHARE) for each in slot.terms))
 
 
 def _depth(top_k: int) -> int:
-    # Deeper than asked for: what is sixth in both legs may win.
-    return max(4 * top_k, _SHALLOWEST)
+    # More than `top_k`: a chunk that is sixth in both legs may be the best after fusion.
+    return max(4 * top_k, _LEAST_DEPTH)
 
 
 def _ranking(found: Found) -> dict[str, float]:
-    """The fuse scores by doc id, best first."""
+    """Returns the fused scores by doc id, best first."""
     nearest, matching = ([ScoredId(each.doc_id, each.score) for each in leg] for leg in found)
     return {each.name: each.score for each in fuse(nearest, matching)}
 

@@ -9,7 +9,7 @@ from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.postgres import fingerprint_row
 from sakuin.platform.supabase.client import Client, call
 from sakuin.retrieval.index_version import BuiltPart, IndexVersion, IndexVersionState, StoredIndexVersion, find_version
-from sakuin.tables.queues import TableQueues
+from sakuin.tables.messages import TableQueues
 
 # A page that is not indexed after so long is requested again. Tables are restarted by maintenance.
 _PAGE_SECONDS = 900

@@ -9,11 +9,10 @@ from sakuin.errors import SakuinError
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.platform.run_all import run_all
 from sakuin.platform.unfinished_work import DueWork, UnfinishedWorkStore
-from sakuin.tables.chunk_store import ChunkStore
-from sakuin.tables.index_names import namespace
+from sakuin.tables.chunk_store import ChunkStore, namespace
+from sakuin.tables.messages import TableQueues
 from sakuin.tables.nodes import OrphanedIndex
 from sakuin.tables.postgres import TableIndex
-from sakuin.tables.queues import TableQueues
 
 # Workers live for minutes. The records stay longer, to find what a slow worker writes after the deletion.
 _RECORD_SECONDS = 86_400

@@ -98,6 +98,7 @@ def project_services(settings: Settings, secret: NamedSecret, client: "Client") 
     acting = clients_of_users(client, lambda: now().supabase_publishable_key)
     records = ProjectRecords(client, acting)
     return ProjectServices(
+        records=records,
         projects=ProjectAdmin(records, settings.limits),
         tables=TableAdmin(records, S3TableDocuments(aws("s3"), settings.tables_bucket), settings.limits),
         tools=ToolAdmin(records, settings.limits.tools),

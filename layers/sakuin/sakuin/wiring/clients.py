@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sakuin.platform.embedding import Embedder, QuestionEmbedder
     from sakuin.platform.s3 import S3Bucket
     from sakuin.platform.supabase.client import Client
-    from sakuin.tables.queues import TableQueues
+    from sakuin.tables.messages import TableQueues
     from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 
 _OPENAI_SECONDS = 30.0
@@ -224,7 +224,7 @@ def material_queue(settings: Settings, telemetry: Telemetry) -> "MaterialQueue":
 
 def table_queues(settings: Settings, telemetry: Telemetry, fingerprint: str = "") -> "TableQueues":
     """Returns the queues of Tables, for one index over Tables or, with "", for all."""
-    from sakuin.tables.queues import TableQueues
+    from sakuin.tables.messages import TableQueues
 
     client = sqs(telemetry)
     tool, embed = SqsQueue(client, settings.tool_queue_url), SqsQueue(client, settings.embed_queue_url)

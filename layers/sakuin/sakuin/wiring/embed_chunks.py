@@ -11,9 +11,9 @@ from sakuin.wiring.index_versions import embedder_of_each_model, kept_or_own, li
 
 def chunk_embedder(environ: Mapping[str, str]) -> Handler:
     """Returns the handler of the function."""
-    from sakuin.tables.embed_chunks import EmbedChunks
+    from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion, EmbedWork
     from sakuin.tables.postgres import TableIndex
-    from sakuin.tables.work import EmbedInEachVersion, EmbedWork, RecordTableFailure
+    from sakuin.tables.recovery import RecordTableFailure
 
     settings, telemetry = Settings.read(environ), start_telemetry("Index")
     secrets = secret_of(settings, telemetry).now()

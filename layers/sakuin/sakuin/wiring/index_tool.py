@@ -17,7 +17,8 @@ def table_indexer(environ: Mapping[str, str]) -> Handler:
     from sakuin.tables.admin.postgres import ProjectRecords
     from sakuin.tables.index_table import IndexTable
     from sakuin.tables.postgres import TableIndex
-    from sakuin.tables.work import ImportDocument, IndexInEachVersion, RecordTableFailure, ToolWork
+    from sakuin.tables.recovery import RecordTableFailure
+    from sakuin.tables.work import ImportDocument, IndexInEachVersion, ToolWork
 
     settings, telemetry = Settings.read(environ), start_telemetry("Index")
     secrets = secret_of(settings, telemetry).now()

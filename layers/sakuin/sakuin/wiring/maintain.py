@@ -25,7 +25,7 @@ from sakuin.wiring.index_versions import kept_or_own, own_index, table_fingerpri
 
 if TYPE_CHECKING:
     from sakuin.knowledge.canary import CanaryAnswer
-    from sakuin.tables.queues import TableQueues
+    from sakuin.tables.messages import TableQueues
 
 
 def maintainer(environ: Mapping[str, str]) -> Handler:
@@ -41,8 +41,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from sakuin.tables.admin.orphaned_uploads import DeleteOrphanedUploads, OrphanedUploads
     from sakuin.tables.admin.outbox import Outbox, PublishOutbox
     from sakuin.tables.postgres import TableIndex
-    from sakuin.tables.restart import RestartTables
-    from sakuin.tables.work import RecordTableFailure, RestartInEachVersion
+    from sakuin.tables.recovery import RecordTableFailure, RestartInEachVersion, RestartTables
     from sakuin.upkeep.canary import Canary
     from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
     from sakuin.upkeep.maintain import Maintain, ResumeWork

@@ -31,7 +31,7 @@ def reconciling(
         from sakuin.platform.s3 import S3Bucket
         from sakuin.platform.unfinished_work import UnfinishedWorkStore
         from sakuin.tables.postgres import TableIndex
-        from sakuin.tables.reconcile import ReconcileTables, TableClaims
+        from sakuin.tables.reconcile import ReconcileTables, TableSummaries
         from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 
         index = TableIndex(client, live.settings.tables)
@@ -45,7 +45,7 @@ def reconciling(
             lambda: datetime.now(UTC),
         )
         tables = ReconcileTables(
-            TableClaims(client, live.tables),
+            TableSummaries(client, live.tables),
             index,
             chunk_store(settings, secrets, telemetry),
             table_queues(settings, telemetry),

@@ -1,1 +1,1 @@
-"""Projects, Tables, Tools and endpoints, as people change them."""
+"""Administration of projects, Tables, Tools and endpoints."""

@@ -1,4 +1,4 @@
-"""Changes that a platform made in the database itself."""
+"""Changes of Tools and Tables that a platform makes directly in the database."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,17 +8,16 @@ from sakuin.errors import Invalid, NotFound
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import EventName, Tool
 
-# What an index depends on. All else, above all the status in `metadata`, starts nothing.
+# The columns that the index depends on. Changes of others, such as the status in `metadata`, start nothing.
 _OF_TOOL = ("table_id", "json_path", "enabled", "type")
-
 _OF_TABLE = ("data", "data_key", "version")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordChange:
-    """A change of a Tool or a Table in the database, by ourselves or by a platform.
+    """A change of a Tool or a Table in the database, by the product or by a platform.
 
-    `generation` is a changed Table's: its Tools have it, or a later one, if the change's event is written already.
+    `generation` is that of a changed Table. If its Tools have it, or a later one, the event is written already.
     """
 
     event: EventName
@@ -29,9 +28,9 @@ class RecordChange:
 
 
 def record_change(payload: object) -> RecordChange | None:
-    """The change in a Supabase webhook's `{type, table, record, old_record}`; None if it starts nothing.
+    """Returns the change in the payload `{type, table, record, old_record}` of a webhook; None if it starts nothing.
 
-    What is no such payload is `Invalid`.
+    Raises `Invalid` for another payload.
     """
     if not isinstance(payload, dict) or payload.get("table") not in ("tool", "context_table"):
         raise Invalid("Send the payload of a database webhook of the tables tool or context_table.")
@@ -55,7 +54,7 @@ def _of_tool(kind: str, row: Mapping[str, object], before: Mapping[str, object])
 def _of_table(kind: str, row: Mapping[str, object], before: Mapping[str, object]) -> RecordChange | None:
     if kind == "DELETE":
         return RecordChange("TableDeleted", _id(row, "project_id"), _id(row, "id"), None)
-    # A new Table has no Tools, and so nothing to index.
+    # A new Table has no Tools, so there is nothing to index.
     if kind == "INSERT" or all(row.get(name) == before.get(name) for name in _OF_TABLE):
         return None
     generation = row.get("generation")
@@ -67,17 +66,17 @@ def _id(row: Mapping[str, object], name: str) -> str:
     try:
         return str(UUID(str(row.get(name))))
     except ValueError:
-        raise Invalid(f"The record's {name} is no UUID.") from None
+        raise Invalid(f"The record's {name} is not a UUID.") from None
 
 
 @dataclass(frozen=True, slots=True)
 class HandleDatabaseChange:
-    """Takes ids from a webhook and writes the event that belongs to them, nothing else."""
+    """Writes the event of a change. It uses only ids of the payload."""
 
     records: ProjectRecords
 
     def __call__(self, payload: object) -> bool:
-        """Whether the change starts anything."""
+        """Returns whether the change started indexing."""
         change = record_change(payload)
         if change is None or self._is_known(change):
             return False
@@ -87,7 +86,7 @@ class HandleDatabaseChange:
         return True
 
     def _is_known(self, change: RecordChange) -> bool:
-        """Whether there is nothing left to index, or our own functions made the change: its event is written then."""
+        """Returns whether there is nothing to index, or a function of the product has written the event already."""
         try:
             if change.event == "ToolCreated":
                 return "search_index" in self.records.tool(None, str(change.tool_id)).metadata
@@ -101,7 +100,7 @@ class HandleDatabaseChange:
 
 
 def _generation(tool: Tool) -> int:
-    # Platforms may write metadata themselves: what is no number is none of ours.
+    # A platform may overwrite the metadata.
     status = tool.metadata.get("search_index")
     generation = status.get("generation") if isinstance(status, dict) else None
     return generation if isinstance(generation, int) else 0

@@ -1,4 +1,4 @@
-"""The documents of Tables in S3."""
+"""The uploaded documents of Tables in S3."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,16 +9,16 @@ from sakuin.tables.model import UploadTarget
 
 
 class TableDocuments(Protocol):
-    """The bodies of Tables that are too large for a request, by key."""
+    """The documents of Tables that are too large for a request, by key."""
 
     def upload_target(self, key: str, *, seconds: int, size: int) -> UploadTarget:
-        """Where and how anybody may put exactly `size` bytes within `seconds`."""
+        """Returns a presigned URL for one upload of exactly `size` bytes within `seconds`."""
 
     def read(self, key: str, *, max_bytes: int) -> bytes:
-        """A body. One that is not there is `NotFound`, one over `max_bytes` `Invalid` before it travels."""
+        """Returns a document. Raises `NotFound`, and `Invalid` before the download if it exceeds `max_bytes`."""
 
     def write(self, key: str, body: bytes) -> None:
-        """Stores a body."""
+        """Stores a document."""
 
 
 _TYPE = "application/json"
@@ -32,9 +32,8 @@ class S3TableDocuments:
     bucket: str
 
     def upload_target(self, key: str, *, seconds: int, size: int) -> UploadTarget:
-        # All three headers are signed: S3 itself refuses another length or type, and a second body in place of the
-        # first, which may be the Table's by then.
-        wanted = {
+        # All three headers are signed: S3 rejects another length or type, and a second upload to the same key.
+        parameters = {
             "Bucket": self.bucket,
             "Key": key,
             "ContentType": _TYPE,
@@ -42,7 +41,7 @@ class S3TableDocuments:
             "IfNoneMatch": "*",
         }
         with translate_errors(key):
-            url = self.client.generate_presigned_url("put_object", Params=wanted, ExpiresIn=seconds)
+            url = self.client.generate_presigned_url("put_object", Params=parameters, ExpiresIn=seconds)
         return UploadTarget(str(url), {"Content-Type": _TYPE, "Content-Length": str(size), "If-None-Match": "*"})
 
     def read(self, key: str, *, max_bytes: int) -> bytes:

@@ -1,4 +1,4 @@
-"""The event bus, on Amazon EventBridge."""
+"""The event bus on Amazon EventBridge."""
 
 import json
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from sakuin.tables.model import OutboxEvent
 
 SOURCE = "sakuin"
 
-# What one PutEvents takes.
-_A_REQUEST = 10
+# The limit of PutEvents.
+_EVENTS_A_REQUEST = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +25,15 @@ class EventBridgeBus:
 
     def put(self, events: Sequence[OutboxEvent]) -> set[int]:
         taken: set[int] = set()
-        for start in range(0, len(events), _A_REQUEST):
-            some = events[start : start + _A_REQUEST]
+        for start in range(0, len(events), _EVENTS_A_REQUEST):
+            some = events[start : start + _EVENTS_A_REQUEST]
             try:
                 answer = self.client.put_events(Entries=[self._entry(event) for event in some])
             except (ClientError, BotoCoreError) as error:
-                raise Unavailable("EventBridge did not take the events", vendor="eventbridge") from error
-            # Each entry is taken or refused by itself; the answer has them in the request's order.
+                raise Unavailable("EventBridge did not accept the events", vendor="eventbridge") from error
+            # Each entry is accepted or rejected by itself. The answer has the order of the request.
             entries = answer.get("Entries", ())
-            taken |= {event.id for event, said in zip(some, entries, strict=False) if not said.get("ErrorCode")}
+            taken |= {event.id for event, entry in zip(some, entries, strict=False) if not entry.get("ErrorCode")}
         return taken
 
     def _entry(self, event: OutboxEvent) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Deletes uploaded documents that no Table needs."""
+"""Deletion of uploaded documents that no Table needs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,62 +12,61 @@ from sakuin.tables.model import OrphanedFolder
 
 @dataclass(frozen=True, slots=True)
 class OrphanedUploads:
-    """Which folders hold bodies that nobody may need any more."""
+    """The folders of uploads that may have orphaned documents."""
 
     client: Client
 
     def folders_due(self, *, of_the_gone: timedelta, left: timedelta, limit: int) -> Sequence[OrphanedFolder]:
-        """Those known for so long, the longest first: of Tables that are gone, and of Tables that have another body."""
+        """Returns folders of Tables deleted for `of_the_gone`, or replaced for `left`, the oldest first."""
         seconds = {"p_gone": int(of_the_gone.total_seconds()), "p_left": int(left.total_seconds())}
         rows = call(self.client, "orphaned_uploads", {**seconds, "p_limit": limit})
-        return [OrphanedFolder(**row) for row in rows]
+        return [OrphanedFolder(row["folder"], row["keep"], row["gone"]) for row in rows]
 
     def mark_removed(self, folder: OrphanedFolder, *, again: bool) -> None:
-        """It was looked through. `again`: something in it is not old enough, so it is due again after the same time."""
-        said = {"p_folder": folder.folder, "p_keep": folder.keep, "p_again": again}
-        call(self.client, "record_upload_cleanup", said)
+        """Records that a folder was processed. `again`: it has documents that are too young, and becomes due again."""
+        arguments = {"p_folder": folder.folder, "p_keep": folder.current_key, "p_again": again}
+        call(self.client, "record_upload_cleanup", arguments)
 
 
-# An address that was given out works for minutes, and a worker for as long.
+# The URL of an upload is valid for minutes, and a worker runs for minutes.
 OF_THE_GONE = timedelta(days=1)
 
-# As long as a message may wait that imports a body, among the dead letters too.
+# A message that imports a document may wait as long, including the dead letter queue.
 LEFT = timedelta(days=15)
 
 _FOLDERS_A_MINUTE = 10
-
-_BODIES_OF_A_FOLDER = 100
+_DOCUMENTS_A_FOLDER = 100
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteOrphanedUploads:
-    """Any number of times, beside anything. The bucket's versions keep what is removed for a while."""
+    """Deletes orphaned uploads. Idempotent. The bucket keeps old versions of deleted documents for a while."""
 
     bodies: OrphanedUploads
     bucket: S3Bucket
     now: Callable[[], datetime]
 
     def __call__(self) -> int:
-        """How many are removed."""
+        """Returns how many documents were deleted."""
         folders = self.bodies.folders_due(of_the_gone=OF_THE_GONE, left=LEFT, limit=_FOLDERS_A_MINUTE)
-        return sum(run_all(folders, self._looked_through))
+        return sum(run_all(folders, self._delete_from))
 
-    def _looked_through(self, folder: OrphanedFolder) -> int:
+    def _delete_from(self, folder: OrphanedFolder) -> int:
         removed, others = 0, 0
-        for one in self._held(folder.folder):
-            if one.version_id is None or one.key == folder.keep:
+        for one in self._objects(folder.folder):
+            if one.version_id is None or one.key == folder.current_key:
                 continue
             others += 1
             if self._is_old(one, folder):
                 self.bucket.remove(one.key)
                 removed += 1
-            if removed == _BODIES_OF_A_FOLDER:
-                # The next minute goes on.
+            if removed == _DOCUMENTS_A_FOLDER:
+                # The next run continues.
                 return removed
         self.bodies.mark_removed(folder, again=removed < others)
         return removed
 
-    def _held(self, folder: str) -> Iterator[BucketObject]:
+    def _objects(self, folder: str) -> Iterator[BucketObject]:
         after: str | None = None
         while True:
             page = self.bucket.current_objects(folder, after=after, limit=1_000)

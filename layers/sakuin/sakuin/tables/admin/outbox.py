@@ -1,4 +1,4 @@
-"""Publishes the events of changes from the outbox."""
+"""The outbox of events, and its publisher."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from sakuin.tables.model import OutboxEvent
 
 
 class EventBus(Protocol):
-    """The bus that the platform's events travel on."""
+    """The bus for events of Tables and Tools."""
 
     def put(self, events: Sequence[OutboxEvent]) -> set[int]:
-        """Sends events; the ids of those that the bus took. None is not an error."""
+        """Sends events and returns the ids of those that the bus accepted. No events is not an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    """Events that are committed, and wait for the bus."""
+    """The committed events that are not sent yet."""
 
     client: Client
 
     def unsent_events(self, *, limit: int) -> Sequence[OutboxEvent]:
-        """The oldest that wait."""
+        """Returns the oldest unsent events."""
         rows = call(self.client, "unsent_events", {"p_limit": limit})
         return [
             OutboxEvent(
@@ -32,7 +32,7 @@ class Outbox:
         ]
 
     def mark_sent(self, ids: Collection[int]) -> None:
-        """Remembers that the bus took them. Twice is once; none is not an error."""
+        """Records that the bus accepted these events. Idempotent; no ids is not an error."""
         if ids:
             call(self.client, "mark_events_sent", {"p_ids": sorted(ids)})
 
@@ -42,13 +42,13 @@ _AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class PublishOutbox:
-    """At least once: two senders at a time may send an event twice, and receivers read present state."""
+    """Publishes events at least once: two publishers may send the same event, and receivers read the current state."""
 
     outbox: Outbox
     bus: EventBus
 
     def __call__(self) -> int:
-        """Sends what waits, oldest first; how many the bus took. It stops where the bus takes none of a batch."""
+        """Sends unsent events, oldest first, until the bus rejects one. Returns how many it accepted."""
         sent = 0
         while waiting := self.outbox.unsent_events(limit=_AT_ONCE):
             taken = self.bus.put(waiting)

@@ -1,4 +1,4 @@
-"""Creates, changes and deletes Tables."""
+"""Administration of Tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,44 +14,39 @@ from sakuin.tables.model import StoredTable, Table, UploadTarget, User
 
 _UPLOAD_SECONDS = 900
 
-# Above this a changed document goes back to the bucket that it came from or had to go to.
+# A larger document is stored in the bucket (bytes).
 _LARGE = 4_000_000
-
-_TRIES = 3
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class TableAdmin:
-    """What members and admins do with Tables."""
+    """Creates, reads and changes Tables, within the limits."""
 
     records: ProjectRecords
     bodies: TableDocuments
     limits: Limits = field(default_factory=Limits)
 
     def create(self, user: User | None, project_id: str, *, name: str, document: object) -> Table:
-        """A new Table that holds `document`."""
-        self._check_room(user, project_id)
+        """Creates a Table with a document."""
+        self._check_limit(user, project_id)
         return self.records.create_table(user, project_id, name=check_name(name), data=self._text(document))
 
-    def all(self, user: User | None, project_id: str) -> Sequence[Table]:
-        """A project's Tables."""
-        return self.records.tables(user, project_id)
-
     def read(self, user: User | None, table_id: str) -> Table:
-        """A Table without its body."""
+        """Returns a Table without its document."""
         return self.records.table(user, table_id).table
 
     def node(self, user: User | None, table_id: str, pointer: str) -> object:
-        """What stands at a pointer."""
+        """Returns the node at a pointer. Raises `NotFound` if there is none."""
         return resolve(self._document(self.records.table(user, table_id)), pointer)
 
     def replace(self, user: User | None, table_id: str, *, document: object, expected_version: int | None) -> Table:
-        """The next version."""
+        """Replaces the document. Raises `Conflict` if the Table does not have the expected version."""
         data = self._text(document)
         return self.records.replace_table(user, table_id, data=data, expected_version=expected_version)
 
     def rename(self, user: User | None, table_id: str, name: str) -> Table:
-        """Another name."""
+        """Changes the name."""
         return self.records.rename_table(user, table_id, check_name(name))
 
     def patch(
@@ -62,9 +57,9 @@ class TableAdmin:
         *,
         expected_version: int | None,
     ) -> Table:
-        """The next version, changed by pointer. Who was overtaken reads again, unless a version was expected."""
+        """Changes the document by pointers. A concurrent change is a `Conflict` only with an expected version."""
         wanted = list(operations)
-        for left in reversed(range(_TRIES)):
+        for left in reversed(range(_ATTEMPTS)):
             try:
                 return self._patched(user, table_id, wanted, expected_version)
             except Conflict:
@@ -72,19 +67,15 @@ class TableAdmin:
                     raise
         raise AssertionError
 
-    def delete(self, user: User | None, table_id: str) -> None:
-        """Deletes a Table with its Tools."""
-        self.records.delete_table(user, table_id)
-
     def announce(self, user: User | None, project_id: str, *, name: str, size: int) -> tuple[Table, UploadTarget]:
-        """A new Table whose body comes by upload, and where to put it."""
+        """Creates a Table whose document will be uploaded. Returns it with the target of the upload."""
         self._check(size)
-        self._check_room(user, project_id)
+        self._check_limit(user, project_id)
         table = self.records.create_table(user, project_id, name=check_name(name), data=None)
         return self.announce_document(user, table.id, size=size)
 
     def announce_document(self, user: User | None, table_id: str, *, size: int) -> tuple[Table, UploadTarget]:
-        """Where to put a Table's next body of `size` bytes."""
+        """Returns a Table with the target for an upload of its next document of `size` bytes."""
         self._check(size)
         upload = self.records.begin_upload(user, table_id)
         target = self.bodies.upload_target(upload.key, seconds=_UPLOAD_SECONDS, size=size)
@@ -108,13 +99,13 @@ class TableAdmin:
         return self._replaced_by_upload(user, stored.table, body)
 
     def _replaced_by_upload(self, user: User | None, read: Table, body: bytes) -> Table:
-        # The number comes first: a body that arrives after this has a higher one and makes ours obsolete.
+        # Reserves the number first: a later upload has a higher one, which makes this one obsolete.
         upload = self.records.begin_upload(user, read.id)
         if self.read(user, read.id).version != read.version:
-            raise Conflict("Somebody else changed the table first")
+            raise Conflict("The table was changed by another request")
         self.bodies.write(upload.key, body)
         if not self.records.finish_upload(read.id, upload.upload, upload.key, None):
-            raise Conflict("Somebody else changed the table first")
+            raise Conflict("The table was changed by another request")
         return self.read(user, read.id)
 
     def _document(self, stored: StoredTable) -> object:
@@ -124,7 +115,7 @@ class TableAdmin:
         if stored.data_key is not None:
             body = self.bodies.read(stored.data_key, max_bytes=self.limits.table_bytes)
             return parsed_table(body, most_memory=most)
-        raise NotFound("The table has no document yet. Upload it, or wait until its upload is imported.")
+        raise NotFound("The table has no document yet. Upload one, or wait until the upload is imported.")
 
     def _text(self, document: object) -> str:
         text = written_table(document)
@@ -139,5 +130,5 @@ class TableAdmin:
                 f"A Table has at least 1 byte, and the limit is {most:,} (table_bytes); this one has {size:,}."
             )
 
-    def _check_room(self, user: User | None, project_id: str) -> None:
+    def _check_limit(self, user: User | None, project_id: str) -> None:
         check_limit(len(self.records.tables(user, project_id)), self.limits.tables, what="tables", limit="tables")

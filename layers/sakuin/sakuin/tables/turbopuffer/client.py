@@ -1,4 +1,4 @@
-"""The connection to turbopuffer: its SDK, its failures translated."""
+"""The client of turbopuffer, and the translation of its errors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,16 +17,14 @@ from sakuin.errors import Invalid, NotFound, Refused, SakuinError, Unavailable
 from sakuin.platform.calls import retry_after
 from sakuin.platform.redaction import redacted
 
-# A large write takes seconds, and a queue waits for it.
+# A large write takes seconds, and a worker can wait for it.
 _TIMEOUT = Timeout(30.0, connect=5.0)
 
-# An agent waits for a search, API Gateway 30 s at most; a cold namespace of a million rows answers within 2 s.
+# An agent waits for a search, API Gateway at most 30 s. A cold namespace of a million rows answers within 2 s.
 _SEARCH_TIMEOUT = Timeout(6.0, connect=2.0)
 
 _TOO_MANY = 429
-
 _RETRIED = {408, 409, _TOO_MANY}
-
 _REFUSED = {401, 402, 403}
 
 VENDOR = "turbopuffer"
@@ -35,9 +33,9 @@ T = TypeVar("T")
 
 
 def connected(base_url: str, key: str, session: DefaultHttpxClient | None = None) -> Turbopuffer:
-    """A client of one region (`https://aws-us-east-1.turbopuffer.com`); it connects with the first request.
+    """Returns a client of one region (`https://aws-us-east-1.turbopuffer.com`). It connects with the first request.
 
-    Its own retries are left out: they know no budget, and sleep for up to half an hour inside a function.
+    It makes no retries itself: those have no time budget, and sleep for up to half an hour.
     """
     return Turbopuffer(
         base_url=base_url,
@@ -50,13 +48,13 @@ def connected(base_url: str, key: str, session: DefaultHttpxClient | None = None
 
 
 def quick(client: Turbopuffer) -> Turbopuffer:
-    """The same client for somebody who waits."""
+    """Returns the same client with the timeout of searches."""
     return client.with_options(timeout=_SEARCH_TIMEOUT)
 
 
 @contextmanager
 def translate_errors(namespace: str) -> Iterator[None]:
-    """Turns a failure of turbopuffer into one of ours."""
+    """Translates errors of turbopuffer into errors of the product."""
     try:
         yield
     except APIConnectionError as error:
@@ -64,12 +62,12 @@ def translate_errors(namespace: str) -> Iterator[None]:
     except APIStatusError as error:
         raise _ours(error, namespace) from error
     except (APIError, ValueError, LookupError, TypeError, AttributeError) as error:
-        # A proxy's page, or half an answer.
-        raise Unavailable("turbopuffer's answer was not understood", vendor=VENDOR) from error
+        # The answer of a proxy, or an incomplete one.
+        raise Unavailable("turbopuffer sent an unexpected answer", vendor=VENDOR) from error
 
 
 def understood(answer: T, *members: str) -> T:
-    """The answer, if it has these members; a proxy's page with a status of 200 must not pass for a success."""
+    """Returns the answer. Raises `ValueError` if a member is missing, as in a proxy's page with the status 200."""
     if missing := [name for name in members if getattr(answer, name, None) is None]:
         raise ValueError(f"the answer has no {missing[0]}")
     return answer
@@ -80,7 +78,7 @@ def _ours(error: APIStatusError, namespace: str) -> SakuinError:
     if status == 404 and _said(error) is not None:
         return NotFound(f"turbopuffer has no namespace {namespace}")
     if status == 404:
-        # Somebody else's page: taken for an empty namespace it would be an answer that nothing was found.
+        # The answer of another server. As an unknown namespace it would mean that nothing was found.
         return Refused("turbopuffer is not at this address: check TURBOPUFFER_BASE_URL", vendor=VENDOR)
     if status in _REFUSED:
         said = f"turbopuffer refused with {status}: check turbopuffer_api_key in the secret, and the account's bills"
@@ -94,7 +92,7 @@ def _ours(error: APIStatusError, namespace: str) -> SakuinError:
 
 
 def _reason(error: APIStatusError) -> str:
-    # What it says may repeat what it was sent, and becomes our own sentence.
+    # The message may repeat the key that was sent.
     sent = error.request.headers.get("authorization", "").removeprefix("Bearer ")
     return redacted(str(_said(error) or error.message), [sent])[:300]
 

@@ -1,4 +1,4 @@
-"""Chunks as documents of turbopuffer."""
+"""Documents of turbopuffer, and their schema."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
@@ -13,9 +13,9 @@ DISTANCE: Literal["cosine_distance"] = "cosine_distance"
 
 SCHEMA: dict[str, AttributeSchemaParam] = {
     "content": {"type": "string", "full_text_search": True},
-    # turbopuffer has no Japanese analyzer: the words are ours.
+    # turbopuffer has no Japanese analyzer, so the product sends terms.
     "terms": {"type": "[]string", "full_text_search": {"tokenizer": "pre_tokenized_array"}},
-    # A filterable value has at most 4 KiB, a pointer may be longer: filters see hashes.
+    # A filterable value has at most 4 KiB, and a pointer may be longer, so filters use hashes.
     "json_pointer": {"type": "string", "filterable": False},
     "pointer_hash": {"type": "string", "filterable": True},
     "ancestors": {"type": "[]string", "filterable": True},
@@ -24,12 +24,12 @@ SCHEMA: dict[str, AttributeSchemaParam] = {
     "generation": {"type": "int", "filterable": True},
 }
 
-# Of a row beside its texts and its vector: names, hashes, numbers.
+# The names, hashes and numbers of a row.
 _OTHER_BYTES = 1_000
 
 
 def document(row: StoredChunkRow) -> dict[str, Any]:
-    """The row as it is sent."""
+    """Returns a row as a document of turbopuffer."""
     return {
         "id": row.doc_id,
         "vector": row.vector,
@@ -45,12 +45,12 @@ def document(row: StoredChunkRow) -> dict[str, Any]:
 
 
 def cosine(row: Row) -> float:
-    """What a row of the nearest has in common with the question: turbopuffer says how far it is."""
+    """Returns the cosine of a nearest row with the question; turbopuffer returns the distance."""
     return 1 - _dist(row)
 
 
 def found_chunk(row: Row, score: float | None = None) -> FoundChunk:
-    """A row of an answer; its score is the engine's own unless one is given."""
+    """Returns a row of an answer as a `FoundChunk`. The default score is that of turbopuffer."""
     return FoundChunk(
         doc_id=str(row.id),
         json_pointer=str(row["json_pointer"]),
@@ -61,7 +61,7 @@ def found_chunk(row: Row, score: float | None = None) -> FoundChunk:
 
 
 def requests(rows: Sequence[StoredChunkRow], max_bytes: int) -> Iterator[list[StoredChunkRow]]:
-    """The rows in order, as many together as stay under `max_bytes`; of one id in them the greatest generation."""
+    """Yields requests of at most `max_bytes`, with the rows in order; of one id only the greatest generation."""
     request: list[StoredChunkRow] = []
     size = 0
     for row in _newest(rows):
@@ -80,7 +80,7 @@ def _dist(row: Row) -> float:
 
 
 def _newest(rows: Sequence[StoredChunkRow]) -> list[StoredChunkRow]:
-    # turbopuffer refuses a write that names a document twice.
+    # turbopuffer rejects a write with the same id twice.
     by_id: dict[str, StoredChunkRow] = {}
     for row in rows:
         if row.doc_id not in by_id or by_id[row.doc_id].generation <= row.generation:
@@ -89,9 +89,9 @@ def _newest(rows: Sequence[StoredChunkRow]) -> list[StoredChunkRow]:
 
 
 def _size(row: StoredChunkRow) -> int:
-    """About how many bytes of JSON; a vector travels as base64 of float32."""
+    """Returns about how many bytes of JSON a row takes; a vector is base64 of float32."""
     try:
         texts = sum(len(text.encode()) + 3 for text in (row.content, row.json_pointer, *row.terms, *row.ancestors))
     except UnicodeEncodeError as error:
-        raise Invalid(f"{row.doc_id} holds half a surrogate pair, which is no Unicode text") from error
+        raise Invalid(f"{row.doc_id} contains half of a surrogate pair, which is not Unicode text") from error
     return texts + len(row.vector) * 16 // 3 + _OTHER_BYTES

@@ -1,4 +1,4 @@
-"""The search engine of Tables, on turbopuffer."""
+"""The `ChunkStore` on turbopuffer."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,15 +16,12 @@ from sakuin.tables.turbopuffer.client import quick, translate_errors, understood
 from sakuin.tables.turbopuffer.documents import DISTANCE, SCHEMA, cosine, document, found_chunk, requests
 from sakuin.tables.turbopuffer.words import words_leg
 
-# turbopuffer takes 512 MB a request; a function must hold one, and the row objects beside it.
+# The limit of turbopuffer is 512 MB, but a function has the request and its rows in memory.
 _MAX_REQUEST_BYTES = 64_000_000
-
 _MAX_IDS = 5_000
-
 _MAX_ROWS_AN_ANSWER = 10_000
 
 _FOUND = ["json_pointer", "content_hash", "chunk_index"]
-
 _NOT_NEWER = ("generation", "Lte", {"$ref_new": "generation"})
 
 T = TypeVar("T")
@@ -32,7 +29,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TurbopufferChunkStore:
-    """A `ChunkStore`. `ask` makes the calls of workers, who can wait, `ask_now` those of searches."""
+    """A `ChunkStore`. `ask` makes the background calls of workers, `ask_now` the interactive calls of searches."""
 
     client: Turbopuffer
     max_request_bytes: int = _MAX_REQUEST_BYTES
@@ -87,17 +84,6 @@ class TurbopufferChunkStore:
             self._asked(namespace, lambda: self.client.namespace(namespace).delete_all(), "status")
         except NotFound:
             return
-
-    def count(self, namespace: str) -> int:
-        def rows() -> int:
-            with translate_errors(namespace):
-                answer = self.client.namespace(namespace).query(aggregate_by={"rows": ("Count",)})
-                return int(str(understood(answer, "aggregations").aggregations["rows"]))  # type: ignore[index]
-
-        try:
-            return self.ask(rows, namespace=namespace)
-        except NotFound:
-            return 0
 
     def ids(self, namespace: str) -> Mapping[str, int]:
         generations: dict[str, int] = {}

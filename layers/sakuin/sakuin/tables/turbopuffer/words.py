@@ -1,4 +1,4 @@
-"""Words as turbopuffer's full-text search reads them."""
+"""The words leg of a query to turbopuffer."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -6,26 +6,25 @@ from typing import Any
 
 from sakuin.language.model import Slot, WeightedTerm
 
-# turbopuffer's documents say 1,024 and 8,192 for a full-text query: this stays under both.
+# The documentation of turbopuffer names limits of 1,024 and 8,192 for a full-text query. This is below both.
 _MAX_QUERY_CHARACTERS = 1_000
 
-# Far more than people ask; turbopuffer says no limit.
+# Far more than questions have; turbopuffer documents no limit.
 _MAX_CLAUSES = 128
 
-# A string of a thousand letters is one word to the dictionary: it is cut the same way where it is stored and asked.
+# The dictionary takes a string of a thousand letters as one word. Stored and queried terms are cut the same way.
 _TERM_CHARACTERS = 64
 
 
 def sent_term(term: str) -> str:
-    """A term as it is stored and asked."""
-    # A question may hold half a surrogate pair, which has no UTF-8 and matches nothing; a stored text holds none.
+    """Returns a term as it is stored and queried."""
     return term[:_TERM_CHARACTERS]
 
 
 def words_leg(slots: Sequence[Slot], text: str) -> tuple[Any, ...] | None:
-    """The sum of what each slot gives, the best of its terms; without slots, what the engine makes of the text.
+    """Returns the sum over slots of the best term of each; without slots, a query for the text; None if it is blank.
 
-    BM25 of several tokens is their sum, so slots of one term and one weight are one clause.
+    The BM25 of several tokens is their sum, so that all slots with one term of the same weight are one clause.
     """
     asked = _fitting(slots)
     single = sorted((slot.terms[0] for slot in asked if len(slot.terms) == 1), key=lambda each: -each.weight)
@@ -41,7 +40,7 @@ def words_leg(slots: Sequence[Slot], text: str) -> tuple[Any, ...] | None:
 
 
 def _fitting(slots: Sequence[Slot]) -> list[Slot]:
-    """The slots with their terms as they are sent, a term once in a slot, as many as may be asked for together."""
+    """Returns the first slots that fit into a query, with their terms as they are stored, each once."""
     fitting: list[Slot] = []
     for slot in slots:
         best: dict[str, float] = {}
