@@ -25,7 +25,7 @@ from sakuin.knowledge.messages import (
 from sakuin.knowledge.model import EventResult, PageChange, PageResult, Source
 from sakuin.knowledge.names import material_of_key, synonyms_key
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.platform.s3 import Bucket
+from sakuin.platform.s3 import S3Bucket
 from sakuin.platform.unfinished_work import WorkSubject
 
 # A language model that was too slow is called again after five minutes, after ten more, and then no more.
@@ -40,7 +40,7 @@ class BucketEvents:
     `prefix` is the part of S3 keys that is not part of a material's name.
     """
 
-    bucket: Bucket
+    bucket: S3Bucket
     index: KnowledgeIndex
     queue: MaterialQueue
     pages: IndexPage
