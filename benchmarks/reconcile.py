@@ -33,8 +33,10 @@ from sakuin_local.turbopuffer.store import Store
 FINGERPRINT = TableIndexVersion(EmbeddingModel("hashed", 8), TableCut())
 TABLES = """
 with made as (
-  insert into context_table (project_id, name, data, version, planned_generation, planned_fingerprint)
-  select %(project)s, 't', '{}', 1, 1, %(fingerprint)s from generate_series(1, %(number)s) returning id
+  insert into context_table (project_id, name, data, version, shown_fingerprint)
+  select %(project)s, 't', '{}', 1, %(fingerprint)s from generate_series(1, %(number)s) returning id
+), scanned as (
+  insert into table_scan (table_id, fingerprint, generation) select id, %(fingerprint)s, 1 from made
 ), nodes as (
   insert into node (table_id, fingerprint, pointer_hash, json_pointer, content_hash, generation, wanted_hash,
                     wanted_generation, wanted_chunks)

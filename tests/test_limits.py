@@ -60,7 +60,7 @@ def test_a_limit_of_the_table_is_the_default_and_the_parameter_changes_it(limit:
     [
         ("[]", "must be a JSON object"),
         ("{", "must be a JSON object"),
-        ('{"pages": 1}', "has no limit 'pages'; the limits are page_bytes, "),
+        ('{"pages": 1}', "unknown limit 'pages'; use page_bytes, "),
         ('{"tools": "5"}', "tools must be a whole number"),
         ('{"tools": true}', "tools must be a whole number"),
         ('{"tools": -1}', "tools must be a whole number"),

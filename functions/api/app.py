@@ -1,4 +1,4 @@
-"""Answers the keepers of the library: /v1, /healthz."""
+"""The REST API: /v1, /healthz."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Follows the materials bucket: messages from MaterialQueue."""
+"""Processes events of the materials bucket: messages from MaterialQueue."""
 
 import os
 

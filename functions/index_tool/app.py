@@ -1,4 +1,4 @@
-"""Walks Tables: messages from ToolQueue."""
+"""Imports documents and scans Tables: messages from ToolQueue."""
 
 import os
 

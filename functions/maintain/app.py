@@ -1,4 +1,4 @@
-"""Sees on a schedule that nothing is lost or stuck."""
+"""Runs on a schedule: maintenance, reconciliation, the canary."""
 
 import os
 

@@ -1,13 +1,12 @@
--- Teaching pages: what is indexed of each page ("material"), and the fence that applies one version of a page at a
--- time. How pages are searched is in 0002_search; which index version answers is in 0005_index_versions.
+-- Teaching pages: what is indexed of each page ("material"), and the function that applies one version of a page.
+-- Searching pages is in 2_search, index versions are in 5_index_versions.
 --
 -- Rules of all files:
---   * Text that an index or an order uses has the collation "C". Hosted Supabase has an ICU collation by default:
---     without "C", keys would be ordered differently there than in S3, in Python and on a developer's machine.
---   * Functions answer lists as one jsonb value or one array: PostgREST cuts a list of rows at 1,000 without a word.
---   * Functions in SQL are checked when they are created, functions in PL/pgSQL when they run. The latter may call
---     what a later file defines.
---   * Rights are granted in 0007_rights, for all files at once.
+--   * Text in an index or an order has the collation "C". Hosted Supabase has an ICU collation by default, which
+--     orders keys differently than S3, Python and a developer's machine.
+--   * Functions return lists as one jsonb value or one array: PostgREST cuts off rows after the first 1,000.
+--   * Functions in PL/pgSQL may call what a later file defines; functions in SQL are checked when they are created.
+--   * Rights are granted in 7_rights, for all files at once.
 
 create schema if not exists extensions;
 create extension if not exists vector with schema extensions;
@@ -15,8 +14,8 @@ create extension if not exists fuzzystrmatch with schema extensions;
 
 -- ---------------------------------------------------------------- what pages are indexed with
 
--- What an index over pages is built with. `fingerprint` is a hash of the other columns. `space` is one without the
--- analyzer: vectors of one space can be compared, so versions that differ by the analyzer share their vectors.
+-- What an index over pages is built with. `fingerprint` is a hash of the other columns, `space` one without the
+-- analyzer: vectors of one space can be compared, so versions that differ in the analyzer share their vectors.
 create table public.page_index_version (
   fingerprint text collate "C" primary key,
   space text collate "C" not null,
@@ -25,10 +24,8 @@ create table public.page_index_version (
   query_prefix text not null,
   passage_prefix text not null,
   text_template text not null,
-  analyzer text not null,
-  created_at timestamptz not null default now()
+  analyzer text not null
 );
-create index page_index_version_space on public.page_index_version (space);
 
 create function public.record_page_index_version(p_version jsonb) returns void
 language sql set search_path = public, extensions as $$
@@ -41,26 +38,28 @@ $$;
 
 -- ---------------------------------------------------------------- tables
 
--- One row for each material. The row stays when its page is deleted: its sequencer keeps late events out.
+-- One row for each material. It stays when the page is deleted: its sequencer rejects late events.
 create table public.material (
   material text collate "C" primary key,
   -- Numbers the materials, see posting_block.
   number integer generated always as identity,
   bucket text not null,
   key text collate "C" not null,
-  -- Orders the events of one key. Compared as bytes; the writer pads it on the right to one length.
+  -- Orders the events of one key. Compared as bytes; the writer pads it on the right to a fixed length.
   sequencer text collate "C" not null,
   version_id text,
   status text not null check (status in ('ready', 'failed', 'deleted')),
   error text,
   generation bigint not null default 1,
-  -- The version that is searchable. It differs from the newest one when that could not be read.
+  -- The searchable version. It differs from the newest one if that could not be read.
   indexed_sequencer text collate "C",
   indexed_version_id text,
   indexed_at timestamptz,
   fingerprint text collate "C" references public.page_index_version,
   chunks_count integer not null default 0,
-  -- Sequencers no longer order this material's versions: each event is refused, and the bucket is asked instead.
+  -- When the page was last requested to build an index version, to limit repeated requests.
+  build_requested_at timestamptz,
+  -- Sequencers do not order this material's versions: events are rejected, and the worker asks the bucket instead.
   sequencer_unreliable boolean not null default false,
   updated_at timestamptz not null default now()
 );
@@ -90,7 +89,7 @@ create table public.knowledge_chunks (
 );
 create index knowledge_chunks_material on public.knowledge_chunks (material, anchor);
 
--- Keys that name a material which another key owns (NFC and NFD spellings of one name), each with its own sequencer.
+-- Keys of a material that another key owns (NFC and NFD spellings of one name), each with its own sequencer.
 create table public.competing_key (
   key text collate "C" primary key,
   material text collate "C" not null references public.material,
@@ -113,14 +112,14 @@ create table public.upload_result (
 );
 create index upload_result_recorded_at on public.upload_result (recorded_at);
 
--- What the language model answered, so that the same text is not paid for twice.
+-- Answers of the language model, so that the same text is paid for once.
 create table public.learns_cache (
   cache_key text collate "C" primary key,
   learns jsonb not null,
   created_at timestamptz not null default now()
 );
 
--- The version of each learns.yml for which its pages were last indexed again. Without a version: its removal.
+-- The version of each learns.yml and synonyms.yml that was applied last. No version: its deletion.
 create table public.authored_file (
   key text collate "C" primary key,
   version_id text,
@@ -132,7 +131,7 @@ create table public.authored_file (
 -- of the key (its status), `indexed_sequencer` what is searchable. They differ after a version that could not be read:
 -- an older, readable version that arrives late still counts then.
 
--- The work on a file's event has finished with an outcome, unless the outcome says that its message became a dead letter.
+-- Finishes the work on a file's event, unless the outcome says that its message became a dead letter.
 create function public.finish_file_work(p_source jsonb, p_outcome text) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
@@ -144,7 +143,7 @@ begin
   end if;
 end $$;
 
--- Records the outcome of an uploaded version for whoever waits for it; the work on this version has finished.
+-- Records the outcome of an uploaded version and finishes the work on it.
 create function public.record_upload_result(p_source jsonb, p_outcome text, p_reason text) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
@@ -156,11 +155,11 @@ begin
   perform finish_file_work(p_source, p_outcome);
 end $$;
 
--- Makes p_chunks the searchable chunks of a material: deletes those that are gone, writes new and changed ones, leaves
--- the others untouched. A chunk of which only the words changed keeps its row, its vectors and its generation.
+-- Makes p_chunks the searchable chunks of a material: deletes missing ones, writes new and changed ones. A chunk of
+-- which only the words changed keeps its row, its vectors and its generation.
 --
--- An index version whose texts this writer cannot make keeps its vector while the chunk's title, content and learns are
--- the same. Otherwise the vector is deleted; there, the chunk is found by its words until the page is built again.
+-- An index version of another text template keeps the vector of a chunk while title, content and learns are the same.
+-- Otherwise the vector is deleted; in that version the chunk is found by its words until the page is built again.
 create function public.replace_chunks(
   p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint
 ) returns void language plpgsql set search_path = public, extensions as $$
@@ -176,35 +175,22 @@ begin
     and ((k.title, k.content_hash, k.learns) is distinct from (c.title, c.content_hash, c.learns)
          or k.fingerprint = p_fingerprint and k.text_hash <> c.text_hash);
 
-  insert into knowledge_chunks as k (
-    id, material, anchor, title, content, learns, learns_source, learns_given, type, category, level,
-    prerequisites, position, content_hash, text_hash, illustrates, fingerprint, generation)
-  select c.id, p_material, c.anchor, c.title, c.content, c.learns, c.learns_source, c.learns_given, c.type,
-         c.category, c.level, c.prerequisites, c.position, c.content_hash, c.text_hash, c.illustrates,
-         p_fingerprint, p_generation
-  from jsonb_to_recordset(p_chunks) as c(
-    id text, anchor text, title text, content text, learns text[], learns_source text, learns_given text[],
-    type text, category text, level text, prerequisites text[], position integer, content_hash text,
-    text_hash text, illustrates text[])
+  insert into knowledge_chunks as k
+  select r.* from jsonb_array_elements(p_chunks) c cross join jsonb_populate_record(null::knowledge_chunks,
+    c || jsonb_build_object('material', p_material, 'fingerprint', p_fingerprint, 'generation', p_generation)) r
   on conflict (id) do update set
     title = excluded.title, content = excluded.content, learns = excluded.learns,
     learns_source = excluded.learns_source, learns_given = excluded.learns_given, type = excluded.type,
-    category = excluded.category, level = excluded.level,
-    prerequisites = excluded.prerequisites, position = excluded.position, content_hash = excluded.content_hash,
-    text_hash = excluded.text_hash, illustrates = excluded.illustrates, fingerprint = excluded.fingerprint,
-    generation = excluded.generation
-  where (k.title, k.content_hash, k.learns, k.learns_source, k.learns_given, k.type, k.category, k.level,
-         k.prerequisites, k.position, k.text_hash, k.illustrates, k.fingerprint)
-    is distinct from
-        (excluded.title, excluded.content_hash, excluded.learns, excluded.learns_source, excluded.learns_given,
-         excluded.type, excluded.category, excluded.level, excluded.prerequisites, excluded.position,
-         excluded.text_hash, excluded.illustrates, excluded.fingerprint);
+    category = excluded.category, level = excluded.level, prerequisites = excluded.prerequisites,
+    position = excluded.position, content_hash = excluded.content_hash, text_hash = excluded.text_hash,
+    illustrates = excluded.illustrates, fingerprint = excluded.fingerprint, generation = excluded.generation
+  where to_jsonb(k) - 'generation' <> to_jsonb(excluded) - 'generation';
 
   perform replace_vectors(p_material, p_chunks, p_fingerprint);
   perform replace_words(p_material, p_chunks);
 end $$;
 
--- The key that has waited longest for a material whose owner is deleted: {bucket, key, version_id, sequencer}.
+-- The oldest competing key of a material whose owner is deleted: {bucket, key, version_id, sequencer}.
 create function public.next_owner_of(r public.material) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object('bucket', w.bucket, 'key', w.key, 'version_id', w.version_id, 'sequencer', w.sequencer)
@@ -213,12 +199,13 @@ language sql stable set search_path = public, extensions as $$
   order by w.since, w.key limit 1
 $$;
 
--- Applies a version of a key that does not own the material: it waits, or it takes over from a deleted owner.
+-- Applies a version of a key that does not own the material: it waits, or it replaces a deleted owner.
 create function public.apply_other_key(
   r public.material, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   fence text collate "C";
+  outcome text;
 begin
   select w.sequencer into fence from competing_key w where w.key = p_source->>'key' for update;
   if fence > (p_source->>'sequencer') collate "C" then
@@ -227,18 +214,18 @@ begin
 
   if p_deleted or r.status <> 'deleted' then
     insert into competing_key as w (key, material, bucket, sequencer, version_id, deleted)
-    values (p_source->>'key', r.material, p_source->>'bucket', p_source->>'sequencer', p_source->>'version_id',
-            p_deleted)
+    select s.key, r.material, s.bucket, s.sequencer, s.version_id, p_deleted
+    from jsonb_populate_record(null::competing_key, p_source) s
     on conflict (key) do update set
       sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = excluded.deleted,
       since = case when w.deleted then now() else w.since end;
-    perform record_upload_result(p_source, case when p_deleted then 'applied' else 'waiting' end,
-                          case when not p_deleted then 'the material belongs to the key ' || r.key end);
-    return jsonb_build_object('outcome', case when p_deleted then 'applied' else 'waiting' end,
-                              'generation', r.generation);
+    outcome := case when p_deleted then 'applied' else 'waiting' end;
+    perform record_upload_result(p_source, outcome,
+                                 case when not p_deleted then 'the material belongs to the key ' || r.key end);
+    return jsonb_build_object('outcome', outcome, 'generation', r.generation);
   end if;
 
-  -- The former owner's sequencer joins the waiting keys, the new owner's leaves them.
+  -- The former owner becomes a competing key, the new owner stops being one.
   insert into competing_key (key, material, bucket, sequencer, version_id, deleted)
   values (r.key, r.material, r.bucket, r.sequencer, r.version_id, true)
   on conflict (key) do update set sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = true;
@@ -250,12 +237,13 @@ begin
 end $$;
 
 -- Applies one version of a page.
---   p_source: {bucket, key, version_id, sequencer}, or null for a change that no upload caused.
+--   p_source: {bucket, key, version_id, sequencer}, or null for a change without an upload.
 --   p_chunks: the chunks of the page; null for a version that cannot be read (p_error) or a deletion (p_deleted).
 --   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
 --     source, apply only if the row still has it.
--- Returns {outcome, generation, next_owner}; the outcomes are in sakuin.domain.material_version. A version that is
--- refused leaves no receipt: the bucket may still show that it is the current one.
+-- Returns {outcome, generation, next_owner}. A superseded version has no upload_result: the bucket may still show that
+-- it
+-- is the current one.
 create function public.apply_material(
   p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
   p_expected_generation bigint
@@ -269,7 +257,7 @@ begin
   if seq is not null then
     insert into material (material, bucket, key, sequencer, status, generation)
     select p_material, p_source->>'bucket', p_source->>'key', '', 'deleted', 0
-    -- An insert that conflicts uses up a number, too, and blocks would not be filled.
+    -- An insert that conflicts uses up a number, and blocks would not be filled.
     where not exists (select from material m where m.material = p_material)
     on conflict do nothing;
   end if;
@@ -328,10 +316,10 @@ begin
                             'next_owner', public.next_owner_of(r));
 end $$;
 
--- Applies a version (or, with p_deleted, the absence of one) that the bucket holds now, whatever its sequencer is.
--- Sequencers start again in a new bucket, and in an emulator that lost its data; a lost event or a removed delete
--- marker leaves none at all. It applies only if the row still has p_expected_generation (null: there was no row). An
--- empty sequencer means that none is known, and the one of the row stays.
+-- Applies a version (or, with p_deleted, a deletion) that is the bucket's current one, whatever its sequencer is.
+-- Sequencers start again in a new bucket and in an emulator that lost its data; a lost event or a removed delete marker
+-- has none. It applies only if the row still has p_expected_generation (null: no row). An empty sequencer is unknown:
+-- that of the row stays.
 create function public.apply_current(
   p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
   p_expected_generation bigint
@@ -353,7 +341,8 @@ begin
   -- Without a sequencer in the row, this version is the newest.
   if r.key = p_source->>'key' then
     fence := r.sequencer;
-    update material m set bucket = p_source->>'bucket', sequencer = '', indexed_sequencer = null, sequencer_unreliable = false
+    update material m set bucket = p_source->>'bucket', sequencer = '', indexed_sequencer = null,
+      sequencer_unreliable = false
     where m.material = p_material;
   else
     select w.sequencer into fence from competing_key w where w.key = p_source->>'key' for update;
@@ -368,7 +357,7 @@ begin
     generation = greatest(m.generation, r.generation + 1)
   where m.material = p_material
   returning * into r;
-  -- What the bucket holds now finishes every event of its key, although this one is applied with an older sequencer.
+  -- The current version finishes every event of its key, whatever sequencer it has.
   if done->>'outcome' <> 'superseded' then perform finish_file_work(p_source, done->>'outcome'); end if;
   return done || jsonb_build_object('generation', r.generation);
 end $$;
@@ -407,8 +396,8 @@ language sql stable set search_path = public, extensions as $$
   from material m where m.material = any (p_materials) and m.status <> 'deleted'
 $$;
 
--- The materials of a folder that a learns.yml names, now or when they were last indexed. A name without a folder
--- stands for the page of that name in any folder.
+-- The materials of a folder that a learns.yml names, or named when they were last indexed. A name without a folder
+-- matches pages of that name in every subfolder.
 create function public.materials_named_in(p_folder text, p_names text[]) returns text[]
 language sql stable set search_path = public, extensions as $$
   select coalesce(array_agg(m.material), '{}') from material m

@@ -2,18 +2,15 @@
 
 -- ---------------------------------------------------------------- vectors
 
--- Vectors by the hash of their text: each text is embedded once, and the transaction that applies a page carries no
--- vectors.
+-- Vectors by the hash of their text: each text is embedded once, and the transaction that applies a page is small.
 create table public.embedding_cache (
   space text collate "C" not null,
   text_hash text collate "C" not null,
   embedding extensions.vector(1536) not null,
-  created_at timestamptz not null default now(),
   primary key (space, text_hash)
 );
 
--- The vectors of a chunk, one for each index version. Its text, title, learns and words belong to the page and are
--- the same in all versions (docs/decisions/0031).
+-- The vectors of a chunk, one for each space. The other columns are the same in all versions (docs/decisions/0031).
 create table public.knowledge_vector (
   id text collate "C" not null references public.knowledge_chunks on delete cascade,
   space text collate "C" not null,
@@ -22,7 +19,7 @@ create table public.knowledge_vector (
   primary key (id, space)
 );
 create index knowledge_vector_embedding on public.knowledge_vector using hnsw (embedding extensions.vector_cosine_ops);
--- A sample that is the same for every question: hashes order texts at random.
+-- The same sample for every question: hashes order texts at random.
 create index knowledge_vector_sample on public.knowledge_vector (space, text_hash);
 
 create function public.missing_vectors(p_space text, p_text_hashes text[]) returns text[]
@@ -31,9 +28,8 @@ language sql stable set search_path = public, extensions as $$
   where not exists (select from embedding_cache e where e.space = p_space and e.text_hash = h)
 $$;
 
--- Makes the vectors of a material's chunks those of p_chunks, in every index version whose texts this writer makes. A
--- text without a vector gets none, except in the version that answers: there it is an error, because each text must
--- have been embedded before.
+-- Makes p_chunks the vectors of a material in every index version of the writer's text template. A text without a
+-- vector gets none, except in the live version: there it is an error, because each text must have been embedded before.
 create function public.replace_vectors(p_material text, p_chunks jsonb, p_fingerprint text) returns void
 language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
 declare
@@ -60,8 +56,7 @@ end $$;
 -- An impact is the part of BM25F that does not depend on how rare the term is: 1 to 32767 stand for (0, 1]. It depends
 -- on no other text, so that a page writes only its own words.
 
--- The words of each chunk. A search judges its few candidates by them, and they name the postings to remove when the
--- chunk changes.
+-- The words of each chunk. A search scores its candidates by them, and they name the postings to remove with it.
 create table public.chunk_words (
   number integer generated always as identity primary key,
   id text collate "C" not null unique,
@@ -72,8 +67,8 @@ create table public.chunk_words (
 );
 create index chunk_words_material on public.chunk_words (material);
 
--- The chunks that have a term, in blocks of up to 32 pages. A block is small enough to be written again for one chunk;
--- and a term has so few blocks that counting its chunks (`n`) reads a few index pages.
+-- The chunks of each term, in blocks of up to 32 pages. A block is small enough to be rewritten for one chunk, and a
+-- term has so few blocks that counting its chunks (`n`) reads a few index pages.
 create table public.posting (
   term text collate "C" not null,
   block integer not null,
@@ -89,8 +84,8 @@ language sql immutable set search_path = public, extensions as $$
   select p_number % 64 + 64 * (p_number / 2048)
 $$;
 
--- Makes the words of a material those of p_chunks. Each writer holds the lock of one block only, and takes it last:
--- writers of one block wait for each other here and nowhere else, and no two can deadlock.
+-- Makes p_chunks the words of a material. Each writer locks one block only, and locks it last: writers of one block
+-- wait for each other here and nowhere else, and cannot deadlock.
 create function public.replace_postings(p_material text, p_chunks jsonb) returns void
 language plpgsql set search_path = public, extensions set jit = off set enable_seqscan = off as $$
 declare
@@ -147,9 +142,9 @@ end $$;
 -- ---------------------------------------------------------------- readings
 -- How words are read and written in the indexed texts: for questions in kana, and for typing errors.
 
--- A term that contains a tab is a reading and its spelling; its postings say in how many chunks it is. This table has
--- each pair once, so that readings can be found by their sound. Applying a page never deletes a pair: a pair that no
--- chunk has is not answered, and `delete_unused_readings` removes it.
+-- A term with a tab is a reading and its spelling; its postings say in how many chunks it is. This table has each pair
+-- once, so that readings are found by their sound. Applying a page never deletes a pair: pairs without chunks are
+-- ignored, and `delete_unused_readings` removes them.
 create table public.reading (
   reading text collate "C" not null,
   written text collate "C" not null,
@@ -168,13 +163,12 @@ language sql immutable set search_path = public, extensions as $$
     '(.)\1+', '\1', 'g')
 $$;
 
--- Writes the words of a material and their readings. Readings come last, because two writers of one new pair wait for
--- each other.
+-- Writes the words of a material, then their readings: two writers of one new pair wait for each other.
 create function public.replace_words(p_material text, p_chunks jsonb) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
   perform replace_postings(p_material, p_chunks);
-  -- In one order, so that no two writers deadlock.
+  -- In one order, so that writers cannot deadlock.
   insert into reading (reading, written, sound)
   select p.reading, p.written, sound_of(p.reading)
   from (select distinct split_part(t, chr(9), 1) as reading, split_part(t, chr(9), 2) as written
@@ -190,49 +184,51 @@ language sql stable set search_path = public, extensions as $$
   select coalesce(sum(p.n), 0) from posting p where p.term = r.reading || chr(9) || r.written
 $$;
 
--- Whether two words differ by exactly two neighbouring letters that changed places.
-create function public.is_swapped(p_one text, p_other text) returns boolean
+-- The number of typing errors between two sounds: a kana that is added, missing, replaced, or swapped with its
+-- neighbour. More than two count as three.
+create function public.typo_distance(p_one text, p_other text) returns integer
 language sql immutable set search_path = public, extensions as $$
-  select length(p_one) = length(p_other) and exists (
-    select from generate_series(1, length(p_one) - 1) i
-    where overlay(p_one placing substr(p_one, i + 1, 1) || substr(p_one, i, 1) from i for 2) = p_other
-      and p_one <> p_other)
+  select case
+    when d.edits = 2 and length(p_one) = length(p_other) and exists (
+      select from generate_series(1, length(p_one) - 1) i
+      where overlay(p_one placing substr(p_one, i + 1, 1) || substr(p_one, i, 1) from i for 2) = p_other) then 1
+    else greatest(1, d.edits) end
+  from (select levenshtein_less_equal(p_one, p_other, 2) as edits) d
 $$;
 
--- The words whose reading is near, best first: one keystroke away, or two if the reading has 7 kana or more. A
--- keystroke adds, removes or replaces a kana, or swaps two neighbours; doubled, small and voiced kana are free. Only
--- readings that begin or end with the same two kana are compared: an error at both ends is not found.
+-- How many typing errors are allowed in a reading.
+create function public.typo_limit(p_reading text) returns integer
+language sql immutable set search_path = public, extensions as $$
+  select case when length(p_reading) >= 7 then 2 else 1 end
+$$;
+
+-- The words of a similar sound, best first. Only readings that begin or end with the same two kana are compared: errors
+-- at both ends are not found.
 create function public.similar_words(p_reading text) returns jsonb
 language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
   with asked as materialized (
-    select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width,
-           case when length(p_reading) >= 7 then 2 else 1 end as typos
-  ),
-  around as (
-    select r.reading, r.written, r.sound from asked a, reading r
+    select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width, typo_limit(p_reading) as typos
+  ), around as (
+    select r.* from asked a, reading r
     where left(r.sound, 2) = left(a.sound, 2) and length(r.sound) between a.width - a.typos and a.width + a.typos
     union
-    select r.reading, r.written, r.sound from asked a, reading r
+    select r.* from asked a, reading r
     where right(r.sound, 2) = right(a.sound, 2) and length(r.sound) between a.width - a.typos and a.width + a.typos
-  ),
-  measured as (
-    select r.reading, r.written,
-           case when is_swapped(r.sound, a.sound) then 1 else greatest(1, r.edits) end as distance
-    from (select n.*, levenshtein_less_equal(n.sound, a.sound, 2) as edits from around n, asked a) r, asked a
-    where r.edits <= a.typos or r.edits = 2 and is_swapped(r.sound, a.sound)
+  ), measured as materialized (
+    select r.reading, r.written, a.typos, typo_distance(r.sound, a.sound) as distance from around r, asked a
+  ), found as (
+    select w.written, min(w.distance) as distance, max(w.n) as n
+    from (select m.written, m.distance, chunk_count((m.reading, m.written, '')::reading) as n
+          from measured m where m.distance <= m.typos) w
+    where w.n > 0 group by w.written
   )
-  select jsonb_agg(m.written order by m.place) from (
-    select w.written, row_number() over (order by min(w.distance), max(w.n) desc, w.written) as place
-    from (select m.written, m.distance, chunk_count((m.reading, m.written, '')::reading) as n from measured m) w
-    where w.n > 0 group by w.written) m
-  where m.place <= 5
+  select to_jsonb((array_agg(f.written order by f.distance, f.n desc, f.written))[:5]) from found f
 $$;
 
 -- ---------------------------------------------------------------- synonyms
 
--- The site's own synonyms, from its synonyms file: [{"phrases", "plain"}]. `plain` is normalised like a question, by
--- the analyzer named here. An empty list means that the file is deleted. Sequencer, generation and `sequencer_unreliable` work as
--- for a material.
+-- The site's own synonyms, from its synonyms.yml: [{"phrases", "plain"}]. `plain` is normalised like a question, by the
+-- analyzer named here. Empty: the file is deleted. `sequencer`, `generation` and `sequencer_unreliable`: see material.
 create table public.site_synonyms (
   key text collate "C" primary key,
   bucket text not null,
@@ -245,46 +241,42 @@ create table public.site_synonyms (
   updated_at timestamptz not null default now()
 );
 
--- p_current: the bucket holds this version now, and its sequencer does not count (see apply_current).
+-- p_current: this is the bucket's current version, its sequencer does not count (see apply_current).
 create function public.store_synonyms(
   p_source jsonb, p_groups jsonb, p_analyzer text, p_current boolean, p_expected_generation bigint
 ) returns text language plpgsql set search_path = public, extensions as $$
 declare
-  kept site_synonyms;
+  stored site_synonyms;
 begin
   insert into site_synonyms (key, bucket, sequencer, groups, generation)
   values (p_source->>'key', p_source->>'bucket', '', '[]', 0) on conflict do nothing;
-  select * into kept from site_synonyms s where s.key = p_source->>'key' for update;
-  if p_current and kept.generation <> coalesce(p_expected_generation, 0) then
+  select * into stored from site_synonyms s where s.key = p_source->>'key' for update;
+  if p_current and stored.generation <> coalesce(p_expected_generation, 0) then
     return 'conflict';
-  elsif not p_current and (kept.sequencer_unreliable or kept.sequencer > (p_source->>'sequencer') collate "C") then
+  elsif not p_current and (stored.sequencer_unreliable or stored.sequencer > (p_source->>'sequencer') collate "C") then
     return 'superseded';
   end if;
   update site_synonyms s set
     bucket = p_source->>'bucket', version_id = p_source->>'version_id', groups = p_groups, analyzer = p_analyzer,
     sequencer = coalesce(nullif(p_source->>'sequencer', ''), s.sequencer),
     generation = s.generation + 1, sequencer_unreliable = s.sequencer_unreliable or p_current, updated_at = now()
-  where s.key = kept.key;
+  where s.key = stored.key;
   return 'applied';
 end $$;
 
--- Everything that is known of a question's words, in one round trip (sakuin.domain.language.question.KnownWords):
+-- What is known of a question's words, in one round trip:
 --   written   for each of p_readings, its spellings in the index
 --   near      for each unknown word of p_words ({word: reading}), words of a similar reading
 --   synonyms  the groups with a phrase that occurs in p_query
 create function public.lexicon_entries(p_readings text[], p_words jsonb, p_query text) returns jsonb
 language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
-declare
-  known jsonb;
 begin
-  select jsonb_build_object(
+  return jsonb_build_object(
     'written', (
-      select coalesce(jsonb_object_agg(w.reading, w.forms), '{}') from (
-        select r.reading, jsonb_agg(r.written order by r.n desc, r.written) as forms from (
-          select r.reading, r.written, chunk_count(r) as n,
-                 row_number() over (partition by r.reading order by chunk_count(r) desc, r.written) as place
-          from reading r where r.reading = any (p_readings)) r
-        where r.n > 0 and r.place <= 5 group by r.reading) w),
+      select coalesce(jsonb_object_agg(w.reading, to_jsonb(w.forms[:5])), '{}') from (
+        select c.reading, array_agg(c.written order by c.n desc, c.written) as forms from (
+          select r.reading, r.written, chunk_count(r) as n from reading r where r.reading = any (p_readings)) c
+        where c.n > 0 group by c.reading) w),
     'near', (
       select coalesce(jsonb_object_agg(w.word, w.forms), '{}') from (
         select u.word, similar_words(u.reading) as forms from (
@@ -298,9 +290,7 @@ begin
       select coalesce(jsonb_agg(g.value->'phrases'), '[]')
       from site_synonyms s cross join lateral jsonb_array_elements(s.groups) as g(value)
       where exists (select from jsonb_array_elements_text(g.value->'plain') as p(phrase)
-                    where strpos(p_query, p.phrase) > 0))
-  ) into known;
-  return known;
+                    where strpos(p_query, p.phrase) > 0)));
 end $$;
 
 -- ---------------------------------------------------------------- the search
@@ -308,8 +298,8 @@ end $$;
 -- Searches by meaning and by words, with one calibrated similarity over both.
 --
 -- A question is a list of slots, each with the terms that express it: [{"kind": "word" | "reading", "terms": [{"term",
--- "weight"}]}]. A chunk has a slot as well as it has the best of the slot's terms:
---   words     the sum over word slots of max(weight * idf(term) * share), divided by what the slots could give, where
+-- "weight"}]}]. The value of a slot in a chunk is that of the best of its terms:
+--   words     the sum over word slots of max(weight * idf(term) * share), divided by the maximum of that sum, where
 --             share = presence_weight + (1 - presence_weight) * impact
 --   readings  the same over slots of kana readings
 --   coverage  max(words, reading_weight * readings)
@@ -321,11 +311,11 @@ end $$;
 --   similarity = 1 / (1 + exp(-steepness * (evidence - threshold)))
 -- The constants and how they were measured: sakuin/retrieval/calibration.py, docs/decisions.
 --
--- The number of chunks with a term is exact. For each kind of slot, the rarest slot is followed to all its chunks; the
--- next rarest follow while the total stays within `posting_budget` chunks. Slots beyond the budget only judge what the
--- others found. A chunk is missed only if it has no other slot and is not among the nearest either.
+-- The number of chunks with a term is exact. For each kind of slot, all chunks of the rarest slot are candidates, and
+-- those of the next rarest while the total stays within `posting_budget` chunks. Slots beyond the budget only score
+-- candidates. A chunk is missed only if it has no other slot and is not among the nearest either.
 --
--- p_expected: the id of a chunk that is judged in any case, for evaluation. It takes no other result's place.
+-- p_expected: the id of a chunk that is scored in any case, for evaluation. It replaces no other result.
 create function public.search_knowledge(
   p_embedding extensions.vector(1536), p_slots jsonb, p_space text, p_limit integer, p_calibration jsonb,
   p_expected text default null, p_type text default null, p_category text default null, p_level text default null,
@@ -357,10 +347,10 @@ declare
   background_mean double precision;
   background_spread double precision;
 begin
-  -- A filter must not leave too few results: the scan goes on until there are enough.
+  -- The scan of the graph continues until enough chunks pass the filters.
   perform set_config('hnsw.iterative_scan', 'strict_order', true);
   perform set_config('hnsw.ef_search', least(1000, 2 * depth)::text, true);
-  -- The planner takes all terms for equally common, and would read every chunk for each of them.
+  -- The planner assumes that all terms are equally common, and would read every chunk for each of them.
   perform set_config('enable_seqscan', 'off', true);
 
   select coalesce(sum(m.chunks_count), 0) into total from material m;
@@ -383,7 +373,7 @@ begin
       perform set_config('enable_sort', 'on', true);
     end if;
     if cardinality(nearest) < least(depth, total) then
-      -- One page only, or the graph stopped early, or there is no more: compare every row that the filters leave.
+      -- One page only, or the graph found too few: compare every row that passes the filters.
       nearest := array(
         select k.id from knowledge_chunks k join knowledge_vector v on v.id = k.id and v.space = p_space
         where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
@@ -411,45 +401,40 @@ begin
   end if;
 
   return query
-  with said as materialized (
+  with question as materialized (
     select s.slot, s.value->>'kind' = 'reading' as is_reading, t.term, t.weight
     from jsonb_array_elements(p_slots) with ordinality as s(value, slot)
     cross join lateral jsonb_to_recordset(s.value->'terms') as t(term text collate "C", weight float8)
-  ),
-  counted as materialized (
+  ), counted as materialized (
     select t.term, (select coalesce(sum(p.n), 0) from posting p where p.term = t.term)::float8 as n
-    from (select distinct s.term from said s) t
-  ),
-  asked as materialized (
+    from (select distinct s.term from question s) t
+  ), asked as materialized (
     select s.slot, s.is_reading, s.term, c.n, s.weight * ln(1 + (total - c.n + 0.5) / (c.n + 0.5)) as gain
-    from said s join counted c using (term)
-  ),
-  slots as materialized (
+    from question s join counted c using (term)
+  ), slots as materialized (
     select a.slot, a.is_reading, max(a.gain) as ceiling, count(*) = 1 as is_plain, sum(a.n) as n,
-           sum(sum(a.n)) over rarest as followed, bool_or(sum(a.n) > 0) over earlier as is_later
+           sum(sum(a.n)) over rarest as reached, bool_or(sum(a.n) > 0) over earlier as is_later
     from asked a
     group by a.slot, a.is_reading
     window rarest as (partition by a.is_reading order by sum(a.n), a.slot rows unbounded preceding),
            earlier as (partition by a.is_reading order by sum(a.n), a.slot
                        rows between unbounded preceding and 1 preceding)
-  ),
-  whole as materialized (
+  ), maximum as materialized (
     select nullif(sum(s.ceiling) filter (where not s.is_reading), 0) as words,
            nullif(sum(s.ceiling) filter (where s.is_reading), 0) as readings,
            coalesce(sum(s.ceiling) filter (where not s.is_reading and s.n = 0)
                     / nullif(sum(s.ceiling) filter (where not s.is_reading), 0), 0) as missing
     from slots s
-  ),
-  hits as (
-    select h.chunk, a.slot, a.is_reading, s.is_plain, a.gain * (presence_weight + (1 - presence_weight) * h.impact / 32767) as value
+  ), hits as (
+    select h.chunk, a.slot, a.is_reading, s.is_plain,
+           a.gain * (presence_weight + (1 - presence_weight) * h.impact / 32767) as value
     from slots s join asked a using (slot)
     cross join lateral (
       select p.chunks, p.impacts from posting p
       where p.term = a.term and (only_block is null or p.block = only_block) offset 0) p
     cross join lateral unnest(p.chunks, p.impacts) as h(chunk, impact)
-    where s.followed <= posting_budget or not coalesce(s.is_later, false)
-  ),
-  summed as (
+    where s.reached <= posting_budget or not coalesce(s.is_later, false)
+  ), summed as (
     select v.chunk, sum(v.value) filter (where not v.is_reading) as words,
            sum(v.value) filter (where v.is_reading) as readings
     from (select h.chunk, h.is_reading, h.value from hits h where h.is_plain
@@ -457,13 +442,11 @@ begin
           select h.chunk, h.is_reading, max(h.value) from hits h where not h.is_plain
           group by h.chunk, h.slot, h.is_reading) v
     group by v.chunk
-  ),
-  scored as (
+  ), scored as (
     select s.chunk,
            greatest(coalesce(s.words / w.words, 0), reading_weight * coalesce(s.readings / w.readings, 0)) as score
-    from summed s cross join whole w
-  ),
-  matching as materialized (
+    from summed s cross join maximum w
+  ), matching as materialized (
     select m.id, row_number() over (order by m.score desc, m.chunk)::integer as place from (
       -- One by one in this order, until enough have passed the filters.
       select s.chunk, s.score, k.id
@@ -476,15 +459,14 @@ begin
           and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
         offset 0) k
       order by s.score desc, s.chunk limit depth) m
-  ),
-  found as materialized (
+  ), found as materialized (
     select u.id, min(u.nearest) as nearest, min(u.matching) as matching from (
       select n.id, n.place::integer as nearest, null::integer as matching
       from unnest(nearest) with ordinality as n(id, place)
       union all select m.id, null, m.place from matching m) u
     group by u.id
   ),
-  -- The concepts that a found example illustrates come along, so that the example can rank below them.
+  -- The concepts that a found example illustrates are candidates, so that the example can rank below them.
   candidates as materialized (
     select c.id, min(c.nearest) as nearest, min(c.matching) as matching, bool_or(c.counts) as counts
     from (
@@ -492,11 +474,10 @@ begin
       union all select k.material || '#' || i.anchor, null, null, true
       from found f join knowledge_chunks k using (id), unnest(k.illustrates) as i(anchor)
       where k.type = 'example' and p_type is null
-      -- Judged, but not counted.
+      -- Scored, but not counted.
       union all select p_expected, null, null, false where p_expected is not null) c
     group by c.id
-  ),
-  shares as materialized (
+  ), shares as materialized (
     select c.id, a.slot, a.is_reading, max(a.gain * u.share) as share,
            (array_agg(a.term order by a.gain * u.share desc, a.term))[1] as term
     from candidates c
@@ -506,15 +487,13 @@ begin
       from unnest(w.terms, w.impacts) as t(term, impact)) u
     join asked a on a.term = u.term
     group by c.id, a.slot, a.is_reading
-  ),
-  coverage as materialized (
+  ), coverage as materialized (
     select s.id,
            coalesce(sum(s.share) filter (where not s.is_reading) / w.words, 0) as words,
            coalesce(sum(s.share) filter (where s.is_reading) / w.readings, 0) as readings,
            array_agg(s.term order by s.share desc, s.term) filter (where not s.is_reading) as matched
-    from shares s cross join whole w group by s.id, w.words, w.readings
-  ),
-  compared as materialized (
+    from shares s cross join maximum w group by s.id, w.words, w.readings
+  ), compared as materialized (
     select k.id, c.nearest, c.matching, c.counts,
            (select 1 - (v.embedding <=> p_embedding) from knowledge_vector v
             where v.id = c.id and v.space = p_space) as cosine,
@@ -524,31 +503,27 @@ begin
     cross join lateral (select k.* from knowledge_chunks k where k.id = c.id offset 0) k
     where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
       and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-      -- The canary's page is found by the canary alone, which names it.
+      -- Only the canary, which names its page, finds it.
       and (p_material is not null or not starts_with(k.material, '_sakuin/'))
-  ),
-  judged as materialized (
+  ), measures as materialized (
     select c.*, coalesce((c.cosine - background_mean) / nullif(background_spread, 0), 0) as z,
            coalesce(v.words, 0) as words, coalesce(v.readings, 0) as readings, coalesce(v.matched, '{}') as matched
     from compared c left join coverage v using (id)
-  ),
-  weighed as materialized (
+  ), weighed as materialized (
     select j.*, j.z + word_weight * greatest(j.words, reading_weight * j.readings) - missing_penalty * w.missing
                 - case when j.type = 'example' and p_type is null then example_penalty else 0 end as evidence
-    from judged j cross join whole w
+    from measures j cross join maximum w
   ),
-  -- An example ranks below its concept. Where only the example was found, its strongest concept rises above it.
+  -- An example ranks below its concept. Where only the example was found, its best concept rises above it.
   shown as (
     select distinct on (e.id) c.id, e.evidence
     from weighed e join weighed c on c.material = e.material and c.anchor = any (e.illustrates)
     where e.type = 'example' and p_type is null and e.counts
     order by e.id, c.evidence desc, c.id
-  ),
-  placed as (
+  ), placed as (
     select w.*, greatest(w.evidence, (select max(s.evidence) + 0.01 from shown s where s.id = w.id)) as place
     from weighed w
-  ),
-  ordered as (
+  ), ordered as (
     select p.*, row_number() over (order by not p.counts, p.place desc, p.id) as rank from placed p
   )
   select o.id, o.material, o.anchor, o.title, o.content, o.learns, o.type,
@@ -560,8 +535,8 @@ begin
   order by o.rank;
 end $$;
 
--- The chunks in the order of material and anchor, after the id p_after. That id need not exist any more, so that an
--- edit of a page does not break a cursor.
+-- The chunks in the order of material and anchor, after the id p_after. That id may be deleted: an edit of a page does
+-- not break a cursor.
 create function public.list_concepts(
   p_limit integer, p_after text default null, p_type text default null, p_category text default null,
   p_level text default null, p_material text default null

@@ -1,9 +1,9 @@
--- Projects and what belongs to them: members, Tables, Tools, MCP endpoints, and the events that changes cause.
+-- Projects and what belongs to them: members, Tables, Tools, MCP endpoints, and the events of changes.
 --
--- The functions that serve requests of the API run as sakuin_member, a role that row level security binds
--- (7_rights.sql): a member sees and changes the rows of his own projects, the service role those of all projects. What a
--- caller may not see does not exist for him: error P0002 (no_data_found). Members may call these functions through
--- PostgREST, too, so they check their arguments themselves: error 22023 (invalid_parameter_value).
+-- The functions of the API run as sakuin_member, a role that row level security binds (7_rights): a member sees and
+-- changes the rows of their own projects, the service role those of all projects. Invisible rows do not exist: error
+-- P0002 (no_data_found). Members may call these functions through PostgREST, too, so they check their arguments: error
+-- 22023 (invalid_parameter_value).
 
 -- ---------------------------------------------------------------- tables
 
@@ -28,23 +28,21 @@ create table public.context_table (
   id uuid primary key default gen_random_uuid(),
   project_id uuid not null references public.project on delete cascade,
   name text collate "C" not null check (name <> ''),
-  -- json, not jsonb: jsonb rejects NUL and lone surrogates, and one bad string must not cost the whole Table.
+  -- json, not jsonb: jsonb rejects NUL and lone surrogates, and one bad string must not reject the whole Table.
   data json,
-  -- A document that is too large for a request is in S3 under this key, in the Table's own folder.
+  -- The S3 key of a document that is too large for a request, in the Table's own folder.
   data_key text,
   -- 0: no document has arrived yet.
   version bigint not null,
-  -- Counts every change of what is to be indexed: the document, the Tools, a requested reindex.
+  -- Counts changes of what has to be indexed: the document, the Tools, a requested reindex.
   generation bigint not null default 1,
   -- Counts announced uploads. An import applies only if no later one was imported.
   upload bigint not null default 0,
   imported_upload bigint not null default 0,
   import_error text,
-  -- What the index version that answers has scanned last.
-  planned_generation bigint not null default 0,
-  planned_fingerprint text collate "C",
-  skipped_nodes jsonb not null default '[]',
-  -- A reindex was requested: compare what is recorded as stored with the search engine.
+  -- The index version whose state the Tools show.
+  shown_fingerprint text collate "C",
+  -- A reindex was requested: compare the chunks recorded as stored with the search engine.
   check_store boolean not null default false,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -109,8 +107,7 @@ language sql stable set search_path = public, extensions as $$
   select left(nullif(current_setting('request.headers', true), '')::json->>'x-request-id', 128)
 $$;
 
--- Events, written in the transaction of the change. They are sent to the event bus right afterwards, or by `maintain`
--- if that failed.
+-- Events, written in the transaction of the change and sent right afterwards, or by `maintain`.
 create table public.outbox (
   id bigint generated always as identity primary key,
   event text not null check (event in ('ToolCreated', 'ToolUpdated', 'ToolDeleted', 'TableUpdated', 'TableDeleted')),
@@ -125,79 +122,80 @@ create index outbox_unsent on public.outbox (id) where sent_at is null;
 
 -- ---------------------------------------------------------------- who calls, and checks of arguments
 
--- Whether the Lambda functions call, for an operator or for themselves. The role is the one that PostgREST has set,
--- also inside a function with the rights of another role.
+-- Whether the Lambda functions call, for an operator or for themselves. PostgREST sets the role; it stays the same
+-- inside a function with the rights of another role.
 create function public.is_service() returns boolean
 language sql stable set search_path = public, extensions as $$
   select coalesce(current_setting('role', true), '') = 'service_role'
 $$;
 
--- The person who asks; null for everybody who is not signed in. The same as auth.uid(), which a migration cannot grant
--- to a role of its own.
+-- The signed-in user; null for others. The same as auth.uid(), which a migration cannot grant to its own role.
 create function public.acting_user() returns uuid
 language sql stable set search_path = public, extensions as $$
   select case when c.claims->>'role' = 'authenticated' then (c.claims->>'sub')::uuid end
   from (select nullif(current_setting('request.jwt.claims', true), '')::jsonb as claims) c
 $$;
 
-create function public.check_caller() returns void
-language plpgsql stable set search_path = public, extensions as $$
+-- Raises an error unless a condition is true.
+create function public.require(p_condition boolean, p_errcode text, p_message text) returns void
+language plpgsql set search_path = public, extensions as $$
 begin
-  if not is_service() and acting_user() is null then
-    raise exception 'Sign in' using errcode = '42501';
+  if p_condition is not true then
+    raise exception using errcode = p_errcode, message = p_message;
   end if;
 end $$;
 
+create function public.check_caller() returns void
+language sql set search_path = public, extensions as $$
+  select require(is_service() or acting_user() is not null, '42501', 'Sign in')
+$$;
+
 create function public.check_text(p_text text, p_most integer, p_what text) returns text
-language plpgsql immutable set search_path = public, extensions as $$
+language plpgsql set search_path = public, extensions as $$
 begin
-  if length(p_text) > p_most or p_text !~ '\S' then
-    raise exception '% has 1 to % characters, not only space', p_what, p_most using errcode = '22023';
-  end if;
+  perform require(p_text is null or length(p_text) <= p_most and p_text ~ '\S', '22023',
+                  format('%s has 1 to %s characters, not only space', p_what, p_most));
   return p_text;
 end $$;
 
+create function public.check_document(p_text text) returns json
+language sql set search_path = public, extensions as $$
+  select check_text(p_text, 20000000, 'A document')::json
+$$;
+
 -- A hash as `hash_of_key` makes it.
 create function public.check_key_hash(p_hash text) returns text
-language plpgsql immutable set search_path = public, extensions as $$
+language plpgsql set search_path = public, extensions as $$
 begin
-  if p_hash ~ '^[0-9a-f]{64}$' then
-    return p_hash;
-  end if;
-  raise exception 'A hash is 64 digits of hex' using errcode = '22023';
+  perform require(p_hash ~ '^[0-9a-f]{64}$', '22023', 'A hash has 64 hexadecimal digits');
+  return p_hash;
 end $$;
 
--- Limits for members who call PostgREST past the API: ten times the API's defaults.
+-- Limits for members who call PostgREST directly: ten times the API's defaults.
 create function public.check_limit(p_present bigint, p_most bigint, p_what text) returns void
-language plpgsql stable set search_path = public, extensions as $$
-begin
-  if not is_service() and p_present >= p_most then
-    raise exception 'The limit is % %', p_most, p_what using errcode = '22023';
-  end if;
-end $$;
+language sql set search_path = public, extensions as $$
+  select require(is_service() or p_present < p_most, '22023', format('The limit is %s %s', p_most, p_what))
+$$;
 
 -- ---------------------------------------------------------------- projects and members
 
 create function public.check_project(p_project uuid) returns void
-language plpgsql stable set search_path = public, extensions as $$
+language plpgsql set search_path = public, extensions as $$
 begin
   perform check_caller();
-  if not exists (select from project p where p.id = p_project) then
-    raise exception 'There is no project %', p_project using errcode = 'P0002';
-  end if;
+  perform require(exists (select from project p where p.id = p_project), 'P0002',
+                  format('There is no project %s', p_project));
 end $$;
 
--- Projects that the person created, also those that he has left: with a second account there would be no limit
--- otherwise. Runs with the rights of postgres: nobody sees a project that he has left.
+-- Projects that the user created, also those that they have left: otherwise a second account would lift the limit. Runs
+-- with the rights of postgres: members do not see projects that they have left.
 create function public.count_projects() returns bigint
-language plpgsql stable security definer set search_path = public, extensions, pg_temp as $$
-begin
-  perform check_caller();
-  return (select count(*) from project p where p.created_by = acting_user());
-end $$;
+language sql stable security definer set search_path = public, extensions, pg_temp as $$
+  select check_caller();
+  select count(*) from project p where p.created_by = acting_user()
+$$;
 
--- The person who creates a project is its first member. Runs with the rights of postgres: a project without a member is
--- nobody's.
+-- The creator of a project is its first member. Runs as postgres: a project without a member is invisible.
 create function public.create_project(p_name text) returns jsonb
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
@@ -212,40 +210,36 @@ begin
 end $$;
 
 create function public.list_projects() returns jsonb
-language plpgsql stable security definer set search_path = public, extensions, pg_temp as $$
-begin
-  perform check_caller();
-  return (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name) order by p.created_at, p.id), '[]')
-          from project p);
-end $$;
+language sql stable security definer set search_path = public, extensions, pg_temp as $$
+  select check_caller();
+  select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name) order by p.created_at, p.id), '[]')
+  from project p
+$$;
 
 create function public.delete_project(p_project uuid) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-begin
-  perform check_project(p_project);
-  -- Afterwards only these events know of its Tables.
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project);
+  -- These events are the only record of the deleted Tables.
   insert into outbox (event, project_id, table_id)
   select 'TableDeleted', t.project_id, t.id from context_table t where t.project_id = p_project;
-  delete from project where id = p_project;
-end $$;
+  delete from project where id = p_project
+$$;
 
 create function public.add_member(p_project uuid, p_member uuid) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-begin
-  perform check_project(p_project);
-  perform check_limit((select count(*) from project_member m
-                      where m.project_id = p_project and m.user_id <> p_member), 10000, 'members of a project');
-  insert into project_member (project_id, user_id) values (p_project, p_member) on conflict do nothing;
-end $$;
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project);
+  select check_limit(count(*), 10000, 'members of a project')
+  from project_member m where m.project_id = p_project and m.user_id <> p_member;
+  insert into project_member (project_id, user_id) values (p_project, p_member) on conflict do nothing
+$$;
 
 create function public.list_members(p_project uuid) returns jsonb
-language plpgsql stable security definer set search_path = public, extensions, pg_temp as $$
-begin
-  perform check_project(p_project);
-  return (select coalesce(jsonb_agg(jsonb_build_object('user_id', m.user_id, 'since', m.created_at)
-                                    order by m.created_at, m.user_id), '[]')
-          from project_member m where m.project_id = p_project);
-end $$;
+language sql stable security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project);
+  select coalesce(jsonb_agg(jsonb_build_object('user_id', m.user_id, 'since', m.created_at)
+                            order by m.created_at, m.user_id), '[]')
+  from project_member m where m.project_id = p_project
+$$;
 
 create function public.remove_member(p_project uuid, p_member uuid) returns void
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
@@ -253,14 +247,12 @@ begin
   perform check_project(p_project);
   -- If two members remove each other, one stays.
   perform pg_advisory_xact_lock(hashtextextended('members of ' || p_project, 0));
-  -- A member who was removed while waiting removes nobody.
+  -- A member who was removed while waiting for the lock removes nobody.
   perform check_project(p_project);
-  if not exists (select from project_member m where m.project_id = p_project and m.user_id = p_member) then
-    raise exception 'There is no member %', p_member using errcode = 'P0002';
-  end if;
-  if not exists (select from project_member m where m.project_id = p_project and m.user_id <> p_member) then
-    raise exception 'This is the last member: make another one first, or delete the project' using errcode = '23505';
-  end if;
+  perform require(exists (select from project_member m where m.project_id = p_project and m.user_id = p_member),
+                  'P0002', format('There is no member %s', p_member));
+  perform require(exists (select from project_member m where m.project_id = p_project and m.user_id <> p_member),
+                  '23505', 'This is the last member: make another one first, or delete the project');
   delete from project_member where project_id = p_project and user_id = p_member;
 end $$;
 
@@ -306,9 +298,7 @@ begin
   else
     select * into t from context_table c where c.id = p_table;
   end if;
-  if t.id is null then
-    raise exception 'There is no table %', p_table using errcode = 'P0002';
-  end if;
+  perform require(t.id is not null, 'P0002', format('There is no table %s', p_table));
   return t;
 end $$;
 
@@ -318,7 +308,7 @@ language sql stable set search_path = public, extensions as $$
     'import_error', t.import_error, 'pending_upload', t.upload > t.imported_upload)
 $$;
 
--- Starts a new generation, in which everything that is indexed of a Table is checked again.
+-- Starts a new generation, in which all that is indexed of a Table is checked again.
 create function public.table_changed(p_table uuid, p_event text, p_tool uuid) returns void
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -355,34 +345,27 @@ create trigger count_tool_change after insert or delete or update of json_path, 
 
 -- p_data null: the document comes through an upload.
 create function public.create_table(p_project uuid, p_name text, p_data text) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-declare
-  t context_table;
-begin
-  perform check_project(p_project);
-  perform check_limit((select count(*) from context_table c where c.project_id = p_project), 10000,
-                     'Tables of a project');
-  insert into context_table (project_id, name, data, version)
-  values (p_project, check_text(p_name, 200, 'A name'), check_text(p_data, 20000000, 'A document')::json, case when p_data is null then 0 else 1 end) returning * into t;
-  return table_view(t);
-end $$;
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project);
+  select check_limit(count(*), 10000, 'Tables of a project') from context_table t where t.project_id = p_project;
+  insert into context_table as t (project_id, name, data, version)
+  values (p_project, check_text(p_name, 200, 'A name'), check_document(p_data), (p_data is not null)::integer)
+  returning table_view(t)
+$$;
 
 create function public.read_table(p_table uuid) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-declare
-  t context_table := table_for(p_table, false);
-begin
-  -- As text, so that no JSON library changes what the author wrote.
-  return table_view(t) || jsonb_build_object('data', to_json(t.data::text), 'data_key', t.data_key);
-end $$;
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  -- As text, so that no JSON library changes the document.
+  select table_view(t) || jsonb_build_object('data', to_json(t.data::text), 'data_key', t.data_key)
+  from table_for(p_table, false) t
+$$;
 
 create function public.list_tables(p_project uuid) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-begin
-  perform check_project(p_project);
-  return (select coalesce(jsonb_agg(table_view(t) order by t.name, t.id), '[]')
-          from context_table t where t.project_id = p_project);
-end $$;
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project);
+  select coalesce(jsonb_agg(table_view(t) order by t.name, t.id), '[]')
+  from context_table t where t.project_id = p_project
+$$;
 
 -- p_expected_version: the version that the change was made from, or null.
 create function public.replace_table(p_table uuid, p_data text, p_expected_version bigint) returns jsonb
@@ -390,45 +373,36 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 declare
   t context_table := table_for(p_table, true);
 begin
-  if p_expected_version is not null and p_expected_version <> t.version then
-    raise exception 'The table has version %, not %', t.version, p_expected_version using errcode = '23505';
-  end if;
-  update context_table c set data = check_text(coalesce(p_data, ''), 20000000, 'A document')::json, data_key = null, version = c.version + 1, upload = c.upload + 1,
-    imported_upload = c.upload + 1, import_error = null
+  perform require(p_expected_version is null or p_expected_version = t.version, '23505',
+                  format('The table has version %s, not %s', t.version, p_expected_version));
+  update context_table c set data = check_document(coalesce(p_data, '')), data_key = null, version = c.version + 1,
+    upload = c.upload + 1, imported_upload = c.upload + 1, import_error = null
   where c.id = p_table returning * into t;
   perform table_changed(p_table, 'TableUpdated', null);
   return table_view(t);
 end $$;
 
 create function public.rename_table(p_table uuid, p_name text) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-declare
-  t context_table := table_for(p_table, true);
-begin
-  update context_table c set name = check_text(p_name, 200, 'A name') where c.id = p_table returning * into t;
-  return table_view(t);
-end $$;
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select table_for(p_table, true);
+  update context_table t set name = check_text(p_name, 200, 'A name') where t.id = p_table returning table_view(t)
+$$;
 
 create function public.delete_table(p_table uuid) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-declare
-  t context_table := table_for(p_table, true);
-begin
-  delete from context_table where id = p_table;
-  insert into outbox (event, project_id, table_id) values ('TableDeleted', t.project_id, t.id);
-end $$;
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  insert into outbox (event, project_id, table_id)
+  select 'TableDeleted', t.project_id, t.id from table_for(p_table, true) t;
+  delete from context_table where id = p_table
+$$;
 
 create function public.begin_upload(p_table uuid) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-declare
-  t context_table := table_for(p_table, true);
-begin
-  update context_table c set upload = c.upload + 1 where c.id = p_table returning * into t;
-  return jsonb_build_object('project_id', t.project_id, 'table_id', t.id, 'upload', t.upload);
-end $$;
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select table_for(p_table, true);
+  update context_table t set upload = t.upload + 1 where t.id = p_table
+  returning jsonb_build_object('project_id', t.project_id, 'table_id', t.id, 'upload', t.upload)
+$$;
 
--- Records that an uploaded document has arrived or cannot be read (p_error). Ignores one that is older than the
--- document that is there.
+-- Records that an uploaded document has arrived or cannot be read (p_error). Ignores one that is outdated.
 create function public.finish_upload(p_table uuid, p_upload bigint, p_key text, p_error text) returns boolean
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -458,17 +432,13 @@ declare
 begin
   perform check_caller();
   select * into o from tool where id = p_tool;
-  if o.id is null then
-    raise exception 'There is no tool %', p_tool using errcode = 'P0002';
-  end if;
+  perform require(o.id is not null, 'P0002', format('There is no tool %s', p_tool));
   return o;
 end $$;
 
 create function public.tool_view(o public.tool) returns jsonb
 language sql stable set search_path = public, extensions as $$
-  select jsonb_build_object('id', o.id, 'project_id', o.project_id, 'table_id', o.table_id, 'json_path', o.json_path,
-    'type', o.type, 'name', o.name, 'description', o.description, 'input_schema', o.input_schema,
-    'enabled', o.enabled, 'metadata', o.metadata, 'version', o.version)
+  select to_jsonb(o) - array['created_at', 'updated_at']
 $$;
 
 create function public.create_tool(
@@ -478,12 +448,10 @@ declare
   t context_table := table_for(p_table, true);
   o tool;
 begin
-  if p_json_path !~ '^(/([^~/]|~[01])*)*$' or length(p_json_path) > 10000 then
-    raise exception 'A json_path is a JSON Pointer' using errcode = '22023';
-  end if;
-  if length(p_input_schema::text) > 10000 or jsonb_typeof(p_input_schema) <> 'object' then
-    raise exception 'An input schema is an object of at most 10000 characters' using errcode = '22023';
-  end if;
+  perform require(p_json_path ~ '^(/([^~/]|~[01])*)*$' and length(p_json_path) <= 10000, '22023',
+                  'A json_path is a JSON Pointer');
+  perform require(length(p_input_schema::text) <= 10000 and jsonb_typeof(p_input_schema) = 'object', '22023',
+                  'An input schema is an object of at most 10000 characters');
   perform check_limit((select count(*) from tool c where c.project_id = t.project_id), 10000, 'Tools of a project');
   insert into tool (project_id, table_id, json_path, type, name, description, input_schema)
   values (t.project_id, t.id, p_json_path, 'search', p_name, check_text(p_description, 2000, 'A description'),
@@ -499,12 +467,10 @@ language sql security definer set search_path = public, extensions, pg_temp as $
 $$;
 
 create function public.list_tools(p_project uuid) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-begin
-  perform check_project(p_project);
-  return (select coalesce(jsonb_agg(tool_view(o) order by o.name, o.id), '[]')
-          from tool o where o.project_id = p_project);
-end $$;
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project);
+  select coalesce(jsonb_agg(tool_view(o) order by o.name, o.id), '[]') from tool o where o.project_id = p_project
+$$;
 
 -- Null leaves a field as it is. The name must stay unique in every endpoint that the Tool is bound to.
 create function public.change_tool(p_tool uuid, p_name text, p_description text, p_enabled boolean)
@@ -513,12 +479,11 @@ declare
   o tool := tool_for(p_tool);
 begin
   perform from mcp m join mcp_binding b on b.mcp_id = m.id where b.tool_id = p_tool order by m.id for update of m;
-  if p_name is not null and exists (
+  perform require(not exists (
     select from mcp_binding mine join mcp_binding other on other.mcp_id = mine.mcp_id and other.tool_id <> p_tool
     join tool x on x.id = other.tool_id
-    where mine.tool_id = p_tool and x.name = p_name) then
-    raise exception 'An endpoint of this tool has another tool named %', p_name using errcode = '23505';
-  end if;
+    where mine.tool_id = p_tool and x.name = p_name),
+    '23505', format('An endpoint of this tool has another tool named %s', p_name));
   update tool set name = coalesce(p_name, name),
     description = coalesce(check_text(p_description, 2000, 'A description'), description),
     enabled = coalesce(p_enabled, enabled), version = version + 1, updated_at = now()
@@ -558,13 +523,11 @@ declare
 begin
   perform check_caller();
   select * into m from mcp where id = p_mcp for update;
-  if m.id is null then
-    raise exception 'There is no endpoint %', p_mcp using errcode = 'P0002';
-  end if;
+  perform require(m.id is not null, 'P0002', format('There is no endpoint %s', p_mcp));
   return m;
 end $$;
 
--- Shows the last use of both keys while both are valid, so that an operator sees when the old one is no longer used.
+-- Shows the last use of both keys while both are valid, so that an operator sees whether the old one is still used.
 create function public.mcp_view(m public.mcp) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object('id', m.id, 'project_id', m.project_id, 'name', m.name, 'status', m.status,
@@ -582,14 +545,11 @@ declare
   m mcp := mcp_for(p_mcp);
   o tool := tool_for(p_tool);
 begin
-  -- For this endpoint a Tool of another project does not exist, whoever asks.
-  if o.project_id <> m.project_id then
-    raise exception 'There is no tool %', p_tool using errcode = 'P0002';
-  end if;
-  if exists (select from mcp_binding b join tool x on x.id = b.tool_id
-             where b.mcp_id = p_mcp and x.name = o.name and x.id <> p_tool) then
-    raise exception 'This endpoint has another tool named %', o.name using errcode = '23505';
-  end if;
+  -- For this endpoint, Tools of other projects do not exist.
+  perform require(o.project_id = m.project_id, 'P0002', format('There is no tool %s', p_tool));
+  perform require(not exists (select from mcp_binding b join tool x on x.id = b.tool_id
+                              where b.mcp_id = p_mcp and x.name = o.name and x.id <> p_tool),
+                  '23505', format('This endpoint has another tool named %s', o.name));
   perform check_limit((select count(*) from mcp_binding b where b.mcp_id = p_mcp and b.tool_id <> p_tool), 1000,
                      'tools of an endpoint');
   insert into mcp_binding (mcp_id, tool_id, status) values (p_mcp, p_tool, p_status)
@@ -605,10 +565,7 @@ declare
 begin
   perform check_project(p_project);
   perform check_limit((select count(*) from mcp e where e.project_id = p_project), 10000, 'endpoints of a project');
-  -- Null is refused like too many.
-  if cardinality(p_tools) > 1000 is not false then
-    raise exception 'An endpoint has 0 to 1000 tools' using errcode = '22023';
-  end if;
+  perform require(cardinality(p_tools) <= 1000, '22023', 'An endpoint has 0 to 1000 tools');
   insert into mcp (project_id, name, api_key_hash)
   values (p_project, check_text(p_name, 200, 'A name'), check_key_hash(p_key_hash)) returning * into m;
   foreach wanted in array p_tools loop
@@ -623,12 +580,10 @@ language sql security definer set search_path = public, extensions, pg_temp as $
 $$;
 
 create function public.list_mcps(p_project uuid) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-begin
-  perform check_project(p_project);
-  return (select coalesce(jsonb_agg(mcp_view(m) order by m.name, m.id), '[]')
-          from mcp m where m.project_id = p_project);
-end $$;
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project);
+  select coalesce(jsonb_agg(mcp_view(m) order by m.name, m.id), '[]') from mcp m where m.project_id = p_project
+$$;
 
 create function public.unbind_tool(p_mcp uuid, p_tool uuid) returns jsonb
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
@@ -636,9 +591,7 @@ declare
   m mcp := mcp_for(p_mcp);
 begin
   delete from mcp_binding where mcp_id = p_mcp and tool_id = p_tool;
-  if not found then
-    raise exception 'The tool % is not bound to this endpoint', p_tool using errcode = 'P0002';
-  end if;
+  perform require(found, 'P0002', format('The tool %s is not bound to this endpoint', p_tool));
   return mcp_view(m);
 end $$;
 
@@ -648,10 +601,7 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 declare
   m mcp := mcp_for(p_mcp);
 begin
-  -- A replaced key must not stay valid for ever.
-  if p_overlap_seconds between 0 and 604800 is not true then
-    raise exception 'An overlap has 0 to 604800 seconds' using errcode = '22023';
-  end if;
+  perform require(p_overlap_seconds between 0 and 604800, '22023', 'An overlap has 0 to 604800 seconds');
   update mcp set previous_key_hash = m.api_key_hash, api_key_hash = check_key_hash(p_key_hash),
     previous_key_until = now() + make_interval(secs => p_overlap_seconds)
   where id = p_mcp;
@@ -659,25 +609,20 @@ begin
 end $$;
 
 create function public.change_mcp(p_mcp uuid, p_name text, p_status text) returns jsonb
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-declare
-  m mcp := mcp_for(p_mcp);
-begin
-  update mcp set name = coalesce(check_text(p_name, 200, 'A name'), name), status = coalesce(p_status, status)
-  where id = p_mcp returning * into m;
-  return mcp_view(m);
-end $$;
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select mcp_for(p_mcp);
+  update mcp m set name = coalesce(check_text(p_name, 200, 'A name'), m.name), status = coalesce(p_status, m.status)
+  where m.id = p_mcp returning mcp_view(m)
+$$;
 
 create function public.delete_mcp(p_mcp uuid) returns void
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-begin
-  perform mcp_for(p_mcp);
-  delete from mcp where id = p_mcp;
-end $$;
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  delete from mcp where id = (select m.id from mcp_for(p_mcp) m)
+$$;
 
 -- ---------------------------------------------------------------- the use of keys
 
--- Rows of keys that no longer exist would stay for ever: what was not used for a year is deleted.
+-- Deletes keys that were not used for a year: most of them no longer exist.
 create function public.record_key_use(p_key_hash text) returns void
 language sql set search_path = public, extensions as $$
   delete from key_use where last_used_on < (now() at time zone 'utc')::date - 365;

@@ -1,15 +1,12 @@
--- The index over Tables: which strings of a document are wanted in the search engine, which are stored there, and what
--- a search may return. "The store" is the search engine, turbopuffer.
+-- The index over Tables: the strings of a document, their chunks in the search engine ("the store", turbopuffer), and
+-- what a search may return. Rows belong to the fingerprint of an index version; Tools show the state of the live one.
 --
--- Each row belongs to a fingerprint: several index versions of one Table exist side by side. Its Tools show the state
--- of the version that answers (`is_live_for_tables`, 0005_index_versions).
---
--- Locks are taken in one order: the Table's row, then the lock of its words, then its nodes by pointer_hash.
+-- Locks are taken in one order: the Table's row, the lock of its words, its nodes by pointer_hash.
 
 -- ---------------------------------------------------------------- tables
 
--- One row for each large string of a document. `content_hash` is the version that searches find (null: none yet),
--- `wanted_hash` the version of the document; they differ until its chunks are stored.
+-- One row for each large string of a document. `content_hash` is the searchable version (null: none yet), `wanted_hash`
+-- that of the document; they differ until its chunks are stored.
 create table public.node (
   table_id uuid not null references public.context_table on delete cascade,
   fingerprint text collate "C" not null,
@@ -44,7 +41,7 @@ create table public.chunks (
   char_end integer not null,
   turbopuffer_namespace text,
   turbopuffer_doc_id text collate "C",
-  -- Null: to be stored, for the first time or again.
+  -- Null: has to be stored, for the first time or again.
   indexed_at timestamptz,
   -- The chunk's words in table_reading. Null: not stored yet, so not counted.
   readings bigint[],
@@ -55,12 +52,12 @@ create index chunks_unstored on public.chunks (table_id, fingerprint) where inde
 
 -- Chunks of wanted versions that are not stored.
 create view public.unstored_chunks with (security_invoker = true) as
-  select c.table_id, c.fingerprint, c.json_pointer from chunks c
+  select c.id, c.table_id, c.fingerprint, c.json_pointer from chunks c
   where c.indexed_at is null and c.content_hash = (
     select n.wanted_hash from node n where n.table_id = c.table_id and n.fingerprint = c.fingerprint
       and n.pointer_hash = c.pointer_hash);
 
--- Rows to delete from the store, up to a generation. They are remembered until that is done.
+-- Rows to delete from the store, up to a generation.
 create table public.pending_deletion (
   table_id uuid not null references public.context_table on delete cascade,
   fingerprint text collate "C" not null,
@@ -69,13 +66,12 @@ create table public.pending_deletion (
   primary key (table_id, fingerprint, turbopuffer_doc_id)
 );
 
--- Vectors by the hash of their text, for each project: nothing that is learned of one project serves another.
+-- Vectors by the hash of their text, separate for each project.
 create table public.chunk_vector (
   project_id uuid not null references public.project on delete cascade,
   space text collate "C" not null,
   text_hash text collate "C" not null,
   embedding extensions.vector(1536) not null,
-  created_at timestamptz not null default now(),
   primary key (project_id, space, text_hash)
 );
 
@@ -83,22 +79,22 @@ create table public.chunk_vector (
 create table public.table_scan (
   table_id uuid not null references public.context_table on delete cascade,
   fingerprint text collate "C" not null,
-  -- The generation that was scanned to its end.
+  -- The generation that was scanned completely.
   generation bigint not null default -1,
   skipped_nodes jsonb not null default '[]',
   -- The scan under way: its generation, how many strings were scanned, and when.
   current_generation bigint,
   current_nodes integer not null default 0,
   current_at timestamptz,
-  -- Why the work makes no progress, and the generation for which it was given up.
+  -- Why indexing makes no progress, and the generation for which it was given up.
   error text,
   failed_generation bigint,
   heartbeat_at timestamptz not null default now(),
   primary key (table_id, fingerprint)
 );
 
--- How the words of a Table are read and written, as `reading` for pages. `chunks` counts the chunks that have the
--- word; a row without any is deleted. It is written in the transactions that store and delete chunks.
+-- How the words of a Table are read and written, as `reading` for pages. `chunks` counts the chunks with the word; rows
+-- without any are deleted. Written in the transactions that store and delete chunks.
 create table public.table_reading (
   id bigint generated always as identity primary key,
   table_id uuid not null references public.context_table on delete cascade,
@@ -108,21 +104,20 @@ create table public.table_reading (
   sound text collate "C" not null generated always as (public.sound_of(reading)) stored,
   chunks integer not null,
   unique (table_id, fingerprint, reading, written)
--- Room on each page, so that a changed count touches no index.
+-- Free space on each page: a changed count needs no change of an index.
 ) with (fillfactor = 70);
 create index table_reading_begins on public.table_reading (table_id, fingerprint, left(sound, 1), length(sound));
 create index table_reading_ends on public.table_reading (table_id, fingerprint, right(sound, 1), length(sound));
 
--- The fingerprints of this deployment. The first one has the plain namespace, each other one a suffix.
+-- The fingerprints of this deployment. The first one has the plain namespace, the others have a suffix.
 create table public.table_index_version (
   fingerprint text collate "C" primary key,
-  suffix text collate "C" not null unique,
-  created_at timestamptz not null default now()
+  suffix text collate "C" not null unique
 );
 
--- The namespaces that this deployment has written to; others may share its account. A row is written before the first
--- chunk is sent, and outlives its Table: whatever a dead worker has written is found. `unneeded_since`: since when nobody
--- needs the namespace. It is deleted whenever it is found again.
+-- The namespaces that this deployment has written to; other deployments may share its account. A row is written before
+-- the first chunk is sent and stays after its Table is deleted, so that late writes of a killed worker are found.
+-- `unneeded_since`: a namespace that is not needed is deleted whenever it is found again.
 create table public.table_namespace (
   namespace text collate "C" primary key,
   table_id uuid not null,
@@ -145,20 +140,19 @@ begin
   return (select f.suffix from table_index_version f where f.fingerprint = p_fingerprint);
 end $$;
 
--- A worker that was told a wrong project writes nothing: it records its namespace before it writes.
+-- A worker with a wrong project id writes nothing: it records its namespace before it writes.
 create function public.check_namespace_project() returns trigger
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
-  if exists (select from context_table t where t.id = new.table_id
-             and not starts_with(new.namespace, 'project_' || t.project_id || '_table_' || t.id)) then
-    raise exception 'This table is of another project' using errcode = '22023';
-  end if;
+  perform require(not exists (select from context_table t where t.id = new.table_id
+                              and not starts_with(new.namespace, 'project_' || t.project_id || '_table_' || t.id)),
+                  '22023', 'This table belongs to another project');
   return new;
 end $$;
 create trigger check_namespace_project before insert on public.table_namespace
   for each row execute function public.check_namespace_project();
 
--- Forgets namespaces that nobody has needed for p_seconds. By then no worker that started before can still write to them.
+-- Deletes the records of namespaces that were not needed for p_seconds. Workers that started before have ended.
 create function public.delete_namespace_records(p_namespaces text[], p_seconds integer) returns void
 language sql set search_path = public, extensions as $$
   delete from table_namespace s
@@ -181,20 +175,10 @@ language sql set search_path = public, extensions as $$
     heartbeat_at = now(), error = excluded.error, failed_generation = excluded.failed_generation
 $$;
 
-create function public.show_indexing_error(p_table uuid, p_generation bigint, p_error text) returns void
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform from context_table t where t.id = p_table and t.generation = p_generation for update;
-  if not found then return; end if;
-  perform merge_status(o.id, jsonb_build_object('state', 'error', 'last_error', p_error, 'heartbeat_at', now()))
-  from tool o
-  where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' is distinct from 'ready';
-end $$;
-
 -- A page of a scan takes three or four calls: begin_scan, changed_nodes, plan_nodes, record_scan or finish_scan.
 
--- Whether a page has to be scanned. p_for_event: an event asks; whoever asks for a scan by name gets it, from the start.
--- A quarter of an hour later an event begins again what is still not whole: by then messages of the scan may be lost.
+-- Whether to scan a page. An explicit request (not p_for_event) restarts the scan. An event restarts a scan that is
+-- incomplete after 15 minutes: its messages may be lost.
 create function public.should_scan(t public.context_table, p_fingerprint text, p_skip integer, p_for_event boolean)
 returns boolean language plpgsql set search_path = public, extensions as $$
 declare
@@ -214,9 +198,9 @@ begin
                     and o.metadata->'search_index'->>'state' is distinct from 'ready'));
 end $$;
 
--- Begins, or continues after p_skip nodes, a scan of a Table as it is now: {decision, project_id, generation, check_store,
--- data, data_key, scopes}. `decision`: scan; gone; empty (no document has arrived); superseded (p_generation is not the
--- present one, or this page was scanned already). Tools hear only of the index that answers.
+-- Begins a scan of a Table, or continues it after p_skip nodes: {decision, project_id, generation, check_store, data,
+-- data_key, scopes}. `decision`: scan; gone; empty (no document has arrived); superseded (p_generation is not the
+-- present one, or this page was scanned already). Tools show the progress of the live version only.
 create function public.begin_scan(
   p_table uuid, p_fingerprint text, p_generation bigint, p_skip integer, p_for_event boolean
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
@@ -240,22 +224,22 @@ begin
   end if;
   return jsonb_build_object(
     'decision', 'scan', 'project_id', t.project_id, 'generation', t.generation, 'check_store', t.check_store,
-    -- As text: the client's JSON must not touch what the author wrote.
+    -- As text, so that no JSON library changes the document.
     'data', to_json(t.data::text), 'data_key', t.data_key,
-    'scopes', (select coalesce(jsonb_agg(distinct o.json_path), '[]') from tool o where o.table_id = t.id and o.enabled));
+    'scopes', (select coalesce(jsonb_agg(distinct o.json_path), '[]')
+               from tool o where o.table_id = t.id and o.enabled));
 end $$;
 
--- Of these nodes, by the hashes of their pointers and their texts, the places (from 1) of the first p_limit that do not
--- answer whole with this text.
+-- The places (from 1) of the first p_limit of these nodes that are not stored completely with this text.
 create function public.changed_nodes(
   p_table uuid, p_fingerprint text, p_pointer_hashes text[], p_content_hashes text[], p_limit integer
 ) returns integer[] language sql stable set search_path = public, extensions as $$
   select coalesce(array_agg(x.place order by x.place), '{}') from (
     select g.place::integer as place
     from unnest(p_pointer_hashes, p_content_hashes) with ordinality as g(pointer_hash, content_hash, place)
-    -- Node by node (offset 0 keeps it so): a growing table has no statistics to plan a join by.
+    -- Node by node (because of offset 0): a growing table has no statistics for a join.
     left join lateral (
-      select true as whole from node n
+      select true as complete from node n
       where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = g.pointer_hash
         and n.wanted_hash = g.content_hash and n.content_hash = n.wanted_hash and not n.needs_sweep
         and n.wanted_chunks = (
@@ -263,13 +247,12 @@ create function public.changed_nodes(
             and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash
             and c.turbopuffer_doc_id is not null and c.indexed_at is not null)
       offset 0) n on true
-    where n.whole is null
+    where n.complete is null
     order by g.place limit p_limit) x
 $$;
 
--- Plans these versions of nodes with their chunks; twice is once. Gives {missing: ids of the chunks that the store does
--- not have, published: nodes that answer already, whose older rows are still to be swept}; null if a newer generation has
--- come.
+-- Records the wanted versions of nodes and their chunks. Idempotent. Returns {missing: ids of the chunks to store,
+-- published: see publish_nodes}; null if a newer generation exists.
 create function public.plan_nodes(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes jsonb)
 returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
@@ -285,15 +268,15 @@ begin
          (c->>'char_end')::integer
   from jsonb_array_elements(p_nodes) n, jsonb_array_elements(n->'chunks') c
   on conflict do nothing;
-  insert into node as old (table_id, fingerprint, pointer_hash, json_pointer, wanted_hash, wanted_generation, wanted_chunks)
+  insert into node (table_id, fingerprint, pointer_hash, json_pointer, wanted_hash, wanted_generation, wanted_chunks)
   select p_table, p_fingerprint, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', p_generation,
          jsonb_array_length(n->'chunks')
   from jsonb_array_elements(p_nodes) n
   order by n->>'pointer_hash'
   on conflict (table_id, fingerprint, pointer_hash) do update set
     wanted_hash = excluded.wanted_hash, wanted_generation = excluded.wanted_generation,
-    wanted_chunks = excluded.wanted_chunks;
-  -- Node by node (offset 0 keeps it so): a growing table has no statistics to plan a join by.
+    wanted_chunks = excluded.wanted_chunks, refused_reason = null;
+  -- Node by node (because of offset 0): a growing table has no statistics for a join.
   select coalesce(jsonb_agg(x.id), '[]') into missing
   from jsonb_array_elements(p_nodes) n cross join lateral (
     select c.id from chunks c
@@ -304,18 +287,18 @@ begin
     select n->>'pointer_hash' from jsonb_array_elements(p_nodes) n)));
 end $$;
 
--- Records that everything that the first p_nodes strings of this generation ask for has been sent, or is done.
+-- Records that the messages for the first p_nodes strings of this generation are sent, or not needed.
 create function public.record_scan(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes integer) returns void
 language sql set search_path = public, extensions as $$
-  update table_scan p set current_generation = p_generation, current_at = now(),
-    current_nodes = case when p.current_generation = p_generation then greatest(p.current_nodes, p_nodes) else p_nodes end
+  update table_scan p set current_generation = p_generation, current_at = now(), current_nodes = greatest(
+    p_nodes, case when p.current_generation = p_generation then p.current_nodes end)
   where p.table_id = p_table and p.fingerprint = p_fingerprint
     and p_generation >= coalesce(p.current_generation, p_generation)
 $$;
 
--- Ends a scan of p_nodes strings: nodes that are not among p_kept (hashes of pointers) go. Gives the doc ids that have to
--- leave the store, by the generation up to which they are; null if a newer generation has come. Where none has to leave,
--- the scan is recorded and the Table is ready if nothing else is missing; else record_removed does that.
+-- Ends a scan of p_nodes strings: deletes nodes that are not among p_kept (hashes of pointers). Returns the doc ids to
+-- delete from the store, by the generation up to which they are; null if a newer generation exists. If there are none,
+-- the scan is recorded and the Table is ready if nothing is missing; otherwise record_removed does that.
 create function public.finish_scan(
   p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_skipped jsonb, p_nodes integer
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
@@ -340,11 +323,7 @@ begin
   on conflict (table_id, fingerprint) do update set
     generation = excluded.generation, skipped_nodes = excluded.skipped_nodes, error = null, failed_generation = null,
     heartbeat_at = now();
-  if is_live_for_tables(p_fingerprint) then
-    update context_table set planned_generation = p_generation, planned_fingerprint = p_fingerprint,
-      skipped_nodes = p_skipped
-    where id = p_table;
-  end if;
+  update context_table set shown_fingerprint = p_fingerprint where id = p_table and is_live_for_tables(p_fingerprint);
   select coalesce(jsonb_object_agg(x.generation, x.ids), '{}') into removed from (
     select r.generation, jsonb_agg(r.turbopuffer_doc_id) as ids from pending_deletion r
     where r.table_id = p_table and r.fingerprint = p_fingerprint group by r.generation) x;
@@ -355,7 +334,7 @@ begin
   return removed;
 end $$;
 
--- What finish_scan gave for these generations has left the store; the scan is recorded.
+-- Records that the rows of finish_scan for these generations are deleted from the store, and the scan.
 create function public.record_removed(
   p_table uuid, p_fingerprint text, p_removed bigint[], p_generation bigint, p_nodes integer
 ) returns void language plpgsql set search_path = public, extensions as $$
@@ -368,28 +347,29 @@ begin
 end $$;
 
 -- Records why a Table cannot be indexed in this generation (null: the present one).
-create function public.record_scan_failure(p_table uuid, p_fingerprint text, p_generation bigint, p_error text) returns void
-language plpgsql set search_path = public, extensions as $$
+create function public.record_scan_failure(p_table uuid, p_fingerprint text, p_generation bigint, p_error text)
+returns void language plpgsql set search_path = public, extensions as $$
 declare
   present bigint;
 begin
   select t.generation into present from context_table t where t.id = p_table for update;
   if present is null or p_generation <> present then return; end if;
   perform record_scan_state(p_table, p_fingerprint, p_error, present);
-  if is_live_for_tables(p_fingerprint) then
-    perform show_indexing_error(p_table, present, p_error);
-  end if;
+  perform merge_status(o.id, jsonb_build_object('state', 'error', 'last_error', p_error, 'heartbeat_at', now()))
+  from tool o
+  where is_live_for_tables(p_fingerprint) and o.table_id = p_table and o.enabled
+    and o.metadata->'search_index'->>'state' is distinct from 'ready';
 end $$;
 
 -- ---------------------------------------------------------------- storing chunks
 
--- Only one transaction at a time counts the words of a Table.
+-- One transaction at a time counts the words of a Table.
 create function public.lock_words(p_table uuid, p_fingerprint text) returns void
 language sql set search_path = public, extensions as $$
   select pg_advisory_xact_lock(hashtextextended('words ' || p_table || p_fingerprint, 0))
 $$;
 
--- Counts the words of chunks that are stored now.
+-- Counts the words of newly stored chunks.
 --   p_stored: [{id, namespace, doc_id, readings: [place]}], places in p_readings: [[reading, written]], from 0
 -- Returns the ids of the words by place. A chunk that is stored again is not counted again: it has its readings.
 create function public.count_readings(p_table uuid, p_fingerprint text, p_stored jsonb, p_readings jsonb)
@@ -397,7 +377,7 @@ returns bigint[] language sql set search_path = public, extensions as $$
   with used as (
     select u.place::integer as place, count(*)::integer as chunks
     from jsonb_array_elements(p_stored) s
-    -- Chunk by chunk (offset 0 keeps it so): a growing table has no statistics from which to plan a join.
+    -- Chunk by chunk (because of offset 0): a growing table has no statistics for a join.
     cross join lateral (select from chunks c where c.id = (s->>'id')::uuid and c.readings is null offset 0) fresh
     cross join jsonb_array_elements_text(s->'readings') u(place) group by 1
   ), asked as materialized (
@@ -415,7 +395,7 @@ returns bigint[] language sql set search_path = public, extensions as $$
   from generate_series(0, jsonb_array_length(p_readings) - 1) place left join numbered n using (place)
 $$;
 
--- Takes the words of deleted chunks out of the count, whichever function deleted them. With a Table its words go too.
+-- Subtracts the words of deleted chunks, whichever function deleted them. Those of a deleted Table are deleted with it.
 create function public.discount_readings() returns trigger
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
@@ -434,8 +414,7 @@ end $$;
 create trigger discount_readings after delete on public.chunks
   referencing old table as gone for each statement execute function public.discount_readings();
 
--- Chunks of p_ids that still have to be embedded and stored, with what is needed for it. Chunks that nobody wants any
--- more, and chunks of a deleted Table, are left out.
+-- Chunks of p_ids that have to be embedded and stored, without those that are no longer wanted.
 create function public.chunks_to_store(p_table uuid, p_fingerprint text, p_namespace text, p_ids uuid[]) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -450,7 +429,7 @@ begin
     and n.wanted_hash = c.content_hash
   where c.id = any (p_ids) and c.table_id = p_table and c.fingerprint = p_fingerprint
     and (c.turbopuffer_doc_id is null or c.indexed_at is null);
-  -- Read first: every batch of a Table comes here, and a row that all of them lock would make them wait.
+  -- Read first: a row that every batch of a Table locks would make them wait.
   if wanted <> '[]' and not exists (
     select from table_namespace n where n.namespace = p_namespace and n.unneeded_since is null) then
     insert into table_namespace (namespace, table_id, fingerprint) values (p_namespace, p_table, p_fingerprint)
@@ -465,19 +444,18 @@ language sql stable set search_path = public, extensions as $$
   where v.project_id = p_project and v.space = p_space and v.text_hash = any (p_text_hashes)
 $$;
 
--- Makes searches find the wanted version of each node whose chunks are all stored. Deletes the chunks of its other
--- versions, so that a version that comes back is stored again in its own generation. Returns the nodes whose older rows
--- are to be swept from the store: [{pointer_hash, content_hash, generation}].
+-- Publishes the wanted version of each node whose chunks are all stored. Deletes the chunks of its other versions: if
+-- such a version returns, it is stored again in its own generation. Returns nodes_to_sweep.
 create function public.publish_nodes(p_table uuid, p_fingerprint text, p_pointer_hashes text[]) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 begin
   perform lock_words(p_table, p_fingerprint);
-  -- In one order everywhere, so that two workers that finish one node together do not deadlock.
+  -- In one order everywhere, so that two workers that finish one node cannot deadlock.
   perform from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
     and n.pointer_hash = any (p_pointer_hashes) order by n.pointer_hash for update;
   with done as (
     update node n set content_hash = n.wanted_hash, generation = n.wanted_generation,
-      -- A version that was never found may have left rows, too.
+      -- A version that was never published may have left rows, too.
       needs_sweep = n.needs_sweep or (n.content_hash is not null and n.content_hash <> n.wanted_hash) or exists (
         select from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
           and c.pointer_hash = n.pointer_hash and c.content_hash <> n.wanted_hash)
@@ -491,15 +469,12 @@ begin
   delete from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
     and c.pointer_hash = any (array(select d.pointer_hash from done d))
     and c.content_hash <> (select d.content_hash from done d where d.pointer_hash = c.pointer_hash);
-  return (select coalesce(jsonb_agg(jsonb_build_object(
-            'pointer_hash', n.pointer_hash, 'content_hash', n.content_hash, 'generation', n.generation)), '[]')
-          from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.needs_sweep
-            and n.pointer_hash = any (p_pointer_hashes) and n.content_hash = n.wanted_hash);
+  return nodes_to_sweep(p_table, p_fingerprint, p_pointer_hashes);
 end $$;
 
--- Records that the store has confirmed these chunks (p_stored, p_readings: see count_readings). Returns {alive,
--- unwanted: [doc_id], published: see publish_nodes}: whether the Table still exists, and which rows came too late and must
--- be deleted from the store.
+-- Records that the store has confirmed these chunks (p_stored, p_readings: see count_readings). Returns {alive: whether
+-- the Table still exists, unwanted: [doc_id] of rows that came too late and have to be deleted from the store,
+-- published: see publish_nodes}.
 create function public.record_stored(p_table uuid, p_fingerprint text, p_stored jsonb, p_readings jsonb)
 returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
@@ -527,8 +502,8 @@ begin
       select distinct c.pointer_hash from jsonb_array_elements(p_stored) s join chunks c on c.id = (s->>'id')::uuid)));
 end $$;
 
--- Finishes the nodes of chunks whose text the embedding service refuses. They show nothing: no older text is found for
--- them, and the same text is not sent again. p_refused: [{id, reason}], ids of chunks.
+-- Finishes the nodes of chunks whose text the embedding service refuses: nothing is found for them, and the same text
+-- is not sent again. p_refused: [{id, reason}], ids of chunks.
 create function public.mark_refused(p_table uuid, p_fingerprint text, p_refused jsonb) returns void
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -537,7 +512,7 @@ begin
   perform from context_table t where t.id = p_table for share;
   if not found then return; end if;
   perform lock_words(p_table, p_fingerprint);
-  with said as (
+  with refusal as (
     select distinct on (c.pointer_hash) c.pointer_hash, c.content_hash, r->>'reason' as reason
     from jsonb_array_elements(p_refused) r join chunks c on c.id = (r->>'id')::uuid
     where c.table_id = p_table and c.fingerprint = p_fingerprint
@@ -545,7 +520,7 @@ begin
   ), refused as (
     update node n set content_hash = n.wanted_hash, generation = n.wanted_generation, wanted_chunks = 0,
       needs_sweep = false, refused_reason = s.reason
-    from said s
+    from refusal s
     where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = s.pointer_hash
       and n.wanted_hash = s.content_hash
     returning n.pointer_hash
@@ -555,16 +530,6 @@ begin
   where c.table_id = p_table and c.fingerprint = p_fingerprint and c.pointer_hash = any (pointers);
 end $$;
 
--- Another wanted version has not been refused yet.
-create function public.clear_refusal() returns trigger
-language plpgsql security definer set search_path = public, extensions, pg_temp as $$
-begin
-  new.refused_reason := null;
-  return new;
-end $$;
-create trigger clear_refusal before update of wanted_hash on public.node
-  for each row execute function public.clear_refusal();
-
 create function public.mark_swept(p_table uuid, p_fingerprint text, p_swept jsonb) returns void
 language sql set search_path = public, extensions as $$
   update node n set needs_sweep = false from jsonb_array_elements(p_swept) s
@@ -572,16 +537,18 @@ language sql set search_path = public, extensions as $$
     and n.generation = (s->>'generation')::bigint
 $$;
 
-create function public.nodes_to_sweep(p_table uuid, p_fingerprint text) returns jsonb
-language sql stable set search_path = public, extensions as $$
+-- The published nodes, all or those of p_pointer_hashes, whose older rows have to be deleted from the store:
+-- [{pointer_hash, content_hash, generation}].
+create function public.nodes_to_sweep(p_table uuid, p_fingerprint text, p_pointer_hashes text[] default null)
+returns jsonb language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(jsonb_build_object(
     'pointer_hash', n.pointer_hash, 'content_hash', n.content_hash, 'generation', n.generation)
     order by n.pointer_hash), '[]')
   from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.needs_sweep
-    and n.content_hash = n.wanted_hash
+    and n.content_hash = n.wanted_hash and (p_pointer_hashes is null or n.pointer_hash = any (p_pointer_hashes))
 $$;
 
--- Whether the store may still have rows that are to be deleted.
+-- Whether the store may still have rows to delete.
 create function public.has_rows_to_sweep(p_table uuid, p_fingerprint text) returns boolean
 language sql stable set search_path = public, extensions as $$
   select exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.needs_sweep)
@@ -590,48 +557,54 @@ $$;
 
 -- ---------------------------------------------------------------- is a Table ready?
 
--- Updates the status of a Table's Tools from its rows, under the Table's lock, and returns whether it is ready. A Table
--- is ready only in its present generation, after a complete scan. While work is under way, chunks are counted every two
--- seconds and not with each batch: counting takes as long as there are nodes.
+-- Whether a Table is complete for a fingerprint: scanned in its present generation, each string stored in its wanted
+-- version, nothing left to delete.
+create function public.is_table_complete(p_table uuid, p_fingerprint text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select exists (select from table_scan s join context_table t on t.id = s.table_id and t.generation = s.generation
+                 where s.table_id = p_table and s.fingerprint = p_fingerprint)
+    and not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+                    and n.content_hash is distinct from n.wanted_hash)
+    and not exists (select from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint)
+    and not has_rows_to_sweep(p_table, p_fingerprint)
+$$;
+
+-- Updates the status of a Table's Tools, under the Table's lock, and returns whether the Table is complete. During
+-- indexing, chunks are counted every two seconds and not with each batch: counting takes as long as there are nodes.
 create function public.update_tool_status(p_table uuid, p_fingerprint text) returns boolean
 language plpgsql set search_path = public, extensions as $$
 declare
   t context_table;
-  answers boolean;
   done boolean;
+  -- Whether missing chunks are counted: while a Table is indexed for the first time, most of them are missing.
+  published boolean;
 begin
   select * into t from context_table c where c.id = p_table for update;
   if t.id is null then return false; end if;
-  answers := t.planned_generation = t.generation and t.planned_fingerprint = p_fingerprint and not exists (
-    select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
-      and n.content_hash is distinct from n.wanted_hash);
-  done := answers;
-  -- Only then: while a Table is indexed for the first time, most of its chunks are not stored.
-  if answers then
-    done := not exists (select from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint)
-      and not has_rows_to_sweep(p_table, p_fingerprint);
-  end if;
+  done := is_table_complete(p_table, p_fingerprint);
+  published := not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+                           and n.content_hash is distinct from n.wanted_hash);
   perform merge_status(o.id, counts || jsonb_build_object('heartbeat_at', now(), 'generation', t.generation,
-      'skipped_nodes', (select coalesce(jsonb_agg(s), '[]') from (
-                          select s from jsonb_array_elements(t.skipped_nodes) s
-                          union all
-                          select jsonb_build_object('json_pointer', n.json_pointer, 'reason', n.refused_reason)
-                          from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
-                            and n.refused_reason is not null) x(s)
-                        where is_within(s->>'json_pointer', o.json_path)))
+      'skipped_nodes', (
+        select coalesce(jsonb_agg(x.skipped), '[]') from (
+          select e as skipped from table_scan s, jsonb_array_elements(s.skipped_nodes) e
+          where s.table_id = p_table and s.fingerprint = p_fingerprint
+          union all
+          select jsonb_build_object('json_pointer', n.json_pointer, 'reason', n.refused_reason) from node n
+          where n.table_id = p_table and n.fingerprint = p_fingerprint and n.refused_reason is not null) x
+        where is_within(x.skipped->>'json_pointer', o.json_path)))
     || case when done then jsonb_build_object('state', 'ready', 'indexed_at', now(), 'last_error', null, 'attempt', 0)
             else '{}' end)
   from tool o
   cross join lateral (
-    -- A node whose wanted version is found is stored completely, except for what the store has lost. The chunks of
-    -- the others are counted, one node at a time: as a join this depends on statistics that a growing table does not
-    -- have yet.
+    -- A published node is stored completely, except for what the store has lost. The chunks of other nodes are counted
+    -- one node at a time: a growing table has no statistics for a join.
     select jsonb_build_object('nodes_count', count(*), 'chunks_count', coalesce(sum(n.wanted_chunks), 0),
       'indexed_chunks_count', coalesce(sum(case when n.content_hash is not distinct from n.wanted_hash
         then n.wanted_chunks
         else (select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
               and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash and c.indexed_at is not null)
-        end), 0) - case when answers and not done then (
+        end), 0) - case when published and not done then (
           select count(*) from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
             and is_within(c.json_pointer, o.json_path)) else 0 end) as counts
     from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and is_within(n.json_pointer, o.json_path)
@@ -643,18 +616,8 @@ begin
   return done;
 end $$;
 
--- Whether a Table is complete for a fingerprint: scanned to its end, each string stored in its wanted version.
-create function public.is_table_complete(p_table uuid, p_fingerprint text) returns boolean
-language sql stable set search_path = public, extensions as $$
-  select exists (select from table_scan p join context_table t on t.id = p.table_id and t.generation = p.generation
-                 where p.table_id = p_table and p.fingerprint = p_fingerprint)
-    and not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
-                    and n.content_hash is distinct from n.wanted_hash)
-    and not exists (select from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint)
-    and not has_rows_to_sweep(p_table, p_fingerprint)
-$$;
-
--- What failed for good stays so until all of it is there: another batch of the same Table may still come.
+-- Returns whether a Table is complete; then its Tools are ready and its unfinished work is finished. An error stays
+-- until then: another batch of the same Table may still come.
 create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) returns boolean
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -676,54 +639,42 @@ end $$;
 
 -- ---------------------------------------------------------------- what the store has lost
 
--- Marks chunks to be stored again. They keep their doc ids: as long as the store finds them they are returned.
+-- Marks chunks to be stored again. They keep their doc ids: while the store still finds them, they are results.
 create function public.mark_missing(p_table uuid, p_fingerprint text, p_ids uuid[]) returns void
-language plpgsql set search_path = public, extensions as $$
-begin
-  perform from context_table t where t.id = p_table for update;
-  perform lock_words(p_table, p_fingerprint);
-  -- By primary key alone: a cached plan that reads all chunks of the Table would compare each with each id.
-  update chunks c set indexed_at = null where c.id = any (p_ids);
-end $$;
-
--- Ends a comparison with the store. A reindex that was requested meanwhile changed the generation, and is still due.
-create function public.store_compared(p_table uuid, p_generation bigint) returns void
 language sql set search_path = public, extensions as $$
-  update context_table set check_store = false where id = p_table and generation = p_generation
+  select from context_table t where t.id = p_table for update;
+  select lock_words(p_table, p_fingerprint);
+  -- By primary key alone: a cached plan that reads all chunks of the Table would compare each with each id.
+  update chunks c set indexed_at = null where c.id = any (p_ids)
 $$;
 
 -- ---------------------------------------------------------------- searching
 
--- An endpoint with its enabled Tools, for authentication and `tools/list`; null if it is deleted or disabled.
+-- The Tools that agents reach through an endpoint.
+create function public.bound_tools(p_mcp uuid) returns setof public.tool
+language sql stable rows 10 set search_path = public, extensions as $$
+  select o.* from mcp m
+  join mcp_binding b on b.mcp_id = m.id and b.status = 'enabled'
+  join tool o on o.id = b.tool_id and o.enabled and o.project_id = m.project_id
+  where m.id = p_mcp and m.status = 'enabled'
+$$;
+
+-- An endpoint with its Tools, for authentication and `tools/list`; null if it is deleted or disabled.
 create function public.endpoint(p_mcp uuid) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object('id', m.id, 'project_id', m.project_id,
     'key_hashes', array_remove(array[m.api_key_hash,
                                      case when m.previous_key_until > now() then m.previous_key_hash end], null),
-    'tools', (select coalesce(jsonb_agg(tool_view(o) order by o.name), '[]')
-              from mcp_binding b join tool o on o.id = b.tool_id
-              where b.mcp_id = m.id and b.status = 'enabled' and o.enabled and o.project_id = m.project_id))
+    'tools', (select coalesce(jsonb_agg(tool_view(o) order by o.name), '[]') from bound_tools(m.id) o))
   from mcp m where m.id = p_mcp and m.status = 'enabled'
-$$;
-
--- The Table of an enabled Tool, if this endpoint gives access to it now; otherwise null.
-create function public.reachable_table(p_mcp uuid, p_tool uuid) returns uuid
-language sql stable set search_path = public, extensions as $$
-  select o.table_id
-  from mcp m
-  join mcp_binding b on b.mcp_id = m.id and b.status = 'enabled'
-  join tool o on o.id = b.tool_id and o.enabled and o.project_id = m.project_id
-  where m.id = p_mcp and m.status = 'enabled' and o.id = p_tool
 $$;
 
 -- The same as `similar_words` for the words of a Table.
 create function public.similar_table_words(p_table uuid, p_fingerprint text, p_reading text) returns jsonb
 language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
   with asked as materialized (
-    select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width,
-           case when length(p_reading) >= 7 then 2 else 1 end as typos
-  ),
-  around as (
+    select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width, typo_limit(p_reading) as typos
+  ), around as (
     select r.* from asked a, table_reading r
     where r.table_id = p_table and r.fingerprint = p_fingerprint and left(r.sound, 1) = left(a.sound, 1)
       and length(r.sound) between a.width - a.typos and a.width + a.typos
@@ -731,34 +682,29 @@ language sql stable set search_path = public, extensions set jit = off set enabl
     select r.* from asked a, table_reading r
     where r.table_id = p_table and r.fingerprint = p_fingerprint and right(r.sound, 1) = right(a.sound, 1)
       and length(r.sound) between a.width - a.typos and a.width + a.typos
-  ),
-  measured as (
-    select r.written, r.chunks, case when is_swapped(r.sound, a.sound) then 1 else greatest(1, r.edits) end as distance
-    from (select n.*, levenshtein_less_equal(n.sound, a.sound, 2) as edits from around n, asked a) r, asked a
-    where r.edits <= a.typos or r.edits = 2 and is_swapped(r.sound, a.sound)
+  ), found as (
+    select r.written, min(r.distance) as distance, max(r.chunks) as n
+    from (select n.written, n.chunks, a.typos, typo_distance(n.sound, a.sound) as distance from around n, asked a) r
+    where r.distance <= r.typos group by r.written
   )
-  select jsonb_agg(w.written order by w.place) from (
-    select m.written, row_number() over (order by min(m.distance), max(m.chunks) desc, m.written) as place
-    from measured m group by m.written) w
-  where w.place <= 5
+  select to_jsonb((array_agg(f.written order by f.distance, f.n desc, f.written))[:5]) from found f
 $$;
 
--- What is known of a question's words in a Tool's Table, as `lexicon_entries` does for pages: {written, near}. Empty for
--- a Tool that this endpoint gives no access to.
-create function public.table_lexicon_entries(p_mcp uuid, p_tool uuid, p_fingerprint text, p_readings text[], p_words jsonb)
-returns jsonb language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+-- What is known of a question's words in a Tool's Table, as lexicon_entries for pages: {written, near}. Empty for a
+-- Tool that this endpoint does not reach.
+create function public.table_lexicon_entries(
+  p_mcp uuid, p_tool uuid, p_fingerprint text, p_readings text[], p_words jsonb
+) returns jsonb
+language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
 declare
-  asked uuid := reachable_table(p_mcp, p_tool);
+  asked constant uuid := (select o.table_id from bound_tools(p_mcp) o where o.id = p_tool);
 begin
   return jsonb_build_object(
     'written', (
-      select coalesce(jsonb_object_agg(w.reading, w.forms), '{}') from (
-        select r.reading, jsonb_agg(r.written order by r.place) as forms from (
-          select t.reading, t.written,
-                 row_number() over (partition by t.reading order by t.chunks desc, t.written) as place
-          from table_reading t
-          where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = any (p_readings)) r
-        where r.place <= 5 group by r.reading) w),
+      select coalesce(jsonb_object_agg(w.reading, to_jsonb(w.forms[:5])), '{}') from (
+        select t.reading, array_agg(t.written order by t.chunks desc, t.written) as forms from table_reading t
+        where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = any (p_readings)
+        group by t.reading) w),
     'near', (
       select coalesce(jsonb_object_agg(w.word, w.forms), '{}') from (
         select u.word, similar_table_words(asked, p_fingerprint, u.reading) as forms from (
@@ -773,17 +719,11 @@ end $$;
 -- The found rows that are current, in the Tool's scope, and reachable through this endpoint.
 create function public.current_chunks(p_mcp uuid, p_tool uuid, p_fingerprint text, p_doc_ids text[]) returns jsonb
 language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(jsonb_build_object(
-    'id', c.id, 'table_id', c.table_id, 'json_pointer', c.json_pointer, 'chunk_index', c.chunk_index,
-    'total_chunks', c.total_chunks, 'chunk_text', c.chunk_text, 'char_start', c.char_start, 'char_end', c.char_end,
-    'content_hash', c.content_hash, 'turbopuffer_namespace', c.turbopuffer_namespace,
-    'turbopuffer_doc_id', c.turbopuffer_doc_id)), '[]')
-  from mcp m
-  join mcp_binding b on b.mcp_id = m.id and b.status = 'enabled'
-  join tool o on o.id = b.tool_id and o.enabled and o.project_id = m.project_id
+  select coalesce(jsonb_agg(to_jsonb(c) - array['fingerprint', 'pointer_hash', 'indexed_at', 'readings']), '[]')
+  from bound_tools(p_mcp) o
   join chunks c on c.table_id = o.table_id and c.fingerprint = p_fingerprint
   join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint and n.pointer_hash = c.pointer_hash
     and n.content_hash = c.content_hash
-  where m.id = p_mcp and m.status = 'enabled' and o.id = p_tool and c.turbopuffer_doc_id = any (p_doc_ids)
+  where o.id = p_tool and c.turbopuffer_doc_id = any (p_doc_ids)
     and is_within(c.json_pointer, o.json_path)
 $$;

@@ -1,17 +1,17 @@
--- Upkeep: what `maintain` and the workers need so that all work is done in the end, and what compares the records with
--- the bucket and the store. Each section stands for itself.
+-- Upkeep: unfinished work, limits, and the comparison of records with the bucket and the store. Each section is
+-- independent of the others.
 
--- ================================================================ unfinished work
+-- ---------------------------------------------------------------- unfinished work
 -- One row for each page, file or Table in trouble, never one for each message. Work that goes well leaves no row.
 
--- `subject`: of a `file` its S3 key (a page, learns.yml, synonyms.yml), of a `material` that is indexed again its name,
---   of a `table` its id, of an `upload` the S3 key of the document.
+-- `subject`: for a `file` its S3 key (a page, learns.yml, synonyms.yml), for a reindexed `material` its name,
+--   for a `table` its id, for an `upload` the S3 key of the document.
 -- `state`: retrying - its queue delivers the message again; waiting - maintenance sends a message at `retry_at`;
---   failed - its message is a dead letter; before `retry_at` it may still be under way for the last time.
--- `vendor`: the outside system to blame, if one is. `released`: that vendor has answered since.
+--   failed - its message is a dead letter; before `retry_at` the last delivery may still be running.
+-- `vendor`: the outside system that failed, if one did. `released`: that vendor has answered since.
 -- `attempts`: how often it failed; `waits`: how often it had to wait.
 -- `version_id`, `sequencer`, `removed`: the newest event of a file that did not finish.
--- `sent_at`: when maintenance sent a message for it; null once something came of that.
+-- `sent_at`: when maintenance sent a message for it; null after a result of that message.
 create table public.unfinished_work (
   kind text collate "C" not null check (kind in ('file', 'material', 'table', 'upload')),
   subject text collate "C" not null,
@@ -33,14 +33,13 @@ create table public.unfinished_work (
 create index unfinished_work_due on public.unfinished_work (retry_at) where state <> 'failed';
 create index unfinished_work_vendor on public.unfinished_work (vendor) where state = 'waiting';
 
--- Changes of all rows of one vendor take turns: two at a time would wait for each other's rows.
+-- Changes of all rows of a vendor run one at a time: otherwise they could deadlock.
 create function public.lock_vendors() returns void
 language sql set search_path = public, extensions as $$
   select pg_advisory_xact_lock(hashtext('sakuin.unfinished_work'))
 $$;
 
--- Shows why a Table waits: on its waiting Tools, or on the plan of an index version that does not answer. p_fingerprint null:
--- it waits in all of them.
+-- Shows why a Table waits: on its Tools, or on the scan of another version. p_fingerprint null: all versions.
 create function public.show_reason(p_table uuid, p_fingerprint text, p_reason text) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
@@ -54,11 +53,11 @@ begin
   end if;
 end $$;
 
--- Records why work did not finish. p_work: {kind, subject, fingerprint, version_id, sequencer, removed}.
--- p_state 'failed' with p_seconds records a last delivery beforehand: it fails unless it records something else by then.
--- p_state 'waiting' pauses the work for a time that grows with the outage (1 to 15 minutes, half of it chance), but not
--- for less than p_seconds; with p_vendor null, for exactly p_seconds. False, and nothing is recorded, if it has been in
--- trouble for longer than p_longest seconds.
+-- Records why work did not finish. p_work: {kind, subject, fingerprint, version_id, sequencer, removed}. p_state
+-- 'failed' with p_seconds is recorded before a last delivery: it counts unless the worker records something else.
+-- p_state 'waiting' pauses the work for a time that grows with the outage (1 to 15 minutes, half of it random), but for
+-- at least p_seconds; with p_vendor null, for exactly p_seconds. Returns false, and records nothing, if the work has
+-- been unfinished for longer than p_longest seconds.
 create function public.record_unfinished(
   p_work jsonb, p_state text, p_reason text, p_vendor text, p_seconds double precision, p_longest double precision
 ) returns boolean language plpgsql set search_path = public, extensions as $$
@@ -70,7 +69,8 @@ declare
        and (u.state <> 'failed' or u.retry_at > now())), now());
   beforehand constant boolean := p_state = 'failed' and p_seconds > 0;
   pause constant double precision := case when p_vendor is null or p_state <> 'waiting' then p_seconds
-    else greatest(p_seconds, least(greatest(60, extract(epoch from now() - began) / 2), 900) * (0.5 + random() / 2)) end;
+    else greatest(p_seconds, least(greatest(60, extract(epoch from now() - began) / 2), 900)
+                             * (0.5 + random() / 2)) end;
 begin
   if began < now() - make_interval(secs => p_longest) then return false; end if;
   -- Locks in one order everywhere: the Table, the vendors, the rows.
@@ -91,37 +91,35 @@ begin
   on conflict (kind, subject, fingerprint) do update set
     state = excluded.state, reason = excluded.reason, vendor = excluded.vendor,
     attempts = u.attempts + (not beforehand)::integer,
-    -- More messages of one Table that find the same outage are one wait.
+    -- Several messages of one Table that meet the same outage are one wait.
     waits = u.waits + case when u.state = 'waiting' and u.sent_at is null then 0 else excluded.waits end,
     since = excluded.since, retry_at = excluded.retry_at, released = false,
     sent_at = null,
-    -- An older event that fails late does not hide a newer one.
+    -- An older event that fails late does not replace a newer one.
     (version_id, sequencer, removed) = (
       select n.version_id, n.sequencer, n.removed
       from (values (excluded.version_id, excluded.sequencer, excluded.removed, 1),
                    (u.version_id, u.sequencer, u.removed, 2)) n(version_id, sequencer, removed, place)
       order by n.sequencer desc, n.place limit 1)
-  -- A Table has more messages than this one: it waits although another is retried or fails, and has failed although
-  -- another is retried. A Table that waits is scanned again, also for the message that failed; only where maintenance has
-  -- sent a message may that be the one that failed.
+  -- A Table has several messages. Waiting replaces retrying and failed, failed replaces retrying. A waiting Table is
+  -- scanned again, so a failed message matters only if maintenance has sent a message: that may be the failed one.
   where u.kind <> 'table' or excluded.state = 'waiting' or u.state = 'retrying'
     or (u.state = 'waiting' and p_state = 'failed' and u.sent_at is not null)
     or (u.state = 'failed' and (u.retry_at > now() or (p_state = 'failed' and not beforehand)));
   return true;
 end $$;
 
--- Releases what waits for these vendors: maintenance sends it. The caller has the lock of the vendors.
+-- Releases what waits for these vendors: maintenance sends it. The caller has locked the vendors.
 create function public.release_vendors(p_vendors text[]) returns void
 language sql set search_path = public, extensions as $$
   update unfinished_work u set released = true, retry_at = now()
   where u.state = 'waiting' and not u.released and u.vendor = any (p_vendors)
 $$;
 
--- Work has finished. p_work as in record_unfinished; an older event of a file does not finish a newer one, one without a
--- sequencer finishes all. p_answered: the vendor that it waited for has answered, so everything else that waits for this
--- vendor is released.
--- A Table that waits is finished by the scan that follows; a batch of its chunks only shows that the vendor answers.
--- A Table that failed has finished when all of it is stored (mark_ready_if_complete).
+-- Finishes work. p_work as in record_unfinished; an older event of a file does not finish a newer one, one without a
+-- sequencer finishes all. p_answered: its vendor has answered, so everything that waits for this vendor is released. A
+-- waiting Table is finished by its next scan; a batch of its chunks only shows that the vendor answers. A failed Table
+-- is finished when it is complete (mark_ready_if_complete).
 create function public.finish_work(p_work jsonb, p_answered boolean) returns void
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -130,7 +128,7 @@ declare
 begin
   select * into u from unfinished_work x
   where (x.kind, x.subject, x.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, ''));
-  -- Almost always there is none. The lock comes before the row's.
+  -- Nearly always there is no row. The vendors are locked before the row.
   if u.kind is null then return; end if;
   if u.vendor is not null then perform lock_vendors(); end if;
   select * into u from unfinished_work x
@@ -145,13 +143,13 @@ begin
   end if;
 end $$;
 
--- A Table is whole, so none of its work is unfinished. If it was the probe of a vendor, that has answered.
+-- Finishes all work of a complete Table. If it was the probe of a vendor, the vendor has answered.
 create function public.finish_table_work(p_table uuid, p_fingerprint text) returns void
 language plpgsql set search_path = public, extensions as $$
 declare
   answered text[];
 begin
-  -- Almost always there is none. The lock comes before the rows'.
+  -- Nearly always there is no row. The vendors are locked before the rows.
   if not exists (select from unfinished_work u where u.kind = 'table' and u.subject = p_table::text
                  and u.fingerprint in ('', p_fingerprint)) then return; end if;
   perform lock_vendors();
@@ -164,19 +162,9 @@ begin
   perform release_vendors(answered);
 end $$;
 
--- The ids of some chunks of a Table that are wanted and not stored.
-create function public.some_unstored_chunks(p_table uuid, p_fingerprint text, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(x.id), '[]') from (
-    select c.id from chunks c
-    join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint and n.pointer_hash = c.pointer_hash
-      and n.wanted_hash = c.content_hash
-    where c.table_id = p_table and c.fingerprint = p_fingerprint and c.indexed_at is null limit p_limit) x
-$$;
-
--- Claims what is due, longest in trouble first, as [{kind, subject, fingerprint, version_id, sequencer, removed,
--- project_id, chunks}]: nobody else gets it for p_seconds. While a vendor has not answered since, one row of it goes at
--- a time, as a probe: of a Table one batch of chunks (`chunks`, at most p_batch; empty where it has to be scanned).
+-- Claims due work for p_seconds, oldest first: [{kind, subject, fingerprint, version_id, sequencer, removed,
+-- project_id, chunks}]. Until a vendor has answered, one row at a time is a probe of it: for a Table one batch of
+-- chunks (`chunks`, at most p_batch; empty if it has to be scanned).
 create function public.claim_due_work(p_limit integer, p_seconds integer, p_batch integer) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -189,7 +177,7 @@ begin
   with away as materialized (
     select distinct u.vendor from unfinished_work u
     where u.vendor is not null and not u.released and case u.state
-      -- A probe is under way, or one that failed waits for its next turn.
+      -- A probe is under way, or a failed one waits for its next attempt.
       when 'waiting' then u.sent_at > now() - make_interval(secs => p_seconds) or (u.waits > 1 and u.retry_at > now())
       -- Its queue will deliver a probe again.
       when 'retrying' then u.waits > 0 and u.retry_at > now() - make_interval(secs => p_seconds)
@@ -198,14 +186,14 @@ begin
     select distinct on (u.vendor) u.kind, u.subject, u.fingerprint from unfinished_work u
     where u.state = 'waiting' and u.vendor is not null and not u.released and u.retry_at <= now()
       and u.vendor not in (select a.vendor from away a)
-    -- A probe of which nothing was heard is followed by another one.
+    -- A probe without a result is followed by another one.
     order by u.vendor, u.waits, u.sent_at nulls first, u.since, u.subject
   ), late as (
     select u.kind, u.subject, u.fingerprint from unfinished_work u
     where case u.state
       when 'waiting' then u.retry_at <= now() and (u.vendor is null or u.released
         or (u.kind, u.subject, u.fingerprint) in (select p.kind, p.subject, p.fingerprint from probe p))
-      -- Its queue did not deliver it again, so perhaps it has lost it.
+      -- Its queue did not deliver it again and may have lost it.
       when 'retrying' then u.retry_at <= now() - make_interval(secs => p_seconds)
       else false end
     order by u.since, u.subject limit p_limit for update skip locked
@@ -219,14 +207,16 @@ begin
       'sequencer', c.sequencer, 'removed', c.removed,
       'project_id', (select t.project_id from context_table t where c.kind = 'table' and t.id = c.subject::uuid),
       'chunks', case when c.kind = 'table' and c.vendor is not null and not c.released
-        then some_unstored_chunks(c.subject::uuid, c.fingerprint, p_batch) else '[]' end)
+        then (select coalesce(jsonb_agg(x.id), '[]') from (
+                select m.id from unstored_chunks m
+                where m.table_id = c.subject::uuid and m.fingerprint = c.fingerprint limit p_batch) x)
+        else '[]' end)
     order by c.since, c.subject), '[]')
   into due from claimed c;
   return due;
 end $$;
 
--- Whether a message or maintenance will go on with a Table in this index. Waiting work is maintenance's, however long it
--- takes until its turn; a retry that is long overdue does not count.
+-- Whether a message or maintenance will continue a Table in this version. A retry that is long overdue does not count.
 create function public.has_unfinished_work(p_table uuid, p_fingerprint text) returns boolean
 language sql stable set search_path = public, extensions as $$
   select exists (select from unfinished_work u
@@ -238,11 +228,11 @@ $$;
 -- Whether work on a page is retried or waits.
 create function public.is_page_unfinished(p_material text, p_key text) returns boolean
 language sql stable set search_path = public, extensions as $$
-  select exists (select from unfinished_work u where u.kind = 'file' and u.subject = p_key and u.state <> 'failed')
-    or exists (select from unfinished_work u where u.kind = 'material' and u.subject = p_material and u.state <> 'failed')
+  select exists (select from unfinished_work u where u.state <> 'failed'
+                 and (u.kind, u.subject) in (('file', p_key), ('material', p_material)))
 $$;
 
--- Unfinished work, longest in trouble first. p_wanted: {state, subjects}, each may be missing.
+-- Unfinished work, oldest first. p_wanted: {state, subjects}, both optional.
 create function public.unfinished_rows(p_wanted jsonb, p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(to_jsonb(x) order by x.since, x.subject), '[]') from (
@@ -255,7 +245,7 @@ language sql stable set search_path = public, extensions as $$
     order by u.since, u.subject limit p_limit) x
 $$;
 
--- How much work is in each state, and for how many seconds the oldest has waited that does not just wait for tomorrow.
+-- The amount of work in each state, and the age of the oldest waiting work, without work that waits for a set time.
 create function public.unfinished_counts() returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object(
@@ -266,7 +256,7 @@ language sql stable set search_path = public, extensions as $$
   from unfinished_work u
 $$;
 
--- ================================================================ restarting stalled Tables
+-- ---------------------------------------------------------------- restarting stalled Tables
 
 create table public.table_restart (
   table_id uuid not null references public.context_table on delete cascade,
@@ -277,8 +267,8 @@ create table public.table_restart (
   primary key (table_id, fingerprint)
 );
 
--- Records a restart of a Table's scan, and returns how often its present generation was restarted within a day. Null if
--- somebody restarted it within the last p_seconds.
+-- Records a restart of a Table's scan, and returns the restarts of its present generation within a day. Null if it was
+-- restarted within the last p_seconds.
 create function public.record_table_restart(p_table uuid, p_fingerprint text, p_seconds integer) returns integer
 language sql set search_path = public, extensions as $$
   insert into table_restart as r (table_id, fingerprint, generation, restarts)
@@ -291,9 +281,9 @@ language sql set search_path = public, extensions as $$
   returning r.restarts
 $$;
 
--- Tables whose indexing has stopped: no sign of life for p_seconds, and no message for them. For the version that
--- answers: Tools that wait. For another version: Tables that are neither complete nor given up. For any version: Tables
--- of which something is stored that no Tool asks for.
+-- Tables whose indexing has stopped: no progress for p_seconds, and no message. For the live version: Tools that wait.
+-- For another version: Tables that are neither complete nor given up. For any version: Tables with stored chunks that
+-- no Tool needs.
 create function public.stalled_tables(p_fingerprint text, p_seconds integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   with still as (
@@ -301,7 +291,8 @@ language sql stable set search_path = public, extensions as $$
     where is_live_for_tables(p_fingerprint) and o.enabled
       and o.metadata->'search_index'->>'state' in ('pending', 'indexing')
       and coalesce(timestamp_or_null(o.metadata->'search_index'->>'heartbeat_at'),
-                   timestamp_or_null(o.metadata->'search_index'->>'configured_at')) < now() - make_interval(secs => p_seconds)
+                   timestamp_or_null(o.metadata->'search_index'->>'configured_at'))
+          < now() - make_interval(secs => p_seconds)
     union
     select t.id from table_scan p join indexed_table t on t.id = p.table_id
     where not is_live_for_tables(p_fingerprint) and p.fingerprint = p_fingerprint
@@ -321,37 +312,28 @@ language sql stable set search_path = public, extensions as $$
   where not has_unfinished_work(t.id, p_fingerprint)
 $$;
 
--- ================================================================ building an index version
+-- ---------------------------------------------------------------- building an index version
 
--- When a page was last requested to build an index version, so that it is not requested each minute.
-create table public.page_build_request (
-  material text collate "C" primary key references public.material on delete cascade,
-  requested_at timestamptz not null
-);
-
--- Pages that indexes of this text_template are not whole for, noted as asked for.
+-- Claims pages that versions of this text template lack.
 create function public.claim_pages_to_build(p_text_template text, p_seconds integer, p_limit integer) returns text[]
 language sql set search_path = public, extensions as $$
   with unbuilt as materialized (
     select distinct m.material
-    from index_version s join page_index_version f on f.fingerprint = s.knowledge
-    cross join lateral unnest(outdated_materials(s.knowledge)) as b(material)
-    join material m on m.material = b.material
-    left join page_build_request a on a.material = m.material
-    where f.text_template = p_text_template
-      -- What was asked for before an index was there was asked for another.
-      and coalesce(a.requested_at, '-infinity') < greatest(now() - make_interval(secs => p_seconds), s.created_at)
-      and not is_page_unfinished(m.material, m.key)
+    from index_version v join page_index_version f on f.fingerprint = v.knowledge
+    cross join lateral unnest(outdated_materials(v.knowledge)) as o(material) join material m using (material)
+    where f.text_template = p_text_template and not is_page_unfinished(m.material, m.key)
+      -- A request from before the version was recorded was for another version.
+      and coalesce(m.build_requested_at, '-infinity')
+          < greatest(now() - make_interval(secs => p_seconds), v.created_at)
     order by 1 limit p_limit
   ), noted as (
-    insert into page_build_request (material, requested_at) select u.material, now() from unbuilt u
-    on conflict (material) do update set requested_at = now()
+    update material m set build_requested_at = now() from unbuilt u where u.material = m.material
   )
   select coalesce(array_agg(u.material order by u.material), '{}') from unbuilt u
 $$;
 
--- Claims Tables that a version which does not answer has never indexed, or that were given up p_seconds ago. Together
--- with those under way there are at most p_limit. A Table that stalls is restarted (see stalled_tables).
+-- Claims Tables that a version which is not live has never indexed, or has given up p_seconds ago. Together with those
+-- under way there are at most p_limit. Stalled Tables are restarted (stalled_tables).
 create function public.claim_tables_to_build(p_fingerprint text, p_seconds integer, p_limit integer) returns jsonb
 language sql set search_path = public, extensions as $$
   with under_way as materialized (
@@ -373,10 +355,10 @@ language sql set search_path = public, extensions as $$
   from unbuilt u
 $$;
 
--- ================================================================ rate limits
+-- ---------------------------------------------------------------- rate limits
 
--- The searches of each principal in its minute: a key of /mcp by its hash, an endpoint by its id (its owner could
--- rotate the key for a new minute). Unlogged: a crash may reset the minute.
+-- The searches of each principal in its minute: a key of /mcp by its hash, an endpoint by its id (rotating its key does
+-- not reset its minute). Unlogged: a crash may reset the minute.
 create unlogged table public.search_quota (
   principal text collate "C" primary key,
   minute timestamptz not null,
@@ -403,7 +385,7 @@ begin
   return jsonb_build_object('searches', granted, 'seconds', 60 - extract(epoch from (moment - this_minute)));
 end $$;
 
--- ================================================================ the daily budget of embedding tokens
+-- ---------------------------------------------------------------- the daily budget of embedding tokens
 
 create table public.embedding_day (
   day date primary key,
@@ -421,10 +403,10 @@ language sql set search_path = public, extensions as $$
   on conflict (day) do update set tokens = d.tokens + excluded.tokens
 $$;
 
--- ================================================================ reconciliation: runs
+-- ---------------------------------------------------------------- reconciliation: runs
 -- Each kind of comparison runs in pages, one worker at a time.
 
--- `claimed_until`: a worker has it. `under_way`: the run has not come to its end.
+-- `claimed_until`: a worker has claimed it. `under_way`: the run has not ended.
 create table public.reconciliation_run (
   name text collate "C" primary key,
   after text,
@@ -432,25 +414,18 @@ create table public.reconciliation_run (
   claimed_until timestamptz
 );
 
--- Claims a run: {after}. Null while another worker has it, and if none is under way, unless p_begin.
+-- Claims a run for p_seconds: {after}. Null while another worker has it, and if none is under way, unless p_begin.
 create function public.claim_reconciliation(p_name text, p_seconds integer, p_begin boolean) returns jsonb
-language plpgsql set search_path = public, extensions as $$
-declare
-  claimed jsonb;
-begin
-  if p_begin then
-    insert into reconciliation_run (name) values (p_name) on conflict do nothing;
-  end if;
+language sql set search_path = public, extensions as $$
+  insert into reconciliation_run (name) select p_name where p_begin on conflict do nothing;
   update reconciliation_run r set
-    claimed_until = now() + make_interval(secs => p_seconds),
-    after = case when r.under_way then r.after end,
+    claimed_until = now() + make_interval(secs => p_seconds), after = case when r.under_way then r.after end,
     under_way = true
   where r.name = p_name and coalesce(r.claimed_until, '-infinity') < now() and (r.under_way or p_begin)
-  returning jsonb_build_object('after', r.after) into claimed;
-  return claimed;
-end $$;
+  returning jsonb_build_object('after', r.after)
+$$;
 
--- Saves how far a run has come; its worker continues.
+-- Saves how far a run has come. Its worker continues.
 create function public.save_reconciliation_progress(p_name text, p_after text) returns void
 language sql set search_path = public, extensions as $$
   update reconciliation_run r set after = p_after where r.name = p_name
@@ -463,10 +438,10 @@ language sql set search_path = public, extensions as $$
   where r.name = p_name
 $$;
 
--- ================================================================ reconciliation: the bucket
+-- ---------------------------------------------------------------- reconciliation: the bucket
 
--- What is recorded of the keys after p_after, in the order in which the bucket lists them. `young`: it changed in the
--- last p_settling seconds. `free`: the material of a waiting key has no owner; or a file was read by another analyzer.
+-- The records of the keys after p_after, in the order of the bucket's list. `young`: changed in the last p_settling
+-- seconds. `free`: the material of a waiting key has no owner; or a file was read by another analyzer.
 create function public.recorded_objects(
   p_after text, p_limit integer, p_analyzer text, p_settling double precision
 ) returns jsonb
@@ -497,15 +472,14 @@ language sql stable set search_path = public, extensions as $$
        + (select count(*) from competing_key w where not w.deleted)
 $$;
 
--- ================================================================ reconciliation: pages
+-- ---------------------------------------------------------------- reconciliation: pages
 
--- Of p_limit materials after p_after, those whose chunks, words and postings do not fit each other:
--- {broken: [{material, why}], next}.
+-- Of p_limit materials after p_after, those with faulty chunks, words or postings: {broken: [{material, why}], next}.
 create function public.broken_materials(p_after text, p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
   with page as materialized (
     select m.* from material m where m.material > p_after order by m.material limit p_limit
-  ), judged as (
+  ), checked as (
     select p.material, case
       when p.status = 'deleted' and c.n > 0 then 'chunks of a deleted page'
       when p.chunks_count <> c.n then 'a wrong number of chunks'
@@ -524,12 +498,11 @@ language sql stable set search_path = public, extensions set jit = off set enabl
   select jsonb_build_object(
     'broken', (select coalesce(jsonb_agg(
                  jsonb_build_object('material', j.material, 'why', j.why) order by j.material), '[]')
-               from judged j where j.why is not null),
+               from checked j where j.why is not null),
     'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
 $$;
 
--- Of p_limit materials after p_after those whose learns wait for a language model, and that nobody works on:
--- {materials, next}.
+-- Of p_limit materials after p_after, those with provisional learns and no unfinished work: {materials, next}.
 create function public.provisional_materials(p_after text, p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   with page as materialized (
@@ -542,7 +515,7 @@ language sql stable set search_path = public, extensions as $$
     'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
 $$;
 
--- Writes the postings of a material again from its words, and deletes the chunks of a deleted page. Other faults are
+-- Rewrites the postings of a material from its words, and deletes the chunks of a deleted page. Other faults are
 -- repaired by applying the page again.
 create function public.repair_material(p_material text) returns void
 language plpgsql set search_path = public, extensions set jit = off set enable_seqscan = off as $$
@@ -553,7 +526,7 @@ declare
 begin
   select * into r from material m where m.material = p_material for update;
   here := posting_block(r.number);
-  -- Numbers without words: nothing else removes them from the postings.
+  -- Removes numbers without words from the postings.
   perform pg_advisory_xact_lock(hashtext('sakuin.posting'), here);
   update posting p set chunks = kept.chunks, impacts = kept.impacts
   from posting o cross join lateral (
@@ -575,8 +548,8 @@ begin
   perform replace_postings(p_material, words);
 end $$;
 
--- Deletes (or with p_dry_run, counts) readings that no chunk has, of p_limit after p_after, which is a reading and its
--- spelling with a tab between: {unused, next}.
+-- Deletes (or with p_dry_run, counts) readings without chunks, of p_limit after p_after (a reading, a tab, its
+-- spelling): {unused, next}.
 create function public.delete_unused_readings(p_after text, p_limit integer, p_dry_run boolean) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
@@ -584,7 +557,7 @@ declare
   unused reading[];
 begin
   if not p_dry_run then
-    -- A writer that brings words back inserts here last. It waits now, and then sees what was deleted.
+    -- A writer that adds such words again inserts into this table last. It waits now, and then sees the deletion.
     lock table reading in share row exclusive mode;
   end if;
   select array_agg(x order by x.reading, x.written) into page from (
@@ -599,33 +572,22 @@ begin
     then page[p_limit].reading || chr(9) || page[p_limit].written end);
 end $$;
 
--- ================================================================ reconciliation: Tables
+-- ---------------------------------------------------------------- reconciliation: Tables
 
-
--- What the records say of these Tables. `settled`: no work is left. `unbuilt`: a Tool says ready, but what it says does
--- not fit the rows.
+-- The records of these Tables. `settled`: complete. `unbuilt`: a Tool is ready, but its status does not fit the rows.
 create function public.table_claims(p_fingerprint text, p_tables uuid[]) returns jsonb
 language sql stable set search_path = public, extensions as $$
-  with picked as materialized (
-    select t.id, t.project_id, t.generation, t.planned_generation, t.planned_fingerprint from context_table t
-    where t.id = any (p_tables)
-  )
   select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id, 'stored', x.stored,
-    'settled', x.settled, 'unbuilt', x.unbuilt or x.settled and x.untrue) order by t.id), '[]')
-  from picked t cross join lateral (
+    'settled', x.settled, 'unbuilt', x.ready and not x.scanned or x.settled and x.untrue) order by t.id), '[]')
+  from context_table t cross join lateral (
     select
       (select count(*) from chunks c where c.table_id = t.id and c.fingerprint = p_fingerprint
          and c.turbopuffer_doc_id is not null and c.indexed_at is not null) as stored,
-      t.planned_generation = t.generation and t.planned_fingerprint = p_fingerprint
-        and not exists (select from node n where n.table_id = t.id and n.fingerprint = p_fingerprint
-                        and (n.content_hash is distinct from n.wanted_hash or n.needs_sweep))
-        and not exists (select from unstored_chunks u where u.table_id = t.id and u.fingerprint = p_fingerprint)
-        and not exists (select from pending_deletion r where r.table_id = t.id and r.fingerprint = p_fingerprint)
-        as settled,
-      (t.planned_generation <> t.generation or t.planned_fingerprint is distinct from p_fingerprint)
-        and exists (select from tool o where o.table_id = t.id and o.enabled)
-        and not exists (select from tool o where o.table_id = t.id and o.enabled
-                        and o.metadata->'search_index'->>'state' is distinct from 'ready') as unbuilt,
+      is_table_complete(t.id, p_fingerprint) as settled,
+      exists (select from table_scan s where s.table_id = t.id and s.fingerprint = p_fingerprint
+              and s.generation = t.generation) as scanned,
+      (select bool_and(o.metadata->'search_index'->>'state' is not distinct from 'ready') from tool o
+       where o.table_id = t.id and o.enabled) as ready,
       exists (
         select from tool o where o.table_id = t.id and o.enabled and o.metadata->'search_index'->>'state' = 'ready'
           and bigint_or_null(o.metadata->'search_index'->>'chunks_count') is distinct from (
@@ -636,11 +598,12 @@ language sql stable set search_path = public, extensions as $$
           select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
             and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash)) as untrue
   ) x
+  where t.id = any (p_tables)
 $$;
 
 -- p_limit chunks of a Table after p_after ([pointer_hash, content_hash, chunk_index], null: from the beginning):
--- {generation, planned, stored: {doc_id: id}, coming: [doc_id], next}; null if the Table is deleted. `coming`: chunks
--- that are not stored yet, by the doc id that they will have (sakuin.tables.index_names).
+-- {generation, planned, stored: {doc_id: id}, coming: [doc_id], next}; null if the Table is deleted. `planned`: the
+-- generation is scanned. `coming`: chunks that are not stored yet, by their future doc id (sakuin.tables.index_names).
 create function public.recorded_rows(p_table uuid, p_fingerprint text, p_after jsonb, p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   with page as materialized (
@@ -656,7 +619,8 @@ language sql stable set search_path = public, extensions as $$
   )
   select jsonb_build_object(
     'generation', t.generation,
-    'planned', t.planned_generation = t.generation and t.planned_fingerprint = p_fingerprint,
+    'planned', exists (select from table_scan s where s.table_id = t.id and s.fingerprint = p_fingerprint
+                       and s.generation = t.generation),
     'stored', (select coalesce(jsonb_object_agg(x.doc_id, x.id) filter (where x.stored), '{}') from page x),
     'coming', (select coalesce(jsonb_agg(x.doc_id) filter (where not x.stored), '[]') from page x),
     'next', (select jsonb_build_array(x.pointer_hash, x.content_hash, x.chunk_index) from page x
@@ -664,7 +628,7 @@ language sql stable set search_path = public, extensions as $$
   from context_table t where t.id = p_table
 $$;
 
--- The store has rows of a later generation, because the records come from a backup: the count continues from there.
+-- Continues from the generation of the store's rows: the records come from an older backup.
 create function public.raise_generation(p_table uuid, p_generation bigint) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
@@ -674,10 +638,10 @@ begin
   perform table_changed(p_table, 'TableUpdated', null);
 end $$;
 
--- ================================================================ orphaned uploads
+-- ---------------------------------------------------------------- orphaned uploads
 -- Uploaded documents that nobody needs are deleted from the bucket. Here are the folders to look through.
 
--- The folder of a Table, since an upload was announced or imported, or since the Table was deleted.
+-- Folders of Tables with announced or imported uploads, or of deleted Tables.
 create table public.orphaned_upload (
   folder text collate "C" primary key,
   table_id uuid not null,
@@ -685,16 +649,11 @@ create table public.orphaned_upload (
 );
 create index orphaned_upload_since on public.orphaned_upload (since);
 
-create function public.upload_folder(t public.context_table) returns text
-language sql immutable set search_path = public, extensions as $$
-  select 'tables/' || t.project_id || '/' || t.id || '/'
-$$;
-
 create function public.track_uploads() returns trigger
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
   -- A signed upload address stays valid for some minutes after the Table is deleted.
-  insert into orphaned_upload (folder, table_id) values (upload_folder(old), old.id)
+  insert into orphaned_upload (folder, table_id) values ('tables/' || old.project_id || '/' || old.id || '/', old.id)
   on conflict (folder) do update set since = case when tg_op = 'DELETE' then now() else orphaned_upload.since end;
   return null;
 end $$;
@@ -703,9 +662,8 @@ create trigger track_uploads after update of upload, imported_upload, data_key o
 create trigger track_uploads_of_deleted after delete on public.context_table
   for each row when (old.upload > 0) execute function public.track_uploads();
 
--- Folders to look through, the oldest first: [{folder, keep, gone}]; `keep` is the document that the Table has now. A
--- deleted Table needs nothing after p_gone seconds. For others, a message may still import what came within p_left
--- seconds.
+-- Folders to clean up, oldest first: [{folder, keep, gone}]; `keep` is the Table's present document. Those of deleted
+-- Tables are due after p_gone seconds; others after p_left, because a message may still import an upload.
 create function public.orphaned_uploads(p_gone integer, p_left integer, p_limit integer) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(
@@ -717,8 +675,8 @@ language sql stable set search_path = public, extensions as $$
     order by l.since limit p_limit) x
 $$;
 
--- Records that a folder was looked through and only p_keep was left. p_again: it has uploads that are too young. The
--- folder of a Table that has another document by now is looked through once more.
+-- Records that a folder was cleaned up except for p_keep. p_again: it has uploads that are too young. If the Table has
+-- another document by now, the folder stays due.
 create function public.record_upload_cleanup(p_folder text, p_keep text, p_again boolean) returns void
 language sql set search_path = public, extensions as $$
   update orphaned_upload l set since = now() where l.folder = p_folder and p_again;

@@ -1,12 +1,11 @@
 -- Who may do what. Three roles reach the database through PostgREST:
---   service_role   the Lambda functions. It passes row level security, but it needs grants.
---   authenticated  people who are signed in. They may call the functions of the API (see the end), and nothing else.
+--   service_role   the Lambda functions. It bypasses row level security, but it needs grants.
+--   authenticated  signed-in users. They may call the functions of the API (see the end), and nothing else.
 --   anon           nothing.
 --
--- The functions of the API run as sakuin_member, a role that nobody can log in as and that row level security binds.
--- Whatever a function is asked, it sees and writes only what the policies allow: for a person the rows of his own
--- projects, for service_role all rows. Columns that are not for people (hashes of keys, generations, states) change
--- only through functions that keep them right.
+-- The functions of the API run as sakuin_member, a role without login that row level security binds. They see and write
+-- only what the policies allow: for a user the rows of their own projects, for service_role all rows. Columns that are
+-- not for users (hashes of keys, generations, states) change only through functions that keep them consistent.
 
 -- ---------------------------------------------------------------- the role of members
 
@@ -19,7 +18,7 @@ end $$;
 grant sakuin_member to postgres;
 grant usage on schema public to sakuin_member;
 
--- The projects of the person who asks. It runs with the owner's rights: a policy cannot ask the table that it protects.
+-- The projects of the signed-in user. Runs with the owner's rights: a policy cannot query the table that it protects.
 create function public.acting_projects() returns setof uuid
 language sql stable security definer set search_path = public, extensions, pg_temp as $$
   select m.project_id from project_member m where m.user_id = acting_user()
@@ -60,7 +59,7 @@ create policy own_keys on public.key_use for select to sakuin_member
 create policy own_events on public.outbox for insert to sakuin_member
   with check ((select is_service()) or project_id in (select acting_projects()));
 
--- ================================================================ grants
+-- ---------------------------------------------------------------- grants
 -- Hosted projects have different default grants, by their age. Until 2026 new tables and functions were open to all
 -- three roles; since then service_role has no access to new tables either, but TRUNCATE, REFERENCES and TRIGGER are
 -- still granted. Postgres itself lets everybody execute a new function. Therefore everything is revoked first, and

@@ -55,7 +55,7 @@ def test_each_index_is_shown_with_what_it_is_built_with_and_what_it_lacks(indexe
 
 def test_a_flip_is_refused_while_the_next_index_is_not_whole_and_goes_both_ways_when_it_is(indexes: Operator) -> None:
     refused = indexes.sakuin("index", "flip")
-    assert (refused.code, "not whole" in refused.err) == (1, True)
+    assert (refused.code, "is incomplete" in refused.err) == (1, True)
     build(indexes)
     flipped = indexes.sakuin("index", "flip", "--json")
     assert (flipped.code, flipped.document["fingerprint"], flipped.document["live"]) == (0, OTHER.id, True)

@@ -170,7 +170,7 @@ def test_a_message_that_nobody_can_read_is_shown_as_it_is_and_says_what_is_wrong
     assert why == {
         "not a message of this queue: not\\u001b[31m JSON": "The message is not JSON",
         f"not a message of this queue: {json.dumps({'index': IDS})}": (
-            "The message is not one that this queue takes: embed: Field required"
+            "The message is not one that this queue accepts: embed: Field required"
         ),
     }
 

@@ -28,8 +28,8 @@ from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.tables.work import IndexInEachVersion, ToolWork
 from sakuin.upkeep.maintain import Maintain, ResumeWork
-from sakuin_local.database import Database
 from sakuin_local.serving import served
+from sakuin_local.supabase.database import Database
 from sakuin_local.turbopuffer.endpoint import application
 from sakuin_local.turbopuffer.store import Store
 from supabase import Client

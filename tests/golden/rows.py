@@ -54,8 +54,9 @@ QUERIES = {
           reading, written, sound, chunks) order by reading collate "C", written collate "C"))
         from table_reading group by 1""",
     "table": """
-        select name, jsonb_build_object('version', version, 'skipped', skipped_nodes, 'error', import_error,
-          'rest', data) from context_table""",
+        select name, jsonb_build_object('version', version, 'skipped', coalesce(s.skipped_nodes, '[]'),
+          'error', import_error, 'rest', data)
+        from context_table t left join table_scan s on s.table_id = t.id and s.fingerprint = t.shown_fingerprint""",
     "tool": """
         select name, jsonb_build_object('json_path', json_path, 'type', type, 'enabled', enabled, 'version', version,
           'input_schema', input_schema, 'rest', description) from tool""",

@@ -55,7 +55,7 @@ def test_what_is_no_message_is_refused_in_a_sentence(read: Callable[[Mapping[str
 )
 @pytest.mark.parametrize("read", [read_event, tool_message])
 def test_a_record_that_cannot_be_read_is_refused(read: Callable[[Mapping[str, Any]], Any], wrong: object) -> None:
-    with pytest.raises(Invalid, match=r"not one that this queue takes: Records\.0"):
+    with pytest.raises(Invalid, match=r"not one that this queue accepts: Records\.0"):
         read(body(wrong))
 
 
@@ -86,7 +86,7 @@ def test_an_object_that_is_no_document_of_a_table_asks_for_nothing(key: str) -> 
 def test_an_event_of_s3_that_came_over_the_bus_is_not_one_that_a_queue_takes() -> None:
     event = {"detail-type": "Object Created", "source": "aws.s3", "detail": {"object": {"key": "a.html"}}}
     for read in READERS:
-        with pytest.raises(Invalid, match="not one that this queue takes"):
+        with pytest.raises(Invalid, match="not one that this queue accepts"):
             read(event)
 
 

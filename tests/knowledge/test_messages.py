@@ -104,7 +104,7 @@ def test_members_that_aws_adds_later_are_not_looked_at() -> None:
 @pytest.mark.parametrize("count", [0, 2, 10])
 def test_a_message_of_any_other_number_of_records_than_one_is_refused_whole(count: int) -> None:
     sent = {"Records": notification()["Records"] * count}
-    with pytest.raises(Invalid, match=f"holds {count} records of S3 instead of one"):
+    with pytest.raises(Invalid, match=f"has {count} records of S3 instead of one"):
         read_event(sent)
 
 
@@ -128,7 +128,7 @@ def test_a_message_of_any_other_number_of_records_than_one_is_refused_whole(coun
     ],
 )
 def test_anything_else_is_refused_in_a_sentence(sent: dict[str, Any]) -> None:
-    with pytest.raises(Invalid, match="The message is not one that this queue takes"):
+    with pytest.raises(Invalid, match="The message is not one that this queue accepts"):
         read_event(sent)
 
 

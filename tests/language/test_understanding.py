@@ -244,3 +244,27 @@ def test_steps_say_what_was_done_in_the_order_it_was_done() -> None:
         RewriteStep("rewriting", "いんすうぶんかい", "因数分解"),
         RewriteStep("reduction", "ってどうやるの", ""),
     )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "加減法の例題",
+        "つるかめ算を解く例を見せて",
+        "外れ値を例で知りたい",
+        "a worked example of factoring",
+        "具体例は？",
+    ],
+)
+def test_a_question_may_ask_for_an_example(query: str) -> None:
+    found = analyze_query(query, NOTHING)
+    assert found.wants_example
+    assert found.steps[-1].rule == "examples"
+    assert not analyze_query(query, NOTHING, without={"examples"}).wants_example
+
+
+@pytest.mark.parametrize("query", ["反比例の式", "例外はあるか", "比例を教えて", "解の公式", "examination dates"])
+def test_other_questions_do_not(query: str) -> None:
+    found = analyze_query(query, NOTHING)
+    assert not found.wants_example
+    assert RewriteStep("examples", "例", "") not in found.steps

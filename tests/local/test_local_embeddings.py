@@ -134,7 +134,7 @@ def test_a_question_does_not_wait_for_a_batch(url: str, model: Path) -> None:
 def test_vectors_survive_on_disk(tmp_path: Path) -> None:
     text, vector = Text(is_query=True, text="あ"), np.arange(3, dtype="<f4")
 
-    VectorCache(tmp_path / "v.sqlite").keep({text: vector})
+    VectorCache(tmp_path / "v.sqlite").store({text: vector})
     found = VectorCache(tmp_path / "v.sqlite").found([text, Text(is_query=False, text="あ")])
 
     assert list(found) == [text]

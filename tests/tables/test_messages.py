@@ -60,7 +60,7 @@ def test_an_object_that_is_no_document_asks_for_nothing(key: str) -> None:
 
 def test_several_records_in_a_message_are_refused_and_none_is_dropped() -> None:
     first, second = (f"tables/{PROJECT}/{TABLE}/{number}.json" for number in (7, 12))
-    with pytest.raises(Invalid, match="holds 2 records of S3 instead of one"):
+    with pytest.raises(Invalid, match="has 2 records of S3 instead of one"):
         tool_message(uploaded(first, second))
 
 
@@ -94,11 +94,11 @@ def test_the_recorded_batch_names_its_chunks() -> None:
     ids=lambda message: str(message)[:60],
 )
 def test_anything_else_in_the_tool_queue_is_refused_with_a_reason(message: dict[str, Any]) -> None:
-    with pytest.raises(Invalid, match="The message is not one that this queue takes"):
+    with pytest.raises(Invalid, match="The message is not one that this queue accepts"):
         tool_message(message)
 
 
 @pytest.mark.parametrize("asked", [None, {}, IDS, {**IDS, "chunks": "x"}, {**IDS, "chunks": ["a"] * 1001}])
 def test_anything_else_in_the_embed_queue_is_refused_with_a_reason(asked: Any) -> None:
-    with pytest.raises(Invalid, match="The message is not one that this queue takes"):
+    with pytest.raises(Invalid, match="The message is not one that this queue accepts"):
         embed_message({"embed": asked})

@@ -87,7 +87,7 @@ def test_the_live_index_does_not_wait_for_the_model_of_the_next(world: World) ->
     world.embedder_of(OTHER.model).down = True
     world.put("a.html", a_page({"rule-formula": "三平方の定理: 斜辺の2乗は他の2辺の2乗の和です。"}))
     assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
-    with pytest.raises(Conflict, match="not whole"):
+    with pytest.raises(Conflict, match="is incomplete"):
         admin(world).activate("next")
     world.embedder_of(OTHER.model).down = False
     assert world.indexes.pages_to_build(OTHER.text_template, seconds=0, limit=9) == ["a"]

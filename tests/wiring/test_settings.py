@@ -18,14 +18,14 @@ SECRET = {
 
 @pytest.mark.parametrize("name", sorted(ENVIRONMENT.keys() - {"POWERTOOLS_LOG_LEVEL"}))
 def test_a_missing_setting_is_named(name: str) -> None:
-    with pytest.raises(Misconfigured, match=rf"^{name} is not set\. `template.yaml` sets it"):
+    with pytest.raises(Misconfigured, match=rf"^{name} is not set\. Add it to the environment"):
         Settings.read({key: text for key, text in ENVIRONMENT.items() if key != name})
 
 
 @pytest.mark.parametrize("name", ["SUPABASE_URL", "EMBEDDING_MODEL", "TOOL_QUEUE_URL", "LIMITS"])
 @pytest.mark.parametrize("value", ["", "  "])
 def test_an_empty_setting_is_named(name: str, value: str) -> None:
-    with pytest.raises(Misconfigured, match=rf"^{name} is empty\. Give its parameter"):
+    with pytest.raises(Misconfigured, match=rf"^{name} is empty\. Set its parameter"):
         Settings.read(ENVIRONMENT | {name: value})
 
 

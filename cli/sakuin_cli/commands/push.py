@@ -16,7 +16,7 @@ from sakuin_cli.terminal import OnProgress, Terminal, reporting_errors
 from sakuin_cli.waiting import await_upload_results, poll
 
 if TYPE_CHECKING:
-    from sakuin.platform.s3 import Bucket
+    from sakuin.platform.s3 import S3Bucket
 
     from sakuin_cli.client import DeploymentClient
     from sakuin_cli.uploads import Upload, Uploads
@@ -77,7 +77,7 @@ def push(
 
 
 def push_files(
-    bucket: "Bucket", client: "DeploymentClient", uploads: "Uploads", *, seconds: float, on_progress: OnProgress
+    bucket: "S3Bucket", client: "DeploymentClient", uploads: "Uploads", *, seconds: float, on_progress: OnProgress
 ) -> list[PushedFile]:
     """Uploads files and waits until each is searchable or has failed; returns them ordered by key."""
     # A wrong key or address must fail before the upload.
@@ -91,7 +91,7 @@ def push_files(
     return sorted((*finished, *clashed), key=lambda file: file.upload.key)
 
 
-def _uploaded(bucket: "Bucket", uploads: "Sequence[Upload]") -> Iterator[PushedFile]:
+def _uploaded(bucket: "S3Bucket", uploads: "Sequence[Upload]") -> Iterator[PushedFile]:
     """Uploads learns.yml and synonyms.yml, then several pages at once; yields each file after its upload."""
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
@@ -108,14 +108,14 @@ def _uploaded(bucket: "Bucket", uploads: "Sequence[Upload]") -> Iterator[PushedF
         pool.shutdown(cancel_futures=True)
 
 
-def _tried(bucket: "Bucket", upload: "Upload") -> PushedFile:
+def _tried(bucket: "S3Bucket", upload: "Upload") -> PushedFile:
     try:
         return _stored(bucket, upload)
     except Unavailable as error:
         return PushedFile(upload, None, "not_uploaded", str(error))
 
 
-def _stored(bucket: "Bucket", upload: "Upload") -> PushedFile:
+def _stored(bucket: "S3Bucket", upload: "Upload") -> PushedFile:
     try:
         body = read_bytes(upload.path)
         version_id = bucket.write(upload.key, body, content_type=_HTML if upload.material else _YAML)

@@ -15,7 +15,7 @@ from sakuin_cli.terminal import OnProgress, Terminal, reporting_errors
 from sakuin_cli.waiting import await_upload_results, poll
 
 if TYPE_CHECKING:
-    from sakuin.platform.s3 import Bucket
+    from sakuin.platform.s3 import S3Bucket
 
     from sakuin_cli.client import DeploymentClient
 
@@ -60,7 +60,7 @@ def rm(
 
 
 def remove_pages(
-    bucket: "Bucket",
+    bucket: "S3Bucket",
     client: "DeploymentClient",
     materials: Sequence[str],
     *,
@@ -86,7 +86,7 @@ def remove_pages(
     return after
 
 
-def _deleted(bucket: "Bucket", client: "DeploymentClient", material: str) -> RemovedPage:
+def _deleted(bucket: "S3Bucket", client: "DeploymentClient", material: str) -> RemovedPage:
     # The stored key: its spelling may differ from the one of `push`.
     record = client.material(material)
     if record is None:

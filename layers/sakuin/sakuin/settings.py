@@ -1,4 +1,4 @@
-"""What the environment says, read once."""
+"""The settings of a function, from its environment."""
 
 import re
 from collections.abc import Mapping
@@ -13,13 +13,12 @@ from sakuin.retrieval.index_version import TableCut
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a deployed function, from its environment. Their defaults are in `template.yaml`.
+    """The settings of a deployed function. Their defaults are in `template.yaml`.
 
-    `base_url` goes before each link, `material_prefix` is the part of S3 keys that is not in a material's name.
-    `learns_model` names the language model that writes `learns`; empty means that none is asked.
-    `table_cut` says which strings of Tables are large, and how large their chunks are.
-    A message comes back to its queue when its worker gave no sign for `lease_seconds`.
-    `flip_when_built`: an index version answers as soon as it is complete; else `sakuin index flip` says when.
+    `base_url` prefixes each link; `material_prefix` is the part of S3 keys before a material's name. `learns_model` is
+    the language model that writes `learns`, empty for none. `table_cut` is the minimum length of indexed strings of
+    Tables, and the size of their chunks. A message returns to its queue if its worker does not extend its lease for
+    `lease_seconds`. `flip_when_built`: a complete index version is activated; else `sakuin index flip` activates it.
     """
 
     bucket: str
@@ -43,12 +42,12 @@ class Settings:
     flip_when_built: bool
     lease_seconds: int
     limits: Limits
-    # Empty but for the function that asks it.
+    # Only the function `maintain` has it.
     mcp_function: str
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Settings":
-        """Reads the settings in `environ`; a missing or unusable one raises `Misconfigured`."""
+        """Reads the settings; `Misconfigured` if one is missing or wrong."""
         return cls(
             bucket=_text(environ, "MATERIALS_BUCKET"),
             queue_url=_text(environ, "MATERIAL_QUEUE_URL"),
@@ -61,7 +60,7 @@ class Settings:
                 query_prefix=_any_text(environ, "EMBEDDING_QUERY_PREFIX"),
                 passage_prefix=_any_text(environ, "EMBEDDING_PASSAGE_PREFIX"),
             ),
-            # `sam deploy` asks for a value and accepts no empty one: a space stands for it.
+            # `sam deploy` accepts no empty value; a space replaces it.
             learns_model=_any_text(environ, "LEARNS_MODEL").strip(),
             base_url=_any_text(environ, "BASE_URL"),
             material_prefix=folder_prefix(_any_text(environ, "MATERIAL_PREFIX")),
@@ -88,23 +87,23 @@ class Settings:
 def _any_text(environ: Mapping[str, str], name: str) -> str:
     if name in environ:
         return environ[name]
-    raise Misconfigured(f"{name} is not set. `template.yaml` sets it in the environment of each function.")
+    raise Misconfigured(f"{name} is not set. Add it to the environment of the function, as in `template.yaml`.")
 
 
 def _text(environ: Mapping[str, str], name: str) -> str:
     if value := _any_text(environ, name).strip():
         return value
-    raise Misconfigured(f"{name} is empty. Give its parameter of `template.yaml` a value.")
+    raise Misconfigured(f"{name} is empty. Set its parameter of `template.yaml`.")
 
 
 def folder_prefix(prefix: str) -> str:
-    """A folder as keys begin with it: `/a/site` → `a/site/`; nothing for the top."""
+    """Returns a folder as the prefix of keys: `/a/site` → `a/site/`; empty for the top."""
     path = prefix.strip("/")
     return f"{path}/" if path else ""
 
 
 def css_selectors(text: str) -> tuple[str, ...]:
-    """CSS selectors between commas, the default ones for none; `:is(.a, .b)` is one selector."""
+    """Returns the CSS selectors between commas, or the default ones. `:is(.a, .b)` is one selector."""
     selectors = (selector.strip() for selector in re.split(r",(?![^()\[\]]*[)\]])", text))
     return tuple(selector for selector in selectors if selector) or DEFAULT_BOX_SELECTORS
 

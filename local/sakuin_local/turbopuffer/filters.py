@@ -1,4 +1,4 @@
-"""Which rows a filter lets through."""
+"""The rows that match a filter."""
 
 import fnmatch
 import operator
@@ -32,7 +32,7 @@ _TOKENS = ("ContainsAllTokens", "ContainsAnyToken")
 
 
 def passing(filter: Any, contents: Contents) -> Mask:
-    """True for each row that passes; a filter that turbopuffer would refuse is refused."""
+    """Returns the rows that match; raises `Refused` for a filter that turbopuffer would reject."""
     return _passing(filter, contents) & contents.alive
 
 

@@ -6,7 +6,7 @@ import boto3
 import pytest
 from moto import mock_aws
 from sakuin.errors import NotFound, Unavailable, UnreadablePage
-from sakuin.platform.s3 import Bucket, S3Bucket
+from sakuin.platform.s3 import S3Bucket
 
 from tests.doubles.bucket import MemoryBucket
 
@@ -23,7 +23,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(params=["memory", "s3"])
-def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
+def bucket(request: pytest.FixtureRequest) -> Iterator[S3Bucket]:
     if request.param == "memory":
         yield MemoryBucket()
         return
@@ -34,14 +34,14 @@ def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
         yield S3Bucket(client, "materials")
 
 
-def test_a_written_object_is_read_as_it_was(bucket: Bucket) -> None:
+def test_a_written_object_is_read_as_it_was(bucket: S3Bucket) -> None:
     version = bucket.write(KEY, b"\x00\xff<p>", content_type=HTML)
     stored = bucket.read(KEY, max_bytes=10)
     assert (stored.body, stored.version_id) == (b"\x00\xff<p>", version)
     assert bucket.current_version(KEY) == version
 
 
-def test_every_version_stays_readable_under_its_id(bucket: Bucket) -> None:
+def test_every_version_stays_readable_under_its_id(bucket: S3Bucket) -> None:
     first = bucket.write(KEY, b"one", content_type=HTML)
     second = bucket.write(KEY, b"two", content_type=HTML)
     assert first != second
@@ -49,7 +49,7 @@ def test_every_version_stays_readable_under_its_id(bucket: Bucket) -> None:
     assert bucket.read(KEY, max_bytes=10).body == b"two"
 
 
-def test_what_is_not_there_is_not_found(bucket: Bucket) -> None:
+def test_what_is_not_there_is_not_found(bucket: S3Bucket) -> None:
     assert bucket.current_version(KEY) is None
     with pytest.raises(NotFound):
         bucket.read(KEY, max_bytes=10)
@@ -58,7 +58,7 @@ def test_what_is_not_there_is_not_found(bucket: Bucket) -> None:
         bucket.read(KEY, version_id="11111111-1111-1111-1111-111111111111", max_bytes=10)
 
 
-def test_a_delete_marker_is_nothing_and_the_versions_below_it_stay(bucket: Bucket) -> None:
+def test_a_delete_marker_is_nothing_and_the_versions_below_it_stay(bucket: S3Bucket) -> None:
     version = bucket.write(KEY, b"one", content_type=HTML)
     marker = bucket.remove(KEY)
     assert marker not in ("", version)
@@ -70,13 +70,13 @@ def test_a_delete_marker_is_nothing_and_the_versions_below_it_stay(bucket: Bucke
             bucket.read(KEY, version_id=wanted, max_bytes=10)
 
 
-def test_removing_what_is_not_there_is_no_error(bucket: Bucket) -> None:
+def test_removing_what_is_not_there_is_no_error(bucket: S3Bucket) -> None:
     bucket.remove(KEY)
     assert bucket.current_version(KEY) is None
 
 
 @pytest.mark.parametrize("size", [11, 5000])
-def test_an_object_that_is_too_large_is_unreadable_and_says_so(bucket: Bucket, size: int) -> None:
+def test_an_object_that_is_too_large_is_unreadable_and_says_so(bucket: S3Bucket, size: int) -> None:
     bucket.write(KEY, b"x" * size, content_type=HTML)
     with pytest.raises(
         UnreadablePage, match=rf"^The file has {size:,} bytes; the limit is 10 \(page_bytes for a page\)\."
@@ -85,12 +85,12 @@ def test_an_object_that_is_too_large_is_unreadable_and_says_so(bucket: Bucket, s
     assert len(bucket.read(KEY, max_bytes=size).body) == size
 
 
-def test_an_empty_object_is_an_object(bucket: Bucket) -> None:
+def test_an_empty_object_is_an_object(bucket: S3Bucket) -> None:
     bucket.write(KEY, b"", content_type=HTML)
     assert bucket.read(KEY, max_bytes=10).body == b""
 
 
-def test_keys_come_in_order_below_a_prefix_however_many(bucket: Bucket) -> None:
+def test_keys_come_in_order_below_a_prefix_however_many(bucket: S3Bucket) -> None:
     # S3 lists a thousand at a time.
     names = [f"senior/{number:04}.html" for number in range(1005)]
     for name in [*reversed(names), "junior/a.html"]:
@@ -120,7 +120,7 @@ def test_a_bucket_that_refuses_is_unavailable_not_empty() -> None:
     assert failure.type is Unavailable
 
 
-def test_what_keys_hold_now_comes_in_the_order_of_their_bytes_removed_ones_among_them(bucket: Bucket) -> None:
+def test_what_keys_hold_now_comes_in_the_order_of_their_bytes_removed_ones_among_them(bucket: S3Bucket) -> None:
     for key in ("b.html", "b-1.html", "あ.html", "B/x.html", "gone.html", "b.html"):
         bucket.write(key, b"x", content_type=HTML)
     bucket.remove("gone.html")
@@ -133,7 +133,7 @@ def test_what_keys_hold_now_comes_in_the_order_of_their_bytes_removed_ones_among
     assert all(one.modified.tzinfo for one in page.items)
 
 
-def test_what_keys_hold_comes_in_pages_below_a_prefix(bucket: Bucket) -> None:
+def test_what_keys_hold_comes_in_pages_below_a_prefix(bucket: S3Bucket) -> None:
     # S3 lists a thousand versions at a time.
     for number in range(350):
         for _ in range(3):

@@ -17,7 +17,7 @@ from tests.table_world import WatchedStore, long
 from tests.tables.index_versions.conftest import BLUE, GREEN, Asked, Deployment, indexed
 
 STILL = "Its indexing was started 5 times and stalled each time"
-NO_ANSWER = "The worker ended without an answer: too much memory, too much time, or a defect"
+NO_ANSWER = "The worker ended without an answer: not enough memory or time, or a defect"
 WAITS = "openai is not called for a while; this waits for openai and continues automatically"
 EACH = pytest.mark.parametrize(("still", "other"), [(BLUE, GREEN), (GREEN, BLUE)], ids=["live", "beside"])
 

@@ -11,33 +11,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from sakuin.errors import Invalid, SakuinError, Unauthorized
-from sakuin.http import documents as table_bodies
-from sakuin.http.views import (
-    BindingAsked,
-    EndpointAsked,
-    EndpointChangeAsked,
-    EndpointKeyView,
-    EndpointsView,
-    EndpointView,
-    HookView,
-    MemberAsked,
-    MembersView,
-    MemberView,
-    ProjectAsked,
-    ProjectsView,
-    ProjectView,
-    RotationAsked,
-    TablesView,
-    TableUploadAsked,
-    TableView,
-    ToolAsked,
-    ToolChangeAsked,
-    ToolsView,
-    ToolView,
-    UploadAsked,
-    UploadTargetView,
-    UploadView,
-)
+from sakuin.http import documents, views
 from sakuin.platform.keys import KEY_PREFIX, key_of, matching_hash
 from sakuin.platform.secrets import KeyRing
 from sakuin.tables.admin.database_changes import HandleDatabaseChange
@@ -126,13 +100,15 @@ def _projects(routes: APIRouter, services: ProjectServices, user: Any, changing:
     admin = services.projects
 
     @routes.post("/projects", status_code=201)
-    def create_project(caller: user, asked: ProjectAsked) -> ProjectView:
+    def create_project(caller: user, asked: views.ProjectAsked) -> views.ProjectView:
         """Creates a project. A user becomes its first member."""
-        return ProjectView.model_validate(admin.create(caller, asked.name))
+        return views.ProjectView.model_validate(admin.create(caller, asked.name))
 
     @routes.get("/projects")
-    def projects(caller: user) -> ProjectsView:
-        return ProjectsView(projects=[ProjectView.model_validate(one) for one in services.records.projects(caller)])
+    def projects(caller: user) -> views.ProjectsView:
+        return views.ProjectsView(
+            projects=[views.ProjectView.model_validate(one) for one in services.records.projects(caller)]
+        )
 
     @routes.delete("/projects/{project_id}", status_code=204, dependencies=changing)
     def delete_project(caller: user, project_id: UUID) -> None:
@@ -140,13 +116,13 @@ def _projects(routes: APIRouter, services: ProjectServices, user: Any, changing:
         services.records.delete_project(caller, str(project_id))
 
     @routes.post("/projects/{project_id}/members", status_code=204)
-    def add_member(caller: user, project_id: UUID, asked: MemberAsked) -> None:
+    def add_member(caller: user, project_id: UUID, asked: views.MemberAsked) -> None:
         admin.add_member(caller, str(project_id), str(asked.user_id))
 
     @routes.get("/projects/{project_id}/members")
-    def members(caller: user, project_id: UUID) -> MembersView:
-        return MembersView(
-            members=[MemberView.model_validate(one) for one in services.records.members(caller, str(project_id))]
+    def members(caller: user, project_id: UUID) -> views.MembersView:
+        return views.MembersView(
+            members=[views.MemberView.model_validate(one) for one in services.records.members(caller, str(project_id))]
         )
 
     @routes.delete("/projects/{project_id}/members/{user_id}", status_code=204)
@@ -165,32 +141,32 @@ def _tables(routes: APIRouter, services: ProjectServices, user: Any, changing: A
         "required": ["op", "path"],
     }
 
-    create_schema = table_bodies.schema("name", "data", name=name, data={})
-    replace_schema = table_bodies.schema("data", data={}, expected_version=version)
-    patch_schema = table_bodies.schema(
+    create_schema = documents.schema("name", "data", name=name, data={})
+    replace_schema = documents.schema("data", data={}, expected_version=version)
+    patch_schema = documents.schema(
         name=name, operations={"type": "array", "items": operation}, expected_version=version
     )
 
     @routes.post("/projects/{project_id}/tables", status_code=201, openapi_extra=create_schema)
-    def create_table(caller: user, project_id: UUID, body: Raw) -> TableView:
+    def create_table(caller: user, project_id: UUID, body: Raw) -> views.TableView:
         """Creates a Table. For a document over 4 MB use `/projects/{project_id}/tables/uploads`."""
-        called, document = table_bodies.new_table(body)
-        return TableView.model_validate(admin.create(caller, str(project_id), name=called, document=document))
+        called, document = documents.new_table(body)
+        return views.TableView.model_validate(admin.create(caller, str(project_id), name=called, document=document))
 
     @routes.post("/projects/{project_id}/tables/uploads", status_code=201)
-    def announce_table(caller: user, project_id: UUID, asked: TableUploadAsked) -> UploadView:
+    def announce_table(caller: user, project_id: UUID, asked: views.TableUploadAsked) -> views.UploadView:
         """Creates a Table and returns the URL for its document (`upload.url`), which is imported after the upload."""
         return _upload(admin.announce(caller, str(project_id), name=asked.name, size=asked.size))
 
     @routes.get("/projects/{project_id}/tables")
-    def tables(caller: user, project_id: UUID) -> TablesView:
-        return TablesView(
-            tables=[TableView.model_validate(one) for one in services.records.tables(caller, str(project_id))]
+    def tables(caller: user, project_id: UUID) -> views.TablesView:
+        return views.TablesView(
+            tables=[views.TableView.model_validate(one) for one in services.records.tables(caller, str(project_id))]
         )
 
     @routes.get("/tables/{table_id}")
-    def read_table(caller: user, table_id: UUID) -> TableView:
-        return TableView.model_validate(admin.read(caller, str(table_id)))
+    def read_table(caller: user, table_id: UUID) -> views.TableView:
+        return views.TableView.model_validate(admin.read(caller, str(table_id)))
 
     @routes.get("/tables/{table_id}/data")
     def read_data(caller: user, table_id: UUID, pointer: str = "") -> Response:
@@ -203,22 +179,22 @@ def _tables(routes: APIRouter, services: ProjectServices, user: Any, changing: A
         return Response(node, media_type="application/json")
 
     @routes.put("/tables/{table_id}", dependencies=changing, openapi_extra=replace_schema)
-    def replace_table(caller: user, table_id: UUID, body: Raw) -> TableView:
-        document, expected = table_bodies.next_table(body)
-        return TableView.model_validate(
+    def replace_table(caller: user, table_id: UUID, body: Raw) -> views.TableView:
+        document, expected = documents.next_table(body)
+        return views.TableView.model_validate(
             admin.replace(caller, str(table_id), document=document, expected_version=expected)
         )
 
     @routes.patch("/tables/{table_id}", dependencies=changing, openapi_extra=patch_schema)
-    def patch_table(caller: user, table_id: UUID, body: Raw) -> TableView:
+    def patch_table(caller: user, table_id: UUID, body: Raw) -> views.TableView:
         """Changes a document by JSON Pointer: all operations or none. A new name is set separately."""
-        change = table_bodies.changed_table(body)
+        change = documents.changed_table(body)
         table = None
         if change.operations:
             table = admin.patch(caller, str(table_id), change.operations, expected_version=change.expected_version)
         if change.name is not None:
             table = admin.rename(caller, str(table_id), change.name)
-        return TableView.model_validate(table)
+        return views.TableView.model_validate(table)
 
     @routes.delete("/tables/{table_id}", status_code=204, dependencies=changing)
     def delete_table(caller: user, table_id: UUID) -> None:
@@ -226,21 +202,23 @@ def _tables(routes: APIRouter, services: ProjectServices, user: Any, changing: A
         services.records.delete_table(caller, str(table_id))
 
     @routes.post("/tables/{table_id}/uploads", status_code=201)
-    def announce_document(caller: user, table_id: UUID, asked: UploadAsked) -> UploadView:
+    def announce_document(caller: user, table_id: UUID, asked: views.UploadAsked) -> views.UploadView:
         """Returns the URL (`upload.url`) for the next document of a Table."""
         return _upload(admin.announce_document(caller, str(table_id), size=asked.size))
 
 
-def _upload(announced: tuple[Any, Any]) -> UploadView:
+def _upload(announced: tuple[Any, Any]) -> views.UploadView:
     table, target = announced
-    return UploadView(table=TableView.model_validate(table), upload=UploadTargetView.model_validate(target))
+    return views.UploadView(
+        table=views.TableView.model_validate(table), upload=views.UploadTargetView.model_validate(target)
+    )
 
 
 def _tools(routes: APIRouter, services: ProjectServices, user: Any, changing: Any) -> None:
     admin = services.tools
 
     @routes.post("/projects/{project_id}/tools", status_code=201, dependencies=changing)
-    def create_tool(caller: user, project_id: UUID, asked: ToolAsked) -> ToolView:
+    def create_tool(caller: user, project_id: UUID, asked: views.ToolAsked) -> views.ToolView:
         """Creates a Search Tool. `metadata.search_index.state` shows when it can be searched."""
         made = admin.create(
             caller,
@@ -251,26 +229,26 @@ def _tools(routes: APIRouter, services: ProjectServices, user: Any, changing: An
             name=asked.name,
             description=asked.description,
         )
-        return ToolView.model_validate(made)
+        return views.ToolView.model_validate(made)
 
     @routes.get("/projects/{project_id}/tools")
-    def tools(caller: user, project_id: UUID) -> ToolsView:
-        return ToolsView(
-            tools=[ToolView.model_validate(one) for one in services.records.tools(caller, str(project_id))]
+    def tools(caller: user, project_id: UUID) -> views.ToolsView:
+        return views.ToolsView(
+            tools=[views.ToolView.model_validate(one) for one in services.records.tools(caller, str(project_id))]
         )
 
     @routes.get("/tools/{tool_id}")
-    def read_tool(caller: user, tool_id: UUID) -> ToolView:
-        return ToolView.model_validate(services.records.tool(caller, str(tool_id)))
+    def read_tool(caller: user, tool_id: UUID) -> views.ToolView:
+        return views.ToolView.model_validate(services.records.tool(caller, str(tool_id)))
 
     @routes.patch("/tools/{tool_id}", dependencies=changing)
-    def change_tool(caller: user, tool_id: UUID, asked: ToolChangeAsked) -> ToolView:
+    def change_tool(caller: user, tool_id: UUID, asked: views.ToolChangeAsked) -> views.ToolView:
         """Changes the name, the description or `enabled`."""
-        return ToolView.model_validate(admin.change(caller, str(tool_id), **asked.model_dump()))
+        return views.ToolView.model_validate(admin.change(caller, str(tool_id), **asked.model_dump()))
 
     @routes.post("/tools/{tool_id}/reindex", status_code=202, dependencies=changing)
-    def reindex_tool(caller: user, tool_id: UUID) -> ToolView:
-        return ToolView.model_validate(services.records.reindex_tool(caller, str(tool_id)))
+    def reindex_tool(caller: user, tool_id: UUID) -> views.ToolView:
+        return views.ToolView.model_validate(services.records.reindex_tool(caller, str(tool_id)))
 
     @routes.delete("/tools/{tool_id}", status_code=204, dependencies=changing)
     def delete_tool(caller: user, tool_id: UUID) -> None:
@@ -281,30 +259,32 @@ def _endpoints(routes: APIRouter, services: ProjectServices, user: Any) -> None:
     admin = services.endpoints
 
     @routes.post("/projects/{project_id}/mcps", status_code=201)
-    def create_mcp(caller: user, project_id: UUID, asked: EndpointAsked) -> EndpointKeyView:
+    def create_mcp(caller: user, project_id: UUID, asked: views.EndpointAsked) -> views.EndpointKeyView:
         """Creates an endpoint with its Tools. Its key is shown only once."""
         wanted = [str(tool_id) for tool_id in asked.tool_ids]
         return _with_key(admin.create(caller, str(project_id), name=asked.name, tools=wanted))
 
     @routes.get("/projects/{project_id}/mcps")
-    def mcps(caller: user, project_id: UUID) -> EndpointsView:
-        return EndpointsView(
-            mcps=[EndpointView.model_validate(one) for one in services.records.endpoints(caller, str(project_id))]
+    def mcps(caller: user, project_id: UUID) -> views.EndpointsView:
+        return views.EndpointsView(
+            mcps=[views.EndpointView.model_validate(one) for one in services.records.endpoints(caller, str(project_id))]
         )
 
     @routes.get("/mcps/{mcp_id}")
-    def read_mcp(caller: user, mcp_id: UUID) -> EndpointView:
-        return EndpointView.model_validate(services.records.endpoint(caller, str(mcp_id)))
+    def read_mcp(caller: user, mcp_id: UUID) -> views.EndpointView:
+        return views.EndpointView.model_validate(services.records.endpoint(caller, str(mcp_id)))
 
     @routes.patch("/mcps/{mcp_id}")
-    def change_mcp(caller: user, mcp_id: UUID, asked: EndpointChangeAsked) -> EndpointView:
+    def change_mcp(caller: user, mcp_id: UUID, asked: views.EndpointChangeAsked) -> views.EndpointView:
         """Changes the name or the status."""
-        return EndpointView.model_validate(admin.change(caller, str(mcp_id), name=asked.name, status=asked.status))
+        return views.EndpointView.model_validate(
+            admin.change(caller, str(mcp_id), name=asked.name, status=asked.status)
+        )
 
     @routes.post("/mcps/{mcp_id}/rotate")
-    def rotate_mcp(caller: user, mcp_id: UUID, asked: RotationAsked | None = None) -> EndpointKeyView:
+    def rotate_mcp(caller: user, mcp_id: UUID, asked: views.RotationAsked | None = None) -> views.EndpointKeyView:
         """Returns a new key, shown only once. The old key stays valid for `overlap_seconds`."""
-        overlap = (asked or RotationAsked()).overlap_seconds
+        overlap = (asked or views.RotationAsked()).overlap_seconds
         return _with_key(admin.rotate(caller, str(mcp_id), overlap_seconds=overlap))
 
     @routes.delete("/mcps/{mcp_id}", status_code=204)
@@ -312,18 +292,20 @@ def _endpoints(routes: APIRouter, services: ProjectServices, user: Any) -> None:
         services.records.delete_endpoint(caller, str(mcp_id))
 
     @routes.put("/mcps/{mcp_id}/tools/{tool_id}")
-    def bind_tool(caller: user, mcp_id: UUID, tool_id: UUID, asked: BindingAsked | None = None) -> EndpointView:
+    def bind_tool(
+        caller: user, mcp_id: UUID, tool_id: UUID, asked: views.BindingAsked | None = None
+    ) -> views.EndpointView:
         """Binds a Tool, or changes the status of its binding."""
-        status = (asked or BindingAsked()).status
-        return EndpointView.model_validate(admin.bind(caller, str(mcp_id), str(tool_id), status=status))
+        status = (asked or views.BindingAsked()).status
+        return views.EndpointView.model_validate(admin.bind(caller, str(mcp_id), str(tool_id), status=status))
 
     @routes.delete("/mcps/{mcp_id}/tools/{tool_id}")
-    def unbind_tool(caller: user, mcp_id: UUID, tool_id: UUID) -> EndpointView:
-        return EndpointView.model_validate(services.records.unbind(caller, str(mcp_id), str(tool_id)))
+    def unbind_tool(caller: user, mcp_id: UUID, tool_id: UUID) -> views.EndpointView:
+        return views.EndpointView.model_validate(services.records.unbind(caller, str(mcp_id), str(tool_id)))
 
 
-def _with_key(made: tuple[Any, str]) -> EndpointKeyView:
-    return EndpointKeyView(mcp=EndpointView.model_validate(made[0]), key=made[1])
+def _with_key(made: tuple[Any, str]) -> views.EndpointKeyView:
+    return views.EndpointKeyView(mcp=views.EndpointView.model_validate(made[0]), key=made[1])
 
 
 def _hooks(services: ProjectServices, publishing: Any) -> APIRouter:
@@ -333,8 +315,8 @@ def _hooks(services: ProjectServices, publishing: Any) -> APIRouter:
         check_hook_secret(request.headers, services.hook_secrets())
 
     @routes.post("/supabase", status_code=202, dependencies=[Depends(check_secret), *publishing])
-    def supabase_hook(body: Raw) -> HookView:
+    def supabase_hook(body: Raw) -> views.HookView:
         """Receives a database webhook of the tables `tool` and `context_table`. Only ids are read from it."""
-        return HookView(started=services.handle_change(parsed_table(body)))
+        return views.HookView(started=services.handle_change(parsed_table(body)))
 
     return routes

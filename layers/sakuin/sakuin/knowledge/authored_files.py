@@ -10,14 +10,14 @@ from sakuin.knowledge.messages import MaterialQueue, ObjectRemoved, ObjectWritte
 from sakuin.knowledge.model import EventResult, Outcome, Source
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.language.site_synonyms import SiteSynonyms, parse_synonyms
-from sakuin.platform.s3 import Bucket
+from sakuin.platform.s3 import S3Bucket
 
 
 @dataclass(frozen=True, slots=True)
 class AuthoredFiles:
     """Applies a file that was written or removed."""
 
-    bucket: Bucket
+    bucket: S3Bucket
     index: KnowledgeIndex
     queue: MaterialQueue
     prefix: str

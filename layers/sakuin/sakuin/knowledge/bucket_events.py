@@ -25,7 +25,7 @@ from sakuin.knowledge.messages import (
 from sakuin.knowledge.model import EventResult, PageChange, PageResult, Source
 from sakuin.knowledge.names import material_of_key, synonyms_key
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.platform.s3 import Bucket
+from sakuin.platform.s3 import S3Bucket
 from sakuin.platform.unfinished_work import WorkSubject
 
 # A language model that was too slow is called again after five minutes, after ten more, and then no more.
@@ -40,7 +40,7 @@ class BucketEvents:
     `prefix` is the part of S3 keys that is not part of a material's name.
     """
 
-    bucket: Bucket
+    bucket: S3Bucket
     index: KnowledgeIndex
     queue: MaterialQueue
     pages: IndexPage
@@ -80,7 +80,11 @@ class BucketEvents:
             return EventResult(None, ignored=f"{key} is not a page")
         if isinstance(event, ObjectRemoved):
             return self._remove(material, event)
-        return self._index(material, event.source)
+        try:
+            result = self.pages.index_version(material, key, event.source.version_id, event.source)
+        except NotFound:
+            return self._superseded(material, event.source)
+        return self._indexed(material, result)
 
     def give_up(self, asked: BucketEvent, reason: str) -> None:
         """Records on the material that its message becomes a dead letter. The indexed version stays searchable.
@@ -128,9 +132,12 @@ class BucketEvents:
         try:
             result = self.pages.index_version(material, source.key, source.version_id, source)
         except NotFound:
-            self.index.record_upload_result(source, "superseded")
-            return EventResult(material, ignored="this version no longer exists: a newer version replaced it")
+            return self._superseded(material, source)
         return self._indexed(material, result)
+
+    def _superseded(self, material: str, source: Source) -> EventResult:
+        self.index.record_upload_result(source, "superseded")
+        return EventResult(material, ignored="this version no longer exists: a newer version replaced it")
 
     def _is_known(self, material: str, source: Source) -> bool:
         """Returns whether the index knows the removed version. A version of another key of the material counts too."""

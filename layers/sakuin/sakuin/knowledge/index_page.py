@@ -20,7 +20,7 @@ from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
 from sakuin.language.indexing import index_words
 from sakuin.platform.embedding import Embedder
-from sakuin.platform.s3 import Bucket
+from sakuin.platform.s3 import S3Bucket
 from sakuin.retrieval.index_version import PageIndexVersion
 from sakuin.retrieval.vectors import embed_texts, text_hash
 
@@ -29,7 +29,7 @@ _ATTEMPTS = 5
 
 
 def apply_if_current(
-    index: KnowledgeIndex, bucket: Bucket, change: PageChange, *, since: int | None = None
+    index: KnowledgeIndex, bucket: S3Bucket, change: PageChange, *, since: int | None = None
 ) -> ChangeResult:
     """Applies a change. If its sequencer rejects it, applies it only if its version is current in the bucket.
 
@@ -87,7 +87,7 @@ class IndexPage:
     there are none, it embeds for `version` alone.
     """
 
-    bucket: Bucket
+    bucket: S3Bucket
     index: KnowledgeIndex
     embedder: Embedder
     learns: LearnsSources

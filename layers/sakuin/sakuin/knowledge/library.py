@@ -19,7 +19,7 @@ from sakuin.knowledge.validation import (
     unreadable_page,
     waiting_page,
 )
-from sakuin.platform.s3 import Bucket
+from sakuin.platform.s3 import S3Bucket
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Library:
 
     records: MaterialRecords
     index: KnowledgeIndex
-    bucket: Bucket
+    bucket: S3Bucket
     queue: MaterialQueue
     prefix: str
     fingerprint: str

@@ -12,7 +12,7 @@ from sakuin.knowledge.model import RecordedObject
 from sakuin.knowledge.names import material_of_key, synonyms_key
 from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.platform.reconciliation import ComparedPage, Difference
-from sakuin.platform.s3 import Bucket, BucketObject
+from sakuin.platform.s3 import BucketObject, S3Bucket
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 
 # An event arrives within seconds. Changes of the last minutes are left to their events.
@@ -105,7 +105,7 @@ def _with_deletions_held_back(
 class ReconcileMaterials:
     """Finds changes whose events were lost, and asks the indexer to check their keys again."""
 
-    bucket: Bucket
+    bucket: S3Bucket
     records: MaterialRecords
     unfinished: UnfinishedWorkStore
     queue: MaterialQueue

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 from urllib.parse import unquote_plus
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -42,48 +42,23 @@ class ObjectPage:
     upto: str | None
 
 
-class Bucket(Protocol):
-    """A versioned bucket. Reads see every acknowledged write."""
-
-    @property
-    def name(self) -> str:
-        """The name of the bucket in its events."""
-
-    def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
-        """Returns the current version, or the given one.
-
-        `NotFound` if it does not exist; `UnreadablePage`, before its body is transferred, if it is larger than
-        `max_bytes`.
-        """
-
-    def current_version(self, key: str) -> str | None:
-        """Returns the current version id, or the ETag in a bucket without versions; None if there is no object."""
-
-    def keys(self, prefix: str) -> Sequence[str]:
-        """Returns all keys below `prefix`, in order. May be empty."""
-
-    def current_objects(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> ObjectPage:
-        """Returns the current versions below `prefix`, and the removed keys, by key, after the key `after`."""
-
-    def write(self, key: str, body: bytes, *, content_type: str) -> str:
-        """Stores a new current version and returns its version id."""
-
-    def remove(self, key: str) -> str:
-        """Writes a delete marker and returns its version id. A missing key is not an error."""
-
-
 @dataclass(frozen=True, slots=True)
 class S3Bucket:
-    """A `Bucket`. `client` is boto3's S3 client."""
+    """A versioned bucket. Reads see every acknowledged write. `client` is boto3's S3 client."""
 
     client: Any
     bucket: str
 
     @property
     def name(self) -> str:
+        """The name of the bucket in its events."""
         return self.bucket
 
     def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
+        """Returns the current version, or the given one; `NotFound` if it does not exist.
+
+        A body of more than `max_bytes` is `UnreadablePage` and not transferred.
+        """
         version = {"VersionId": version_id} if version_id else {}
         with translate_errors(key):
             answer = self.client.get_object(Bucket=self.bucket, Key=key, **version)
@@ -96,6 +71,7 @@ class S3Bucket:
             return StoredObject(body=answer["Body"].read(), version_id=answer.get("VersionId"))
 
     def current_version(self, key: str) -> str | None:
+        """Returns the current version id, or the ETag in a bucket without versions; None if there is no object."""
         try:
             with translate_errors(key):
                 answer = self.client.head_object(Bucket=self.bucket, Key=key)
@@ -104,11 +80,13 @@ class S3Bucket:
         return str(answer.get("VersionId") or answer["ETag"])
 
     def keys(self, prefix: str) -> list[str]:
+        """Returns all keys below `prefix`, in order. May be empty."""
         with translate_errors(prefix):
             pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
             return [item["Key"] for page in pages for item in page.get("Contents", ())]
 
     def current_objects(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> ObjectPage:
+        """Returns the current versions below `prefix`, and the removed keys, by key, after the key `after`."""
         items: list[BucketObject] = []
         marker = {"KeyMarker": after} if after else {}
         while True:
@@ -124,11 +102,13 @@ class S3Bucket:
             marker = {"KeyMarker": page["NextKeyMarker"], "VersionIdMarker": page["NextVersionIdMarker"]}
 
     def write(self, key: str, body: bytes, *, content_type: str) -> str:
+        """Stores a new current version and returns its version id."""
         with translate_errors(key):
             answer = self.client.put_object(Bucket=self.bucket, Key=key, Body=body, ContentType=content_type)
         return str(answer.get("VersionId", ""))
 
     def remove(self, key: str) -> str:
+        """Writes a delete marker and returns its version id. A missing key is not an error."""
         with translate_errors(key):
             answer = self.client.delete_object(Bucket=self.bucket, Key=key)
         return str(answer.get("VersionId", ""))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sakuin.errors import Invalid, NotFound
-from sakuin.limits import Limits, check_room
+from sakuin.limits import Limits, check_limit
 from sakuin.retrieval.index_version import TableCut
 from sakuin.tables.admin.documents import TableDocuments
 from sakuin.tables.chunk_store import ChunkStore, namespace
@@ -162,9 +162,9 @@ class _Node:
 
 def _check(strings: Sequence[LargeString], cut: TableCut, limits: Limits) -> None:
     """Raises `Invalid` if there are more strings or chunks than the limits allow. Indexed chunks stay searchable."""
-    check_room(0, limits.table_strings, what="large strings", limit="table_strings", more=len(strings))
+    check_limit(0, limits.table_strings, what="large strings", limit="table_strings", more=len(strings))
     pieces = sum(-(-len(string.text) // (cut.chunk_size - cut.overlap)) for string in strings)
-    check_room(0, limits.table_chunks, what="chunks", limit="table_chunks", more=pieces)
+    check_limit(0, limits.table_chunks, what="chunks", limit="table_chunks", more=pieces)
 
 
 def _strings(

@@ -230,11 +230,7 @@ class TableIndex:
 
     def orphaned_indexes(self) -> Sequence[OrphanedIndex]:
         """Returns the rows of Tables for dropped index versions."""
-        return [
-            OrphanedIndex(row["project_id"], row["table_id"], other["fingerprint"], other["suffix"])
-            for row in self._call("orphaned_table_indexes", p_fingerprint=self.fingerprint)
-            for other in row["fingerprints"]
-        ]
+        return [OrphanedIndex(**row) for row in self._call("orphaned_table_indexes", p_fingerprint=self.fingerprint)]
 
     def delete_records(self, orphaned: OrphanedIndex) -> None:
         """Deletes the records of a dropped index version."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sakuin.errors import SakuinError
 from sakuin.knowledge.canary import CANARY_KEY, CanaryAnswer, canary_page
 from sakuin.knowledge.postgres_records import MaterialRecords
-from sakuin.platform.s3 import Bucket
+from sakuin.platform.s3 import S3Bucket
 
 _LONGEST_WAIT = 75.0
 _FIRST_PAUSE = 0.2
@@ -35,7 +35,7 @@ class Canary:
     the function `mcp`. `clock` gives seconds, `new_token` makes a new word.
     """
 
-    bucket: Bucket
+    bucket: S3Bucket
     records: MaterialRecords
     ask: Callable[[str], CanaryAnswer]
     prefix: str

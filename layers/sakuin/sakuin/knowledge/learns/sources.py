@@ -13,7 +13,7 @@ from sakuin.knowledge.learns.writer import complete_learns, write_learns
 from sakuin.knowledge.model import Learns
 from sakuin.knowledge.page import Explanation, Page
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.platform.s3 import Bucket
+from sakuin.platform.s3 import S3Bucket
 
 
 class LearnsModel(Protocol):
@@ -44,7 +44,7 @@ class LearnsOfPage:
 class LearnsSources:
     """Collects the `learns` of a page. Without `model` it calls no language model."""
 
-    bucket: Bucket
+    bucket: S3Bucket
     index: KnowledgeIndex
     model: LearnsModel | None
     prefix: str

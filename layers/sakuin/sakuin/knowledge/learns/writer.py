@@ -15,7 +15,7 @@ LEARNS_MAX = 5
 # 判別式 D = b^2 - 4ac: the name ends where the formula begins.
 FORMULA_END = re.compile(r"(?<=[ぁ-んァ-ヶ一-龠])\s+[A-Za-z\\|(][^ぁ-んァ-ヶ一-龠]*=[^ぁ-んァ-ヶ一-龠]*$")
 
-LONGEST_STEP = 300  # as it stands in the content, with its TeX
+LONGEST_STEP = 300  # characters in the content, with its TeX
 
 STEP = re.compile(r"^\d+\. (.+)$", re.MULTILINE)
 

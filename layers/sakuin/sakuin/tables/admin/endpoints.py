@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sakuin.limits import Limits, check_room
+from sakuin.limits import Limits, check_limit
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.projects import check_name
@@ -25,7 +25,7 @@ class EndpointAdmin:
         key = new_key()
         wanted = list(dict.fromkeys(tools))
         there = len(self.records.endpoints(user, project_id))
-        check_room(there, self.limits.endpoints, what="endpoints", limit="endpoints")
+        check_limit(there, self.limits.endpoints, what="endpoints", limit="endpoints")
         self._check_tools(len(wanted))
         key_hash = hash_of_key(key)
         created = self.records.create_endpoint(user, project_id, name=check_name(name), key_hash=key_hash, tools=wanted)
@@ -50,4 +50,4 @@ class EndpointAdmin:
 
     def _check_tools(self, bound: int) -> None:
         most = self.limits.endpoint_tools
-        check_room(0, most, what="tools of one endpoint", limit="endpoint_tools", more=bound)
+        check_limit(0, most, what="tools of one endpoint", limit="endpoint_tools", more=bound)

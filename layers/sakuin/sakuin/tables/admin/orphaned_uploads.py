@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sakuin.platform.run_all import run_all
-from sakuin.platform.s3 import Bucket, BucketObject
+from sakuin.platform.s3 import BucketObject, S3Bucket
 from sakuin.platform.supabase.client import Client, call
 from sakuin.tables.model import OrphanedFolder
 
@@ -43,7 +43,7 @@ class DeleteOrphanedUploads:
     """Deletes orphaned uploads. Idempotent. The bucket keeps old versions of deleted documents for a while."""
 
     bodies: OrphanedUploads
-    bucket: Bucket
+    bucket: S3Bucket
     now: Callable[[], datetime]
 
     def __call__(self) -> int:

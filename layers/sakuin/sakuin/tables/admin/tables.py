@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sakuin.errors import Conflict, Invalid, NotFound
-from sakuin.limits import Limits, check_room
+from sakuin.limits import Limits, check_limit
 from sakuin.tables.admin.documents import TableDocuments
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.projects import check_name
@@ -29,7 +29,7 @@ class TableAdmin:
 
     def create(self, user: User | None, project_id: str, *, name: str, document: object) -> Table:
         """Creates a Table with a document."""
-        self._check_room(user, project_id)
+        self._check_limit(user, project_id)
         return self.records.create_table(user, project_id, name=check_name(name), data=self._text(document))
 
     def read(self, user: User | None, table_id: str) -> Table:
@@ -70,7 +70,7 @@ class TableAdmin:
     def announce(self, user: User | None, project_id: str, *, name: str, size: int) -> tuple[Table, UploadTarget]:
         """Creates a Table whose document will be uploaded. Returns it with the target of the upload."""
         self._check(size)
-        self._check_room(user, project_id)
+        self._check_limit(user, project_id)
         table = self.records.create_table(user, project_id, name=check_name(name), data=None)
         return self.announce_document(user, table.id, size=size)
 
@@ -130,5 +130,5 @@ class TableAdmin:
                 f"A Table has at least 1 byte, and the limit is {most:,} (table_bytes); this one has {size:,}."
             )
 
-    def _check_room(self, user: User | None, project_id: str) -> None:
-        check_room(len(self.records.tables(user, project_id)), self.limits.tables, what="tables", limit="tables")
+    def _check_limit(self, user: User | None, project_id: str) -> None:
+        check_limit(len(self.records.tables(user, project_id)), self.limits.tables, what="tables", limit="tables")

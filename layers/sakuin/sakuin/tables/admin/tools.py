@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sakuin.errors import Invalid, NotFound
-from sakuin.limits import Limits, check_room
+from sakuin.limits import Limits, check_limit
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.projects import check_text
 from sakuin.tables.json_pointer import tokens
@@ -44,7 +44,7 @@ class ToolAdmin:
         table = next((table for table in self.records.tables(user, project_id) if table.id == table_id), None)
         if table is None:
             raise NotFound(f"There is no table {table_id}")
-        check_room(len(self.records.tools(user, project_id)), self.most, what="tools", limit="tools")
+        check_limit(len(self.records.tools(user, project_id)), self.most, what="tools", limit="tools")
         where = f"{table.name}{json_path}"[:_LONGEST_PLACE]
         return self.records.create_tool(
             user,

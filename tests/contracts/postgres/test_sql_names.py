@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CALLERS = ROOT / "layers/sakuin/sakuin"
 # Methods that call the SQL function which their first string names.
 CALLS = {"call", "rpc", "_call", "_of", "_own"}
