@@ -27,10 +27,10 @@ QUESTIONS = (
 LOADING = """
 from time import perf_counter
 began = perf_counter()
-from sakuin.language.questions.query_analysis import sought, understood
+from sakuin.language.questions.query_analysis import analyze_query
 from sakuin.language.model import LexiconEntries
 imported = perf_counter()
-understood("へいほうかんせい", LexiconEntries())
+analyze_query("へいほうかんせい", LexiconEntries())
 print(imported - began, perf_counter() - imported)
 """
 PLAIN_LOADING = """
