@@ -254,7 +254,7 @@ def test_after_half_an_answer_or_another_page_the_service_is_asked_again(
         questions.query("質問")
     with adapter(server, kind, ask=at_once()) as questions:
         server.wrongs = [wrong] * 3
-        with pytest.raises(Unavailable, match=r"did not answer|could not be read|did not give"):
+        with pytest.raises(Unavailable, match=r"did not answer|could not be read|did not return"):
             questions.query("質問")
 
 
@@ -266,12 +266,12 @@ def test_vectors_of_other_texts_and_of_another_width_are_unavailable(
     server: OpenAIServer, questions: QuestionEmbedder
 ) -> None:
     server.bends = bent(index=0)
-    with pytest.raises(Unavailable, match="did not give 2 vectors"):
+    with pytest.raises(Unavailable, match="did not return 2 vectors"):
         passages(server, TEXTS[:2])
     server.bends, server.dropped = list, 1
     with pytest.raises(Unavailable, match="3 vectors"):
         passages(server, TEXTS)
-    with adapter(server, "without sdk") as question, pytest.raises(Unavailable, match="did not give 1 vectors"):
+    with adapter(server, "without sdk") as question, pytest.raises(Unavailable, match="did not return 1 vectors"):
         question.query("質問")
     server.dropped, server.width = 0, 384
     with pytest.raises(Unavailable, match="1536"):
