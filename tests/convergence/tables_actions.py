@@ -87,8 +87,9 @@ _places = st.sampled_from(
             "rpc/record_stored",
             "rpc/mark_swept",
         ),
-        # Not every worker comes to a place that is named; most come to one that is counted.
-        *(2 * tuple(range(1, 13))),
+        # Not every worker comes to a place that is named; most come to one that is counted: a page of a scan and a
+        # batch of chunks make six calls.
+        *(5 * tuple(range(6))),
     )
 )
 _places_of_schedule = st.sampled_from(
