@@ -1,5 +1,6 @@
 """The template's layers for this machine: built once per content, and passed to the functions as a path."""
 
+import fcntl
 import hashlib
 import io
 import os
@@ -23,11 +24,17 @@ def build_layers(template: Path, programs: Programs, *, minor: str) -> None:
         for name, resource in read_template(template)["Resources"].items()
         if resource["Type"] == "AWS::Serverless::LayerVersion"
     }
-    missing = {
-        name: source for name, source in layers.items() if not is_our_own(source) and not built(source, minor).exists()
-    }
-    with ThreadPoolExecutor() as threads:
-        builds = [threads.submit(_build, name, source, programs, minor) for name, source in missing.items()]
+    ours = {name: source for name, source in layers.items() if not is_our_own(source)}
+    if all(built(source, minor).exists() for source in ours.values()):
+        return
+    folder = TOOLS / "layers"
+    folder.mkdir(parents=True, exist_ok=True)
+    # Another stack that starts now builds the same.
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        missing = {name: source for name, source in ours.items() if not built(source, minor).exists()}
+        with ThreadPoolExecutor() as threads:
+            builds = [threads.submit(_build, name, source, programs, minor) for name, source in missing.items()]
     for build in builds:
         build.result()
 
