@@ -28,7 +28,7 @@ POSTINGS = """
 insert into posting (term, block, chunks, impacts)
 select u.term, b.block, array_agg(w.number order by w.number), array_agg(u.impact order by w.number)
 from chunk_words w join material m using (material)
-cross join lateral block_of(m.number) as b(block)
+cross join lateral posting_block(m.number) as b(block)
 cross join lateral unnest(w.terms, w.impacts) as u(term, impact)
 group by u.term, b.block
 """
