@@ -39,7 +39,12 @@ def test_a_tag_makes_nothing_but_a_problem(tag: str) -> None:
 
 @pytest.mark.parametrize(
     ("item", "why"),
-    [('"\\0 a"', "U+0000"), ("x" * 501, "more than 500 characters"), (".nan", "is not text"), ("2026-01-01", "is not text")],
+    [
+        ('"\\0 a"', "U+0000"),
+        ("x" * 501, "more than 500 characters"),
+        (".nan", "is not text"),
+        ("2026-01-01", "is not text"),
+    ],
 )
 def test_an_item_that_is_no_good_is_left_out_and_its_neighbours_stay(item: str, why: str) -> None:
     read = parse_learns(f"m: {{rule-a: [前, {item}, 後]}}".encode())
