@@ -133,7 +133,7 @@ class DeploymentClient:
 
     def activate_index(self, name: str, *, force: bool) -> views.Index:
         """Activates an index version, by fingerprint, its beginning, or `next`; an incomplete one raises `Conflict`."""
-        return cast(views.Index, self._call("POST", "index", "flip", json={"index": name, "force": force}))
+        return cast(views.Index, self._call("POST", "index", "activate", json={"index": name, "force": force}))
 
     def delete_index(self, name: str) -> str:
         """Deletes an index version and returns its fingerprint; the live and the configured one raise `Conflict`."""

@@ -53,19 +53,21 @@ def test_each_index_is_shown_with_what_it_is_built_with_and_what_it_lacks(indexe
     assert "… m  is not built yet" in lines
 
 
-def test_a_flip_is_refused_while_the_next_index_is_not_whole_and_goes_both_ways_when_it_is(indexes: Operator) -> None:
-    refused = indexes.sakuin("index", "flip")
+def test_an_activation_is_refused_while_the_next_index_is_not_whole_and_goes_both_ways_when_it_is(
+    indexes: Operator,
+) -> None:
+    refused = indexes.sakuin("index", "activate")
     assert (refused.code, "is incomplete" in refused.err) == (1, True)
     build(indexes)
-    flipped = indexes.sakuin("index", "flip", "--json")
-    assert (flipped.code, flipped.document["fingerprint"], flipped.document["live"]) == (0, OTHER.id, True)
-    back = indexes.sakuin("index", "flip", SETTINGS.id[:8], "--json")
+    activated = indexes.sakuin("index", "activate", "--json")
+    assert (activated.code, activated.document["fingerprint"], activated.document["live"]) == (0, OTHER.id, True)
+    back = indexes.sakuin("index", "activate", SETTINGS.id[:8], "--json")
     assert back.document["fingerprint"] == SETTINGS.id
 
 
-def test_a_flip_to_an_index_that_is_not_whole_can_be_forced(indexes: Operator) -> None:
-    flipped = indexes.sakuin("index", "flip", "--force", "--json")
-    assert (flipped.code, flipped.document["live"], flipped.document["whole"]) == (0, True, False)
+def test_an_activation_of_an_index_that_is_not_whole_can_be_forced(indexes: Operator) -> None:
+    activated = indexes.sakuin("index", "activate", "--force", "--json")
+    assert (activated.code, activated.document["live"], activated.document["whole"]) == (0, True, False)
 
 
 def test_the_live_index_is_not_dropped_and_an_unknown_one_neither(operator: Operator, indexes: Operator) -> None:

@@ -259,9 +259,9 @@ def _operation(terminal: Terminal) -> None:
     run = terminal.with_json
     live = run("index status", "index", "status")["indexes"][0]["fingerprint"]
     terminal.run("index status, for people", "index", "status")
-    run("index flip: to the live one", "index", "flip", live)
-    run("index flip: no next one", "index", "flip")
-    run("index flip: not there", "index", "flip", "0000")
+    run("index activate: to the live one", "index", "activate", live)
+    run("index activate: no next one", "index", "activate")
+    run("index activate: not there", "index", "activate", "0000")
     run("index drop: the live one", "index", "drop", live)
     run("index drop: not there", "index", "drop", "0000")
     run("reconcile: a dry run", "reconcile", "--dry-run")

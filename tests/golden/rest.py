@@ -23,7 +23,7 @@ _ADMIN_ONLY = (
     ("GET", "/v1/validation"),
     ("POST", "/v1/reapply"),
     ("GET", "/v1/index"),
-    ("POST", "/v1/index/flip"),
+    ("POST", "/v1/index/activate"),
     ("DELETE", "/v1/index/next"),
     ("POST", "/v1/reconcile"),
     ("GET", "/v1/keys"),
@@ -170,10 +170,10 @@ def _explanations(conversation: Conversation) -> None:
 def _indexes(conversation: Conversation) -> None:
     ask = conversation.ask
     live = ask("index", "GET", "/v1/index").json()["indexes"][0]["fingerprint"]
-    ask("flip to the live index", "POST", "/v1/index/flip", {"index": live})
-    ask("flip to the next index", "POST", "/v1/index/flip", {})
-    ask("flip to an unknown index", "POST", "/v1/index/flip", {"index": "0000"})
-    ask("flip to no index", "POST", "/v1/index/flip", {"index": ""})
+    ask("activate: the live index", "POST", "/v1/index/activate", {"index": live})
+    ask("activate: the next index", "POST", "/v1/index/activate", {})
+    ask("activate: an unknown index", "POST", "/v1/index/activate", {"index": "0000"})
+    ask("activate: no index", "POST", "/v1/index/activate", {"index": ""})
     ask("drop the live index", "DELETE", f"/v1/index/{live}")
     ask("drop an unknown index", "DELETE", "/v1/index/0000")
 

@@ -1,4 +1,4 @@
-"""On the deployed template: another index is built beside the one that answers, measured, flipped to, and dropped."""
+"""On the deployed template: another index is built beside the one that answers, measured, activated, and deleted."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ def other_settings(deployed: Deployed) -> Iterator[Callable[[str], None]]:
     first = indexes(deployed)[0]["fingerprint"]
     yield deploy
     deploy(own["CHUNK_THRESHOLD_CHARS"])
-    deployed.api("POST", "/v1/index/flip", json={"index": first, "force": True})
+    deployed.api("POST", "/v1/index/activate", json={"index": first, "force": True})
     a_minute_passes(deployed)
     for index in indexes(deployed)[1:]:
         deployed.api("DELETE", f"/v1/index/{index['fingerprint']}")
@@ -93,7 +93,7 @@ def refused(deployed: Deployed, *arguments: str) -> str:
     return str(json.loads(output)["error"])
 
 
-def test_another_index_is_built_flipped_to_and_back_and_dropped_while_searches_answer(
+def test_another_index_is_built_activated_and_deleted_while_searches_answer(
     deployed: Deployed, other_settings: Callable[[str], None], tmp_path: Path
 ) -> None:
     eventually("every Table in the first index", lambda: indexes(deployed)[0]["tables"]["missing"] == 0)
@@ -103,17 +103,17 @@ def test_another_index_is_built_flipped_to_and_back_and_dropped_while_searches_a
         with nobody_reads(deployed, tool_queue(deployed)):
             other_settings("900")
             maintained(deployed)
-            assert "Tables are missing" in refused(deployed, "flip")
+            assert "Tables are missing" in refused(deployed, "activate")
         eventually("every Table in the next index", lambda: indexes(deployed)[1]["tables"]["missing"] == 0)
         assert set(found) == {old}
         labels = tmp_path / "labels.jsonl"
         labels.write_text(json.dumps(LABEL, ensure_ascii=False), "utf-8")
         # It refuses to measure while a busy machine's embeddings are late.
         eventually("a good measure", lambda: deployed.sakuin("eval", str(labels), *NEXT_FINDS_IT)[0] == 0)
-        second = deployed.printed("index", "flip")
+        second = deployed.printed("index", "activate")
         assert (second["live"], second["whole"]) == (True, True)
         new = eventually("answers of the next index", lambda: {namespace_found(deployed)} - {old}).pop()
-        deployed.printed("index", "flip", first["fingerprint"])
+        deployed.printed("index", "activate", first["fingerprint"])
         eventually("answers of the first index", lambda: namespace_found(deployed) == old)
     assert set(found) <= {old, new}
     other_settings("1000")

@@ -29,7 +29,7 @@ def status(as_json: JsonOption = False, data: DataOption = None) -> None:
 
 
 @app.command()
-def flip(
+def activate(
     fingerprint: Annotated[
         str, typer.Argument(metavar="FINGERPRINT", help=f"{_NAME}; default: the newest that was never live.")
     ] = "next",
@@ -37,7 +37,7 @@ def flip(
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Activate an index version, if it is complete. The current one is kept, so that you can flip back."""
+    """Activate an index version, if it is complete. The current one is kept, so that you can go back."""
     with reporting_errors(as_json) as terminal:
         index = deployment(data).activate_index(fingerprint, force=force)
     if as_json:

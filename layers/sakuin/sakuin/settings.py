@@ -18,7 +18,8 @@ class Settings:
     `base_url` prefixes each link; `material_prefix` is the part of S3 keys before a material's name. `learns_model` is
     the language model that writes `learns`, empty for none. `table_cut` is the minimum length of indexed strings of
     Tables, and the size of their chunks. A message returns to its queue if its worker does not extend its lease for
-    `lease_seconds`. `flip_when_built`: a complete index version is activated; else `sakuin index flip` activates it.
+    `lease_seconds`. `activate_when_built`: a complete index version becomes the live one; else `sakuin index activate`
+    does that.
     """
 
     bucket: str
@@ -39,7 +40,7 @@ class Settings:
     turbopuffer_base_url: str
     table_cut: TableCut
     embedding_usd_per_million_tokens: float
-    flip_when_built: bool
+    activate_when_built: bool
     lease_seconds: int
     limits: Limits
     # Only the function `maintain` has it.
@@ -77,7 +78,7 @@ class Settings:
             ),
             box_selectors=css_selectors(_any_text(environ, "BOX_SELECTORS")),
             embedding_usd_per_million_tokens=_price(environ, "EMBEDDING_USD_PER_MILLION_TOKENS"),
-            flip_when_built=_text(environ, "FLIP_WHEN_BUILT") == "true",
+            activate_when_built=_text(environ, "ACTIVATE_WHEN_BUILT") == "true",
             lease_seconds=_number(environ, "LEASE_SECONDS"),
             limits=Limits.read(_text(environ, "LIMITS")),
             mcp_function=environ.get("MCP_FUNCTION", ""),

@@ -65,8 +65,8 @@ def index_router(admin: IndexVersionAdmin) -> APIRouter:
     def indexes() -> IndexesView:
         return IndexesView(indexes=[_view(state) for state in admin.indexes.states()])
 
-    @routes.post("/index/flip")
-    def flip(asked: ActivationAsked) -> IndexVersionView:
+    @routes.post("/index/activate")
+    def activate(asked: ActivationAsked) -> IndexVersionView:
         """Activates an index version for pages and Tables. The previous one is still updated."""
         return _view(admin.activate(asked.index, force=asked.force))
 

@@ -80,7 +80,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
         deployed=own_index(settings),
         pages=materials,
         queues_of=queues_of,
-        activates=settings.flip_when_built,
+        activates=settings.activate_when_built,
     )
     mcp = LambdaFunction(aws("lambda"), settings.mcp_function)
 
