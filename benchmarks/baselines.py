@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from sakuin.domain.evaluation.figures import WHOLE, Asked, Group, groups, measures
-from sakuin.domain.evaluation.intervals import Resamples
-from sakuin.domain.evaluation.labels import LabelledQuestion, labelled_questions
+from sakuin_cli.evaluation.figures import WHOLE, Answer, Group, groups, measures
+from sakuin_cli.evaluation.labels import LabelledQuestion, labelled_questions
+from sakuin_cli.evaluation.statistics import Resamples
 
 from benchmarks.cached_model import CachedModel
 from benchmarks.in_process import Library, indexed
@@ -48,7 +48,7 @@ def main(labels: Path, folder: Path, half: str | None) -> None:
         console.print(_table(measure, figures))
 
 
-def _peers(library: Library, questions: Sequence[LabelledQuestion], model: CachedModel) -> dict[str, list[Asked]]:
+def _peers(library: Library, questions: Sequence[LabelledQuestion], model: CachedModel) -> dict[str, list[Answer]]:
     ids, texts = list(library.texts), list(library.texts.values())
     queries = [question.query for question in questions]
     passages, asked = model.matrix(texts, queries=False), model.matrix(queries, queries=True)
@@ -63,7 +63,7 @@ def _peers(library: Library, questions: Sequence[LabelledQuestion], model: Cache
     }
     if LANCEDB.exists():
         rankings["LanceDB hybrid"] = _lancedb(texts, queries, passages, asked)
-    return {name: [Asked(tuple(ids[place] for place in one)) for one in some] for name, some in rankings.items()}
+    return {name: [Answer(tuple(ids[place] for place in one)) for one in some] for name, some in rankings.items()}
 
 
 def _lancedb(texts: Sequence[str], queries: Sequence[str], passages: np.ndarray, asked: np.ndarray) -> list[Ranking]:
@@ -79,11 +79,11 @@ def _lancedb(texts: Sequence[str], queries: Sequence[str], passages: np.ndarray,
         return rankings
 
 
-def _sakuin(library: Library, questions: Sequence[LabelledQuestion]) -> list[Asked]:
+def _sakuin(library: Library, questions: Sequence[LabelledQuestion]) -> list[Answer]:
     answers = []
     for question in questions:
         said = library.explain(question.query, depth=DEPTH)
-        answers.append(Asked(tuple(hit.id for hit in said.results), said.refused))
+        answers.append(Answer(tuple(hit.id for hit in said.results), said.refused))
     return answers
 
 

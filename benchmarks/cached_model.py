@@ -40,7 +40,7 @@ class CachedModel:
             fresh = part.result()
             new = dict(zip(missing[position : position + len(fresh)], fresh, strict=True))
             position += len(fresh)
-            self.cache.keep(new)
+            self.cache.store(new)
             known |= new
         return np.stack([known[text] for text in asked]) if asked else np.zeros((0, DIMENSIONS), dtype=np.float32)
 

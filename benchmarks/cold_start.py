@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sakuin_local.layers import built, is_our_own
+from sakuin_local.aws.layers import built, is_our_own
+from sakuin_local.aws.template import read_template
 from sakuin_local.places import REPOSITORY, TEMPLATE, TOOLS
-from sakuin_local.template import read_template
 
 from benchmarks.lambda_runtime import Start, start
 from benchmarks.stack import Stack

@@ -7,8 +7,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
+from sakuin_local.aws.template import Template, read_template
 from sakuin_local.places import TEMPLATE
-from sakuin_local.template import Template, read_template
 
 PRICES = Path(__file__).with_name("prices.toml")
 SIZES = (100, 10_000, 1_000_000)
@@ -226,7 +226,7 @@ def habits(of: Book) -> str:
 
 
 def document(of: Book) -> dict[str, str]:
-    """The parts of docs/cost.md that are reckoned, by the names of their places there."""
+    """The parts of docs/reference/cost.md that are reckoned, by the names of their places there."""
     return {
         "pages": lines_of_a_month(of, "pages"),
         "tables": lines_of_a_month(of, "Tables"),

@@ -6,21 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sakuin.adapters.supabase_client import connected
-from sakuin.adapters.supabase_index import SupabaseIndex
-from sakuin.adapters.supabase_lexicon import SupabaseLexicon
-from sakuin.adapters.supabase_search import SupabaseSearch
-from sakuin.domain.material_version import Source, padded
-from sakuin.domain.reading import read_page
-from sakuin.domain.recipe import ANALYZER, RECIPE, EmbeddingModel, Fingerprint, embedded_text, whole_text
-from sakuin.domain.similarity import calibration_of
 from sakuin.errors import NotFound
-from sakuin.ports.materials import StoredObject
-from sakuin.services.apply_page import ApplyPage
-from sakuin.services.explain import ExplainKnowledge
-from sakuin.services.learns_sources import LearnsSources
-from sakuin.services.search_knowledge import SearchKnowledge
-from sakuin_local.database import running_database
+from sakuin.explain.explain import ExplainKnowledge
+from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.learns.sources import LearnsSources
+from sakuin.knowledge.model import Source, padded
+from sakuin.knowledge.page import embedded_text, whole_text
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
+from sakuin.knowledge.reading.page_reader import read_page
+from sakuin.knowledge.search import SearchKnowledge
+from sakuin.platform.embedding import EmbeddingModel
+from sakuin.platform.s3 import StoredObject
+from sakuin.platform.supabase.client import connected
+from sakuin.retrieval.calibration import calibration_of
+from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
+from sakuin_local.supabase.database import running_database
 
 from benchmarks.cached_model import WIDTH, CachedModel
 
@@ -54,23 +55,34 @@ class Library:
     explain: ExplainKnowledge
 
 
+@dataclass(frozen=True)
+class OneSearch:
+    """The searches of a deployment with one index version."""
+
+    search: SearchKnowledge
+
+    def knowledge_search(self, version: str | None = None) -> SearchKnowledge:
+        return self.search
+
+
 @contextmanager
 def indexed(folder: Path, model: CachedModel) -> Iterator[Library]:
-    """Every page of a folder, applied as the function that follows the bucket applies it."""
+    """Every page of a folder, indexed as the function of the material queue indexes it."""
     with TemporaryDirectory() as data, running_database(Path(data)) as database:
         bucket = Folder(folder)
         client = connected(database.rest_url, database.service_key)
-        index = SupabaseIndex(client)
+        index = KnowledgeIndex(client)
         learns = LearnsSources(bucket, index, None, "")  # type: ignore[arg-type]
-        fingerprint = Fingerprint(EmbeddingModel(model.name, WIDTH), RECIPE, ANALYZER)
-        apply = ApplyPage(bucket, index, model, learns, fingerprint, _MAX_PAGE_BYTES)  # type: ignore[arg-type]
+        fingerprint = PageIndexVersion(EmbeddingModel(model.name, WIDTH), TEXT_TEMPLATE, ANALYZER)
+        pages = IndexPage(bucket, index, model, learns, fingerprint, _MAX_PAGE_BYTES)  # type: ignore[arg-type]
         texts: dict[str, str] = {}
         for number, key in enumerate(bucket.keys("")):
             material = key.removesuffix(".html")
-            apply.uploaded(material, Source("materials", key, "1", padded(f"{number:06X}")))
+            pages.index_version(material, key, "1", Source("materials", key, "1", padded(f"{number:06X}")))
             texts |= _texts(bucket, learns, key, material)
-        search = SupabaseSearch(client, calibration_of(model.name))
-        yield Library(texts, ExplainKnowledge(SearchKnowledge(search, SupabaseLexicon(client), model, fingerprint, "")))
+        search = KnowledgeSearch(client, calibration_of(model.name))
+        searches = OneSearch(SearchKnowledge(search, Lexicon(client), model, fingerprint, ""))
+        yield Library(texts, ExplainKnowledge(searches))
 
 
 def _texts(bucket: Folder, learns: LearnsSources, key: str, material: str) -> dict[str, str]:

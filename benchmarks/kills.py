@@ -17,19 +17,34 @@ from benchmarks.traffic import Traffic
 
 PROGRAMS = ("postgrest", "postgres", "turbopuffer", "embeddings", "emulator")
 WORKERS = ("IndexMaterial", "IndexTool", "EmbedChunks", "Mcp")
+QUEUES = {"IndexMaterial": "MaterialQueue", "IndexTool": "ToolQueue", "EmbedChunks": "EmbedQueue"}
 UPLOADS = 12
-# A worker's lease ends, and `maintain`, once a minute, sees it.
+# The lease of a killed worker's message ends after a minute; what waits is sent by `maintain`, once a minute.
 REST_SECONDS = 600.0
 
 
 def kill(data: Path, part: str) -> int:
     """Kills a program of the stack, or all workers of a function, with -9; says how many processes that were."""
     pids = list(_workers(data, part)) if part in WORKERS else [_program(data, part)]
-    for pid in pids:
-        # A worker may end by itself meanwhile.
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    return len(pids)
+    return sum(_signal(pid, signal.SIGKILL) for pid in pids)
+
+
+def kill_with_lease(traffic: Traffic, data: Path, function: str, *, lease_seconds: int, within: float = 120.0) -> None:
+    """Kills all workers of a function with -9 while a message is at work, and each such message has its lease."""
+    deadline = time.perf_counter() + within
+    while time.perf_counter() < deadline:
+        under_way(traffic, uploads=4)
+        for _ in range(100):
+            # Nothing moves between the look at the queue and the kill.
+            stopped = [pid for pid in _workers(data, function) if _signal(pid, signal.SIGSTOP)]
+            hidden = traffic.hidden_seconds(QUEUES[function])
+            leased = bool(stopped and hidden) and max(hidden) <= lease_seconds
+            for pid in stopped:
+                _signal(pid, signal.SIGKILL if leased else signal.SIGCONT)
+            if leased:
+                return
+            time.sleep(0.02)
+    raise AssertionError(f"{function} had no message with a lease within {within:.0f} s")
 
 
 def under_way(traffic: Traffic, *, uploads: int = UPLOADS) -> None:
@@ -80,6 +95,14 @@ def _survived(traffic: Traffic, data: Path, part: str) -> bool:
         flush=True,
     )
     return rested is not None and not any("DeadLetters" in queue for queue in waiting)
+
+
+def _signal(pid: int, number: signal.Signals) -> bool:
+    """Returns whether the process was there: a worker may end by itself."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+        return True
+    return False
 
 
 def _program(data: Path, name: str) -> int:

@@ -1,6 +1,7 @@
 """What the `mcp` function's own code costs a warm call, apart from the stores, and whether it grows.
 
-The handler runs in this process, behind events as API Gateway sends them, on stores in memory that are timed apart.
+The handler runs in this process, behind events as API Gateway sends them, on stores that are timed apart: a database of
+its own, and an embedder in memory.
 With a running stack (`SAKUIN_DATA`) the same calls also go over HTTP.
 """
 
@@ -8,26 +9,28 @@ import json
 import logging
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
-from sakuin.entrypoints.lambda_http import Handler, held_open
-from sakuin.entrypoints.mcp_http import McpApp, knowledge_server
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
-from sakuin.services.read_knowledge import ReadKnowledge
-from sakuin.services.search_knowledge import SearchKnowledge
+import psycopg
+from sakuin.knowledge.search import ReadKnowledge, SearchKnowledge
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.server import knowledge_server
+from sakuin.platform.asgi import Handler, persistent_handler
+from sakuin.platform.supabase.client import connected
+from sakuin_local.supabase.database import running_database
 
 from benchmarks.stack import Stack, quantile
 from tests.builders import a_page
-from tests.entrypoints.events import Context, event, ring
-from tests.in_memory.embedder import FINGERPRINT
-from tests.in_memory.lexicon import MemoryLexicon
-from tests.in_memory.search import MemorySearch
-from tests.in_memory.world import World
+from tests.events import Context, event, ring
+from tests.world import World
 
 BOXES = {f"rule-{n}": f"公式その{n}: 係数を読みとって公式に代入する。" for n in range(20)}
 ERAS = ("2025-11-25", "2026-07-28")
@@ -55,15 +58,37 @@ class Timed:
         return timed
 
 
+@dataclass(frozen=True, slots=True)
+class OneIndex:
+    """The searches of a deployment that keeps one index."""
+
+    search: SearchKnowledge
+
+    def knowledge_search(self, version: str | None = None) -> SearchKnowledge:
+        return self.search
+
+
 def main(calls: int, growth: int) -> None:
     """Measures `calls` calls of each kind, then memory over `growth` calls."""
     logging.disable(logging.CRITICAL)
-    world = World(base_url="/school_asset")
-    world.put("junior/公式_教材.html", a_page(BOXES))
-    index, lexicon, embedder = map(Timed, (MemorySearch(world.index), MemoryLexicon(world.index), world.embedder))
-    search = SearchKnowledge(index, lexicon, embedder, FINGERPRINT, world.base_url)
-    app = McpApp(knowledge_server(KnowledgeTools(search, ReadKnowledge(index, world.base_url)), "0"), ring)
-    handler = held_open(app, app.run)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_database(Path(folder)) as database,
+        psycopg.connect(database.dsn_postgres, autocommit=True) as sql,
+    ):
+        service = connected(database.rest_url, database.service_key)
+        world = World(database, service, sql, base_url="/school_asset")
+        world.put("junior/公式_教材.html", a_page(BOXES))
+        measured(world, calls, growth)
+
+
+def measured(world: World, calls: int, growth: int) -> None:
+    """Prints what this library's calls cost."""
+    index, lexicon, embedder = map(Timed, (world.searched, world.lexicon, world.embedder))
+    search = SearchKnowledge(index, lexicon, embedder, world.settings.pages, world.base_url)
+    tools = KnowledgeTools(OneIndex(search), ReadKnowledge(index, world.base_url))
+    app = McpApp(knowledge_server(tools, "0"), ring)
+    handler = persistent_handler(app, app.run)
     for era in ERAS:
         for method, params in (("tools/list", {}), ("tools/call", QUESTION)):
             asked = request(method, params, era)

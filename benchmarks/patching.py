@@ -14,12 +14,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from sakuin.domain.limits import Limits
-from sakuin.domain.project_records import UploadTarget
-from sakuin.services.keep_tables import KeepTables
-
-from tests.in_memory.projects import MemoryProjects
+from sakuin.limits import Limits
+from sakuin.tables.admin.tables import TableAdmin
+from sakuin.tables.model import PendingUpload, StoredTable, Table, UploadTarget, User
 
 _MEGABYTE = 1_000_000
 _SIZES = (10, 50, 100)
@@ -49,7 +48,7 @@ class FileBodies:
 
     folder: Path
 
-    def presigned_put(self, key: str, *, seconds: int, size: int) -> UploadTarget:
+    def upload_target(self, key: str, *, seconds: int, size: int) -> UploadTarget:
         raise NotImplementedError
 
     def read(self, key: str, *, max_bytes: int) -> bytes:
@@ -59,18 +58,34 @@ class FileBodies:
         (self.folder / "next.json").write_bytes(body)
 
 
+class OneTable:
+    """As much of `ProjectRecords` as a change of one Table asks for, whose document lies in a folder."""
+
+    table_now = Table("t", "p", "t", 1, None, False)
+
+    def table(self, user: User | None, table_id: str) -> StoredTable:
+        return StoredTable(self.table_now, None, "body.json")
+
+    def replace_table(self, user: User | None, table_id: str, *, data: str, expected_version: int | None) -> Table:
+        return self.table_now
+
+    def begin_upload(self, user: User | None, table_id: str) -> PendingUpload:
+        return PendingUpload("p", table_id, 2)
+
+    def finish_upload(self, table_id: str, upload: int, key: str | None, error: str | None) -> bool:
+        return True
+
+
 def measured(what: str, folder: Path) -> tuple[float, float]:
     """Megabytes and seconds of one change, or one look, at the document that lies in the folder."""
-    records, bodies = MemoryProjects(), FileBodies(folder)
-    table = records.create_table(None, records.create_project(None, "p").id, name="t", data=None)
-    records.finish_upload(table.id, records.begin_upload(None, table.id).upload, "body.json", None)
-    keep = KeepTables(records, bodies, replace(Limits(), table_bytes=1_000 * _MEGABYTE))
+    records: Any = OneTable()
+    keep = TableAdmin(records, FileBodies(folder), replace(Limits(), table_bytes=1_000 * _MEGABYTE))
     before, started = _held("VmRSS"), time.process_time()
     if what == "patch":
         operation = {"op": "set", "path": "/0/note", "value": "changed"}
-        keep.patch(None, table.id, [operation], expected_version=None)
+        keep.patch(None, "t", [operation], expected_version=None)
     else:
-        keep.node(None, table.id, "/0")
+        keep.node(None, "t", "/0")
     return _held("VmHWM") - before, time.process_time() - started
 
 

@@ -1,4 +1,4 @@
-"""What reconciling Tables costs: calls and seconds of a minute's look, and of a night, for so many Tables.
+"""What comparing Tables with the store costs in a night: calls and seconds, for so many Tables.
 
 usage: .venv/bin/python -m benchmarks.reconcile [10 1000]
 
@@ -17,26 +17,26 @@ from typing import Any
 
 import httpx
 import psycopg
-from sakuin.adapters.supabase_client import connected
-from sakuin.adapters.supabase_reconciliation import SupabaseTableClaims
-from sakuin.adapters.supabase_tables import SupabaseTableIndex
-from sakuin.adapters.turbopuffer import TurbopufferChunkStore
-from sakuin.adapters.turbopuffer_client import connected as store_connected
-from sakuin.domain.recipe import EmbeddingModel
-from sakuin.domain.search_index_names import namespace
-from sakuin.domain.table_cut import TableCut
-from sakuin.domain.table_index import TableFingerprint
-from sakuin.services.reconcile_tables import ReconcileTables
-from sakuin_local.database import Database, running_database
+from sakuin.platform.embedding import EmbeddingModel
+from sakuin.platform.supabase.client import connected
+from sakuin.retrieval.index_version import TableCut, TableIndexVersion
+from sakuin.tables.chunk_store import namespace
+from sakuin.tables.postgres import TableIndex
+from sakuin.tables.reconcile import ReconcileTables, TableSummaries
+from sakuin.tables.turbopuffer.client import connected as store_connected
+from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin_local.serving import served
+from sakuin_local.supabase.database import Database, running_database
 from sakuin_local.turbopuffer.endpoint import application
 from sakuin_local.turbopuffer.store import Store
 
-FINGERPRINT = TableFingerprint(EmbeddingModel("hashed", 8), TableCut())
+FINGERPRINT = TableIndexVersion(EmbeddingModel("hashed", 8), TableCut())
 TABLES = """
 with made as (
-  insert into context_table (project_id, name, data, version, planned_generation, planned_fingerprint)
-  select %(project)s, 't', '{}', 1, 1, %(fingerprint)s from generate_series(1, %(number)s) returning id
+  insert into context_table (project_id, name, data, version, shown_fingerprint)
+  select %(project)s, 't', '{}', 1, %(fingerprint)s from generate_series(1, %(number)s) returning id
+), scanned as (
+  insert into table_scan (table_id, fingerprint, generation) select id, %(fingerprint)s, 1 from made
 ), nodes as (
   insert into node (table_id, fingerprint, pointer_hash, json_pointer, content_hash, generation, wanted_hash,
                     wanted_generation, wanted_chunks)
@@ -72,17 +72,15 @@ def main(numbers: list[int]) -> None:
 
 
 def measure(number: int, database: Database, store_url: str) -> None:
-    """Makes the Tables, looks at them as each minute does, then as a night does."""
+    """Makes the Tables, and compares them as a night does."""
     client = connected(database.rest_url, database.service_key)
     store = Called(TurbopufferChunkStore(store_connected(store_url, "any")))
-    claims = Called(SupabaseTableClaims(client, FINGERPRINT.id))
+    summaries = Called(TableSummaries(client, FINGERPRINT.id))
     asked: list[httpx.Request] = []
     client.session.event_hooks["request"] = [asked.append]
     make(number, database, store.real)
-    run = ReconcileTables(claims, SupabaseTableIndex(client, FINGERPRINT), store, Called(None), lambda: "")  # type: ignore[arg-type]
+    run = ReconcileTables(summaries, TableIndex(client, FINGERPRINT), store, Called(None), lambda: "")
     print(f"{number} Tables")
-    minutes = -(-number // 10)
-    spent(f"a minute (of {minutes} until all had their turn)", store, asked, lambda: _little(run))
     spent("a night", store, asked, lambda: _whole(run))
 
 
@@ -108,10 +106,6 @@ def spent(what: str, store: Called, asked: list[httpx.Request], work: Any) -> No
     found = work()
     seconds = time.perf_counter() - began
     print(f"  {what}: {len(asked)} to Postgres, {dict(store.calls)} to the store, {seconds:.2f} s, {found} findings")
-
-
-def _little(run: ReconcileTables) -> int:
-    return len(run.counted(limit=10, is_over=lambda: False))
 
 
 def _whole(run: ReconcileTables) -> int:

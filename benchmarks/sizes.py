@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sakuin_local.aws.template import read_template
 from sakuin_local.places import REPOSITORY
-from sakuin_local.template import read_template
 
 # Lambda's limit, and what is left for what is to come.
 LIMIT = 250 * 1024 * 1024
@@ -17,6 +17,8 @@ _MEGABYTE = 1_000_000
 def main() -> None:
     """Print the table; ends with 1 if a function is heavier than wanted."""
     build = Path(sys.argv[1]) if len(sys.argv) > 1 else REPOSITORY / ".aws-sam" / "build"
+    if not (build / "template.yaml").exists():
+        raise SystemExit(f"{build} holds no build: run `make template`")
     sizes = sizes_of(read_template(build / "template.yaml")["Resources"], build)
     layers = list(dict.fromkeys(name for parts in sizes.values() for name in parts))
     print("MB".ljust(24), *(f"{name.removeprefix('Sakuin').removesuffix('Layer') or 'own':>12}" for name in layers))

@@ -62,7 +62,7 @@ class Stack:
         group = f"/sakuin/{self.environment['SAKUIN_STACK']}/index_material"
         pages = self.client("logs").get_paginator("filter_log_events").paginate(logGroupName=group)
         lines = [event["message"] for page in pages for event in page["events"]]
-        return sum(json.loads(line)["embedded"] for line in lines if '"change followed"' in line)
+        return sum(json.loads(line)["embedded"] for line in lines if '"bucket event processed"' in line)
 
 
 def quantile(values: Sequence[float], share: float) -> float:

@@ -10,16 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sakuin.domain.chunking import chunks
-from sakuin.domain.json_pointer import ancestors, pointer_hash
-from sakuin.domain.language.indexed_words import IndexedWords
-from sakuin.domain.language.indexing import index_words
-from sakuin.domain.search_index_names import doc_id, namespace
-from sakuin.domain.table_index import repeated_terms
-from sakuin.domain.table_walk import content_hash
-from sakuin.ports.chunk_store import ChunkStore, FoundChunk, StoredChunkRow
-from sakuin.ports.tables import NodeVersion, StoredChunkRef
-from sakuin.services.search_table import SearchTable
+from sakuin.language.indexing import index_words
+from sakuin.language.model import IndexedWords
+from sakuin.tables.chunk_store import ChunkStore, FoundChunk, StoredChunkRow, doc_id, namespace
+from sakuin.tables.chunking import chunks
+from sakuin.tables.embed_chunks import repeated_terms
+from sakuin.tables.json_pointer import ancestors, pointer_hash
+from sakuin.tables.nodes import NodeVersion, StoredChunkRef
+from sakuin.tables.scan import content_hash
+from sakuin.tables.search import SearchTable
 
 from benchmarks.table_stack import CUT, MODEL, KnownQuestion, Stack, large_string, quantiles, running
 
@@ -57,18 +56,20 @@ def versions(first: int, last: int) -> Iterator[NodeVersion]:
 
 def store(stack: Stack, project: str, table: str, nodes: Sequence[NodeVersion]) -> None:
     """Makes nodes searchable."""
-    generation = stack.index.work(table).generation  # type: ignore[union-attr]
+    generation = stack.index.begin_scan(table, None, skip=0, for_event=False).generation
     name = namespace(project, table)
-    missing = stack.index.want(table, generation, nodes)
+    plan = stack.index.plan_nodes(table, generation, nodes)
+    if plan is None:
+        raise LookupError("The Table was changed by somebody else")
     places = [(node, index) for node in nodes for index in range(len(node.chunks))]
     words = [index_words(title="", learns=(), body=node.chunks[index].text) for node, index in places]
     rows = [_row(table, generation, *place, said) for place, said in zip(places, words, strict=True)]
     stack.store.upsert(name, rows)
     ids = {
         doc_id(table, each.json_pointer, each.content_hash, each.chunk_index): each.id
-        for each in stack.index.to_store(table, missing or (), namespace=name)
+        for each in stack.index.chunks_to_store(table, plan.missing, namespace=name)
     }
-    stack.index.stored(
+    stack.index.record_stored(
         table,
         [
             StoredChunkRef(ids[row.doc_id], name, row.doc_id, said.readings)
@@ -96,8 +97,8 @@ def _row(table: str, generation: int, node: NodeVersion, index: int, words: Inde
 def main(sizes: Sequence[int]) -> None:
     """One Table that grows to each size; at each the same questions are asked in turn."""
     with running() as stack:
-        project = stack.call("create_project", name="p", user=None)["id"]
-        table = stack.call("create_table", project=project, user=None, name="t", data=None)["id"]
+        project = stack.call("create_project", name="p")["id"]
+        table = stack.call("create_table", project=project, name="t", data="{}")["id"]
         endpoint, tool = stack.tool_over(project, table, "/articles")
         vectors = [stack.embedder.query(question) for question in QUESTIONS]
         strings = 0

@@ -13,29 +13,25 @@ from typing import Any
 
 import httpx
 from openai import OpenAI
-from sakuin.adapters.openai_embeddings import OpenAIEmbedder
-from sakuin.adapters.supabase_client import call, connected
-from sakuin.adapters.supabase_tables import SupabaseTableIndex, SupabaseToolSearch
-from sakuin.adapters.turbopuffer import TurbopufferChunkStore
-from sakuin.adapters.turbopuffer_client import connected as store_connected
-from sakuin.domain.bound_tools import BoundTool, Endpoint
-from sakuin.domain.recipe import EmbeddingModel
-from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
-from sakuin.domain.table_cut import TableCut
-from sakuin.domain.table_index import TableFingerprint
-from sakuin.ports.embedding import Vector
+from postgrest import SyncPostgrestClient as Client
+from sakuin.platform.embedding import EmbeddingModel, Vector
+from sakuin.platform.openai.embeddings import OpenAIEmbedder
+from sakuin.platform.supabase.client import call, connected
+from sakuin.retrieval.index_version import TableCut, TableIndexVersion
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
+from sakuin.tables.postgres import TableIndex, ToolSearch
+from sakuin.tables.turbopuffer.client import connected as store_connected
+from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin_local.addresses import free_port, is_free
-from sakuin_local.database import running_database
-from sakuin_local.processes import Programs
-from sakuin_local.turbopuffer.service import start_turbopuffer
-from sakuin_local.waiting import until_ready
-from supabase import Client
+from sakuin_local.processes import Programs, until_ready
+from sakuin_local.supabase.database import running_database
+from sakuin_local.vendors import start_turbopuffer
 
 from benchmarks.stack import quantile
 
 MODEL = EmbeddingModel("hashed", 1536)
 CUT = TableCut()
-FINGERPRINT = TableFingerprint(MODEL, CUT)
+FINGERPRINT = TableIndexVersion(MODEL, CUT)
 _SENTENCES = (
     "二次方程式 ax^2 + bx + c = 0 は、解の公式 x = (-b ± √(b^2 - 4ac)) / 2a で解くことができます。",
     "The slope of y = ax + b は、x が 1 増えたときに y がどれだけ増えるかを表す数です。",
@@ -86,12 +82,12 @@ class Stack:
         return connected(self.rest_url, self.service_key)
 
     @cached_property
-    def index(self) -> SupabaseTableIndex:
-        return SupabaseTableIndex(self.client, FINGERPRINT)
+    def index(self) -> TableIndex:
+        return TableIndex(self.client, FINGERPRINT)
 
     @cached_property
-    def records(self) -> SupabaseToolSearch:
-        return SupabaseToolSearch(self.client, FINGERPRINT.id)
+    def records(self) -> ToolSearch:
+        return ToolSearch(self.client, FINGERPRINT.id)
 
     @cached_property
     def store(self) -> TurbopufferChunkStore:
@@ -113,8 +109,8 @@ class Stack:
     def tool_over(self, project: str, table: str, json_path: str) -> tuple[Endpoint, BoundTool]:
         """A new tool, bound to a new endpoint."""
         shown = {"name": "search", "description": "d", "input_schema": SEARCH_INPUT_SCHEMA}
-        tool = self.call("create_tool", table=table, user=None, json_path=json_path, **shown)["id"]
-        made = self.call("create_mcp", project=project, user=None, name="e", key_hash="h", tools=[tool])
+        tool = self.call("create_tool", table=table, json_path=json_path, **shown)["id"]
+        made = self.call("create_mcp", project=project, name="e", key_hash="0" * 64, tools=[tool])
         endpoint = self.records.endpoint(made["id"])
         if endpoint is None:
             raise LookupError("The endpoint that was just made is not there")

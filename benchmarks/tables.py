@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sakuin.services.embed_chunks import EmbedChunks
-from sakuin.services.index_table import IndexTable
-from sakuin.services.search_table import SearchTable
+from sakuin.tables.embed_chunks import EmbedChunks
+from sakuin.tables.index_table import IndexTable
+from sakuin.tables.model import PendingUpload
+from sakuin.tables.search import SearchTable
 
 from benchmarks.table_stack import CUT, KnownQuestion, Stack, large_string, running
 
@@ -35,7 +36,10 @@ class FileBodies:
     def read(self, key: str, *, max_bytes: int) -> bytes:
         return (self.folder / key).read_bytes()
 
-    def presigned_put(self, key: str, *, seconds: int, max_bytes: int) -> Any:
+    def write(self, key: str, body: bytes) -> None:
+        raise NotImplementedError
+
+    def upload_target(self, key: str, *, seconds: int, size: int) -> Any:
         raise NotImplementedError
 
 
@@ -45,11 +49,22 @@ class ListedQueues:
 
     asked: list[Message] = field(default_factory=list)
 
-    def index(self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0) -> None:
+    def index(
+        self,
+        project_id: str,
+        table_id: str,
+        *,
+        generation: int | None = None,
+        skip: int = 0,
+        resumed: bool = False,
+    ) -> None:
         self.asked.append(("index", project_id, table_id, generation, skip))
 
-    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]]) -> None:
+    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False) -> None:
         self.asked.extend(("embed", project_id, table_id, tuple(batch)) for batch in batches)
+
+    def import_document(self, key: str) -> None:
+        raise NotImplementedError
 
 
 def step(stack: Stack, message: Message) -> tuple[list[Message], int]:
@@ -57,8 +72,8 @@ def step(stack: Stack, message: Message) -> tuple[list[Message], int]:
     kind, project, table, *rest = message
     queues = ListedQueues()
     if kind == "index":
-        walk = IndexTable(stack.index, FileBodies(stack.folder), stack.store, queues, CUT)
-        walk(project, table, generation=rest[0], skip=rest[1])
+        scan = IndexTable(stack.index, FileBodies(stack.folder), stack.store, queues, CUT)
+        scan(project, table, generation=rest[0], skip=rest[1])
     else:
         EmbedChunks(stack.index, stack.store, stack.embedder)(project, table, rest[0])
     # Not ru_maxrss: it begins with what the parent, which made the document, held when it started this process.
@@ -109,16 +124,19 @@ class Bench:
 def measure(stack: Stack, megabytes: float) -> None:
     """Indexes a new Table three times and prints what each took."""
     strings = [large_string(number) for number in range(round(megabytes * 1e6 / 2320))]
-    project = stack.call("create_project", name="p", user=None)["id"]
-    table = stack.call("create_table", project=project, user=None, name="t", data=None)["id"]
+    project = stack.call("create_project", name="p")["id"]
+    table = stack.call("create_table", project=project, name="t", data=None)["id"]
     endpoint, tool = stack.tool_over(project, table, "/articles")
 
     def put() -> None:
-        upload = stack.call("begin_upload", table=table, user=None)["upload"]
+        upload = stack.call("begin_upload", table=table)["upload"]
         document = {"articles": [{"title": str(n), "content": text} for n, text in enumerate(strings)]}
         body = json.dumps(document, ensure_ascii=False).encode()
-        (stack.folder / f"{table}-{upload}.json").write_bytes(body)
-        stack.call("finish_upload", table=table, upload=upload, key=f"{table}-{upload}.json", error=None)
+        key = PendingUpload(project, table, upload).key
+        place = stack.folder / key
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(body)
+        stack.call("finish_upload", table=table, upload=upload, key=key, error=None)
 
     def found() -> bool:
         search = SearchTable(stack.records, stack.store, question)
@@ -140,7 +158,7 @@ def measure(stack: Stack, megabytes: float) -> None:
         bench.run("last string edited", ("index", project, table, None, 0), found)
         peaks = ", ".join(f"{kind} {bench.peak[kind] / 1000:.0f} MB" for kind in pools)
         print(f"  peak memory of the largest worker: {peaks}", flush=True)
-        status = stack.call("read_tool", tool=tool.id, user=None)["metadata"]["search_index"]
+        status = stack.call("read_tool", tool=tool.id)["metadata"]["search_index"]
         print(f"  {status['state']}, {status['indexed_chunks_count']} of {status['chunks_count']} chunks", flush=True)
 
 

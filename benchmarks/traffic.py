@@ -143,6 +143,21 @@ class Traffic:
             counts[name] = sum(int(value) for value in got.values())
         return {name: count for name, count in counts.items() if count}
 
+    def hidden_seconds(self, queue: str) -> list[float]:
+        """For how long the queue still hides each message that it has delivered, as the emulator says."""
+        url = self._queues()[queue]
+        endpoint = self.stack.environment["AWS_ENDPOINT_URL"]
+        answer = httpx.get(f"{endpoint}/_ministack/sqs/messages", params={"QueueUrl": url})
+        answer.raise_for_status()
+        regions = [region for account in answer.json()["messages"].values() for region in account.values()]
+        messages = [message for region in regions for listed in region.values() for message in listed]
+        return [one["VisibleAt"] - time.time() for one in messages if one["ReceiveCount"] and not one["IsVisible"]]
+
+    def unfinished(self) -> dict[str, int]:
+        """How much work is retried, waits or failed."""
+        counts: dict[str, int] = self._api("GET", "/v1/work")["counts"]
+        return counts
+
     def differences(self) -> list[str]:
         """What a user would find wrong now: pages and strings that answer with another version than the newest."""
         wrong = [told for material, versions in self.pages.items() for told in self._page_differs(material, versions)]

@@ -1,69 +1,67 @@
-"""What the words of a question cost in Postgres: postings beside the array of terms that they took the place of.
+"""What the words of a question cost in Postgres.
 
-Synthetic pages of twenty chunks, each with some 300 terms of a Zipf vocabulary, go into a database of the migrations
-from before; the same questions are asked there, then of the same database after the migrations that follow. What is
-compared is the processor time of the server's process: other programs on the machine do not change it.
+Synthetic pages of twenty chunks, each with some 300 terms of a Zipf vocabulary, are searched with questions of 8 to 40
+terms. Printed is the processor time of the server's process: other programs on the machine do not change it.
 """
 
 import json
-import shutil
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import LiteralString, cast
 
 import numpy as np
 import psycopg
-from sakuin.domain.similarity import calibration_of
-from sakuin_local.database import running_database
-from sakuin_local.migrations import apply_migrations
-from sakuin_local.places import MIGRATIONS
+from sakuin.retrieval.calibration import calibration_of
+from sakuin_local.supabase.database import running_database
 
-LAST_BEFORE = "20261122000003"
 A_PAGE = 20
 DIMENSIONS = 64
 QUESTIONS = 20
 CALIBRATION = json.dumps({**calibration_of("multilingual-e5-small").as_json(), "body_weight": 0.6})
-SPACE = "select space from index_fingerprint"
-Rows = Sequence[tuple[Sequence[str], str]]
+CHUNK_COLUMNS = (
+    "id, material, anchor, title, content, learns, learns_source, type, prerequisites, position, content_hash, "
+    "text_hash, illustrates, fingerprint, generation"
+)
+POSTINGS = """
+insert into posting (term, block, chunks, impacts)
+select u.term, b.block, array_agg(w.number order by w.number), array_agg(u.impact order by w.number)
+from chunk_words w join material m using (material)
+cross join lateral posting_block(m.number) as b(block)
+cross join lateral unnest(w.terms, w.impacts) as u(term, impact)
+group by u.term, b.block
+"""
+# Five terms of a chunk are in its title.
+TITLE_IMPACT, BODY_IMPACT = 26214, 16384
+Questions = Sequence[tuple[Sequence[str], str]]
 
 
 def main(count: int) -> None:
-    """Prints processor milliseconds a question and megabytes, before and after, and the ratio."""
+    """Prints processor milliseconds a question, and megabytes."""
     rng = np.random.default_rng(7)
-    with tempfile.TemporaryDirectory() as folder:
-        before = Path(folder, "before")
-        before.mkdir()
-        for file in MIGRATIONS.glob("*.sql"):
-            if file.stem.split("_")[0] <= LAST_BEFORE:
-                shutil.copy(file, before)
-        with (
-            running_database(Path(folder, "data"), before) as database,
-            psycopg.connect(database.dsn_postgres, autocommit=True) as sql,
-        ):
-            sql.execute("set search_path = public, extensions")
-            questions = _filled(sql, rng, count)
-            print(f"{count} chunks, {QUESTIONS} questions of 8 to 40 terms")
-            old = _measured(sql, questions, _as_before)
-            print(f"array and GIN   {old:8.1f} ms   {_megabytes(sql, ['knowledge_chunks_terms']):6.0f} MB of index")
-            began = time.monotonic()
-            apply_migrations(database.dsn_postgres, MIGRATIONS)
-            print(f"migrated in     {time.monotonic() - began:8.1f} s")
-            sql.execute("analyze")
-            space = str(_one(sql, SPACE))
-            new = _measured(sql, questions, lambda terms, vector: _as_now(terms, vector, space))
-            megabytes = _megabytes(sql, ["posting", "posting_pkey", "chunk_words"])
-            print(f"postings        {new:8.1f} ms   {megabytes:6.0f} MB of tables and index")
-            print(f"ratio           {old / new:8.1f}")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_database(Path(folder, "data")) as database,
+        psycopg.connect(database.dsn_postgres, autocommit=True) as sql,
+    ):
+        sql.execute("set search_path = public, extensions")
+        questions = _filled(sql, rng, count)
+        milliseconds = _measured(sql, questions)
+        megabytes = _megabytes(sql, ["posting", "posting_pkey", "chunk_words"])
+        print(f"{count} chunks, {QUESTIONS} questions of 8 to 40 terms")
+        print(f"a question      {milliseconds:8.1f} ms of processor time")
+        print(f"its words       {megabytes:8.0f} MB of tables and index")
 
 
-def _filled(sql: psycopg.Connection, rng: np.random.Generator, count: int) -> Rows:
-    """Fills the index; gives questions made of the terms of some chunks, and vectors near theirs."""
+def _filled(sql: psycopg.Connection, rng: np.random.Generator, count: int) -> Questions:
+    """Fills the index; returns questions made of the terms of some chunks, and vectors near theirs."""
     words = [f"語{number:x}" for number in range(60_000)]
     grams = [f"~{number:x}" for number in range(20_000)]
-    sql.execute("insert into index_fingerprint values ('f', 'm', 1536, '', '', 'r', 'a')")
+    sql.execute(
+        "insert into page_index_version (fingerprint, space, model, dimensions, query_prefix, passage_prefix, "
+        "text_template, analyzer) values ('f', 's', 'm', 1536, '', '', 'r', 'a')"
+    )
     questions: list[tuple[Sequence[str], str]] = []
     drawn = set(rng.choice(count, QUESTIONS, replace=False).tolist())
     for page in range(count // A_PAGE):
@@ -74,29 +72,40 @@ def _filled(sql: psycopg.Connection, rng: np.random.Generator, count: int) -> Ro
         )
         topic = rng.normal(size=DIMENSIONS)
         topics = [_zipf(rng, len(words), 260, 8), _zipf(rng, len(grams), 500, 30)]
-        with sql.cursor().copy(
-            "copy knowledge_chunks (id, material, anchor, title, content, learns, learns_source, type, embedding, "
-            "prerequisites, position, content_hash, text_hash, illustrates, terms, title_terms, fingerprint, "
-            "generation) from stdin"
-        ) as copy:
-            for place in range(A_PAGE):
-                number = page * A_PAGE + place
-                terms = [words[at] for at in _of_a_chunk(rng, topics[0], len(words), 110, 8)]
-                terms += [grams[at] for at in _of_a_chunk(rng, topics[1], len(grams), 210, 30)]
-                vector = _vector(topic + rng.normal(size=DIMENSIONS))
-                if number in drawn:
-                    questions.append((list(rng.choice(terms, rng.integers(8, 40), replace=False)), vector))
-                kind = "ex" if place % 5 == 4 else "rule"
-                anchor, hashed = f"{kind}-{number}", f"{number * 7919 % 1_000_003:064x}"
-                copy.write_row(
-                    (
-                        *(f"p{page}#{anchor}", f"p{page}", anchor, "名", "文" * 200, ["一", "二", "三"], "written"),
-                        *({"ex": "example"}.get(kind, kind), vector, [], place, hashed, hashed, [], terms, terms[:5]),
-                        *("f", 1),
-                    )
+        chunks: list[tuple[object, ...]] = []
+        vectors: list[tuple[object, ...]] = []
+        its_words: list[tuple[object, ...]] = []
+        for place in range(A_PAGE):
+            number = page * A_PAGE + place
+            terms = [words[at] for at in _of_a_chunk(rng, topics[0], len(words), 110, 8)]
+            terms += [grams[at] for at in _of_a_chunk(rng, topics[1], len(grams), 210, 30)]
+            vector = _vector(topic + rng.normal(size=DIMENSIONS))
+            if number in drawn:
+                questions.append((list(rng.choice(terms, rng.integers(8, 40), replace=False)), vector))
+            kind = "ex" if place % 5 == 4 else "rule"
+            anchor, hashed = f"{kind}-{number}", f"{number * 7919 % 1_000_003:064x}"
+            chunk = f"p{page}#{anchor}"
+            chunks.append(
+                (
+                    *(chunk, f"p{page}", anchor, "名", "文" * 200, ["一", "二", "三"], "written"),
+                    *({"ex": "example"}.get(kind, kind), [], place, hashed, hashed, [], "f", 1),
                 )
+            )
+            vectors.append((chunk, "s", hashed, vector))
+            impacts = [TITLE_IMPACT] * 5 + [BODY_IMPACT] * (len(terms) - 5)
+            its_words.append((chunk, f"p{page}", terms, impacts))
+        _copied(sql, f"knowledge_chunks ({CHUNK_COLUMNS})", chunks)
+        _copied(sql, "knowledge_vector (id, space, text_hash, embedding)", vectors)
+        _copied(sql, "chunk_words (id, material, terms, impacts)", its_words)
+    sql.execute(POSTINGS)
     sql.execute("vacuum analyze")
     return questions
+
+
+def _copied(sql: psycopg.Connection, into: str, rows: Sequence[tuple[object, ...]]) -> None:
+    with sql.cursor().copy(cast(LiteralString, f"copy {into} from stdin")) as copy:
+        for row in rows:
+            copy.write_row(row)
 
 
 def _of_a_chunk(rng: np.random.Generator, topic: np.ndarray, size: int, count: int, flat: int) -> list[int]:
@@ -114,35 +123,27 @@ def _vector(direction: np.ndarray) -> str:
     return "[" + ",".join([*(f"{number:.4f}" for number in numbers), *["0"] * (1536 - DIMENSIONS)]) + "]"
 
 
-def _as_before(terms: Sequence[str], vector: str) -> tuple[LiteralString, tuple[object, ...]]:
-    return (
-        "select * from search_knowledge(%s::vector, %s, 'f', 5, %s::jsonb)",
-        (vector, list(terms), CALIBRATION),
-    )
-
-
-def _as_now(terms: Sequence[str], vector: str, space: str) -> tuple[LiteralString, tuple[object, ...]]:
-    slots = [
-        {"kind": "reading" if term.startswith("~") else "word", "terms": [{"term": term, "weight": 1}]}
-        for term in terms
-    ]
-    return (
-        "select * from search_knowledge(%s::vector, %s::jsonb, %s, 5, %s::jsonb)",
-        (vector, json.dumps(slots), space, CALIBRATION),
-    )
-
-
-def _measured(
-    sql: psycopg.Connection,
-    questions: Rows,
-    call: Callable[[Sequence[str], str], tuple[LiteralString, tuple[object, ...]]],
-) -> float:
+def _measured(sql: psycopg.Connection, questions: Questions) -> float:
     """Milliseconds of processor time a question, after each was asked once."""
-    for terms, vector in questions:
-        sql.execute(*call(terms, vector))
+    asked = [
+        (
+            vector,
+            json.dumps(
+                [
+                    {"kind": "reading" if term.startswith("~") else "word", "terms": [{"term": term, "weight": 1}]}
+                    for term in terms
+                ]
+            ),
+            CALIBRATION,
+        )
+        for terms, vector in questions
+    ]
+    query: LiteralString = "select * from search_knowledge(%s::vector, %s::jsonb, 's', 5, %s::jsonb)"
+    for each in asked:
+        sql.execute(query, each)
     began = _processor_seconds(sql)
-    for terms, vector in questions:
-        sql.execute(*call(terms, vector))
+    for each in asked:
+        sql.execute(query, each)
     return (_processor_seconds(sql) - began) * 1000 / len(questions)
 
 

@@ -1,4 +1,4 @@
-"""Waiting for what comes by itself, with an end that says what did not come."""
+"""Waiting for another program, with a time limit."""
 
 import time
 from collections.abc import Callable
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def awaited(what: str, look: Callable[[], T], *, within_s: float = 120) -> T:
-    """The first thing that `look` gives which is not empty; what never comes is a failure that names it."""
+    """Returns the first result of `look` that is not empty; fails with `what` after the time limit."""
     until = time.monotonic() + within_s
     while not (found := look()):
         assert time.monotonic() < until, f"{what}: not within {within_s:.0f} seconds"

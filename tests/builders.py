@@ -1,19 +1,18 @@
-"""What tests are made of: chunks, sources and pages that differ only in what a test is about."""
+"""Chunks, sources and pages for tests."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from sakuin.domain.knowledge import KnowledgeChunk, Learns
-from sakuin.domain.language.indexing import index_words
-from sakuin.domain.material_version import Source, padded
-from sakuin.domain.page import type_of_anchor
-from sakuin.domain.recipe import text_hash
+from sakuin.knowledge.model import KnowledgeChunk, Learns, Source, padded
+from sakuin.knowledge.page import type_of_anchor
+from sakuin.language.indexing import index_words
+from sakuin.retrieval.vectors import text_hash
 
 LEARNS = Learns(("公式に代入する方法", "係数を読みとる手順", "判別式の計算"), "written")
 
 
 def a_chunk(material: str, anchor: str, content: str = "", *, title: str = "", **fields: Any) -> KnowledgeChunk:
-    """A chunk whose vector is that of its title and content, as `text_of` joins them."""
+    """Returns a chunk whose vector is that of its title and content, as `text_of` joins them."""
     kind = type_of_anchor(anchor)
     assert kind is not None, anchor
     made: dict[str, Any] = {
@@ -37,17 +36,17 @@ def a_chunk(material: str, anchor: str, content: str = "", *, title: str = "", *
 
 
 def text_of(title: str, content: str) -> str:
-    """What is embedded of such a chunk."""
+    """Returns the text of such a chunk that is embedded."""
     return f"{title}\n{content}"
 
 
 def a_source(key: str, sequencer: int, *, version: str | None = None) -> Source:
-    """A version of `key`; later ones have the higher `sequencer`."""
+    """Returns a version of `key`; later ones have the higher `sequencer`."""
     return Source("materials", key, version or f"{key}@{sequencer}", padded(f"{sequencer:06X}"))
 
 
 def a_page(boxes: Mapping[str, str], *, title: str = "二次方程式の解き方", head: str = "") -> bytes:
-    """An HTML page with one box for each anchor; a text `name: words` has its title before the colon."""
+    """Returns an HTML page with one box for each anchor; a text `name: words` has its title before the colon."""
     body = "\n".join(_box(anchor, *text.partition(": ")[::2]) for anchor, text in boxes.items())
     return (
         f"<!DOCTYPE html><html lang='ja'><head><meta charset='utf-8'><title>{title}</title>{head}</head>"

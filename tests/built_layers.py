@@ -5,10 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sakuin_local.layers import build_layers, built, is_our_own
+from sakuin_local.aws.layers import build_layers, built, is_our_own
+from sakuin_local.aws.template import Template, read_template
 from sakuin_local.places import EMULATOR, REPOSITORY, TEMPLATE
 from sakuin_local.processes import Programs
-from sakuin_local.template import Template, read_template
 
 MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
 RESOURCES: Template = read_template(TEMPLATE)["Resources"]
@@ -27,7 +27,6 @@ def built_layers(folder: Path) -> dict[str, Path]:
 
 
 def layers_of(function: str, layers: dict[str, Path]) -> dict[str, Path]:
-    """Those that one function has."""
     return {layer["Ref"]: layers[layer["Ref"]] for layer in RESOURCES[function]["Properties"]["Layers"]}
 
 

@@ -1,65 +1,65 @@
-"""One real database for all tests that need one, the same examples each time, and an end to whatever hangs."""
+"""A run of the tests: shared folder, order, and the last lines of the report."""
 
-from collections.abc import Generator, Iterator
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
 
-import psycopg
 import pytest
-from aws_lambda_powertools import Metrics
-from hypothesis import HealthCheck, settings
-from sakuin_local.database import Database, running_database
+from sakuin_local.processes import end_leftovers
 
-from tests.emptied import emptied
-from tests.hanging import ended_when_it_hangs
-
-# The same examples each time: a build that was green stays so. How long one takes to make says more of the machine.
-settings.register_profile(
-    "sakuin",
-    derandomize=True,
-    deadline=None,
-    database=None,
-    print_blob=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("sakuin")
-
-# A net under everything, not a measure: each wait has an end of its own, and says what it waited for.
-HUNG_SECONDS = 2700
+from tests.parallel import SHARED, SUMMARY, Parts, in_order
 
 
-@pytest.fixture(autouse=True)
-def nothing_counted() -> None:
-    """Powertools counts for the whole process: what another test counted and never told is none of a test's own."""
-    Metrics(namespace="Sakuin", service="test").clear_metrics()
+def pytest_configure(config: pytest.Config) -> None:
+    of_worker = getattr(config, "workerinput", None)
+    config.stash[SHARED] = Path(of_worker["shared"] if of_worker else tempfile.mkdtemp(prefix="sakuin-tests-"))
+    config.stash[SUMMARY] = set()
+    if of_worker or not config.getoption("numprocesses", None):
+        # Not where workers are told what to do: it would take 50 MB there.
+        config.pluginmanager.import_plugin("tests.each_process")
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup() -> Generator[None, object, object]:
-    with ended_when_it_hangs(HUNG_SECONDS):
-        return (yield)
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tells a worker of pytest-xdist where the run's shared folder is."""
+    node.workerinput["shared"] = str(node.config.stash[SHARED])
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Generator[None, object, object]:
-    with ended_when_it_hangs(HUNG_SECONDS):
-        return (yield)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Parts:
+    return Parts(config, log)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown() -> Generator[None, object, object]:
-    with ended_when_it_hangs(HUNG_SECONDS):
-        return (yield)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        items[:] = in_order(items)
 
 
-@pytest.fixture(scope="session")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """Postgres with the product's migrations, and PostgREST before it."""
-    with running_database(tmp_path_factory.mktemp("supabase")) as running:
-        yield running
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Drops the output of a test that passed: pytest keeps every report until the end."""
+    if report.passed:
+        report.sections.clear()
+        report.keywords = {}
 
 
-@pytest.fixture
-def empty_database(database: Database) -> Database:
-    """The same without a row."""
-    with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
-        emptied(sql)
-    return database
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[SUMMARY].update(getattr(node, "workeroutput", {}).get("summary", ()))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["summary"] = list(session.config.stash[SUMMARY])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for line in sorted(config.stash[SUMMARY]):
+        terminalreporter.write_line(line)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        end_leftovers(config.stash[SHARED] / "postgres")
+        shutil.rmtree(config.stash[SHARED])

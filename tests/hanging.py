@@ -1,4 +1,4 @@
-"""A test that hangs is ended, and fails where it hung."""
+"""A time limit for tests."""
 
 import signal
 import time
@@ -11,10 +11,10 @@ import pytest
 
 @contextmanager
 def ended_when_it_hangs(seconds: float) -> Iterator[None]:
-    """What is not done in time fails; while a net is inside another, the outer one's time goes on."""
+    """Fails after so many seconds; inside another limit, the outer one goes on."""
 
     def hung(_signal: int, _frame: FrameType | None) -> None:
-        # No `Exception`: whoever waits for a server that is not there yet catches those.
+        # No `Exception`: code that waits for a server catches those.
         pytest.fail(f"still not done after {seconds:g} seconds")
 
     began = time.monotonic()

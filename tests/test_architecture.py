@@ -1,33 +1,67 @@
-"""Who may import whom: the table of the house, held against the import graph."""
+"""Which package may import which, compared with the import graph."""
 
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "layers" / "sakuin" / "sakuin"
+COMMAND = ROOT / "cli" / "sakuin_cli"
 FUNCTIONS = ROOT / "functions"
 
-# Each room, and the rooms it may walk into.
+# Each package, and the packages that it may import beside itself.
+SHARED = {"errors", "limits", "platform", "language", "retrieval"}
+PRODUCTS = {"knowledge", "tables"}
 MAY_IMPORT = {
-    "domain": {"domain", "errors"},
     "errors": set(),
-    "settings": {"errors", "domain"},
-    "ports": {"ports", "domain"},
-    "services": {"services", "domain", "ports", "errors"},
-    # The secret's shape belongs to the settings.
-    "adapters": {"adapters", "domain", "ports", "errors", "settings"},
-    "entrypoints": {"entrypoints", "domain", "services", "errors"},
-    "functions": {"bootstrap", "entrypoints"},
+    "limits": {"errors"},
+    "platform": {"errors"},
+    "language": {"errors"},
+    "retrieval": {"errors", "language", "platform"},
+    "knowledge": SHARED,
+    "tables": SHARED,
+    "mcp": SHARED | PRODUCTS,
+    "explain": SHARED | PRODUCTS | {"mcp"},
+    "upkeep": SHARED | PRODUCTS,
+    "http": SHARED | PRODUCTS | {"upkeep"},
+    "settings": SHARED | PRODUCTS,
 }
-# Pure libraries of parsing and text: no I/O, no state outside themselves.
-PURE = {"bs4", "lxml", "regex", "soupsieve", "yaml", "sudachipy"}
-WIRING = {"bootstrap", "command"}
+WIRING = "wiring"
+# Libraries of parsing and text, without I/O.
+PURE_LIBRARIES = {"bs4", "lxml", "pydantic", "regex", "soupsieve", "sudachipy", "yaml"}
+# What computes from its arguments alone.
+PURE = (
+    "errors",
+    "limits",
+    "language",
+    "knowledge.model",
+    "knowledge.names",
+    "knowledge.reading",
+    "knowledge.validation",
+    "tables.model",
+    "tables.scan",
+    "tables.chunking",
+    "tables.document",
+    "tables.json_pointer",
+)
+# The library of a vendor, and the words of which one names the module or its folder.
+SDKS = {
+    "boto3": {"aws"},
+    "botocore": {"aws", "aws_lambda", "s3", "sqs", "secrets_manager", "eventbridge"},
+    "openai": {"openai"},
+    "postgrest": {"supabase"},
+    "turbopuffer": {"turbopuffer"},
+    "mcp": {"mcp"},
+    "fastapi": {"http"},
+    "sudachipy": {"morphemes"},
+}
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Every module of the package by its dotted name."""
     return {name_of(path): path for path in PACKAGE.rglob("*.py")}
@@ -38,20 +72,25 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def room_of(module: str) -> str:
-    """The room of `sakuin.domain.page` is domain, of `sakuin.errors` errors; the package itself has none."""
+def package_of(module: str) -> str:
+    """The package of `sakuin.knowledge.page` is knowledge, of `sakuin.errors` errors; `sakuin` itself has none."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else ""
 
 
-def imported(path: Path, *, at_import_only: bool = False) -> Iterator[str]:
+@cache
+def imported(path: Path, *, at_import_only: bool = False) -> frozenset[str]:
     """The dotted names that a file imports."""
+    return frozenset(_imported(path, at_import_only))
+
+
+def _imported(path: Path, at_import_only: bool) -> Iterator[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in tree.body if at_import_only else ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative imports hide the room"
+            assert node.level == 0, f"{path}: relative imports hide the package"
             yield node.module or ""
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
@@ -62,41 +101,45 @@ def own(path: Path, *, at_import_only: bool = False) -> set[str]:
     return {name for name in imported(path, at_import_only=at_import_only) if name in known and name != "sakuin"}
 
 
-@pytest.mark.parametrize("module", sorted(name for name in modules() if room_of(name) in MAY_IMPORT))
-def test_a_module_imports_only_what_its_room_may(module: str) -> None:
-    rooms = {room_of(name) for name in own(modules()[module])}
-    assert rooms <= MAY_IMPORT[room_of(module)], module
+def is_pure(module: str) -> bool:
+    """Whether the module, or a package that it lies in, is one of `PURE`."""
+    return any(module == f"sakuin.{pure}" or module.startswith(f"sakuin.{pure}.") for pure in PURE)
 
 
-def test_every_module_has_a_room() -> None:
-    rooms = {room_of(name) for name in modules()}
-    assert rooms <= {"", *MAY_IMPORT, *WIRING}
+@pytest.mark.parametrize("module", sorted(name for name in modules() if package_of(name) not in {"", WIRING}))
+def test_a_module_imports_only_what_its_package_may(module: str) -> None:
+    package = package_of(module)
+    assert {package_of(name) for name in own(modules()[module])} <= MAY_IMPORT[package] | {package}
 
 
-@pytest.mark.parametrize("room", ["domain", "errors", "ports", "services", "settings"])
-def test_the_inside_needs_no_library_but_pure_ones_of_text(room: str) -> None:
-    allowed = set(sys.stdlib_module_names) | {"sakuin"} | (PURE if room == "domain" else set())
-    for module, path in modules().items():
-        if room_of(module) == room:
-            assert {name.split(".")[0] for name in imported(path)} <= allowed, module
+def test_only_the_wiring_imports_everything() -> None:
+    importers = {package_of(name) for name, path in modules().items() if WIRING in map(package_of, own(path))}
+    assert importers == {WIRING}
 
 
-@pytest.mark.parametrize("forbidden", ["os", "socket", "urllib.request", "http.client", "subprocess", "time", "random"])
-def test_the_domain_does_no_io_and_reads_no_clock(forbidden: str) -> None:
-    users = [
-        module for module, path in modules().items() if room_of(module) == "domain" and forbidden in imported(path)
-    ]
-    assert users == []
+@pytest.mark.parametrize("pure", PURE)
+def test_every_name_of_a_pure_module_is_one(pure: str) -> None:
+    assert f"sakuin.{pure}" in modules()
 
 
-def test_an_adapter_speaks_to_one_vendor() -> None:
-    vendors = {"boto3", "botocore", "openai", "supabase", "postgrest", "aws_lambda_powertools", "turbopuffer"}
-    pairs = ({"boto3", "botocore"}, {"supabase", "postgrest"})
-    one_vendor = (*pairs, {"openai"}, {"aws_lambda_powertools"}, {"turbopuffer"})
-    for module, path in modules().items():
-        if room_of(module) == "adapters":
-            used = {name.split(".")[0] for name in imported(path)} & vendors
-            assert any(used <= vendor for vendor in one_vendor), module
+@pytest.mark.parametrize("module", sorted(filter(is_pure, modules())))
+def test_a_pure_module_does_no_io_and_reads_no_clock(module: str) -> None:
+    used = set(imported(modules()[module]))
+    assert {name.split(".")[0] for name in used} <= set(sys.stdlib_module_names) | {"sakuin"} | PURE_LIBRARIES
+    assert used.isdisjoint({"os", "socket", "urllib.request", "http.client", "subprocess", "time", "random"})
+
+
+@pytest.mark.parametrize("sdk", SDKS)
+def test_a_module_that_imports_a_library_of_a_vendor_is_named_after_it(sdk: str) -> None:
+    users = [name for name, path in modules().items() if sdk in {part.split(".")[0] for part in imported(path)}]
+    assert users, f"nothing imports {sdk}"
+    unnamed = [name for name in users if package_of(name) != WIRING and SDKS[sdk].isdisjoint(name.split("."))]
+    assert unnamed == []
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in PACKAGE.rglob("*.py")}), ids=lambda path: path.name)
+def test_a_folder_can_be_read_at_a_glance(folder: Path) -> None:
+    assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= 16
 
 
 def test_there_is_no_import_cycle() -> None:
@@ -107,20 +150,36 @@ def test_there_is_no_import_cycle() -> None:
     assert graph == {}
 
 
+@pytest.mark.parametrize("forbidden", ["sakuin_cli", "sakuin_local", "typer", "rich"])
+def test_what_lambda_runs_knows_neither_the_command_nor_the_local_stack(forbidden: str) -> None:
+    layers_and_functions = [*(ROOT / "layers").rglob("*.py"), *FUNCTIONS.rglob("*.py")]
+    users = [path for path in layers_and_functions if forbidden in {name.split(".")[0] for name in imported(path)}]
+    assert users == []
+
+
+def test_only_its_entry_point_ties_the_command_to_the_local_stack() -> None:
+    users = [path.name for path in COMMAND.rglob("*.py") if any(_is_local(name) for name in imported(path))]
+    assert users == ["main.py"]
+
+
+def _is_local(name: str) -> bool:
+    return name.split(".")[0] == "sakuin_local"
+
+
 @pytest.mark.parametrize("app", sorted(FUNCTIONS.glob("*/app.py")), ids=lambda path: path.parent.name)
 def test_a_function_is_wiring(app: Path) -> None:
     tree = ast.parse(app.read_text(encoding="utf-8"))
-    assert {room_of(name) for name in own(app)} <= MAY_IMPORT["functions"]
+    assert {package_of(name) for name in own(app)} <= {WIRING}
     assert {name.split(".")[0] for name in imported(app)} <= {"os", "sakuin"}
     assert not any(isinstance(node, ast.If | ast.FunctionDef | ast.ClassDef | ast.Try) for node in ast.walk(tree))
     assert len(app.read_text(encoding="utf-8").splitlines()) <= 15
 
 
 def test_no_file_has_a_name_that_says_nothing() -> None:
-    names = {path.stem for path in PACKAGE.rglob("*.py")}
+    names = {path.stem for path in [*PACKAGE.rglob("*.py"), *COMMAND.rglob("*.py")]}
     assert names.isdisjoint({"utils", "helpers", "common", "misc", "base"})
 
 
 def test_every_file_says_what_it_answers() -> None:
-    for path in [*PACKAGE.rglob("*.py"), *FUNCTIONS.rglob("*.py")]:
+    for path in [*PACKAGE.rglob("*.py"), *COMMAND.rglob("*.py"), *FUNCTIONS.rglob("*.py")]:
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path

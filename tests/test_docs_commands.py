@@ -1,24 +1,27 @@
-"""docs/commands.md and the commands say the same."""
+"""docs/reference/commands.md and the commands say the same, and every document names commands that there are."""
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
-from sakuin.domain import validation
-from sakuin.entrypoints.cli import commands
+from sakuin.knowledge import validation
+from sakuin_cli.main import commands
+from sakuin_cli.settings import CommandSettings
 from sakuin_local.cli import register
 
 REPOSITORY = Path(__file__).parents[1]
-DOCUMENT = (REPOSITORY / "docs" / "commands.md").read_text()
+DOCUMENT = (REPOSITORY / "docs" / "reference" / "commands.md").read_text()
 SECTIONS = dict(re.findall(r"^## `sakuin ([\w ]+)`\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL))
+DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")])
 RULE_ROW = r"^\| `([a-z]+(?:-[a-z]+)+)` \| (?:error|warning)"
 
 
 def _commands() -> dict[str, Any]:
-    app = commands(lambda _settings: pytest.fail("no command runs here"), {})
+    app = commands()
     register(app)
     return dict(_below(typer.main.get_command(app), ""))
 
@@ -60,6 +63,16 @@ def test_every_example_names_options_that_there_are(name: str) -> None:
     assert used <= _parameters(COMMANDS[name])
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
+def test_every_command_line_of_a_document_is_one_that_there_is(document: Path) -> None:
+    blocks = re.findall(r"^```\w*\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
+    lines = re.findall(r"^(?:\$ )?sakuin ([a-z][^#\n]*(?:\\\n[^#\n]*)*)", "\n".join(blocks), re.MULTILINE)
+    for line in lines:
+        name = max((name for name in COMMANDS if f"{line} ".startswith(f"{name} ")), key=len, default=None)
+        assert name, line
+        assert set(re.findall(r"--[a-z-]+", line)) <= _parameters(COMMANDS[name]), line
+
+
 def test_every_default_that_is_said_is_the_default() -> None:
     for name, command in COMMANDS.items():
         rows = dict(re.findall(r"^\| `(--[a-z-]+)` \|.*\(`?([\w.]+)`?\)", SECTIONS[name], re.MULTILINE))
@@ -73,7 +86,7 @@ def test_every_default_that_is_said_is_the_default() -> None:
 
 
 def test_every_rule_of_validation_is_listed() -> None:
-    sources = [Path(validation.__file__), REPOSITORY / "layers/sakuin/sakuin/services/check_pages.py"]
+    sources = [Path(validation.__file__), REPOSITORY / "cli/sakuin_cli/commands/validate.py"]
     reported = {
         rule
         for source in sources
@@ -82,7 +95,14 @@ def test_every_rule_of_validation_is_listed() -> None:
     assert reported == set(re.findall(RULE_ROW, DOCUMENT, re.MULTILINE))
 
 
-def test_every_setting_that_is_listed_is_read() -> None:
-    settings = (REPOSITORY / "layers/sakuin/sakuin/settings.py").read_text()
-    listed = set(re.findall(r"^\| `(SAKUIN_[A-Z_]+)` \|", DOCUMENT, re.MULTILINE))
-    assert listed == set(re.findall(r'"(SAKUIN_[A-Z_]+)"', settings))
+def test_every_variable_that_the_reference_shows_is_read_and_no_other() -> None:
+    shown = {name for each in fields(CommandSettings) for name in each.metadata["variables"]}
+    read = (REPOSITORY / "cli/sakuin_cli/settings.py").read_text().partition("def read(")[2]
+    assert shown == set(re.findall(r'environ\.get\("([A-Z_0-9]+)"', read))
+
+
+@pytest.mark.parametrize("field", fields(CommandSettings), ids=lambda field: field.name)
+def test_the_reference_names_commands_that_there_are(field: Any) -> None:
+    groups = {name.split()[0] for name in COMMANDS}
+    named = re.findall(r"`([a-z ]+?)(?: PATH| --[a-z]+)?`", field.metadata["needed_by"])
+    assert set(named) <= COMMANDS.keys() | groups

@@ -1,4 +1,4 @@
-"""docs/cost.md is what benchmarks/cost.py reckons."""
+"""docs/reference/cost.md is what benchmarks/cost.py reckons."""
 
 import re
 from pathlib import Path
@@ -7,14 +7,14 @@ import pytest
 
 from benchmarks import cost
 
-DOCUMENT = (Path(__file__).parents[1] / "docs" / "cost.md").read_text()
+DOCUMENT = (Path(__file__).parents[1] / "docs" / "reference" / "cost.md").read_text()
 BOOK = cost.book()
 
 
 @pytest.mark.parametrize("name", sorted(cost.document(BOOK)))
 def test_a_table_is_the_reckoned_one(name: str) -> None:
     written = re.search(rf"<!-- {name} -->\n(.*?)\n<!-- /{name} -->", DOCUMENT, re.DOTALL)
-    assert written, f"docs/cost.md has no place for {name}"
+    assert written, f"docs/reference/cost.md has no place for {name}"
     assert written[1] == cost.document(BOOK)[name], "run `python -m benchmarks.cost`, and put its table there"
 
 

@@ -1,4 +1,4 @@
-"""Each function starts with nothing but its layers and what Lambda brings, and loads only what its work needs."""
+"""Each function starts with its layers and Lambda's packages alone, and loads only what it needs."""
 
 import json
 import subprocess
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sakuin_local.aws.template import read_template
 from sakuin_local.places import REPOSITORY, TEMPLATE
-from sakuin_local.template import read_template
 
 from tests.built_layers import FUNCTIONS, RESOURCES, built_layers, layers_of
 
@@ -23,7 +23,6 @@ NOBODY_THERE = "http://127.0.0.1:9"
 SECRET = {
     "supabase_service_key": "k",
     "openai_api_key": "k",
-    "key_pepper": "k",
     "knowledge_key_hashes": [],
     "admin_key_hashes": [],
     "turbopuffer_api_key": "k",
@@ -48,7 +47,7 @@ NEVER = {
 
 
 class _Asked(BaseHTTPRequestHandler):
-    """What a start asks: Secrets Manager for the secret, the database for the suffix of its namespaces."""
+    """Secrets Manager and the database, as far as a start asks them."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -79,7 +78,7 @@ def layers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def lambda_s_own(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of what the runtime has beside the standard library."""
+    """A folder of the packages that the runtime has beside the standard library."""
     folder = tmp_path_factory.mktemp("runtime")
     for name in LAMBDA_BRINGS:
         spec = find_spec(name)
@@ -93,7 +92,7 @@ def lambda_s_own(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def loaded(layers: dict[str, Path], lambda_s_own: Path, asked_url: str) -> Any:
-    """What a function has loaded once it has started."""
+    """Returns the modules that a function has loaded after its start."""
 
     def modules(function: str, **more: str) -> set[str]:
         folders = [path / "python" for path in layers_of(function, layers).values()]
@@ -120,13 +119,13 @@ def loaded(layers: dict[str, Path], lambda_s_own: Path, asked_url: str) -> Any:
 
 
 def variables(function: str) -> dict[str, Any]:
-    """The environment that the template gives a function."""
+    """Returns the environment that the template gives a function."""
     own = RESOURCES[function]["Properties"].get("Environment", {}).get("Variables", {})
     return {**VARIABLES, **own}
 
 
 def _value(said: Any) -> str:
-    """What the template says, or the default of the parameter that it names."""
+    """Returns the value in the template, or the default of its parameter."""
     if not isinstance(said, dict):
         return str(said)
     default = WHOLE["Parameters"].get(said.get("Ref"), {}).get("Default", NOBODY_THERE)
@@ -139,7 +138,7 @@ def test_a_function_starts_with_its_layers_alone_and_without_what_it_does_not_ne
 
 
 def test_what_the_first_question_needs_is_loaded_before_it_comes(loaded: Any) -> None:
-    needed = {"mcp.server.lowlevel.server", "postgrest", "sakuin.adapters.openai_questions", "sudachipy", "mangum"}
+    needed = {"mcp.server.lowlevel.server", "postgrest", "sakuin.platform.openai.questions", "sudachipy", "mangum"}
     assert needed <= loaded("SakuinMcp")
 
 

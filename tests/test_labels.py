@@ -1,4 +1,4 @@
-"""The labelled questions ask about what exists, once each, and their halves are alike."""
+"""The labelled questions: valid, unique, and alike in both halves."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sakuin.domain.reading import read_page
+from sakuin.knowledge.reading.page_reader import read_page
 
 ROOT = Path(__file__).resolve().parent.parent
 LABELS = ROOT / "tests" / "labels"
@@ -17,15 +17,7 @@ TABLE = SAMPLES / "tables" / "学習コラム.json"
 FILES = ("knowledge", "pages", "table")
 MEMBERS = {"query", "gold", "category", "half"}
 CATEGORIES = {
-    "natural",
-    "paraphrase",
-    "kana-only",
-    "typo",
-    "english",
-    "keyword",
-    "conversational",
-    "notation",
-    "off-topic",
+    *("natural", "paraphrase", "kana-only", "typo", "english", "keyword", "conversational", "notation", "off-topic"),
 }
 LARGE = 1000
 ID = re.compile(r"(junior|senior)/[^/#]+#(rule|method|def|ex|tip)-[a-z0-9-]+")
@@ -47,7 +39,7 @@ def folded(query: str) -> str:
 
 
 def explained() -> set[str]:
-    """The ids of everything that the sample pages explain."""
+    """Returns the ids of all explanations of the sample pages."""
     return {
         f"{path.relative_to(SAMPLES).with_suffix('').as_posix()}#{item.anchor}"
         for path in SAMPLES.glob("*/*.html")

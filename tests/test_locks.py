@@ -1,4 +1,4 @@
-"""Everything that is installed is locked: by version, by hash, from the registry, and for a reason."""
+"""All packages are locked by version and hash, from the registry."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def name_of(path: Path) -> str:
 
 
 def entries(lock: Path) -> list[str]:
-    """The lock's requirements, each with its hashes on one line."""
+    """Returns the lock's requirements, each with its hashes on one line."""
     text = re.sub(r"^\s*#.*\n", "", lock.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return [line for line in re.sub(r"\\\n\s*", "", text).splitlines() if line.strip()]
 
@@ -34,13 +34,12 @@ def requirement(entry: str) -> Requirement:
 
 
 def versions(lock: Path) -> dict[str, str]:
-    """Version by name."""
     found = map(requirement, entries(lock))
     return {canonicalize_name(each.name): next(iter(each.specifier)).version for each in found}
 
 
 def asked(list_: Path) -> Iterator[Requirement]:
-    """What a list asks for, with the lists that it names."""
+    """Yields the requirements of a list and of the lists that it names."""
     for line in list_.read_text(encoding="utf-8").splitlines():
         if line.startswith("-r "):
             yield from asked(list_.parent / line.removeprefix("-r ").strip())
@@ -49,7 +48,7 @@ def asked(list_: Path) -> Iterator[Requirement]:
 
 
 def problems(entry: str) -> list[str]:
-    """What makes an entry of a lock something else than one file of the registry, to the byte."""
+    """Returns what keeps an entry of a lock from being exactly one file of the registry."""
     if not re.match(r"[A-Za-z0-9]", entry):
         return ["an option"]
     found = []
@@ -138,7 +137,7 @@ def test_every_package_from_npm_is_one_version_with_its_hash(lock: Path) -> None
     for name, one in packages.items():
         assert one.get("integrity", "").startswith("sha512-"), name
         assert "link" not in one, name
-        # An address would be the one of whoever made the lock.
+        # An address would be that of the machine that made the lock.
         assert "resolved" not in one, name
     wanted = json.loads((lock.parent / "package.json").read_text(encoding="utf-8"))
     for name, version in {**wanted["dependencies"], **wanted.get("optionalDependencies", {})}.items():
@@ -147,7 +146,6 @@ def test_every_package_from_npm_is_one_version_with_its_hash(lock: Path) -> None
 
 
 def test_nothing_is_installed_past_the_locks() -> None:
-    """Each install of the Makefile is by lock, or of the checkout itself."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
     for line in makefile.splitlines():
         for install in re.findall(r"pip (?:install|sync) [^;&|]*", line):

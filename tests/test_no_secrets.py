@@ -1,4 +1,4 @@
-"""No secret is in a file of the repository, nor in what was ever in one."""
+"""No secret is in the repository or its history."""
 
 import re
 import subprocess
@@ -40,7 +40,7 @@ def found(text: str) -> set[str]:
 
 
 def git(*arguments: str) -> str:
-    """What git says; the tests of a copy without git have nothing to say about its history."""
+    """Returns git's output; a copy without git has no history to check."""
     done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False)  # noqa: S603, S607 - git
     if done.returncode:
         pytest.skip("no git repository")
@@ -48,7 +48,7 @@ def git(*arguments: str) -> str:
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Every file that is tracked, or would be with the next commit."""
+    """Returns every file that is tracked or would be with the next commit."""
     for name in git("ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0"):
         path = ROOT / name
         if name and path.is_file():

@@ -1,51 +1,47 @@
-"""Secrets planted into everything that can go wrong: none comes out again, by log, answer, status or command."""
+"""Planted secrets: no log, answer, status or error has one."""
 
 import io
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 import pytest
-from aws_lambda_powertools import Logger, Metrics, Tracer
+from aws_lambda_powertools import Logger
 from mangum import Mangum
-from sakuin.adapters.asking import patient
-from sakuin.adapters.openai_embeddings import OpenAIEmbedder
-from sakuin.adapters.openai_questions import OpenAIQuestions
-from sakuin.adapters.openai_questions import connected as questions
-from sakuin.adapters.supabase_client import call, connected
-from sakuin.adapters.turbopuffer import TurbopufferChunkStore
-from sakuin.adapters.turbopuffer_client import connected as store
-from sakuin.domain.redaction import HIDDEN, redacted
-from sakuin.entrypoints.http import rest_api
-from sakuin.entrypoints.lambda_http import held_open, observed
-from sakuin.entrypoints.mcp_http import McpApp, knowledge_server
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
-from sakuin.entrypoints.observing import CurrentWork
-from sakuin.entrypoints.redacting import (
-    Failed,
-    RedactingFilter,
-    RedactingFormatter,
-    Redaction,
-    hiding,
-    sealed,
-    shielded,
-)
-from sakuin.entrypoints.scheduled import schedule_handler
-from sakuin.entrypoints.sqs import queue_handler
 from sakuin.errors import SakuinError, Unavailable
-from sakuin.settings import Secrets
+from sakuin.http.app import rest_api
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.server import knowledge_server
+from sakuin.platform.asgi import persistent_handler
+from sakuin.platform.calls import background
+from sakuin.platform.openai.embeddings import OpenAIEmbedder
+from sakuin.platform.openai.questions import OpenAIQuestions
+from sakuin.platform.openai.questions import connected as questions
+from sakuin.platform.queue_handler import QueueHandler
+from sakuin.platform.redaction import HIDDEN, Failed, RedactingFilter, RedactingFormatter, Redaction, redacted
+from sakuin.platform.secrets import Secrets
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.supabase.client import call, connected
+from sakuin.platform.telemetry import CurrentWork
+from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.tables.turbopuffer.client import connected as store
+from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+from sakuin.upkeep.schedule import Schedule
+from sakuin.wiring.handlers import http_handler, instrument
 from sakuin_local.serving import served
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from tests.entrypoints.events import KEY, Context, event, ring
-from tests.in_memory.embedder import MODEL
-from tests.in_memory.world import World
+from tests.doubles.embedder import MODEL
+from tests.doubles.sqs import ModelledSqs
+from tests.events import KEY, Context, a_telemetry, event, ring
+from tests.world import Worlds
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI1YzQzIn0.c2lnbmF0dXJlLW9mLWEtdXNlcg"
 PRESIGNED = (
@@ -55,8 +51,6 @@ SECRET = {
     "supabase_service_key": "eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoic2VydmljZV9yb2xlIn0.planted-service",
     "openai_api_key": "sk-proj-planted-openai-0123456789",
     "turbopuffer_api_key": "tpuf_plantedstore0123456789",
-    "key_pepper": 'planted pepper with "quotes" and ünicode',
-    "previous_key_peppers": ["planted-pepper-of-before"],
     "supabase_jwt_secret": "planted jwt secret\\of thirty-two bytes and more",
     "hook_secret": "planted-hook-secret",
     "knowledge_key_hashes": [],
@@ -76,24 +70,25 @@ EVERYTHING = " and ".join(PLANTED)
 
 
 def leaked(text: str) -> list[str]:
-    """Which of the planted secrets the text holds, as it is or as JSON spells it."""
+    """Returns the planted secrets in a text, plain or as JSON spells them."""
     spelled = {part: {part, json.dumps(part)[1:-1]} for part in PLANTED.values()}
     return [part for part, forms in spelled.items() if any(form in text for form in forms)]
 
 
 @dataclass
 class Lambda:
-    """A worker whose every line is kept: Powertools' and what the root logger prints."""
+    """A worker whose log lines are kept: Powertools' and those of the root logger."""
 
     lines: io.StringIO = field(default_factory=io.StringIO)
     redaction: Redaction = field(default_factory=Redaction)
 
     def __post_init__(self) -> None:
-        self.redaction.know(SECRETS.confidential)
+        self.redaction.add(SECRETS.confidential)
         formatter = RedactingFormatter(self.redaction)
         self.logger: Logger = Logger(service="planted", logger_formatter=formatter, stream=self.lines)
         self.logger.registered_handler.setFormatter(formatter)
-        self.parts = self.logger, Metrics(namespace="Sakuin", service="planted"), Tracer(disabled=True)
+        self.watch = a_telemetry(self.logger, self.redaction)
+        self.parts = self.logger, self.watch.metrics, self.watch.tracer
 
     def said(self, capsys: pytest.CaptureFixture[str]) -> str:
         captured = capsys.readouterr()
@@ -113,7 +108,7 @@ def worker() -> Iterator[Lambda]:
 
 
 def fails(*_: Any, **__: Any) -> Any:
-    """As libraries fail: with everything that they had in their hands, in the message and in what caused it."""
+    """Fails as libraries do: with secrets in the message and in its cause."""
     try:
         raise httpx.ConnectError(f"cannot reach {EVERYTHING}")
     except httpx.ConnectError as error:
@@ -127,40 +122,76 @@ def fails_as_ours(*_: Any, **__: Any) -> Any:
         raise Unavailable("The vendor did not answer", vendor="openai") from error
 
 
+@dataclass
+class Failing:
+    """A part of a function that fails."""
+
+    hashes: Callable[..., Any]
+
+    def __call__(self, *asked: Any, **how: Any) -> Any:
+        return self.hashes(*asked, **how)
+
+    run = counts = __call__
+
+    def knowledge_search(self, version: str | None = None) -> Any:
+        return self.hashes(version)
+
+
 FAILURES = [fails, fails_as_ours]
 # Powertools says so of a worker that failed before it had counted anything.
 NOTHING_COUNTED = pytest.mark.filterwarnings("ignore:No application metrics to publish")
 
 
-def test_the_planted_would_be_found() -> None:
-    assert len(leaked(EVERYTHING)) == len(PLANTED) == 12
-    assert len(leaked(json.dumps({"m": EVERYTHING}))) == 12
+def test_the_planted_secrets_would_be_found() -> None:
+    assert len(leaked(EVERYTHING)) == len(PLANTED) == 10
+    assert len(leaked(json.dumps({"m": EVERYTHING}))) == 10
+
+
+@dataclass
+class FailingWork:
+    """The work of a queue, which fails."""
+
+    process: Callable[..., Any]
+    asks_vendors: bool = True
+    gave_up: list[str] = field(default_factory=list)
+
+    def read(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        return message
+
+    def subject(self, _asked: Mapping[str, Any]) -> WorkSubject:
+        return WorkSubject("file", "a.html")
+
+    def is_resumed(self, _asked: Mapping[str, Any]) -> bool:
+        return False
+
+    def give_up(self, _asked: Mapping[str, Any], reason: str) -> None:
+        self.gave_up.append(reason)
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_queue_s_worker_logs_the_failure_without_a_secret(
-    worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("receives", ["1", "5"])
+def test_a_queue_s_worker_logs_and_records_the_failure_without_a_secret(
+    worker: Lambda, a_world: Worlds, failure: Callable[..., Any], receives: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told: list[str] = []
-    handler = queue_handler(
-        failure, lambda _handle, _seconds: None, *worker.parts, gave_up=lambda _about, reason: told.append(reason)
-    )
+    work, sqs = FailingWork(failure), SqsQueue(ModelledSqs(), "queue")
+    unfinished = a_world().unfinished
+    handler = QueueHandler(sqs, work, unfinished, worker.logger, worker.watch.metrics, CurrentWork())
     record = event("index_material.put")["Records"][0]
-    record["attributes"]["ApproximateReceiveCount"] = "5"
-    answer = handler({"Records": [record]}, Context())
+    record["attributes"]["ApproximateReceiveCount"] = receives
+    answer = handler.handle({"Records": [record]}, Context())
+    worker.watch.metrics.flush_metrics()
     said = worker.said(capsys)
     assert "RuntimeError" in said or failure is fails_as_ours
-    assert leaked(said + json.dumps(answer) + str(told)) == []
+    (row,) = unfinished.rows()
+    assert leaked(said + json.dumps(answer) + str(work.gave_up) + row.reason) == []
 
 
-@NOTHING_COUNTED
 @pytest.mark.parametrize("failure", FAILURES)
 def test_a_queue_s_worker_that_fails_as_a_whole_shows_the_runtime_no_secret(
     worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    handler = queue_handler(failure, lambda _handle, _seconds: None, *worker.parts, hold=failure)
     with pytest.raises(Failed) as raised:
-        sealed(handler, worker.redaction, worker.logger)(event("index_material.put"), Context())
+        instrument(failure, worker.watch)(event("index_material.put"), Context())
     assert raised.value.__suppress_context__
     assert leaked(str(raised.value) + worker.said(capsys)) == []
 
@@ -170,12 +201,9 @@ def test_a_queue_s_worker_that_fails_as_a_whole_shows_the_runtime_no_secret(
 def test_the_schedule_s_worker_fails_without_a_secret(
     worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    handler = schedule_handler(
-        shielded(failure, worker.redaction, worker.logger),
-        shielded(failure, worker.redaction, worker.logger),
-        *worker.parts,
-        CurrentWork(),
-    )
+    parts: Any = (Failing(failure) for _ in range(5))
+    schedule = Schedule(*parts, worker.logger, worker.watch.metrics, CurrentWork())
+    handler = instrument(schedule.handle, worker.watch)
     for asked in ({}, {"canary": True}):
         with pytest.raises(Failed) as raised:
             handler(asked, Context())
@@ -188,10 +216,10 @@ def test_the_schedule_s_worker_fails_without_a_secret(
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_the_rest_api_answers_and_logs_without_a_secret(
-    worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    a_world: Worlds, worker: Lambda, failure: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    api = rest_api(World().library, ring, "1", days=failure)
-    handler = hiding(observed(Mangum(api, lifespan="off"), *worker.parts), worker.redaction, worker.logger)
+    api = rest_api(a_world().library, ring, "1", days=failure)
+    handler = http_handler(Mangum(api, lifespan="off"), worker.watch)
     asked = event("api.status")
     asked["rawPath"] = asked["requestContext"]["http"]["path"] = "/v1/keys"
     answer = handler(asked, Context())
@@ -202,22 +230,22 @@ def test_the_rest_api_answers_and_logs_without_a_secret(
 @pytest.mark.parametrize("failure", FAILURES)
 @pytest.mark.parametrize("where", ["search", "keys"])
 def test_an_agent_and_the_log_see_no_secret(
-    worker: Lambda, failure: Callable[..., Any], where: str, capsys: pytest.CaptureFixture[str]
+    a_world: Worlds, worker: Lambda, failure: Callable[..., Any], where: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world = World()
-    tools = KnowledgeTools(failure if where == "search" else world.search, world.read)
-    app = McpApp(knowledge_server(tools, "1"), failure if where == "keys" else ring)
-    handler = hiding(observed(held_open(app, app.run), *worker.parts), worker.redaction, worker.logger)
+    world = a_world()
+    tools = KnowledgeTools(Failing(failure) if where == "search" else world, world.read)
+    app = McpApp(knowledge_server(tools, "1"), Failing(failure) if where == "keys" else ring)
+    handler = http_handler(persistent_handler(app, app.run), worker.watch)
     answer = handler(event("mcp.search"), Context())
     assert leaked(worker.said(capsys) + json.dumps(answer)) == []
 
 
 def test_an_answer_that_holds_a_secret_after_all_is_cleaned_and_reported(worker: Lambda) -> None:
-    handler = hiding(lambda _event, _context: {"statusCode": 200, "body": EVERYTHING}, worker.redaction, worker.logger)
+    handler = http_handler(lambda _event, _context: {"statusCode": 200, "body": EVERYTHING}, worker.watch)
     body = handler({"rawPath": "/mcp"}, Context())["body"]
     # A key that was just made is in its own answer, a token may be in a Table: only what the worker knows is hidden.
     assert set(leaked(body)) == set(leaked(EVERYTHING)) - set(SECRETS.confidential)
-    assert "an answer held a secret" in worker.lines.getvalue()
+    assert "a secret in an answer is redacted" in worker.lines.getvalue()
 
 
 def test_fields_and_arguments_of_a_log_line_hold_no_secret(worker: Lambda, capsys: pytest.CaptureFixture[str]) -> None:
@@ -232,7 +260,7 @@ def test_fields_and_arguments_of_a_log_line_hold_no_secret(worker: Lambda, capsy
 
 @pytest.fixture(scope="module")
 def parrot() -> Iterator[str]:
-    """A vendor that refuses each request and says back what it was sent."""
+    """A vendor that refuses each request and echoes it."""
 
     async def repeat(request: Request) -> JSONResponse:
         said = " ".join(request.headers.values()) + (await request.body()).decode() + EVERYTHING
@@ -248,16 +276,16 @@ def _embeds(url: str) -> Any:
     from openai import OpenAI
 
     client = OpenAI(api_key=SECRETS.openai_api_key, base_url=url, max_retries=0)
-    return OpenAIEmbedder(client, MODEL, ask=patient(tries=1)).passages(["x"])
+    return OpenAIEmbedder(client, MODEL, ask=background(attempts=1)).passages(["x"])
 
 
 def _asks(url: str) -> Any:
-    return OpenAIQuestions(questions(url, SECRETS.openai_api_key), MODEL, ask=patient(tries=1)).query("x")
+    return OpenAIQuestions(questions(url, SECRETS.openai_api_key), MODEL, ask=background(attempts=1)).query("x")
 
 
 def _stores(url: str) -> Any:
     client = store(url, SECRETS.turbopuffer_api_key).with_options(max_retries=0)
-    return TurbopufferChunkStore(client, ask=patient(tries=1)).ids("project_a_table_b")
+    return TurbopufferChunkStore(client, ask=background(attempts=1)).ids("project_a_table_b")
 
 
 def _calls(url: str) -> Any:
@@ -266,17 +294,15 @@ def _calls(url: str) -> Any:
 
 @pytest.mark.parametrize("status", [400, 401, 403, 409, 422, 500])
 @pytest.mark.parametrize("ask", [_embeds, _asks, _stores, _calls])
-def test_a_vendor_that_says_back_what_it_was_sent_gets_no_secret_into_our_sentence(
-    parrot: str, ask: Callable[[str], Any], status: int
-) -> None:
+def test_an_echo_of_a_vendor_puts_no_secret_into_our_error(parrot: str, ask: Callable[[str], Any], status: int) -> None:
     with pytest.raises(SakuinError) as raised:
         ask(f"{parrot}/{status}")
     # These sentences become last_error, a receipt's reason, and the answer to a caller.
     assert leaked(str(raised.value)) == []
 
 
-def test_a_key_in_a_header_that_opens_nothing_is_not_repeated(worker: Lambda) -> None:
-    handler = observed(Mangum(rest_api(World().library, ring, "1"), lifespan="off"), *worker.parts)
+def test_a_key_in_a_header_that_opens_nothing_is_not_repeated(a_world: Worlds, worker: Lambda) -> None:
+    handler = http_handler(Mangum(rest_api(a_world().library, ring, "1"), lifespan="off"), worker.watch)
     asked = event("api.status")
     asked["headers"]["authorization"] = f"Bearer {SECRETS.openai_api_key}"
     answer = handler(asked, Context())
@@ -293,5 +319,5 @@ def test_a_key_in_a_header_that_opens_nothing_is_not_repeated(worker: Lambda) ->
         '{"url": "http://127.0.0.1:8787/mcp", "at": "2026-11-22T05:30:00Z"}',
     ],
 )
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_a_text_without_a_secret_is_unchanged(text: str) -> None:
     assert redacted(text, ["local", ""]) == text

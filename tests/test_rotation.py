@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from typing import Any
 
 import boto3
@@ -13,21 +12,19 @@ import pytest
 from aws_lambda_powertools.utilities import parameters
 from aws_lambda_powertools.utilities.parameters.constants import DEFAULT_PROVIDERS
 from moto import mock_aws
-from sakuin.adapters.stored_secret import SecretsManagerSecret
-from sakuin.adapters.supabase_client import call, connected
-from sakuin.adapters.supabase_tokens import tokens_of
-from sakuin.bootstrap.answering import mcp_endpoint
-from sakuin.bootstrap.keys import lasting_pepper
-from sakuin.domain.keys import hash_of_key, new_key
-from sakuin.entrypoints.callers import check_hook_secret
 from sakuin.errors import Unauthorized
-from sakuin.services.keep_keys import KeepKeys
-from sakuin.settings import Secrets
-from sakuin_local.database import Database
+from sakuin.http.projects import check_hook_secret
+from sakuin.platform.keys import hash_of_key, new_key
+from sakuin.platform.secrets import Secrets
+from sakuin.platform.supabase.client import call, connected
+from sakuin.platform.supabase.tokens import tokens_of
+from sakuin.wiring.mcp import mcp_endpoint
+from sakuin_cli.deployment_keys import DeploymentKeys, StoredSecret
+from sakuin_local.supabase.database import Database
 
-from tests.entrypoints.events import Context, event
-from tests.test_settings import ENVIRONMENT
-from tests.test_settings import SECRET as MEMBERS
+from tests.environment import ENVIRONMENT
+from tests.events import Context, event
+from tests.wiring.test_settings import SECRET as MEMBERS
 
 NAME = "sakuin/prod"
 
@@ -62,28 +59,16 @@ class Deployment:
     """The function `mcp` as it is deployed, with two workers, and the keeper who replaces its keys."""
 
     workers: tuple[Worker, Worker]
-    secret: SecretsManagerSecret
+    secret: StoredSecret
     database: Database
 
     @property
-    def keys(self) -> KeepKeys:
-        return KeepKeys(self.secret)
+    def keys(self) -> DeploymentKeys:
+        return DeploymentKeys(self.secret)
 
     def five_minutes_pass(self) -> None:
         for worker in self.workers:
             worker.read.clear()
-
-    def a_quarter_of_an_hour_passes(self) -> None:
-        version = self.secret.read()
-        earlier = datetime.fromisoformat(str(version.members["key_pepper_since"])) - timedelta(minutes=15)
-        self.secret.replace({**version.members, "key_pepper_since": earlier.isoformat()}, seen=version.id)
-        self.five_minutes_pass()
-
-    def secrets(self) -> Secrets:
-        return Secrets.read(self.secret.read().members, NAME)
-
-    def pepper(self) -> str:
-        return self.secrets().key_pepper
 
     def status(self, key: str, path: str = "/mcp") -> int:
         """What both workers say."""
@@ -95,9 +80,9 @@ class Deployment:
         return call(client, function, {f"p_{name}": value for name, value in arguments.items()})
 
     def endpoint(self, key: str) -> str:
-        project = self.call("create_project", name="p", user=None)["id"]
-        key_hash = hash_of_key(key, lasting_pepper(self.secrets()))
-        made = self.call("create_mcp", project=project, user=None, name="e", key_hash=key_hash, tools=[])
+        project = self.call("create_project", name="p")["id"]
+        key_hash = hash_of_key(key)
+        made = self.call("create_mcp", project=project, name="e", key_hash=key_hash, tools=[])
         return str(made["id"])
 
 
@@ -112,14 +97,14 @@ def deployment(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         )
         parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
         environment = {**ENVIRONMENT, "SUPABASE_URL": database.rest_url}
-        yield Deployment((Worker(environment), Worker(environment)), SecretsManagerSecret(client, NAME), database)
+        yield Deployment((Worker(environment), Worker(environment)), StoredSecret(client, NAME), database)
         DEFAULT_PROVIDERS.pop("secrets")
         parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
 
 
 def test_an_api_key_is_replaced_without_a_moment_when_none_opens(deployment: Deployment) -> None:
-    old, key = deployment.keys.new("knowledge")
-    _, fresh = deployment.keys.new("knowledge")
+    old, key = deployment.keys.create("knowledge")
+    _, fresh = deployment.keys.create("knowledge")
     deployment.five_minutes_pass()
     assert (deployment.status(key), deployment.status(fresh)) == (200, 200)
     deployment.keys.remove(old.hash)
@@ -127,79 +112,28 @@ def test_an_api_key_is_replaced_without_a_moment_when_none_opens(deployment: Dep
     assert (deployment.status(key), deployment.status(fresh)) == (401, 200)
 
 
-def test_the_pepper_is_replaced_and_nobody_is_locked_out(deployment: Deployment) -> None:
-    old, agent = deployment.keys.new("knowledge")
-    deployment.five_minutes_pass()
-    bound = new_key()
-    endpoint = deployment.endpoint(bound)
-    assert (deployment.status(agent), deployment.status(bound, f"/mcp/{endpoint}")) == (200, 200)
-
-    deployment.keys.new_pepper()
-    # Until workers read the secret again, and after.
-    for pass_time in (deployment.five_minutes_pass, deployment.a_quarter_of_an_hour_passes):
-        assert (deployment.status(agent), deployment.status(bound, f"/mcp/{endpoint}")) == (200, 200)
-        pass_time()
-    assert deployment.status(bound, f"/mcp/{endpoint}") == 200
-    assert deployment.call("endpoint_of", mcp=endpoint)["key_hashes"] == [hash_of_key(bound, deployment.pepper())]
-
-    _, fresh = deployment.keys.new("knowledge")
-    deployment.keys.remove(old.hash)
-    deployment.keys.forget_peppers()
-    deployment.five_minutes_pass()
-    assert [deployment.status(agent), deployment.status(fresh)] == [401, 200]
-    assert deployment.status(bound, f"/mcp/{endpoint}") == 200
-
-
-def test_what_one_worker_has_heard_of_the_new_pepper_locks_nobody_out_at_another(deployment: Deployment) -> None:
-    deployment.keys.new("knowledge")
-    deployment.five_minutes_pass()
-    bound = new_key()
-    path = f"/mcp/{deployment.endpoint(bound)}"
-    assert deployment.status(bound, path) == 200
-
-    deployment.keys.new_pepper()
-    stale, fresh = deployment.workers
-    fresh.read.clear()
-    assert [worker.status(bound, path) for worker in (stale, fresh, stale)] == [200, 200, 200]
-
-
-def test_a_key_that_is_made_after_the_pepper_was_replaced_opens_at_once_everywhere(deployment: Deployment) -> None:
-    deployment.keys.new("knowledge")
-    deployment.five_minutes_pass()
-    stale, _ = deployment.workers
-    assert stale.status(new_key()) == 401  # It has looked just now, and looks no more for half a minute.
-    deployment.keys.new_pepper()
-    key, fresh = new_key(), new_key()
-    endpoint = deployment.endpoint(key)
-    assert deployment.status(key, f"/mcp/{endpoint}") == 200
-    wanted = hash_of_key(fresh, lasting_pepper(deployment.secrets()))
-    deployment.call("rotate_mcp", mcp=endpoint, user=None, key_hash=wanted, overlap_seconds=0)
-    assert deployment.status(fresh, f"/mcp/{endpoint}") == 200
-
-
 def test_a_new_key_of_the_library_opens_at_a_worker_that_has_read_the_secret_before(deployment: Deployment) -> None:
-    _, old = deployment.keys.new("knowledge")
+    _, old = deployment.keys.create("knowledge")
     deployment.five_minutes_pass()
     assert deployment.status(old) == 200
-    deployment.keys.new_pepper()
-    _, key = deployment.keys.new("knowledge")
+    _, key = deployment.keys.create("knowledge")
     assert (deployment.status(key), deployment.status(old)) == (200, 200)
 
 
 def test_a_new_admin_s_key_opens_at_a_worker_that_has_read_the_secret_before(deployment: Deployment) -> None:
     assert deployment.status(new_key(), "/mcp") == 401
-    _, key = deployment.keys.new("admin")
+    _, key = deployment.keys.create("admin")
     # 422: it was let in, and asked nothing that can be explained.
     assert deployment.status(key, "/v1/explain") == 422
 
 
 def test_an_endpoint_s_key_is_replaced_with_an_overlap(deployment: Deployment, database: Database) -> None:
-    deployment.keys.new("knowledge")
+    deployment.keys.create("knowledge")
     deployment.five_minutes_pass()
     key, fresh = new_key(), new_key()
     endpoint = deployment.endpoint(key)
-    wanted = hash_of_key(fresh, deployment.pepper())
-    deployment.call("rotate_mcp", mcp=endpoint, user=None, key_hash=wanted, overlap_seconds=60)
+    wanted = hash_of_key(fresh)
+    deployment.call("rotate_mcp", mcp=endpoint, key_hash=wanted, overlap_seconds=60)
     path = f"/mcp/{endpoint}"
     assert (deployment.status(key, path), deployment.status(fresh, path)) == (200, 200)
     with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
@@ -250,8 +184,8 @@ def test_a_webhook_may_send_the_secret_of_before_until_it_is_removed() -> None:
     assert not taken("", secrets())
 
 
-@pytest.mark.parametrize("member", ["previous_key_peppers", "previous_jwt_secrets", "previous_hook_secrets"])
+@pytest.mark.parametrize("member", ["previous_jwt_secrets", "previous_hook_secrets"])
 @pytest.mark.parametrize("value", ["a string", [""], [5], None])
 def test_a_list_of_previous_ones_that_is_none_is_not_guessed_at(member: str, value: object) -> None:
-    with pytest.raises(Exception, match=f"a member '{member}' that is no list of strings"):
+    with pytest.raises(Exception, match=f"no member '{member}' that is a list of secrets"):
         secrets(**{member: value})

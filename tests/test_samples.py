@@ -1,4 +1,4 @@
-"""The sample pages keep what they promise, and the labels ask about elements that exist."""
+"""The sample pages keep their promises."""
 
 import json
 import re
@@ -24,7 +24,7 @@ ACTION = re.compile("(方法|手順|ルール|計算|求め方)$")
 
 
 def pages() -> dict[str, BeautifulSoup]:
-    """Sample pages by their material."""
+    """Returns the sample pages by material."""
     return {
         path.relative_to(SAMPLES).with_suffix("").as_posix(): BeautifulSoup(path.read_bytes(), "lxml")
         for path in sorted(SAMPLES.glob("*/*.html"))

@@ -1,4 +1,4 @@
-"""What is published for other programs is what the code takes and gives."""
+"""The published schemas accept what the code takes and gives."""
 
 import json
 import subprocess
@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from tests.entrypoints.events import event
+from tests.events import event
 
 ROOT = Path(__file__).resolve().parent.parent
-SCHEMAS = ROOT / "docs" / "events"
+SCHEMAS = ROOT / "docs" / "reference" / "events"
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -22,9 +22,9 @@ def schema(name: str) -> dict[str, Any]:
 
 def test_the_generated_documents_are_those_of_the_code() -> None:
     checked = subprocess.run(  # noqa: S603
-        [sys.executable, ROOT / "scripts" / "schemas", "--check"], capture_output=True, text=True, check=False
+        [sys.executable, ROOT / "scripts" / "reference", "--check"], capture_output=True, text=True, check=False
     )
-    assert (checked.returncode, checked.stdout) == (0, ""), "run .venv/bin/python scripts/schemas"
+    assert (checked.returncode, checked.stdout) == (0, ""), "run .venv/bin/python scripts/reference"
 
 
 @pytest.mark.parametrize("path", sorted(SCHEMAS.glob("*.schema.json")), ids=lambda path: path.name)
@@ -38,8 +38,8 @@ def test_a_schema_is_one(path: Path) -> None:
         ("index_material.put", "s3-notification"),
         ("index_material.delete", "s3-notification"),
         ("index_material.test_event", "s3-test-event"),
-        ("index_material.reapply", "reapply"),
-        ("index_material.look", "look"),
+        ("index_material.reindex", "reindex"),
+        ("index_material.recheck", "recheck"),
     ],
 )
 def test_each_recorded_message_fits_its_schema_and_no_other(recorded: str, name: str) -> None:
@@ -49,11 +49,11 @@ def test_each_recorded_message_fits_its_schema_and_no_other(recorded: str, name:
 
 
 def test_every_route_is_described_in_the_pages_for_people() -> None:
-    paths = json.loads((ROOT / "docs" / "api" / "openapi.json").read_text(encoding="utf-8"))["paths"]
-    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    paths = json.loads((ROOT / "docs" / "reference" / "openapi.json").read_text(encoding="utf-8"))["paths"]
+    page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
     assert [path for path in paths if f"`{path}`" not in page and path not in page] == []
 
 
 def test_every_message_is_described_in_the_pages_for_people() -> None:
-    page = (ROOT / "docs" / "events.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "events.md").read_text(encoding="utf-8")
     assert [path.name for path in SCHEMAS.glob("*.schema.json") if path.name not in page] == []

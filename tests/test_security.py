@@ -1,4 +1,4 @@
-"""SECURITY.md, docs/rotation.md and docs/reliability.md name the tests that prove them, and none is left out."""
+"""The documents about security, rotation and reliability name the tests that prove them, and none is left out."""
 
 import re
 from pathlib import Path
@@ -8,13 +8,17 @@ import pytest
 from tests.test_specs import all_proofs
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = [ROOT / "SECURITY.md", ROOT / "docs" / "rotation.md", ROOT / "docs" / "reliability.md"]
+DOCUMENTS = [
+    ROOT / "SECURITY.md",
+    ROOT / "docs" / "how-to" / "rotation.md",
+    ROOT / "docs" / "explanation" / "reliability.md",
+]
 NAMED = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 # Every module of these is about a promise.
 FOLDERS = ("tests/isolation", "tests/hostile")
 MODULES = (
     "tests/test_rotation.py",
-    "tests/test_renewed_keys.py",
+    "tests/platform/test_renewed_keys.py",
     "tests/test_planted_secrets.py",
     "tests/test_locks.py",
 )

@@ -1,4 +1,4 @@
-"""The template, the settings and the functions say the same."""
+"""The template, the settings and the functions agree."""
 
 import ast
 import json
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from sakuin.services.canary import CANARY_KEY
+from sakuin.knowledge.canary import CANARY_KEY
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "layers" / "sakuin" / "sakuin" / "settings.py"
@@ -35,7 +35,7 @@ GLOBAL: dict[str, Any] = TEMPLATE["Globals"]["Function"]
 
 
 def resources(kind: str) -> dict[str, dict[str, Any]]:
-    """The properties of all resources of a type, by their logical ids."""
+    """Returns the properties of all resources of a type, by their logical ids."""
     return {name: one.get("Properties", {}) for name, one in TEMPLATE["Resources"].items() if one["Type"] == kind}
 
 
@@ -45,7 +45,7 @@ WORK_QUEUES = {name: queue for name, queue in QUEUES.items() if "RedrivePolicy" 
 
 
 def triggers() -> list[tuple[str, dict[str, Any]]]:
-    """Each function that reads a queue, with its event's properties."""
+    """Returns each function that reads a queue, with its event's properties."""
     return [
         (name, event["Properties"])
         for name, function in FUNCTIONS.items()
@@ -55,15 +55,16 @@ def triggers() -> list[tuple[str, dict[str, Any]]]:
 
 
 def names_in_settings() -> set[str]:
-    """The environment variables that a function's `Settings` read: their constants in capitals."""
+    """Returns the environment variables that `Settings` reads: its constants in capitals."""
     module = ast.parse(SETTINGS.read_text(encoding="utf-8"))
     tree = next(node for node in module.body if isinstance(node, ast.ClassDef) and node.name == "Settings")
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    return {text for text in texts if text.isupper() and "_" in text and text.replace("_", "").isalnum()}
+    return {text for text in texts if text.isupper() and text.replace("_", "").isalpha()}
 
 
 def test_the_template_sets_what_the_settings_read_and_nothing_else() -> None:
-    assert set(GLOBAL["Environment"]["Variables"]) - NOT_OURS == names_in_settings()
+    own = {name for each in FUNCTIONS.values() for name in each.get("Environment", {"Variables": {}})["Variables"]}
+    assert (set(GLOBAL["Environment"]["Variables"]) | own) - NOT_OURS == names_in_settings()
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -142,7 +143,7 @@ def test_a_bucket_is_private_versioned_and_encrypted_and_waits_for_its_queue_s_p
 
 
 def told(bucket: str) -> dict[str, str]:
-    """The events that a bucket tells of, with the queue that it tells."""
+    """Returns the events of a bucket and their queues."""
     told = BUCKETS[bucket]["NotificationConfiguration"]["QueueConfigurations"]
     return {one["Event"]: one["Queue"]["GetAtt"].removesuffix(".Arn") for one in told}
 
@@ -234,7 +235,7 @@ def test_a_snapshot_and_provisioned_workers_exclude_each_other() -> None:
 
 
 @pytest.mark.parametrize("name", HTTP_FUNCTIONS)
-def test_a_function_with_snapshots_begins_anew_after_a_restore(name: str) -> None:
+def test_a_function_with_snapshots_is_built_again_after_a_restore(name: str) -> None:
     app = (ROOT / FUNCTIONS[name]["CodeUri"] / "app.py").read_text(encoding="utf-8")
     assert "handler = restorable(lambda: " in app
 
@@ -243,7 +244,7 @@ ALARMS = resources("AWS::CloudWatch::Alarm")
 
 
 @pytest.mark.parametrize("name", ALARMS)
-def test_an_alarm_and_its_end_are_told(name: str) -> None:
+def test_an_alarm_and_its_end_are_notified(name: str) -> None:
     told = [{"If": ["HasAlarmTopic", {"Ref": "AlarmTopicArn"}, {"Ref": "SakuinAlarms"}]}]
     assert ALARMS[name]["AlarmActions"] == ALARMS[name]["OKActions"] == told
 
@@ -288,7 +289,30 @@ def test_only_the_api_and_the_mcp_function_are_reached_over_http() -> None:
     assert routes == {"ANY /mcp", "ANY /mcp/{mcp_id}", "POST /v1/explain", "$default"}
 
 
-def test_maintenance_may_write_to_every_queue_of_work_and_its_dead_letters_and_to_no_other() -> None:
+def test_maintenance_may_write_to_every_queue_of_work_and_to_no_other() -> None:
     sending = [one for name, one in statements() if name == "SakuinMaintainRole" and "sqs:SendMessage" in one["Action"]]
     named = {arn["GetAtt"].removesuffix(".Arn") for one in sending for arn in one["Resource"]}
-    assert named == set(QUEUES)
+    assert named == set(WORK_QUEUES)
+
+
+def test_no_function_may_write_to_dead_letters() -> None:
+    sending = [one for _, one in statements() if "sqs:SendMessage" in one["Action"]]
+    assert {name for name in QUEUES if "DeadLetters" in name and name in str(sending)} == set()
+
+
+def test_a_batch_is_sent_by_the_right_to_send_and_by_no_action_of_its_own() -> None:
+    # AWS has no action sqs:SendMessageBatch; the emulator asks for it.
+    assert [one for _, one in statements() if "sqs:SendMessageBatch" in one["Action"]] == []
+
+
+@pytest.mark.parametrize("name", WORK_QUEUES)
+def test_a_lease_is_no_longer_than_what_its_queue_hides_a_message_for(name: str) -> None:
+    assert TEMPLATE["Parameters"]["LeaseSeconds"]["MaxValue"] <= WORK_QUEUES[name]["VisibilityTimeout"]
+
+
+@pytest.mark.parametrize(("name", "trigger"), triggers())
+def test_a_worker_gets_one_message_an_invocation_and_may_extend_its_lease(name: str, trigger: dict[str, Any]) -> None:
+    assert trigger["BatchSize"] == 1
+    role = FUNCTIONS[name]["Role"]["GetAtt"].removesuffix(".Arn")
+    own = [one for each, one in statements() if each == role and "sqs:ChangeMessageVisibility" in one["Action"]]
+    assert [one["Resource"] for one in own] == [trigger["Queue"]]

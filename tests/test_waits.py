@@ -1,4 +1,4 @@
-"""What the tests themselves wait for has an end, and a name."""
+"""The time limits of the tests themselves."""
 
 import signal
 from collections.abc import Callable
@@ -30,14 +30,14 @@ def test_what_hangs_is_ended_and_fails(hang: Callable[[], None]) -> None:
         hang()
 
 
-def test_after_a_net_the_time_is_what_it_was() -> None:
+def test_a_time_limit_restores_the_outer_one() -> None:
     left, _ = signal.getitimer(signal.ITIMER_REAL)
     with ended_when_it_hangs(0.05):
         pass
     assert left - 60 < signal.getitimer(signal.ITIMER_REAL)[0] <= left
 
 
-def test_what_never_comes_is_named() -> None:
+def test_a_wait_that_ends_without_success_names_its_subject() -> None:
     with pytest.raises(AssertionError, match="the page: not within 0 seconds"):
         awaited("the page", lambda: None, within_s=0)
     coming = iter(["", "", "here"])

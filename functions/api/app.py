@@ -1,8 +1,8 @@
-"""Answers the keepers of the library: /v1, /healthz."""
+"""The REST API: /v1, /healthz."""
 
 import os
 
-from sakuin.bootstrap.rest import rest_endpoint
-from sakuin.bootstrap.restoring import restorable
+from sakuin.wiring.api import rest_endpoint
+from sakuin.wiring.starting import restorable
 
 handler = restorable(lambda: rest_endpoint(os.environ))

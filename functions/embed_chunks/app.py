@@ -2,6 +2,6 @@
 
 import os
 
-from sakuin.bootstrap.chunk_embedding import chunk_embedder
+from sakuin.wiring.embed_chunks import chunk_embedder
 
 handler = chunk_embedder(os.environ)

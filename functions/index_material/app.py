@@ -1,7 +1,7 @@
-"""Follows the materials bucket: messages from MaterialQueue."""
+"""Processes events of the materials bucket: messages from MaterialQueue."""
 
 import os
 
-from sakuin.bootstrap.material_indexing import material_indexer
+from sakuin.wiring.index_material import material_indexer
 
 handler = material_indexer(os.environ)

@@ -1,7 +1,7 @@
-"""Walks Tables: messages from ToolQueue."""
+"""Imports documents and scans Tables: messages from ToolQueue."""
 
 import os
 
-from sakuin.bootstrap.table_indexing import table_indexer
+from sakuin.wiring.index_tool import table_indexer
 
 handler = table_indexer(os.environ)

@@ -1,7 +1,7 @@
-"""Sees on a schedule that nothing is lost or stuck."""
+"""Runs on a schedule: maintenance, reconciliation, the canary."""
 
 import os
 
-from sakuin.bootstrap.maintaining import maintainer
+from sakuin.wiring.maintain import maintainer
 
 handler = maintainer(os.environ)

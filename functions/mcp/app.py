@@ -2,7 +2,7 @@
 
 import os
 
-from sakuin.bootstrap.answering import mcp_endpoint
-from sakuin.bootstrap.restoring import restorable
+from sakuin.wiring.mcp import mcp_endpoint
+from sakuin.wiring.starting import restorable
 
 handler = restorable(lambda: mcp_endpoint(os.environ))

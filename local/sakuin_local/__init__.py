@@ -1,1 +1,1 @@
-"""The whole of Sakuin on one machine: the deployed template and everything it talks to."""
+"""The whole stack on one machine: the deployed template and everything that it calls."""

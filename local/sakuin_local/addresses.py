@@ -1,4 +1,4 @@
-"""Free ports of this machine, and asking whether somebody listens."""
+"""Free ports of this machine."""
 
 import json
 import socket
@@ -9,14 +9,14 @@ LOOPBACK = "127.0.0.1"
 
 
 def free_port() -> int:
-    """A port nobody listens on now."""
+    """Returns a port that no program listens on now."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen there (closing connections of an earlier server do not count)."""
+    """Returns whether a server can listen on `port`; closing connections of an earlier server do not count."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -27,9 +27,9 @@ def is_free(port: int) -> bool:
 
 
 def stable_ports(file: Path, names: Iterable[str]) -> dict[str, int]:
-    """A port a name, the same as last time where it is still free.
+    """Returns a port for each name: the one in `file` if it is still free, otherwise a new one.
 
-    The emulator's saved state holds addresses of the other services, so a restart keeps them.
+    The emulator's saved state holds addresses of the other services, so they must survive a restart.
     """
     known: dict[str, int] = json.loads(file.read_text()) if file.exists() else {}
     ports: dict[str, int] = {}

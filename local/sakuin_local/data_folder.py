@@ -1,9 +1,9 @@
-"""The folder that holds everything a stack keeps: one stack at a time uses it, and only our own is wiped."""
+"""The data folder of a stack: a lock for one stack at a time, and the file `env` with the settings of the commands."""
 
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,22 +15,22 @@ MARK = ".sakuin-data"
 
 @contextmanager
 def claimed(folder: Path, *, fresh: bool = False) -> Iterator[list[str]]:
-    """Have the folder for ourselves while the block runs; yields the names of leftovers that were ended.
+    """Locks the folder while the block runs; yields the names of programs of an earlier run that it ended.
 
-    A folder that another `up` uses, or with files of somebody else, is an error; `fresh` empties it.
+    A folder that another `up` uses, or with files that are not ours, is an error; `fresh` empties it.
     """
     if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
-        raise LocalError(f"{folder} holds files that are not Sakuin's: choose another folder with --data")
+        raise LocalError(f"{folder} has files that are not Sakuin's: choose another folder with --data")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # The lock is the kernel's: it ends with its holder, however that ends.
+    # The kernel releases this lock when the process ends, for whatever reason.
     with (folder / MARK).open("a+") as mark:
         try:
             fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             mark.seek(0)
             raise LocalError(
-                f"sakuin up is running on {folder} already (process {mark.read().strip()}): "
-                "use that one, stop it, or start another with --data and --port"
+                f"sakuin up is already running on {folder} (process {mark.read().strip()}): "
+                "use it, stop it, or start another with --data and --port"
             ) from None
         mark.truncate(0)
         mark.write(str(os.getpid()))
@@ -49,3 +49,24 @@ def _empty(folder: Path) -> None:
             shutil.rmtree(entry)
         else:
             entry.unlink()
+
+
+def write_environment(file: Path, values: Mapping[str, str]) -> None:
+    """Writes `KEY=value` lines, whole or not at all; only the owner may read them."""
+    unfinished = file.with_name(file.name + ".new")
+    unfinished.unlink(missing_ok=True)
+    unfinished.touch(mode=0o600)
+    unfinished.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
+    unfinished.rename(file)
+
+
+def read_environment(file: Path) -> dict[str, str]:
+    """Returns what `write_environment` wrote."""
+    return dict(line.split("=", 1) for line in file.read_text().splitlines() if "=" in line)
+
+
+def environment_for(values: Mapping[str, str]) -> dict[str, str]:
+    """Returns the environment of a command that calls this stack."""
+    # A profile of a real account would take precedence over the keys.
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "SAKUIN_"))}
+    return {**inherited, **values}

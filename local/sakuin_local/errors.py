@@ -1,8 +1,12 @@
-"""What can go wrong on this machine; every message says what to do."""
+"""Errors of the local stack; every message says what to do."""
 
 
 class LocalError(Exception):
-    """The stack cannot do what was asked; the message is for the person at the terminal."""
+    """The stack cannot do this; the message is for the person at the terminal."""
+
+
+class OtherMigrations(LocalError):
+    """The database has other migrations than this version; the message names them."""
 
 
 class ServiceDied(LocalError):
@@ -10,4 +14,4 @@ class ServiceDied(LocalError):
 
 
 class Stopped(LocalError):
-    """The person asked to stop while something was still starting."""
+    """The person stopped the command while something was still starting."""

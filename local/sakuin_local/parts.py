@@ -1,4 +1,4 @@
-"""The parts of a stack that runs: one that dies is started again, as its maker or its cloud would do it."""
+"""The programs of a running stack, restarted when they die."""
 
 import threading
 import time
@@ -11,13 +11,13 @@ from sakuin_local.processes import Programs, Running, ended_by, tail
 
 T = TypeVar("T")
 
-# One that dies so often within so long has a reason that starting it again does not mend.
+# A restart does not help a program that dies so often within this time.
 _DEATHS = 5
 _WITHIN_S = 60.0
 
 
 class Parts:
-    """How each program of a stack is started, by its name."""
+    """Starts each program of a stack, and remembers how."""
 
     def __init__(self, programs: Programs, clock: Callable[[], float] = time.monotonic) -> None:
         self._programs = programs
@@ -25,27 +25,27 @@ class Parts:
         self._starts: dict[str, Callable[[], object]] = {}
         self._deaths: dict[str, deque[float]] = {}
         self._failures: list[LocalError] = []
-        # The parts of the stack start side by side.
+        # Several threads start programs.
         self._lock = threading.Lock()
 
     def start(self, name: str, start: Callable[[], T], again: Callable[[], object] | None = None) -> T:
-        """Start a part, and remember how; `again` where more is to be done for one that died."""
+        """Starts a program; `again` replaces `start` after it died, if more must be done then."""
         with self._lock:
             self._starts[name] = again or start
         return start()
 
-    def revive(self, tell: Callable[[str], None]) -> list[str]:
-        """Start again what has ended, telling people of it; the names.
+    def revive(self, show: Callable[[str], None]) -> list[str]:
+        """Restarts programs that ended, shows a line about each, and returns their names.
 
-        It does not wait until they answer: one may need another that died too. One that keeps dying is a
-        `ServiceDied`, and what went wrong in starting one is raised by the next call.
+        It does not wait until they answer: one may need another that also died. A program that keeps ending raises
+        `ServiceDied`. An error of a restart is raised by the next call.
         """
         if self._failures:
             raise self._failures[0]
         dead = self._programs.take_dead()
         for each in dead:
             name = each.record.name
-            tell(f"{name} ended ({ended_by(each.process.returncode)}): starting it again")
+            show(f"{name} ended ({ended_by(each.process.returncode)}): restarting it")
             self._note_death(each)
             threading.Thread(target=self._start_again, args=(name,), daemon=True).start()
         return [each.record.name for each in dead]
@@ -54,10 +54,10 @@ class Parts:
         try:
             self._starts[name]()
         except ServiceDied:
-            # It ended while it started: the next look finds it so.
+            # It ended while it started: the next call restarts it.
             return
         except Exception as error:
-            self._failures.append(LocalError(f"{name} could not be started again: {error}"))
+            self._failures.append(LocalError(f"{name} could not be restarted: {error}"))
 
     def _note_death(self, dead: Running) -> None:
         name, now = dead.record.name, self._clock()

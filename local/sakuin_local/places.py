@@ -1,4 +1,4 @@
-"""Where things are in a clone: this package is installed from it in place."""
+"""Paths inside the clone that this package is installed from."""
 
 from pathlib import Path
 

@@ -1,27 +1,29 @@
-"""Programs that are started, watched, recorded and ended together."""
+"""Programs on this machine: started with a log and a record, checked, and ended together."""
 
 import contextlib
+import http.client
 import json
 import os
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
 
+from sakuin_local.addresses import LOOPBACK
 from sakuin_local.errors import LocalError, ServiceDied, Stopped
 
-# Boot time, and with it a start time, is read from a clock that may be set in between.
+# The clock that start times come from may be set in between.
 CLOCK_TOLERANCE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A program of ours as the next start finds it: a number alone may belong to a stranger by then."""
+    """A program that we started, for the next run: by then another program may have the same process id."""
 
     name: str
     pid: int
@@ -31,7 +33,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A program of ours that runs now."""
+    """A program that we started."""
 
     record: Record
     process: subprocess.Popen[bytes]
@@ -39,14 +41,14 @@ class Running:
 
 
 class Programs:
-    """The programs of one data folder; each in a session of its own, so that Ctrl-C reaches only us."""
+    """The programs of one data folder, each in its own session, so that Ctrl-C reaches only this process."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._records = folder / "processes.json"
         self._running: list[Running] = []
-        self._passing: list[Running] = []
-        # The parts of the stack start side by side.
+        self._short_lived: list[Running] = []
+        # Several threads start programs.
         self._lock = threading.Lock()
         self._stopped = False
 
@@ -58,31 +60,31 @@ class Programs:
         *,
         stop_signal: signal.Signals = signal.SIGTERM,
     ) -> Running:
-        """Start a program that is meant to stay; its output goes to `<folder>/logs/<name>.log`."""
-        return self._started(self._running, name, command, environment, stop_signal)
+        """Starts a program that keeps running; its output goes to `<folder>/logs/<name>.log`."""
+        return self._spawn(self._running, name, command, environment, stop_signal)
 
     def run(self, name: str, command: Sequence[str | Path], environment: Mapping[str, str]) -> str:
-        """Run a program to its end; what it printed. Its failure is an error that shows what it complained of."""
+        """Runs a program to its end and returns its output; a failure is a `LocalError` that shows the last lines."""
         printed = self._folder / "logs" / f"{name}.out"
-        running = self._started(self._passing, name, command, environment, signal.SIGTERM, printed)
+        running = self._spawn(self._short_lived, name, command, environment, signal.SIGTERM, printed)
         code = running.process.wait()
         with self._lock:
-            self._passing.remove(running)
+            self._short_lived.remove(running)
             self._write_records()
         if code:
-            said = f"{tail(printed)}\n{tail(running.log)}".strip()
-            raise LocalError(f"{name} failed ({ended_by(code)}); see {running.log}\n{said}")
+            lines = f"{tail(printed)}\n{tail(running.log)}".strip()
+            raise LocalError(f"{name} failed ({ended_by(code)}); see {running.log}\n{lines}")
         return printed.read_text()
 
     def check(self) -> None:
-        """Nothing while all run; a dead one is a `ServiceDied` that names its log."""
+        """Raises `ServiceDied`, with the name of the log, if one of them has ended."""
         with self._lock:
             running = list(self._running)
         for each in running:
             check_alive(each)
 
     def take_dead(self) -> list[Running]:
-        """Those that ended by themselves, with all that they had started ended too; from now on they are not ours."""
+        """Removes and returns the programs that ended by themselves; also ends what they had started."""
         with self._lock:
             dead = [] if self._stopped else [each for each in self._running if each.process.poll() is not None]
             for each in dead:
@@ -93,10 +95,10 @@ class Programs:
         return dead
 
     def stop(self, *, patience_s: float = 5.0) -> None:
-        """End all of them, the newest told first; whatever does not listen is killed with all it started."""
+        """Ends all of them, the newest first; what does not end in time is killed, with all that it started."""
         with self._lock:
             self._stopped = True
-            ending = [*self._passing, *self._running]
+            ending = [*self._short_lived, *self._running]
         for each in reversed(ending):
             if each.process.poll() is None:
                 each.process.send_signal(each.record.stop_signal)
@@ -108,7 +110,7 @@ class Programs:
             each.process.wait()
         self._records.unlink(missing_ok=True)
 
-    def _started(
+    def _spawn(
         self,
         kept_in: list[Running],
         name: str,
@@ -124,8 +126,8 @@ class Programs:
             file.write_bytes(b"")
         with self._lock, log.open("ab") as complaints, output.open("ab") as answers:
             if self._stopped:
-                raise Stopped(f"{name} was not started: the stack is stopping")
-            process = subprocess.Popen(  # noqa: S603 - the commands are our own
+                raise Stopped(f"{name} is not started: the stack is stopping")
+            process = subprocess.Popen(  # noqa: S603 - our own commands
                 [str(part) for part in command],
                 env=dict(environment),
                 cwd=self._folder,
@@ -141,15 +143,15 @@ class Programs:
         return running
 
     def _write_records(self) -> None:
-        records = [asdict(each.record) for each in (*self._passing, *self._running)]
-        # A starter may be killed at any moment, also while it writes.
+        records = [asdict(each.record) for each in (*self._short_lived, *self._running)]
+        # This process may be killed while it writes.
         unfinished = self._records.with_suffix(".new")
         unfinished.write_text(json.dumps(records))
         unfinished.replace(self._records)
 
 
 def end_leftovers(folder: Path, *, patience_s: float = 5.0) -> list[str]:
-    """End what an earlier start left running here after it was killed; the names of what was ended."""
+    """Ends the programs that an earlier run left here when it was killed; returns their names."""
     file = folder / "processes.json"
     if not file.exists():
         return []
@@ -166,19 +168,46 @@ def end_leftovers(folder: Path, *, patience_s: float = 5.0) -> list[str]:
 
 
 def check_alive(running: Running) -> None:
-    """Nothing while it runs; a `ServiceDied` that names its log once it has ended."""
+    """Raises `ServiceDied`, with the name of the log, if the program has ended."""
     code = running.process.poll()
     if code is not None:
         raise ServiceDied(f"{running.record.name} ended ({ended_by(code)}); see {running.log}\n{tail(running.log)}")
 
 
+def until_ready(running: Running, probe: Callable[[], bool], *, timeout_s: float = 60) -> None:
+    """Waits until `probe` is true; a refused connection counts as false. Raises `ServiceDied` if the program ends."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            if probe():
+                return
+        except OSError:
+            pass
+        check_alive(running)
+        if time.monotonic() > deadline:
+            raise LocalError(
+                f"{running.record.name} did not answer within {timeout_s:.0f} s; see {running.log}\n{tail(running.log)}"
+            )
+        time.sleep(0.02)
+
+
+def answers(port: int, path: str) -> bool:
+    """Returns whether a server on this machine answers `GET path` with 200; raises `OSError` if there is none."""
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=5)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    finally:
+        connection.close()
+
+
 def tail(log: Path, *, lines: int = 15) -> str:
-    """The last lines of a log."""
+    """Returns the last lines of a log."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:]) if log.exists() else ""
 
 
 def ended_by(code: int) -> str:
-    """What an exit code says, for people."""
+    """Returns an exit code in words."""
     return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
@@ -190,7 +219,7 @@ def _start_time(pid: int) -> float:
 
 
 def _ours(record: Record) -> psutil.Process | None:
-    """Its process, while it runs. It may end at any moment, also between two questions about it."""
+    """Returns the process of a record while it runs. It may end between two calls."""
     with contextlib.suppress(psutil.NoSuchProcess):
         process = psutil.Process(record.pid)
         if _started_as(record) and process.status() != psutil.STATUS_ZOMBIE:
@@ -206,9 +235,9 @@ def _started_as(record: Record) -> bool:
 
 
 def _kill_session(record: Record) -> None:
-    """Kill a program and everything in the session it leads, as the emulator's workers are."""
+    """Kills a program and everything in its session, such as the emulator's workers."""
     if psutil.pid_exists(record.pid) and not _started_as(record):
-        # The number leads a stranger's session by now.
+        # Another program has this process id now.
         return
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""A small HTTP proxy on this machine: another path on another port, everything else untouched."""
+"""A small HTTP proxy: changes the path and the port of a request, and nothing else."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -12,11 +12,11 @@ from sakuin_local.same_machine import Receive, Scope, Send, answer
 
 Headers = list[tuple[bytes, bytes]]
 
-# RFC 9110, 7.6.1: these speak of one connection only.
+# RFC 9110, 7.6.1: these headers concern one connection only.
 HOP_BY_HOP = frozenset(
     {
         b"connection",
-        # Answered here: the body is read before it is sent on.
+        # The proxy answers it: it reads the body before it forwards the request.
         b"expect",
         b"keep-alive",
         b"proxy-authenticate",
@@ -28,28 +28,28 @@ HOP_BY_HOP = frozenset(
         b"upgrade",
     }
 )
-# The functions may take 30 s, and a cold start comes before them.
+# A function may take 30 s after its cold start.
 TIMEOUTS = {"connect": 2.0, "read": 90.0, "write": 30.0, "pool": 90.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a request goes: a port of this machine, and the path and query as they are sent."""
+    """Where a request goes: a port of this machine, and the path with its query."""
 
     port: int
     path: bytes
 
 
 class NotYet(Exception):
-    """What is to answer at an address has not started."""
+    """The server behind an address has not started."""
 
 
-# From a path with its query, as it came; None is an address that is not there. May raise `NotYet`.
+# Gives the target of a path with its query, None for an unknown address. May raise `NotYet`.
 Route = Callable[[bytes], Target | None]
 
 
 def prefix_removed(prefix: bytes, port: int) -> Route:
-    """`/rest/v1/thing` → `/thing`, as hosted Supabase does in front of PostgREST."""
+    """Returns a route `/rest/v1/thing` → `/thing`, as hosted Supabase has in front of PostgREST."""
 
     def route(path: bytes) -> Target | None:
         if path != prefix and not path.startswith((prefix + b"/", prefix + b"?")):
@@ -61,27 +61,27 @@ def prefix_removed(prefix: bytes, port: int) -> Route:
 
 
 class Proxy:
-    """An ASGI application that forwards each request to where `route` says, at most `at_once` at a time.
+    """An ASGI application that forwards each request to the target of `route`, at most `at_once` at a time.
 
-    The headers in `added` are sent along, in place of those of the same name.
+    The headers in `added` replace those of the same name.
     """
 
     def __init__(self, route: Route, *, at_once: int = 100, added: Headers | None = None) -> None:
         self._route = route
         self._added = added or []
         self._turn = asyncio.Semaphore(at_once)
-        # A new connection each: one kept open may be closed by the other side under the next POST.
+        # A new connection for each request: the server may close an open one just before the next POST.
         self._pool = httpcore.AsyncConnectionPool(max_connections=None, max_keepalive_connections=0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             target = self._route(_path(scope))
         except NotYet:
-            # Not a 404: whoever waits for an upload goes on waiting while the stack starts again.
+            # Not a 404: a client that waits for an upload keeps waiting while the stack restarts.
             await answer(send, 503, "the stack is still starting")
             return
         if target is None:
-            await answer(send, 404, "nothing is at this address")
+            await answer(send, 404, "not found")
             return
         body = await _whole_body(receive)
         async with self._turn, AsyncExitStack() as stack:

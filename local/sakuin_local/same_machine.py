@@ -1,7 +1,6 @@
-"""Whom a server on this machine answers: not everything that a browser on it has open.
+"""Protection of local servers against web pages in a browser on the same machine.
 
-Of the standard library alone: run with the emulator's interpreter and the emulator's arguments, this file serves the
-emulator with the guard before it.
+Uses the standard library alone: the emulator's interpreter runs this file, which serves the emulator behind the check.
 """
 
 import importlib
@@ -20,10 +19,10 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class SameMachine:
-    """An ASGI application that refuses other machines' names, and unless `pages` whatever a web page sends.
+    """An ASGI application that refuses requests to other host names and, unless `pages`, requests from web pages.
 
-    A name that is pointed at 127.0.0.1 makes a page's own server of this one (DNS rebinding). Vendors on this machine
-    take any key, so no page may ask them anything, not even by an image.
+    A web page can point its own host name at 127.0.0.1 (DNS rebinding). The stand-ins for vendors accept any key, so no
+    page may call them, not even with an image.
     """
 
     inner: Application
@@ -35,9 +34,9 @@ class SameMachine:
             return
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         if not _is_ours(headers.get(b"host", "")):
-            await _refuse(scope, send, "this machine has no such name: ask 127.0.0.1")
+            await _refuse(scope, send, "unknown host name: use 127.0.0.1")
         elif not self.pages and _is_from_a_page(headers):
-            await _refuse(scope, send, "web pages are not answered here")
+            await _refuse(scope, send, "requests from web pages are not allowed")
         else:
             await self.inner(scope, receive, send)
 
@@ -50,12 +49,12 @@ def _is_ours(host: str) -> bool:
         ipaddress.ip_address(name.strip("[]"))
     except ValueError:
         return False
-    # Nobody can point a number elsewhere.
+    # An address is not looked up, so it cannot be pointed elsewhere.
     return True
 
 
 def _is_from_a_page(headers: dict[bytes, str]) -> bool:
-    # Browsers send the second with everything, also where they leave the first out.
+    # Browsers send the second header with every request, the first only with some.
     return b"origin" in headers or headers.get(b"sec-fetch-site", "none") not in ("none", "same-origin")
 
 
@@ -67,7 +66,7 @@ async def _refuse(scope: Scope, send: Send, message: str) -> None:
 
 
 async def answer(send: Send, status: int, message: str) -> None:
-    """A document of JSON that says why nothing else came."""
+    """Sends a status with a JSON document that gives the reason."""
     body = json.dumps({"message": message}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -75,7 +74,7 @@ async def answer(send: Send, status: int, message: str) -> None:
 
 
 if __name__ == "__main__":
-    # Its `main` serves what this name stands for.
+    # Its `main` serves the application of this name.
     emulator: Any = importlib.import_module("ministack.app")
     emulator.app = SameMachine(emulator.app)
     emulator.main()

@@ -1,19 +1,18 @@
-"""The samples, as a person would load them: pages through S3 once per content, the Table once per data folder."""
+"""The samples: pages, pushed again when they change, and a Table, created once per data folder."""
 
 import hashlib
 import json
-import time
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from sakuin.adapters.local_files import Disk
-from sakuin.adapters.rest_client import connected
-from sakuin.adapters.rest_projects import RestProjects
 from sakuin.errors import SakuinError
-from sakuin.services.projects_from_afar import ProjectsFromAfar
+from sakuin_cli.client import DeploymentClient
+from sakuin_cli.commands.table import create_table
+from sakuin_cli.connections import deployment_of
+from sakuin_cli.settings import CommandSettings
 
-from sakuin_local.command import sakuin
-from sakuin_local.environment_file import write_environment
+from sakuin_local.data_folder import environment_for, write_environment
 from sakuin_local.errors import LocalError
 from sakuin_local.places import SAMPLES
 from sakuin_local.stack import Stack
@@ -21,23 +20,30 @@ from sakuin_local.stack import Stack
 TABLE = SAMPLES / "tables" / "学習コラム.json"
 TOOL = "search_columns"
 DESCRIPTION = "数学の学び方についてのコラムを、意味と語の両方で探す。"
-# The model reads them in a minute; a machine that is busy with other work takes ten.
+# The model needs a minute; a busy machine needs ten.
 _SEARCHABLE_SECONDS = 900
-_TAKEN_SECONDS = 60
+_IMPORT_SECONDS = 60
 
 
 def load(stack: Stack, folder: Path) -> bool:
-    """Push them and wait until they are searchable; False where this data folder has them already.
+    """Pushes the pages and waits until they are searchable; returns False if this data folder has them already.
 
-    What was removed since by hand stays away: they are pushed again only when they changed themselves.
+    Pages that a person has removed since then stay removed: all are pushed again only after a change of the samples.
     """
     mark = folder / "samples"
     content = _content(SAMPLES)
     if mark.exists() and mark.read_text() == content:
         return False
-    sakuin(stack, "push", str(SAMPLES), "--timeout", str(_SEARCHABLE_SECONDS))
+    _push(stack)
     mark.write_text(content)
     return True
+
+
+def _push(stack: Stack) -> None:
+    """Runs `sakuin push` on the samples; raises `LocalError` if it fails."""
+    program = Path(sys.executable).with_name("sakuin")
+    command: list[str | Path] = [program, "push", str(SAMPLES), "--timeout", str(_SEARCHABLE_SECONDS), "--json"]
+    stack.programs.run("sakuin-push", command, environment_for(stack.environment))
 
 
 def _content(samples: Path) -> str:
@@ -50,40 +56,38 @@ def _content(samples: Path) -> str:
 
 
 def load_table(stack: Stack, folder: Path, *, samples: bool) -> dict[str, str]:
-    """The default project and, with `samples`, a Table with its tool at an endpoint: settings for the commands.
+    """Creates the default project and, with `samples`, a Table, a tool and an endpoint; returns settings of commands.
 
-    Each is made once per data folder, whose `projects.json` remembers the ids, and the key, for its owner only.
-    What was removed since by hand stays away.
+    Each is created once per data folder: `projects.json` has the ids and the key, readable by its owner only.
     """
     file = folder / "projects.json"
     kept: dict[str, str] = json.loads(file.read_text()) if file.exists() else {}
-    client = connected(stack.url, stack.environment["SAKUIN_ADMIN_KEY"])
-    deployed = RestProjects(client)
+    client = deployment_of(CommandSettings.read(stack.environment))
     try:
         if "project" not in kept:
-            _keep(file, kept, project=str(deployed.create_project("default")["id"]))
-        projects = ProjectsFromAfar(deployed, Disk(), time.monotonic, time.sleep, kept["project"])
+            _keep(file, kept, project=client.create_project("default"))
         if samples and "key" not in kept:
-            _make(projects, file, kept)
+            _create(client, file, kept)
     except SakuinError as error:
-        raise LocalError(f"the sample Table cannot be loaded: {error}") from error
+        raise LocalError(f"the sample Table could not be loaded: {error}") from error
     finally:
-        client.close()
+        client.http.close()
     return _settings(stack, kept)
 
 
-def _make(projects: ProjectsFromAfar, file: Path, kept: dict[str, str]) -> None:
+def _create(client: DeploymentClient, file: Path, kept: dict[str, str]) -> None:
+    project = kept["project"]
     if "table" not in kept:
-        put = projects.put_table(TABLE.as_posix(), table_id=None, project=None, name=None, seconds=_TAKEN_SECONDS)
-        _keep(file, kept, table=put["table_id"])
+        table = create_table(client, project, TABLE.stem, TABLE.read_bytes(), seconds=_IMPORT_SECONDS)
+        _keep(file, kept, table=table["id"])
     if "tool" not in kept:
-        made = projects.create_tool(
-            table_id=kept["table"], project=None, json_path="/articles", name=TOOL, description=DESCRIPTION
+        tool = client.create_tool(
+            project, table_id=kept["table"], json_path="/articles", name=TOOL, description=DESCRIPTION
         )
-        _keep(file, kept, tool=made["tool_id"])
-    # Its index is built while the stack is in use already: `sakuin status --tool` shows how far it is.
-    endpoint = projects.create_endpoint(name="samples", project=None, tools=[kept["tool"]])
-    _keep(file, kept, mcp=endpoint["mcp_id"], key=endpoint["key"])
+        _keep(file, kept, tool=tool["id"])
+    # The index is built in the background: `sakuin status --tool` shows its progress.
+    created = client.create_endpoint(project, name="samples", tools=[kept["tool"]])
+    _keep(file, kept, mcp=created["mcp"]["id"], key=created["key"])
 
 
 def _keep(file: Path, kept: dict[str, str], **more: str) -> None:

@@ -1,4 +1,4 @@
-"""An ASGI application served from a thread of this process, on this machine only."""
+"""ASGI applications served by a thread of this process, on this machine only."""
 
 import socket
 import threading
@@ -16,7 +16,7 @@ from sakuin_local.same_machine import SameMachine
 
 @contextmanager
 def served(application: Any, *, port: int = 0) -> Iterator[int]:
-    """Serve while the block runs; yields the port, a free one for 0."""
+    """Serves an application while the block runs; yields the port, a free one for 0."""
     listening = listen(port)
     server = uvicorn.Server(configuration(application))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
@@ -32,7 +32,7 @@ def served(application: Any, *, port: int = 0) -> Iterator[int]:
 
 
 def configuration(application: Any) -> uvicorn.Config:
-    """A server that adds no header, says nothing, and goes by no other machine's name."""
+    """Returns the configuration of a server that adds no header, logs nothing, and refuses other host names."""
     return uvicorn.Config(
         SameMachine(application, pages=True),
         lifespan="off",
@@ -46,14 +46,16 @@ def configuration(application: Any) -> uvicorn.Config:
 
 
 def listen(port: int) -> socket.socket:
-    """A listening socket; a port somebody else has is said plainly."""
-    # asyncio turns Nagle's delay (40 ms an answer) off only for sockets that name their protocol.
+    """Returns a listening socket; a port in use is a `LocalError`."""
+    # asyncio disables Nagle's delay (40 ms per answer) only for sockets with an explicit protocol.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((LOOPBACK, port))
     except OSError as error:
         listening.close()
-        raise LocalError(f"port {port} is taken: stop what listens there, or choose another with --port") from error
+        raise LocalError(
+            f"port {port} is in use: stop the program that listens there, or choose another port with --port"
+        ) from error
     listening.listen(128)
     return listening

@@ -1,16 +1,13 @@
-"""The whole stack: services side by side, then the template deployed on them."""
+"""The whole stack: services that start in parallel, then the template deployed on them."""
 
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from sakuin_local.addresses import LOOPBACK, stable_ports
-from sakuin_local.database import PORTS as DATABASE_PORTS
-from sakuin_local.database import Database, database_of
-from sakuin_local.embeddings.service import start_embeddings
-from sakuin_local.emulator import (
+from sakuin_local.aws.emulator import (
     ACCESS_KEY,
     REGION,
     SECRET_KEY,
@@ -19,30 +16,35 @@ from sakuin_local.emulator import (
     minor_version,
     wipe_temporary,
 )
-from sakuin_local.emulator import start as start_emulator
-from sakuin_local.environment_file import write_environment
-from sakuin_local.keys import ApiKeys, api_keys_of, secret_value
-from sakuin_local.layers import build_layers
+from sakuin_local.aws.emulator import start as start_emulator
+from sakuin_local.aws.keys import ApiKeys, api_keys_of, secret_value
+from sakuin_local.aws.layers import build_layers
+from sakuin_local.aws.template import Template
+from sakuin_local.data_folder import write_environment
 from sakuin_local.parts import Parts
 from sakuin_local.places import MIGRATIONS, TEMPLATE
 from sakuin_local.processes import Programs
 from sakuin_local.proxy import NotYet, Proxy, Target
 from sakuin_local.serving import served
 from sakuin_local.steps import Steps
-from sakuin_local.template import Template
-from sakuin_local.tokens import keys_of
-from sakuin_local.turbopuffer.service import start_turbopuffer
+from sakuin_local.supabase.database import PORTS as DATABASE_PORTS
+from sakuin_local.supabase.database import Database, database_of
+from sakuin_local.supabase.tokens import keys_of
+from sakuin_local.vendors import start_embeddings, start_turbopuffer
 
 PORTS = (*DATABASE_PORTS, "emulator", "aws", "embeddings", "turbopuffer")
 STACK = "sakuin"
 SECRET = "sakuin/local"  # noqa: S105 - its name
-# More let a burst start a worker each: the same throughput, and a worst wait four times as long.
+# With more, a burst starts a worker for each request: the same throughput, four times the longest latency.
 REQUESTS_AT_ONCE = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A running one: `environment` is what `<folder>/env` holds, `parts` starts again what dies."""
+    """A running stack. `environment` is the content of `<folder>/env`; `parts` restarts programs that die.
+
+    `was_killed`: the run before was killed, so that the emulator has lost its queues.
+    """
 
     url: str
     api_key: str
@@ -50,16 +52,17 @@ class Stack:
     environment: Mapping[str, str]
     programs: Programs
     parts: Parts
+    was_killed: bool = False
 
 
 class _Address:
-    """Where the deployed HTTP API is, known once it is deployed."""
+    """The route to the HTTP API, known after its deployment."""
 
     def __init__(self) -> None:
         self.prefix = b""
         self.port = 0
 
-    def deployed(self, emulator: Emulator, outputs: Mapping[str, str]) -> None:
+    def set(self, emulator: Emulator, outputs: Mapping[str, str]) -> None:
         self.port = emulator.port
         self.prefix = f"/_aws/execute-api/{outputs['ApiId']}/$default".encode()
 
@@ -70,15 +73,23 @@ class _Address:
 
 
 @contextmanager
-def running_stack(folder: Path, steps: Steps, *, port: int) -> Iterator[Stack]:
-    """Everything, deployed and answering at `port` (0: a free one); stopped when the block ends."""
+def running_stack(
+    folder: Path, steps: Steps, *, port: int, given: Mapping[str, str], show: Callable[[str], None]
+) -> Iterator[Stack]:
+    """Starts everything and deploys the template, with the HTTP API at `port` (0: a free one), until the block ends.
+
+    `given` are parameters of the template in addition to those of this machine. `show` prints a line.
+    """
     address = _Address()
+    # A run that is not killed removes it.
+    was_killed = (folder / "env").exists()
     programs = Programs(folder)
     parts = Parts(programs)
     with ExitStack() as until_the_end:
         until_the_end.callback(wipe_temporary, folder)
         until_the_end.callback(programs.stop)
         front = until_the_end.enter_context(served(Proxy(address, at_once=REQUESTS_AT_ONCE), port=port))
+        url = f"http://{LOOPBACK}:{front}"
         ports = stable_ports(folder / "ports.json", PORTS)
         aws = Emulator(ports["emulator"], edge_port=ports["aws"])
         until_the_end.enter_context(edge(aws))
@@ -89,27 +100,33 @@ def running_stack(folder: Path, steps: Steps, *, port: int) -> Iterator[Stack]:
             return until_the_end.enter_context(database_of(folder, programs, parts, ports, migrations=MIGRATIONS))
 
         def deployment() -> dict[str, str]:
-            # The AWS SDK takes half a second to load, while the emulator does too.
-            from sakuin_local.deployment import deploy, put_secret, uploaded_template
+            # Loads the AWS SDK (half a second) while the emulator starts.
+            from sakuin_local.aws.deployment import deploy, put_secret, uploaded_template
 
             emulator.result()
             put_secret(aws, SECRET, _secret(api_keys, folder))
             layers.result()
             template = uploaded_template(aws, TEMPLATE, minor=minor)
-            given = parameters(template, ports, minor=minor)
-            return deploy(aws, STACK, template, given, rescue=folder / "aws" / "rescued")
+            values = {**parameters(template, ports, minor=minor), **given}
+            return deploy(aws, STACK, template, values, rescue=folder / "aws" / "rescued")
 
-        def aws_started() -> Emulator:
+        def emulator_process() -> Emulator:
             return start_emulator(folder, programs, aws)
 
-        def aws_again() -> None:
-            # It forgets what it was told since it started, the deployed template too.
+        def restart_emulator() -> None:
+            # It has lost its state since it started, also the deployed template.
+            from sakuin_local.reconcile import reconcile
+
             address.prefix = b""
-            aws_started()
-            address.deployed(aws, deployment())
+            emulator_process()
+            outputs = deployment()
+            address.set(aws, outputs)
+            show(reconcile(_environment(url, api_keys, outputs, aws, supabase.result(), ports)))
 
         layers = steps.start("Lambda layers", lambda: build_layers(TEMPLATE, programs, minor=minor))
-        emulator = steps.start("AWS emulator", lambda: parts.start("emulator", aws_started, again=aws_again))
+        emulator = steps.start(
+            "AWS emulator", lambda: parts.start("emulator", emulator_process, again=restart_emulator)
+        )
         embeddings = steps.start(
             "embeddings",
             lambda: parts.start("embeddings", lambda: start_embeddings(folder, programs, port=ports["embeddings"])),
@@ -123,20 +140,19 @@ def running_stack(folder: Path, steps: Steps, *, port: int) -> Iterator[Stack]:
         steps.finish([layers, emulator, embeddings, turbopuffer, supabase, deployed])
 
         outputs = deployed.result()
-        address.deployed(aws, outputs)
-        url = f"http://{LOOPBACK}:{front}"
+        address.set(aws, outputs)
         environment = _environment(url, api_keys, outputs, aws, supabase.result(), ports)
         write_environment(folder / "env", environment)
         until_the_end.callback((folder / "env").unlink, missing_ok=True)
-        yield Stack(url, api_keys.knowledge, outputs, environment, programs, parts)
+        yield Stack(url, api_keys.knowledge, outputs, environment, programs, parts, was_killed)
 
 
 def parameters(template: Template, ports: Mapping[str, int], *, minor: str) -> dict[str, str]:
-    """The template's parameters on this machine: going to the cloud changes these, and nothing else."""
+    """Returns the template's parameters on this machine; a deployment in the cloud differs in these alone."""
     runtimes: list[str] = template["Parameters"]["PythonRuntime"]["AllowedValues"]
     runtime = f"python{minor}"
     given = {
-        # The emulator runs handlers on its own Python whatever this says.
+        # The emulator runs handlers on its own Python, whatever the runtime.
         "PythonRuntime": runtime if runtime in runtimes else runtimes[-1],
         "Architecture": "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64",
         "SecretName": SECRET,
@@ -147,7 +163,7 @@ def parameters(template: Template, ports: Mapping[str, int], *, minor: str) -> d
         "EmbeddingQueryPrefix": "query: ",
         "EmbeddingPassagePrefix": "passage: ",
         "BaseUrl": "",
-        # The endpoint on this machine embeds and does not write.
+        # The local endpoint has embeddings only, no language model.
         "LearnsModel": "",
     }
     if "TurbopufferBaseUrl" in template["Parameters"]:

@@ -1,4 +1,4 @@
-"""Things that start side by side, shown to the person who waits."""
+"""Steps that run in parallel, with their progress on the terminal."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Steps:
-    """Steps in threads of their own; a terminal sees a spinner a step, a file a line a step."""
+    """Steps, each in its own thread: a spinner per step on a terminal, a line per step in a file."""
 
     def __init__(self, console: Console, stop: threading.Event) -> None:
         self._console = console
@@ -37,18 +37,18 @@ class Steps:
         self.close()
 
     def close(self) -> None:
-        """Stop drawing, so that what is printed next stays in place."""
+        """Stops drawing, so that later output stays in place."""
         self._progress.stop()
 
     def start(self, title: str, work: Callable[[], T]) -> "Future[T]":
-        """Do it in a thread that ends with the program; it may wait for the futures of earlier steps."""
+        """Runs `work` in a daemon thread; it may wait for the futures of earlier steps."""
         future: Future[T] = Future()
         task = self._progress.add_task(title, total=1)
         threading.Thread(target=self._do, args=(title, task, work, future), daemon=True).start()
         return future
 
     def finish(self, futures: "Iterable[Future[Any]]", watch: Callable[[], None] = lambda: None) -> None:
-        """Wait for all; the first failure is raised at once, as are a wish to stop and what `watch` raises."""
+        """Waits for all; raises the first failure, `Stopped` and what `watch` raises at once."""
         pending = set(futures)
         while pending:
             if self._stop.is_set():

@@ -1,47 +1,56 @@
-"""`sakuin up`: from nothing running to an answer, and back to nothing on Ctrl-C."""
+"""`sakuin up`: starts the stack, makes the first calls, shows what a person needs, and stops everything on Ctrl-C."""
 
+import http.client
+import json
 import signal
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from urllib.parse import urlsplit
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from sakuin_local import samples
-from sakuin_local.asking import asked
 from sakuin_local.data_folder import claimed
 from sakuin_local.errors import LocalError, Stopped
+from sakuin_local.reconcile import reconcile
 from sakuin_local.samples import load_table, write_settings
 from sakuin_local.stack import Stack, running_stack
 from sakuin_local.steps import Steps
-from sakuin_local.warm import warm_api, warm_mcp
-from sakuin_local.welcome import QUESTION, show_answer, show_connection
 
+QUESTION = "二次方程式を公式で解きたい"
+SHOWN = 3
+# This revision needs no handshake: one request is a whole conversation.
+REVISION = "2025-06-18"
+# A function loads its code with its first call.
+FIRST_CALL_S = 90
 HOW_OFTEN_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the person asked for; port 0 is a free one."""
+    """The options of the command. Port 0 is a free one; `parameters` override those of the template."""
 
     data: Path
     port: int = 8787
     fresh: bool = False
     samples: bool = True
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 def up(options: Options, *, output: Console, progress: Console) -> int:
-    """Run the stack until a signal comes; the exit code: 0 when it was stopped, 1 when something failed."""
+    """Runs the stack until a signal comes; returns the exit code: 0 when it was stopped, 1 when something failed."""
     stop = _stop_on_signals()
     folder = options.data.resolve()
     try:
         with claimed(folder, fresh=options.fresh) as ended:
             if ended:
-                progress.print(f"ended what an earlier start left running: {', '.join(ended)}", highlight=False)
+                progress.print(f"ended programs of an earlier run: {', '.join(ended)}", highlight=False)
             _run(folder, options, stop, output, progress)
     except Stopped:
         progress.print("stopped")
@@ -52,28 +61,41 @@ def up(options: Options, *, output: Console, progress: Console) -> int:
 
 
 def _run(folder: Path, options: Options, stop: threading.Event, output: Console, progress: Console) -> None:
+    def show(line: str) -> None:
+        progress.print(line, highlight=False, soft_wrap=True)
+
     with Steps(progress, stop) as steps:
-        stack_of_folder = running_stack(folder, steps, port=options.port)
+        stack_of_folder = running_stack(folder, steps, port=options.port, given=options.parameters, show=show)
         with stack_of_folder as stack:
-            api = steps.start("function api", lambda: warm_api(stack))
+            api = steps.start("function api", lambda: _call(stack, "GET", "/healthz", expected=200))
             if options.samples:
-                answer = steps.start("sample pages, a first search", lambda: _first_answer(stack, folder))
+                answer = steps.start("sample pages, first search", lambda: _first_answer(stack, folder))
                 steps.finish([api, answer], watch=stack.programs.check)
             else:
-                mcp = steps.start("function mcp", lambda: warm_mcp(stack))
+                # Without a key the function itself answers 401.
+                mcp = steps.start("function mcp", lambda: _call(stack, "POST", "/mcp", expected=401))
                 steps.finish([api, mcp], watch=stack.programs.check)
-            # After the pages: both are embedded by the same two cores, and the first answer comes from the pages.
+            # After the pages: the same two cores embed both, and the first answer comes from the pages.
             name = "default project, sample Table" if options.samples else "default project"
             table = steps.start(name, lambda: _projects(stack, folder, samples=options.samples))
             steps.finish([table], watch=stack.programs.check)
             steps.close()
             if options.samples:
-                show_answer(output, answer.result())
-            show_connection(output, url=stack.url, api_key=stack.api_key)
+                _show_answer(output, answer.result())
+            _show_connection(output, stack)
             output.print(f"ready {stack.url}/mcp", highlight=False, soft_wrap=True)
+            if stack.was_killed:
+                threading.Thread(target=_reconcile, args=(stack, show), daemon=True).start()
             while not stop.wait(HOW_OFTEN_S):
-                stack.parts.revive(lambda said: progress.print(said, highlight=False, soft_wrap=True))
+                stack.parts.revive(show)
             progress.print("stopping …")
+
+
+def _reconcile(stack: Stack, show: Callable[[str], None]) -> None:
+    try:
+        show(reconcile(stack.environment))
+    except LocalError as error:
+        show(str(error))
 
 
 def _projects(stack: Stack, folder: Path, *, samples: bool) -> None:
@@ -81,14 +103,84 @@ def _projects(stack: Stack, folder: Path, *, samples: bool) -> None:
 
 
 def _first_answer(stack: Stack, folder: Path) -> dict[str, Any]:
+    """Loads the samples and asks a first question, as an agent does."""
     samples.load(stack, folder)
-    return asked(stack, QUESTION)
+    tool = {"name": "search_knowledge", "arguments": {"query": QUESTION}}
+    headers = {
+        "Authorization": f"Bearer {stack.api_key}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": REVISION,
+    }
+    request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool})
+    answer = _call(stack, "POST", "/mcp", expected=200, body=request, headers=headers)
+    result = json.loads(answer).get("result", {})
+    if result.get("isError", True):
+        raise LocalError(f"the first search failed: {answer[:1000]}\nsee logs/emulator.log in the data folder")
+    structured: dict[str, Any] = result["structuredContent"]
+    return structured
+
+
+def _call(
+    stack: Stack,
+    method: str,
+    path: str,
+    *,
+    expected: int,
+    body: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> str:
+    """Returns the body of the HTTP API's answer; another status than the expected one is an error."""
+    address = urlsplit(stack.url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=FIRST_CALL_S)
+    try:
+        connection.request(method, path, body, dict(headers or {}))
+        response = connection.getresponse()
+        status, answer = response.status, response.read().decode(errors="replace")
+    finally:
+        connection.close()
+    if status != expected:
+        raise LocalError(
+            f"{method} {path} answered {status} instead of {expected}: {answer[:1000]}\n"
+            "see logs/emulator.log in the data folder"
+        )
+    return answer
+
+
+def _show_answer(console: Console, answer: Mapping[str, Any]) -> None:
+    """Prints the best results."""
+    console.print(Text.assemble("\nAn agent that asks ", (f"「{QUESTION}」", "bold"), " gets:\n"))
+    results = answer.get("results", [])
+    if not results:
+        console.print(Padding("nothing yet: no pages are indexed (`sakuin push FOLDER`)", (0, 2)))
+    for result in results[:SHOWN]:
+        console.print(Padding(_card(result), (0, 2, 1, 2)))
+
+
+def _card(result: Mapping[str, Any]) -> Text:
+    card = Text()
+    card.append(f"{result['similarity']:.2f} ", style="green")
+    card.append(str(result["title"]), style="bold")
+    card.append(f"  {result['type']}\n", style="dim")
+    card.append(f"{result['url']}\n", style="cyan")
+    for learned in result["learns"]:
+        card.append(f"  · {learned}\n")
+    card.append(str(result["excerpt"]), style="dim")
+    return card
+
+
+def _show_connection(console: Console, stack: Stack) -> None:
+    """Prints the command that connects Claude Code, on one line."""
+    line = f'claude mcp add --transport http sakuin {stack.url}/mcp --header "Authorization: Bearer {stack.api_key}"'
+    console.print("Connect Claude Code:\n")
+    console.print(line, soft_wrap=True, highlight=False, markup=False)
+    console.print()
 
 
 def _stop_on_signals() -> threading.Event:
-    """Set by Ctrl-C and its like; installed before anything is started."""
+    """Returns the event that Ctrl-C and similar signals set. Call it before anything starts."""
     stop = threading.Event()
-    handler: Callable[[int, FrameType | None], None] = lambda *_: stop.set()  # noqa: E731 - its type is the point
+    handler: Callable[[int, FrameType | None], None] = lambda *_: stop.set()  # noqa: E731 - the annotation is needed
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, handler)
     return stop

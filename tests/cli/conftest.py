@@ -1,25 +1,25 @@
-"""The commands over an in-memory world."""
+"""A person who runs the real command against a small deployment."""
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sakuin.entrypoints.cli import commands
-from sakuin.entrypoints.cli.desk import Desk
+from sakuin_cli.main import commands
+from sakuin_local.supabase.database import Database
 from typer.testing import CliRunner
 
 from tests.builders import a_page
-from tests.in_memory.desk import Time, desk_of
-from tests.in_memory.world import World
+from tests.cli.deployment import ADMIN_KEY, API_KEY, BUCKET, Deployment, deployed
 
 FORMULA = {"rule-formula": "解の公式: 係数を代入して二次方程式を解く公式です。"}
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a command did."""
+class Output:
+    """What a command printed, and its exit code."""
 
     code: int
     out: str
@@ -32,15 +32,11 @@ class Said:
 
 
 @dataclass
-class Keeper:
+class Operator:
     """A person at a terminal that is no tty, with a folder of files."""
 
     folder: Path
-    world: World = field(default_factory=World)
-    time: Time = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.time = Time(self.world)
+    deployment: Deployment
 
     def file(self, place: str, body: bytes | None = None) -> Path:
         """Writes a file, by default a page with one rule."""
@@ -49,22 +45,28 @@ class Keeper:
         path.write_bytes(a_page(FORMULA) if body is None else body)
         return path
 
-    def sakuin(self, *arguments: object, desk: Desk | None = None) -> Said:
-        """Runs a command."""
-        environ = {"SAKUIN_URL": "http://sakuin"}
-        app = commands(lambda _settings: desk or desk_of(self.world, self.time), environ)
-        # A terminal around the tests would give its colours and its data folder.
-        env = {"SAKUIN_DATA": None, "FORCE_COLOR": None, "NO_COLOR": "1", "COLUMNS": "60"}
-        result = CliRunner(env=env).invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
-        return Said(result.exit_code, result.stdout, result.stderr)
+    def sakuin(self, *arguments: object, **settings: str) -> Output:
+        """Runs a command, with `settings` in its environment besides those that reach the deployment."""
+        environ: dict[str, str | None] = {
+            # A terminal around the tests would give its colours and its data folder.
+            **{"SAKUIN_DATA": None, "FORCE_COLOR": None, "NO_COLOR": "1", "COLUMNS": "60"},
+            **{"SAKUIN_URL": self.deployment.url, "SAKUIN_BUCKET": BUCKET},
+            **{"SAKUIN_API_KEY": API_KEY, "SAKUIN_ADMIN_KEY": ADMIN_KEY},
+            **settings,
+        }
+        result = CliRunner(env=environ).invoke(commands(), [str(one) for one in arguments], catch_exceptions=False)
+        return Output(result.exit_code, result.stdout, result.stderr)
+
+
+@pytest.fixture(scope="module")
+def deployment(database: Database) -> Iterator[Deployment]:
+    with deployed(database) as running:
+        yield running
 
 
 @pytest.fixture
-def keeper(tmp_path: Path) -> Keeper:
-    return Keeper(tmp_path)
-
-
-@pytest.fixture
-def in_folder_of(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Makes a folder the current one."""
-    return monkeypatch.chdir
+def operator(deployment: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Operator:
+    """A person in an empty folder, whose deployment is empty too."""
+    deployment.empty()
+    monkeypatch.chdir(tmp_path)
+    return Operator(tmp_path, deployment)

@@ -12,18 +12,18 @@ REPOSITORY = Path(__file__).parents[2]
 WITHOUT_LOCAL = """
 import sys
 sys.modules["sakuin_local"] = None
-from sakuin.command import main
+from sakuin_cli.main import main
 sys.argv = ["sakuin", *sys.argv[1:]]
 main()
 """
 LOADED = """
 import sys
-from sakuin.command import main
+from sakuin_cli.main import main
 sys.argv = ["sakuin", "push", "--help"]
 try:
     main()
 finally:
-    heavy = {"boto3", "openai", "supabase", "mcp", "httpx", "bs4", "sakuin.bootstrap"} & set(sys.modules)
+    heavy = {"boto3", "openai", "supabase", "mcp", "httpx", "bs4", "yaml", "sakuin_cli.client"} & set(sys.modules)
     print("loaded:", sorted(heavy))
 """
 
@@ -105,4 +105,4 @@ def test_unusable_aws_settings_are_one_clear_line(tmp_path: Path) -> None:
     keys = {"SAKUIN_URL": "http://127.0.0.1:1", "SAKUIN_ADMIN_KEY": "k", "SAKUIN_BUCKET": "b"}
     said = run("push", ".", here=tmp_path, AWS_PROFILE="nobody", **keys)
     assert said.returncode == 1
-    assert said.stderr.startswith("sakuin: The AWS settings cannot be used:")
+    assert said.stderr.startswith("sakuin: The AWS settings are wrong:")

@@ -1,35 +1,45 @@
 """`sakuin index`, and measuring an index that does not answer."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 
+import boto3
 import pytest
+from sakuin.knowledge.messages import MaterialQueue
+from sakuin.platform.sqs import SqsQueue
+from sakuin.upkeep.index_versions import IndexVersions
+from sakuin_local.supabase.database import Database
 
-from tests.cli.conftest import Keeper
-from tests.in_memory.world import SETTINGS
+from tests.cli.conftest import Operator
+from tests.cli.deployment import deployed
+from tests.world import SETTINGS
 
 OTHER = replace(SETTINGS, model=replace(SETTINGS.model, passage_prefix="passage: "))
 
 
 @pytest.fixture
-def indexes(keeper: Keeper) -> Keeper:
-    """A keeper whose deployment has a page, and other settings since then."""
-    keeper.world.indexes.keep(SETTINGS)
-    keeper.sakuin("push", keeper.file("m.html"))
-    keeper.world.settings = OTHER
-    keeper.world.indexes.keep(OTHER)
-    return keeper
+def indexes(operator: Operator, database: Database) -> Iterator[Operator]:
+    """An operator whose deployment has a page, and other settings since then."""
+    versions = IndexVersions(operator.deployment.client)
+    versions.add(SETTINGS)
+    assert operator.sakuin("push", operator.file("m.html")).code == 0
+    versions.add(OTHER)
+    with deployed(database, EMBEDDING_PASSAGE_PREFIX=OTHER.model.passage_prefix) as later:
+        yield Operator(operator.folder, later)
 
 
-def build(keeper: Keeper) -> None:
-    keeper.world.library.reapply_outdated()
-    keeper.world.settle()
+def build(operator: Operator) -> None:
+    """The page is read again, for every index."""
+    queue = SqsQueue(boto3.client("sqs"), operator.deployment.queue_url)
+    MaterialQueue(queue).reindex(["m"], reason="an index is built")
+    operator.deployment.settle()
 
 
-def test_each_index_is_shown_with_what_it_is_built_with_and_what_it_lacks(indexes: Keeper) -> None:
-    said = indexes.sakuin("index", "status", "--json")
-    assert said.code == 0
-    first, second = said.document["indexes"]
+def test_each_index_is_shown_with_what_it_is_built_with_and_what_it_lacks(indexes: Operator) -> None:
+    shown = indexes.sakuin("index", "status", "--json")
+    assert shown.code == 0
+    first, second = shown.document["indexes"]
     assert (first["fingerprint"], first["live"], first["pages"]) == (
         SETTINGS.id,
         True,
@@ -38,49 +48,49 @@ def test_each_index_is_shown_with_what_it_is_built_with_and_what_it_lacks(indexe
     assert (second["live"], second["live_since"], second["whole"]) == (False, None, False)
     assert second["settings"]["model"]["passage_prefix"] == "passage: "
     assert second["pages"]["missing"] == [{"name": "m", "reason": "is not built yet"}]
-    shown = indexes.sakuin("index", "status").out
-    assert f"{SETTINGS.id}  answers" in shown
-    assert "… m  is not built yet" in shown
+    lines = indexes.sakuin("index", "status").out
+    assert f"{SETTINGS.id}  live" in lines
+    assert "… m  is not built yet" in lines
 
 
-def test_a_flip_is_refused_while_the_next_index_is_not_whole_and_goes_both_ways_when_it_is(indexes: Keeper) -> None:
-    refused = indexes.sakuin("index", "flip")
-    assert (refused.code, "not whole" in refused.err) == (1, True)
+def test_an_activation_is_refused_while_the_next_index_is_not_whole_and_goes_both_ways_when_it_is(
+    indexes: Operator,
+) -> None:
+    refused = indexes.sakuin("index", "activate")
+    assert (refused.code, "is incomplete" in refused.err) == (1, True)
     build(indexes)
-    flipped = indexes.sakuin("index", "flip", "--json")
-    assert (flipped.code, flipped.document["fingerprint"], flipped.document["live"]) == (0, OTHER.id, True)
-    back = indexes.sakuin("index", "flip", SETTINGS.id[:8], "--json")
+    activated = indexes.sakuin("index", "activate", "--json")
+    assert (activated.code, activated.document["fingerprint"], activated.document["live"]) == (0, OTHER.id, True)
+    back = indexes.sakuin("index", "activate", SETTINGS.id[:8], "--json")
     assert back.document["fingerprint"] == SETTINGS.id
 
 
-def test_a_flip_to_what_is_not_whole_can_be_forced(indexes: Keeper) -> None:
-    said = indexes.sakuin("index", "flip", "--force", "--json")
-    assert (said.code, said.document["live"], said.document["whole"]) == (0, True, False)
+def test_an_activation_of_an_index_that_is_not_whole_can_be_forced(indexes: Operator) -> None:
+    activated = indexes.sakuin("index", "activate", "--force", "--json")
+    assert (activated.code, activated.document["live"], activated.document["whole"]) == (0, True, False)
 
 
-def test_the_live_index_is_not_dropped_and_an_unknown_one_neither(indexes: Keeper) -> None:
-    for name in (SETTINGS.id, "nothing"):
-        said = indexes.sakuin("index", "drop", name)
-        assert said.code == 1
-    indexes.world.settings = SETTINGS
-    assert indexes.sakuin("index", "drop", OTHER.id, "--json").document == {"fingerprint": OTHER.id, "dropped": True}
+def test_the_live_index_is_not_dropped_and_an_unknown_one_neither(operator: Operator, indexes: Operator) -> None:
+    for name in (SETTINGS.id, OTHER.id, "nothing"):
+        assert indexes.sakuin("index", "drop", name).code == 1
+    # The settings of before do not ask for the other index.
+    assert operator.sakuin("index", "drop", OTHER.id, "--json").document == {"fingerprint": OTHER.id, "dropped": True}
 
 
-def test_the_next_index_is_measured_and_compared_with_the_one_that_answers(indexes: Keeper) -> None:
+def test_the_next_index_is_measured_and_compared_with_the_one_that_answers(indexes: Operator) -> None:
     build(indexes)
-    labels = indexes.file(
-        "labels.jsonl", json.dumps({"query": "二次方程式を解く公式", "gold": ["m#rule-formula"]}).encode()
-    )
+    question = {"query": "二次方程式を解く公式", "gold": ["m#rule-formula"]}
+    labels = indexes.file("labels.jsonl", json.dumps(question).encode())
     saved = indexes.folder / "live.json"
     assert indexes.sakuin("eval", labels, "--save", saved).code == 0
-    asked = len(indexes.world.embedders[OTHER.model].queries)
-    said = indexes.sakuin("eval", labels, "--index", "next", "--compare", saved, "--json")
-    assert said.code == 0
-    assert len(indexes.world.embedders[OTHER.model].queries) > asked
-    assert said.document["comparison"]["differences"]["hit@5"]["n"] == 1
+    asked = len(indexes.deployment.openai.requests)
+    measured = indexes.sakuin("eval", labels, "--index", "next", "--compare", saved, "--json")
+    assert measured.code == 0
+    assert len(indexes.deployment.openai.requests) > asked
+    assert measured.document["comparison"]["differences"]["hit@5"]["n"] == 1
 
 
-def test_a_question_is_explained_in_an_index_by_its_name(indexes: Keeper) -> None:
-    said = indexes.sakuin("explain", "二次方程式を解く公式", "--index", "next", "--json")
-    assert (said.code, said.document["results"][0]["cosine"]) == (0, None)
+def test_a_question_is_explained_in_an_index_by_its_name(indexes: Operator) -> None:
+    explained = indexes.sakuin("explain", "二次方程式を解く公式", "--index", "next", "--json")
+    assert (explained.code, explained.document["results"][0]["cosine"]) == (0, None)
     assert indexes.sakuin("explain", "公式", "--index", "nothing").code == 1

@@ -1,104 +1,219 @@
 """`sakuin table`, `tool`, `mcp` and `member`."""
 
 import json
+from collections.abc import Iterator
+from typing import Any
 from uuid import uuid4
 
+import httpx
 import pytest
 
-from tests.cli.conftest import Keeper
+from tests.cli.conftest import Operator
+from tests.cli.deployment import ADMIN_KEY
+from tests.cli.recorded import recorded
+
+LARGE = json.dumps(["x" * 5_000_000]).encode()
+
+# The same in every process that collects the tests.
+NO_SUCH_ID = "673a3056-56a4-4c43-9851-972acca7da09"
 
 
 @pytest.fixture
-def project(keeper: Keeper) -> str:
-    return keeper.world.projects.create_project(None, "p").id
+def project(operator: Operator) -> str:
+    return str(made(operator, "/v1/projects", {"name": "p"})["id"])
 
 
-def put(keeper: Keeper, project: str, document: object = ("x",)) -> str:
-    file = keeper.file("columns.json", json.dumps(document).encode())
-    said = keeper.sakuin("table", "put", file, "--project", project, "--json")
-    assert said.code == 0, said
-    return str(said.document["table_id"])
+def made(operator: Operator, path: str, body: object) -> Any:
+    headers = {"Authorization": f"Bearer {ADMIN_KEY}"}
+    answer = httpx.post(operator.deployment.url + path, json=body, headers=headers)
+    assert answer.is_success, answer.text
+    return answer.json() if answer.content else None
 
 
-def test_a_file_becomes_a_table_and_then_its_next_version(keeper: Keeper, project: str) -> None:
-    table = put(keeper, project)
-    file = keeper.file("other.json", b'\xef\xbb\xbf{"a":"\\ud800"}')
-    said = keeper.sakuin("table", "put", file, "--id", table, "--name", "新", "--json")
-    assert said.document == {"table_id": table, "version": 2}
-    stored = keeper.world.projects.table(None, table)
-    assert (stored.table.name, stored.data) == ("新", '{"a":"\\ud800"}')
-    assert keeper.sakuin("table", "rm", table).code == 0
-    assert keeper.sakuin("table", "rm", table).code == 1
+def put(operator: Operator, project: str, document: object = ("x",)) -> str:
+    file = operator.file("columns.json", json.dumps(document).encode())
+    stored = operator.sakuin("table", "put", file, "--project", project, "--json")
+    assert stored.code == 0, stored
+    return str(stored.document["table_id"])
 
 
-def test_a_large_file_travels_through_the_bucket(keeper: Keeper, project: str) -> None:
-    table = put(keeper, project, ["x" * 5_000_000])
-    stored = keeper.world.projects.table(None, table)
-    assert (stored.table.name, stored.table.version, stored.data_key is None) == ("columns", 1, False)
+def rows(operator: Operator, table: str) -> list[tuple[object, ...]]:
+    """What the database says of a Table."""
+    return operator.deployment.sql.execute(
+        "select name, version, data::text from context_table where id = %s", (table,)
+    ).fetchall()
 
 
-def test_a_file_that_is_no_json_is_refused_before_anything_is_sent(keeper: Keeper, project: str) -> None:
-    said = keeper.sakuin("table", "put", keeper.file("x.json", b"{\n a"), "--project", project)
-    assert said.code == 1
-    assert "line 2" in said.err
-    assert keeper.world.projects.rows == {}
+def test_a_file_becomes_a_table_and_then_its_next_version(operator: Operator, project: str) -> None:
+    table = put(operator, project)
+    file = operator.file("other.json", b'\xef\xbb\xbf{"a":"\\ud800"}')
+    replaced = operator.sakuin("table", "put", file, "--id", table, "--name", "新", "--json")
+    assert replaced.document == {"table_id": table, "version": 2}
+    assert rows(operator, table) == [("新", 2, '{"a":"\\ud800"}')]
+    assert operator.sakuin("table", "rm", table).code == 0
+    assert operator.sakuin("table", "rm", table).code == 1
 
 
-def test_without_a_project_it_says_how_to_name_one(keeper: Keeper) -> None:
-    said = keeper.sakuin("table", "put", keeper.file("x.json", b"1"))
-    assert said.code == 1
-    assert "--project" in said.err
+def test_a_table_is_called_as_its_file_unless_it_gets_a_name(operator: Operator, project: str) -> None:
+    assert rows(operator, put(operator, project))[0][0] == "columns"
+    file = operator.file("x.json", b"1")
+    named = operator.sakuin("table", "put", file, "--project", project, "--name", "記事", "--json").document["table_id"]
+    assert rows(operator, named)[0][0] == "記事"
 
 
-def test_a_tool_is_created_shown_and_deleted(keeper: Keeper, project: str) -> None:
-    options = ("--table", put(keeper, project), "--json-path", "", "--name", "search_x", "--project", project)
-    made = keeper.sakuin("tool", "create", *options, "--json").document
-    assert made["search_index"]["state"] == "pending"
-    shown = keeper.sakuin("status", "--tool", made["tool_id"], "--json").document
-    assert shown == {"tool_id": made["tool_id"], "name": "search_x", "search_index": made["search_index"]}
-    again = keeper.sakuin("tool", "reindex", made["tool_id"], "--json").document
-    assert again["search_index"]["generation"] > made["search_index"]["generation"]
-    assert keeper.sakuin("tool", "create", *options, "--wait", "--timeout", "3").code == 1
-    assert keeper.sakuin("tool", "rm", made["tool_id"]).code == 0
-    assert keeper.sakuin("status", "--tool", made["tool_id"]).code == 1
-    assert keeper.sakuin("status", "--tool", "x", "--material", "y").code == 2
+class Bucket:
+    """A deployment that takes one large document, and imports it when it is asked the second time.
+
+    `refused` is why it imports nothing.
+    """
+
+    def __init__(self, refused: str | None = None) -> None:
+        self.refused = refused
+        self.url = ""
+        self.announced: list[tuple[str, object]] = []
+        self.body = b""
+        self.looks = 0
+
+    def __call__(self, method: str, path: str, body: bytes) -> tuple[int, object]:
+        if method == "POST":
+            self.announced.append((path, json.loads(body)))
+            target = {"url": f"{self.url}/bucket/1.json", "headers": {"Content-Type": "application/json"}}
+            return 201, {"table": self.table(pending=True), "upload": target}
+        if method == "PUT":
+            self.body = body
+            return 200, {}
+        self.looks += 1
+        return 200, self.table(pending=self.looks == 1)
+
+    def table(self, *, pending: bool) -> dict[str, object]:
+        return {"id": "t1", "version": 0 if pending else 1, "import_error": self.refused, "pending_upload": pending}
 
 
-def test_an_endpoint_is_created_bound_closed_and_given_another_key(keeper: Keeper, project: str) -> None:
-    table = put(keeper, project)
+@pytest.fixture
+def bucket() -> Iterator[Bucket]:
+    made = Bucket()
+    with recorded(made) as made.url:
+        yield made
+
+
+def test_a_large_file_travels_through_the_bucket(operator: Operator, bucket: Bucket) -> None:
+    file = operator.file("columns.json", LARGE)
+    stored = operator.sakuin("table", "put", file, "--project", "p", "--json", SAKUIN_URL=bucket.url)
+    assert (stored.code, stored.document) == (0, {"table_id": "t1", "version": 1})
+    assert bucket.announced == [("/v1/projects/p/tables/uploads", {"name": "columns", "size": len(LARGE)})]
+    assert (bucket.body, bucket.looks) == (LARGE, 2)
+
+
+def test_a_large_next_version_travels_through_the_bucket_too(operator: Operator, bucket: Bucket) -> None:
+    file = operator.file("columns.json", LARGE)
+    stored = operator.sakuin("table", "put", file, "--id", "t1", "--json", SAKUIN_URL=bucket.url)
+    assert (stored.code, stored.document) == (0, {"table_id": "t1", "version": 1})
+    assert bucket.announced == [("/v1/tables/t1/uploads", {"size": len(LARGE)})]
+
+
+def test_a_document_that_is_not_imported_is_a_sentence(operator: Operator, bucket: Bucket) -> None:
+    file = operator.file("columns.json", LARGE)
+    late = operator.sakuin("table", "put", file, "--project", "p", "--timeout", "0", SAKUIN_URL=bucket.url)
+    assert (late.code, late.err) == (
+        1,
+        "sakuin: The table t1 is uploaded, but was not imported within 0 seconds\n",
+    )
+    bucket.refused = "It has too many strings."
+    refused = operator.sakuin("table", "put", file, "--project", "p", SAKUIN_URL=bucket.url)
+    assert (refused.code, refused.err) == (1, "sakuin: The table t1 was not imported: It has too many strings.\n")
+
+
+def test_the_real_deployment_announces_a_large_document_as_that_one_does(
+    operator: Operator, project: str, bucket: Bucket
+) -> None:
+    announced = made(operator, f"/v1/projects/{project}/tables/uploads", {"name": "t", "size": len(LARGE)})
+    _, recorded_one = bucket("POST", "", b"{}")
+    assert isinstance(recorded_one, dict)
+    for member in ("table", "upload"):
+        assert set(recorded_one[member]) <= set(announced[member])
+    assert announced["table"]["pending_upload"]
+
+
+def test_a_file_that_is_no_json_is_refused_before_anything_is_sent(operator: Operator, project: str) -> None:
+    refused = operator.sakuin("table", "put", operator.file("x.json", b"{\n a"), "--project", project)
+    assert refused.code == 1
+    assert "line 2" in refused.err
+    assert operator.deployment.sql.execute("select count(*) from context_table").fetchone() == (0,)
+
+
+def test_without_a_project_it_explains_how_to_name_one(operator: Operator) -> None:
+    refused = operator.sakuin("table", "put", operator.file("x.json", b"1"))
+    assert refused.code == 1
+    assert "--project" in refused.err
+
+
+def test_a_tool_is_created_shown_and_deleted(operator: Operator, project: str) -> None:
+    options = ("--table", put(operator, project), "--json-path", "", "--name", "search_x", "--project", project)
+    created = operator.sakuin("tool", "create", *options, "--json").document
+    assert created["search_index"]["state"] == "pending"
+    shown = operator.sakuin("status", "--tool", created["tool_id"], "--json").document
+    assert shown == {"tool_id": created["tool_id"], "name": "search_x", "search_index": created["search_index"]}
+    assert f"     tool_id  {created['tool_id']}\n" in operator.sakuin("status", "--tool", created["tool_id"]).out
+    again = operator.sakuin("tool", "reindex", created["tool_id"], "--json").document
+    assert again["search_index"]["generation"] > created["search_index"]["generation"]
+    assert operator.sakuin("tool", "create", *options, "--wait", "--timeout", "0").code == 1
+    assert operator.sakuin("tool", "rm", created["tool_id"]).code == 0
+    assert operator.sakuin("status", "--tool", created["tool_id"]).code == 1
+    assert operator.sakuin("status", "--tool", "x", "--material", "y").code == 2
+
+
+def test_a_tool_that_is_waited_for_is_shown_when_it_is_ready(operator: Operator) -> None:
+    states = iter(["pending", "indexing", "ready"])
+
+    def answer(_method: str, _path: str, _body: bytes) -> tuple[int, object]:
+        return 201, {"id": "tool-1", "name": "search_x", "metadata": {"search_index": {"state": next(states)}}}
+
+    with recorded(answer) as url:
+        created = operator.sakuin(
+            *("tool", "create", "--table", "t", "--json-path", "", "--name", "search_x", "--project", "p", "--wait"),
+            "--json",
+            SAKUIN_URL=url,
+        )
+    assert (created.code, created.document) == (0, {"tool_id": "tool-1", "search_index": {"state": "ready"}})
+
+
+def test_an_endpoint_is_created_bound_closed_and_given_another_key(operator: Operator, project: str) -> None:
+    table = put(operator, project)
     one, two = (
-        keeper.sakuin(
+        operator.sakuin(
             *("tool", "create", "--table", table, "--json-path", "", "--name", name, "--project", project, "--json")
         ).document["tool_id"]
         for name in ("one", "two")
     )
-    made = keeper.sakuin("mcp", "create", "--name", "m", "--tool", one, "--project", project, "--json").document
-    assert set(made) == {"mcp_id", "key"}
-    mcp = made["mcp_id"]
-    bound = keeper.sakuin("mcp", "bind", mcp, "--tool", two, "--json").document
+    created = operator.sakuin("mcp", "create", "--name", "m", "--tool", one, "--project", project, "--json").document
+    assert set(created) == {"mcp_id", "key"}
+    mcp = created["mcp_id"]
+    bound = operator.sakuin("mcp", "bind", mcp, "--tool", two, "--json").document
     assert [tool["name"] for tool in bound["tools"]] == ["one", "two"]
-    assert keeper.sakuin("mcp", "unbind", mcp, "--tool", one, "--tool", two, "--json").document["tools"] == []
-    assert keeper.sakuin("mcp", "disable", mcp, "--json").document["status"] == "disabled"
-    assert keeper.sakuin("mcp", "enable", mcp, "--json").document["status"] == "enabled"
-    assert keeper.sakuin("mcp", "rotate", mcp, "--json").document["key"] != made["key"]
+    assert operator.sakuin("mcp", "unbind", mcp, "--tool", one, "--tool", two, "--json").document["tools"] == []
+    assert "tools  none" in operator.sakuin("mcp", "disable", mcp).out
+    assert operator.sakuin("mcp", "disable", mcp, "--json").document["status"] == "disabled"
+    assert operator.sakuin("mcp", "enable", mcp, "--json").document["status"] == "enabled"
+    assert operator.sakuin("mcp", "rotate", mcp, "--json").document["key"] != created["key"]
 
 
-def test_members_are_shown_and_removed_but_for_the_last(keeper: Keeper, project: str) -> None:
+def test_members_are_shown_and_removed_but_for_the_last(operator: Operator, project: str) -> None:
     one, other = str(uuid4()), str(uuid4())
     for user in (one, other):
-        keeper.world.projects.add_member(None, project, user)
-    shown = keeper.sakuin("member", "list", "--project", project, "--json").document
+        made(operator, f"/v1/projects/{project}/members", {"user_id": user})
+    shown = operator.sakuin("member", "list", "--project", project, "--json").document
+    assert shown["project_id"] == project
     assert [member["user_id"] for member in shown["members"]] == [one, other]
-    assert one in keeper.sakuin("member", "list", "--project", project).out
-    removed = keeper.sakuin("member", "rm", one, "--project", project, "--json").document
+    assert f"{one}  since " in operator.sakuin("member", "list", "--project", project).out
+    removed = operator.sakuin("member", "rm", one, "--project", project, "--json").document
     assert removed == {"user_id": one, "removed": True}
-    refused = keeper.sakuin("member", "rm", other, "--project", project)
+    refused = operator.sakuin("member", "rm", other, "--project", project)
     assert (refused.code, "last member" in refused.err) == (1, True)
 
 
-@pytest.mark.parametrize("id", [str(uuid4()), "no-uuid", "a/b", "..", "?"])
-def test_an_id_that_is_not_there_is_a_sentence(keeper: Keeper, id: str) -> None:
+@pytest.mark.parametrize("id", [NO_SUCH_ID, "no-uuid", "a/b", "..", "?"])
+def test_an_id_that_is_not_there_is_a_sentence(operator: Operator, id: str) -> None:
     for words in (("table", "rm"), ("tool", "rm"), ("tool", "reindex"), ("mcp", "rotate")):
-        said = keeper.sakuin(*words, id)
-        assert said.code == 1
-        assert said.err.startswith("sakuin: ")
+        refused = operator.sakuin(*words, id)
+        assert refused.code == 1
+        assert refused.err.startswith("sakuin: ")

@@ -1,114 +1,276 @@
 """`sakuin redrive`."""
 
 import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
 
+import boto3
+import httpx
 import pytest
-from sakuin.domain.work import Dead, Ended, WorkQueueName
-from sakuin.ports.work import DeadLetter
+from sakuin.knowledge.messages import read_event, subject_of_event
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
+from sakuin_cli.client import DeploymentClient
+from sakuin_cli.dead_letters import QueueName, contents
+from sakuin_cli.terminal import minute
 
-from tests.cli.conftest import Keeper
-from tests.entrypoints.events import event
-from tests.in_memory.work import a_message
+from tests.cli.aws_endpoint import aws_endpoint
+from tests.cli.conftest import Operator, Output
+from tests.events import event
 
 TABLE = "11111111-1111-1111-1111-111111111111"
 IDS = {"project_id": TABLE, "table_id": TABLE}
+DOCUMENT = f"tables/{TABLE}/{TABLE}/1.json"
 UPLOADED = event("index_material.put")["Records"][0]["body"]
+UPLOAD = subject_of_event(next(filter(None, [read_event(json.loads(UPLOADED))])))
+NAMES: Mapping[QueueName, str] = {"material": "Material", "tool": "Tool", "embed": "Embed"}
 
 
-def lies(
-    keeper: Keeper, name: str, queue: WorkQueueName = "material", body: str = UPLOADED, *, said: str | None = None
-) -> None:
-    """A message lies among the dead letters."""
-    keeper.world.dead_letters.letters.append(DeadLetter(name, name, queue, body, 5, 1_000_000.0, said, "", name))
+@dataclass(frozen=True, slots=True)
+class DeadLetters:
+    """An operator, and the queues of a stack of his own by the names of its outputs."""
+
+    operator: Operator
+    aws: str
+    urls: dict[str, str]
+
+    @property
+    def sqs(self) -> Any:
+        return boto3.client("sqs")
+
+    def add(self, queue: QueueName = "material", body: str = UPLOADED, *, work: str = "", bus_reason: str = "") -> str:
+        """Puts a message among the dead letters and returns its id. `work` is the correlation id."""
+        attributes = {"correlation_id": work, "ERROR_MESSAGE": bus_reason}
+        sent = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items() if value}
+        url = self.urls[f"{NAMES[queue]}DeadLettersUrl"]
+        return str(self.sqs.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=sent)["MessageId"])
+
+    def sent_again(self, queue: QueueName) -> list[str]:
+        """The bodies that came back to a queue, each once."""
+        return [message["Body"] for message in self.messages(queue)]
+
+    def messages(self, queue: QueueName) -> list[Any]:
+        """The messages that came back to a queue, each once."""
+        url = self.urls[f"{NAMES[queue]}QueueUrl"]
+        found = self.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, MessageAttributeNames=["All"])
+        return list(found.get("Messages", ()))
+
+    def redrive(self, *arguments: object, **settings: str) -> Output:
+        return self.operator.sakuin(
+            "redrive", *arguments, **{"SAKUIN_STACK": "sakuin", "AWS_ENDPOINT_URL": self.aws, **settings}
+        )
+
+    def listed(self) -> list[Any]:
+        """What the command lists now."""
+        letters: list[Any] = self.redrive("--json").document["dead_letters"]
+        return letters
 
 
-def why(keeper: Keeper, name: str, reason: str) -> None:
-    """Its row says why."""
-    keeper.world.work.end([Ended(a_message(name, tries=5), Dead(reason))])
+@pytest.fixture
+def dead(operator: Operator) -> Iterator[DeadLetters]:
+    sqs, names = (
+        boto3.client("sqs"),
+        [f"{name}{kind}" for name in NAMES.values() for kind in ("QueueUrl", "DeadLettersUrl")],
+    )
+    urls = {name: sqs.create_queue(QueueName=f"{name}-{uuid4()}")["QueueUrl"] for name in names}
+    with aws_endpoint({"sakuin": urls, "older": {}}) as aws:
+        yield DeadLetters(operator, aws, urls)
 
 
-def test_nothing_there_is_said(keeper: Keeper) -> None:
-    assert keeper.sakuin("redrive").out == "No dead letters\n"
-    assert keeper.sakuin("redrive", "--json").document == {"dead_letters": []}
+def failed(dead: DeadLetters, subject: WorkSubject, reason: str) -> str:
+    """The deployment knows why; returns since when."""
+    unfinished = UnfinishedWorkStore(dead.operator.deployment.client)
+    for _ in range(4):
+        unfinished.record_retry(subject, reason, vendor=None, seconds=5)
+    unfinished.record_dead_letter(subject, reason)
+    (row,) = unfinished.rows(subjects=[subject.id])
+    return row.since
 
 
-def test_without_an_action_it_tells_what_why_since_when_and_how_often(keeper: Keeper) -> None:
-    lies(keeper, "m1")
-    why(keeper, "m1", "The embedding service refused the request with 401")
-    (letter,) = keeper.sakuin("redrive", "--json").document["dead_letters"]
+def test_an_empty_queue_is_reported(dead: DeadLetters) -> None:
+    assert dead.redrive().out == "No dead letters\n"
+    assert dead.redrive("--json").document == {"dead_letters": []}
+
+
+def test_without_an_action_it_shows_what_why_since_when_and_how_often(dead: DeadLetters) -> None:
+    dead.add()
+    since = failed(dead, UPLOAD, "The embedding service refused the request with 401")
+    (letter,) = dead.listed()
     assert letter["what"].startswith("junior/二次方程式の解き方_教材.html was uploaded (version ")
-    assert (letter["queue"], letter["tries"], letter["since"]) == ("material", 5, "1970-01-12T13:46:40+00:00")
+    assert (letter["queue"], letter["tries"], letter["since"]) == ("material", 5, since)
     assert letter["why"] == "The embedding service refused the request with 401"
-    said = keeper.sakuin("redrive").out
-    assert "The embedding service refused the request with 401 (tried 5 times, since 1970-01-12" in said
-    assert "1 dead letter. Mend what is wrong, then send again: sakuin redrive --all, or --id MESSAGE" in said
-    assert keeper.world.dead_letters.sent == []
+    shown = dead.redrive().out
+    assert f"The embedding service refused the request with 401 (tried 5 times, since {minute(since)})" in shown
+    assert "1 dead letter. Fix the cause, then send again: sakuin redrive --all, or --id MESSAGE" in shown
+    assert dead.sent_again("material") == []
+
+
+def test_looking_at_a_letter_is_no_try(dead: DeadLetters) -> None:
+    dead.add()
+    failed(dead, UPLOAD, "it failed")
+    assert {letter["tries"] for _ in range(7) for letter in dead.listed()} == {5}
 
 
 @pytest.mark.parametrize(
-    ("queue", "body", "what"),
+    ("queue", "message", "what", "subject"),
     [
         (
             "material",
-            json.dumps({"reapply": {"material": "junior/x", "reason": "asked"}}),
-            "apply junior/x again: asked",
+            {"reindex": {"material": "junior/x", "reason": "asked"}},
+            "index junior/x again: asked",
+            WorkSubject("material", "junior/x"),
+        ),
+        (
+            "material",
+            {"recheck": {"key": "junior/x.html", "reason": "it differs", "version_id": "v1"}},
+            "check junior/x.html against the bucket: it differs",
+            WorkSubject("file", "junior/x.html", version_id="v1"),
+        ),
+        ("material", {"Service": "Amazon S3", "Event": "s3:TestEvent"}, "nothing to do: {", None),
+        (
+            "tool",
+            {"detail-type": "ToolCreated", "detail": {**IDS, "tool_id": TABLE}},
+            f"ToolCreated of tool {TABLE}, Table {TABLE}",
+            WorkSubject("table", TABLE),
+        ),
+        ("tool", {"index": IDS}, f"scan Table {TABLE}", WorkSubject("table", TABLE)),
+        (
+            "tool",
+            {"index": {**IDS, "skip": 4000, "fingerprint": "abc"}},
+            f"scan Table {TABLE}, from string 4,000",
+            WorkSubject("table", TABLE, "abc"),
         ),
         (
             "tool",
-            json.dumps({"detail-type": "ToolCreated", "detail": {**IDS, "tool_id": TABLE}}),
-            "ToolCreated of tool",
+            {"import": {"key": DOCUMENT}},
+            f"import the uploaded document of Table {TABLE}",
+            WorkSubject("upload", DOCUMENT),
         ),
-        ("tool", json.dumps({"index": {**IDS, "skip": 4000}}), f"walk over Table {TABLE}, from string 4,000"),
-        ("embed", json.dumps({"embed": {**IDS, "chunks": ["a", "b"]}}), f"embed 2 chunks of Table {TABLE}"),
-        ("embed", "not\x1b[31m JSON", "not a message of this queue: not\\u001b[31m JSON"),
+        (
+            "embed",
+            {"embed": {**IDS, "chunks": ["a", "b"]}},
+            f"embed 2 chunks of Table {TABLE}",
+            WorkSubject("table", TABLE),
+        ),
+        ("embed", {"embed": {**IDS, "chunks": ["a"]}}, f"embed 1 chunk of Table {TABLE}", WorkSubject("table", TABLE)),
     ],
 )
-def test_each_kind_of_message_is_told_in_words(keeper: Keeper, queue: WorkQueueName, body: str, what: str) -> None:
-    lies(keeper, "m1", queue, body)
-    (letter,) = keeper.sakuin("redrive", queue, "--json").document["dead_letters"]
-    assert letter["what"].startswith(what)
+def test_each_kind_of_message_is_shown_in_words_with_what_it_is_about(
+    queue: QueueName, message: dict[str, Any], what: str, subject: WorkSubject | None
+) -> None:
+    found = contents(queue, json.dumps(message))
+    assert (found.text.startswith(what), found.subject, found.problem) == (True, subject, None), found
+
+
+def test_a_message_that_nobody_can_read_is_shown_as_it_is_and_says_what_is_wrong(dead: DeadLetters) -> None:
+    dead.add("embed", "not\x1b[31m JSON")
+    dead.add("embed", json.dumps({"index": IDS}))
+    why = {letter["what"]: letter["why"] for letter in dead.listed()}
+    assert why == {
+        "not a message of this queue: not\\u001b[31m JSON": "The message is not JSON",
+        f"not a message of this queue: {json.dumps({'index': IDS})}": (
+            "The message is not one that this queue accepts: embed: Field required"
+        ),
+    }
+
+
+def test_a_letter_that_the_deployment_knows_nothing_of_says_so(dead: DeadLetters) -> None:
+    dead.add()
+    # Of another index, and of another kind.
+    failed(dead, WorkSubject("material", UPLOAD.id), "another reason")
+    (letter,) = dead.listed()
+    assert letter["why"] == "the worker ended without an answer; see the log of its function"
+    assert f"    {letter['why']} (tried " in dead.redrive().out
+
+
+def test_the_reason_of_a_table_is_that_of_its_index(dead: DeadLetters) -> None:
+    dead.add("embed", json.dumps({"embed": {**IDS, "chunks": ["a"], "fingerprint": "next"}}))
+    failed(dead, WorkSubject("table", TABLE, "next"), "the next index failed")
+    UnfinishedWorkStore(dead.operator.deployment.client).record_dead_letter(
+        WorkSubject("table", TABLE, "other"), "another index failed"
+    )
+    (letter,) = dead.listed()
+    assert letter["why"] == "the next index failed"
+
+
+def test_many_long_keys_are_asked_for_in_addresses_that_the_gateway_takes() -> None:
+    addresses: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        addresses.append(str(request.url))
+        row = {"subject": request.url.params.get_list("subject")[-1]}
+        return httpx.Response(200, json={"counts": {}, "work": [row]})
+
+    keys = [f"{'鍵' * 300}/{number}" for number in range(7)] + [f"k{number}" for number in range(120)]
+    http = httpx.Client(base_url="http://sakuin", transport=httpx.MockTransport(answer))
+    rows = DeploymentClient(http).work(keys)["work"]
+    asked = [subject for address in addresses for subject in httpx.URL(address).params.get_list("subject")]
+    assert asked == keys
+    assert max(map(len, addresses)) < 8000
+    assert max(address.count("subject=") for address in addresses) == 50
+    assert len(rows) == len(addresses)
+
+
+def test_a_message_that_the_bus_could_not_deliver_shows_the_bus_s_reason(dead: DeadLetters) -> None:
+    body = json.dumps({"detail-type": "TableUpdated", "detail": IDS})
+    dead.add("tool", body, bus_reason="Access denied")
+    (letter,) = dead.listed()
+    assert (letter["why"], letter["what"]) == ("Access denied", f"TableUpdated of Table {TABLE}")
     assert letter["body"] == body
 
 
-def test_what_the_bus_itself_gave_up_says_so(keeper: Keeper) -> None:
-    lies(keeper, "m1", "tool", json.dumps({"detail-type": "TableUpdated", "detail": IDS}), said="Access denied")
-    (letter,) = keeper.sakuin("redrive", "--json").document["dead_letters"]
-    assert (letter["why"], letter["what"]) == ("Access denied", f"TableUpdated of Table {TABLE}")
+def test_one_is_sent_again_by_how_its_id_begins(dead: DeadLetters) -> None:
+    first, second = dead.add(body="poison 1"), dead.add(body="poison 2")
+    document = dead.redrive("--id", second[:13], "--json").document
+    assert [letter["id"] for letter in document["sent"]] == [second]
+    assert dead.sent_again("material") == ["poison 2"]
+    assert [letter["id"] for letter in dead.listed()] == [first]
 
 
-def test_one_is_sent_again_by_how_its_id_begins(keeper: Keeper) -> None:
-    lies(keeper, "aaaa-1")
-    lies(keeper, "bbbb-2")
-    document = keeper.sakuin("redrive", "--id", "bbbb", "--json").document
-    assert [letter["id"] for letter in document["sent"]] == ["bbbb-2"]
-    assert [letter.id for letter in keeper.world.dead_letters.letters] == ["aaaa-1"]
-    assert keeper.world.dead_letters.hidden == {"bbbb-2"}
+def test_a_message_that_is_sent_again_goes_by_the_same_work(dead: DeadLetters) -> None:
+    dead.add(work="work-1")
+    dead.add("embed", "poison")
+    assert dead.redrive("--all").code == 0
+    (message,), (unnamed,) = dead.messages("material"), dead.messages("embed")
+    named = {"correlation_id": {"DataType": "String", "StringValue": "work-1"}}
+    assert (message["MessageAttributes"], unnamed.get("MessageAttributes")) == (named, None)
 
 
-def test_all_of_one_queue_or_of_all_are_sent_again(keeper: Keeper) -> None:
-    lies(keeper, "m1")
-    lies(keeper, "m2", "embed", "poison")
-    assert "1 dead letter sent again" in keeper.sakuin("redrive", "embed", "--all").out
-    assert [letter.body for letter in keeper.world.dead_letters.sent] == ["poison"]
-    assert "1 dead letter sent again" in keeper.sakuin("redrive", "--all").out
-    assert keeper.world.dead_letters.letters == []
+def test_all_of_one_queue_or_of_all_are_sent_again(dead: DeadLetters) -> None:
+    dead.add()
+    dead.add("embed", "poison")
+    assert "1 dead letter sent again" in dead.redrive("embed", "--all").out
+    assert dead.sent_again("embed") == ["poison"]
+    assert "1 dead letter sent again" in dead.redrive("--all").out
+    assert dead.sent_again("material") == [UPLOADED]
+    assert dead.listed() == []
 
 
-def test_an_id_that_is_nobody_s_sends_nothing(keeper: Keeper) -> None:
-    lies(keeper, "m1")
-    said = keeper.sakuin("redrive", "--id", "m1", "--id", "m7", "--json")
-    assert (said.code, said.document) == (1, {"error": "There is no dead letter 'm7' now. `sakuin redrive` lists them"})
-    assert (keeper.world.dead_letters.sent, keeper.world.dead_letters.hidden) == ([], set())
+def test_an_id_that_is_nobody_s_sends_nothing(dead: DeadLetters) -> None:
+    first = dead.add()
+    output = dead.redrive("--id", first, "--id", "m7", "--json")
+    assert (output.code, output.document) == (
+        1,
+        {"error": "There is no dead letter 'm7'. `sakuin redrive` lists them"},
+    )
+    assert dead.sent_again("material") == []
+    assert [letter["id"] for letter in dead.listed()] == [first]
 
 
-def test_without_the_api_the_letters_are_there_without_their_reasons(keeper: Keeper) -> None:
-    lies(keeper, "m1")
-    keeper.world.work.down = True
-    (letter,) = keeper.sakuin("redrive", "--json").document["dead_letters"]
+def test_without_the_api_the_letters_are_there_without_their_reasons(dead: DeadLetters) -> None:
+    dead.add()
+    away = {"SAKUIN_URL": "http://127.0.0.1:1"}
+    (letter,) = dead.redrive("--json", **away).document["dead_letters"]
     assert letter["why"] is None
-    assert "the log of its function says why" in keeper.sakuin("redrive").out
+    assert "see the log of its function" in dead.redrive(**away).out
 
 
-def test_one_and_all_exclude_each_other(keeper: Keeper) -> None:
-    assert keeper.sakuin("redrive", "--id", "m1", "--all").code == 2
-    assert keeper.sakuin("redrive", "pages").code == 2
+def test_a_stack_that_is_not_there_and_one_of_another_version_are_a_sentence(dead: DeadLetters) -> None:
+    assert "There is no stack 'nobody' in this account" in dead.redrive(SAKUIN_STACK="nobody").err
+    assert "The stack has no output 'MaterialQueueUrl'" in dead.redrive(SAKUIN_STACK="older").err
+
+
+def test_one_and_all_exclude_each_other(dead: DeadLetters) -> None:
+    assert dead.redrive("--id", "m1", "--all").code == 2
+    assert dead.redrive("pages").code == 2

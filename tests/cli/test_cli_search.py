@@ -3,7 +3,7 @@
 import pytest
 
 from tests.builders import a_page
-from tests.cli.conftest import Keeper
+from tests.cli.conftest import Operator
 
 PAGE = {
     "rule-formula": "解の公式: 係数を代入して二次方程式を解く公式です。",
@@ -14,72 +14,75 @@ LONG = "junior/とても長い名前の教材が入っている長いフォル�
 
 
 @pytest.fixture
-def filled(keeper: Keeper) -> Keeper:
-    keeper.world.put(f"{LONG}.html", a_page(PAGE))
-    return keeper
+def filled(operator: Operator) -> Operator:
+    operator.deployment.put(f"{LONG}.html", a_page(PAGE))
+    return operator
 
 
-def test_results_show_what_an_agent_gets(filled: Keeper) -> None:
-    said = filled.sakuin("search", "解の公式", "--top-k", "2")
-    assert said.code == 0
-    first, link, *learns_and_rest = said.out.splitlines()
+def test_results_show_what_an_agent_gets(filled: Operator) -> None:
+    found = filled.sakuin("search", "解の公式", "--top-k", "2")
+    assert found.code == 0
+    first, link, *learns_and_rest = found.out.splitlines()
     assert first.startswith(" 1  解の公式  rule  ")
     assert link == f"    /{LONG}.html#rule-formula"
     assert learns_and_rest[0].startswith("    ・")
-    assert "\x1b" not in said.out
+    assert "\x1b" not in found.out
 
 
-def test_json_is_the_structured_answer_itself(filled: Keeper) -> None:
+def test_json_is_the_structured_answer_itself(filled: Operator) -> None:
     answer = filled.sakuin("search", "解の公式", "--json").document
     assert set(answer) == {"query", "results", "no_good_match", "suggestions"}
     assert answer["results"][0]["id"] == f"{LONG}#rule-formula"
 
 
-def test_filters_are_passed_on(filled: Keeper) -> None:
+def test_filters_are_passed_on(filled: Operator) -> None:
     answer = filled.sakuin("search", "解の公式", "--type", "example", "--json").document
     assert [result["type"] for result in answer["results"]] == ["example"]
     assert filled.sakuin("search", "解の公式", "--type", "recipe").code == 2
     assert filled.sakuin("search", "解の公式", "--top-k", "51").code == 2
 
 
-def test_no_good_match_is_an_honest_answer(filled: Keeper) -> None:
-    said = filled.sakuin("search", "zzzz")
-    assert said.code == 0
-    assert said.out.startswith("No good match for 「zzzz」\n")
+def test_no_good_match_is_an_honest_answer(filled: Operator) -> None:
+    found = filled.sakuin("search", "zzzz")
+    assert found.code == 0
+    assert found.out.startswith("No good match for 「zzzz」\n")
 
 
-def test_a_search_that_had_to_do_without_vectors_says_so(filled: Keeper) -> None:
-    filled.world.embedder.down = True
-    said = filled.sakuin("search", "解の公式")
-    assert said.code == 0
-    assert said.out.startswith("The embedding service does not answer, so only words were compared")
-    assert "解の公式  rule" in said.out
+def test_a_search_without_vectors_names_what_it_had_to_do_without(filled: Operator) -> None:
+    filled.deployment.openai.statuses = [500] * 2
+    found = filled.sakuin("search", "解の公式")
+    assert found.code == 0
+    assert found.out.startswith("The embedding service does not answer, so only words were compared")
+    assert "解の公式  rule" in found.out
 
 
-def test_a_question_that_was_read_otherwise_says_so(filled: Keeper) -> None:
-    said = filled.sakuin("search", "へいほうかんせい")
-    assert said.out.startswith("Searched for 「平方完成」\n")
+def test_a_question_that_is_read_in_another_way_shows_how(filled: Operator) -> None:
+    found = filled.sakuin("search", "へいほうかんせい")
+    assert found.out.startswith("Searched for 「平方完成」\n")
     answer = filled.sakuin("search", "へいほうかんせい", "--json").document
     assert answer["understood_as"] == "平方完成"
     assert answer["results"][0]["matched"][0] == "平方完成"
 
 
-def test_another_tool_is_called_by_its_name(filled: Keeper) -> None:
-    said = filled.sakuin("search", "解の公式", "--tool", "nope", "--json")
-    assert (said.code, said.document) == (1, {"error": "Unknown tool: nope"})
+def test_another_tool_is_called_by_its_name(filled: Operator) -> None:
+    knowledge = {"SAKUIN_TOOLS_MCP_URL": f"{filled.deployment.url}/mcp", "SAKUIN_TOOLS_API_KEY": "sk_sakuin_agent"}
+    found = filled.sakuin("search", "解の公式", "--tool", "nope", "--json", **knowledge)
+    assert (found.code, found.document) == (1, {"error": "Unknown tool: nope"})
+    unset = filled.sakuin("search", "解の公式", "--tool", "nope")
+    assert unset.err.startswith("sakuin: SAKUIN_TOOLS_MCP_URL is not set: run `sakuin up` first")
 
 
-def test_a_chunk_is_shown_in_full(filled: Keeper) -> None:
-    said = filled.sakuin("chunk", f"{LONG}#rule-formula")
-    assert said.code == 0
-    assert said.out.startswith(f"解の公式  rule\n/{LONG}.html#rule-formula\n")
-    assert "    係数を代入して二次方程式を解く公式です。\n" in said.out
+def test_a_chunk_is_shown_in_full(filled: Operator) -> None:
+    shown = filled.sakuin("chunk", f"{LONG}#rule-formula")
+    assert shown.code == 0
+    assert shown.out.startswith(f"解の公式  rule\n/{LONG}.html#rule-formula\n")
+    assert "    係数を代入して二次方程式を解く公式です。\n" in shown.out
     assert filled.sakuin("chunk", f"{LONG}#rule-formula", "--json").document["chunk"]["anchor"] == "rule-formula"
 
 
-def test_an_unknown_chunk_is_said_in_the_tools_own_sentence(filled: Keeper) -> None:
-    said = filled.sakuin("chunk", "x#rule-y")
-    assert (said.code, said.out) == (1, "")
-    assert said.err.startswith("sakuin: ")
-    assert "x#rule-y" in said.err
+def test_an_unknown_chunk_is_reported_in_the_tools_own_sentence(filled: Operator) -> None:
+    shown = filled.sakuin("chunk", "x#rule-y")
+    assert (shown.code, shown.out) == (1, "")
+    assert shown.err.startswith("sakuin: ")
+    assert "x#rule-y" in shown.err
     assert set(filled.sakuin("chunk", "x#rule-y", "--json").document) == {"error"}

@@ -16,7 +16,7 @@ from mcp_types import (
     TextResourceContents,
     Tool,
 )
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.mcp.knowledge_tools import KnowledgeTools
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 WAV = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
@@ -74,7 +74,7 @@ def result(*content: ContentBlock, is_error: bool = False) -> CallToolResult:
 
 
 def _refused() -> CallToolResult:
-    """What a tool answers that needs of its client what no client of this suite has."""
+    """Answers as a tool that needs a capability which no client of the suite has."""
     raise MCPError(
         MISSING_REQUIRED_CLIENT_CAPABILITY, "This tool needs sampling", {"requiredCapabilities": {"sampling": {}}}
     )

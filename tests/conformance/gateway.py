@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import anyio.to_thread
-from sakuin.entrypoints.lambda_http import Handler
+from sakuin.platform.asgi import Handler
 from sakuin_local.serving import served
 
-from tests.entrypoints.events import Context
+from tests.events import Context
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 import yaml
-from aws_lambda_powertools import Logger, Metrics, Tracer
-from sakuin.entrypoints.lambda_http import Handler, held_open, observed
-from sakuin.entrypoints.mcp_http import McpApp, knowledge_server
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.server import knowledge_server
+from sakuin.platform.asgi import Handler, persistent_handler
+from sakuin.wiring.handlers import http_handler
 
 from tests.builders import a_page
 from tests.clients.node import ran
 from tests.conformance.fixture_tools import ANSWERS, ConformanceTools
 from tests.conformance.gateway import behind_gateway
-from tests.entrypoints.events import AUTHORIZATION, ring
-from tests.in_memory.world import World
+from tests.events import AUTHORIZATION, a_telemetry, ring
+from tests.world import Worlds
 
 HERE = Path(__file__).parent
 SUITE = ".tools/clients/node_modules/@modelcontextprotocol/conformance/dist/index.js"
@@ -38,16 +39,15 @@ OF_A_SEARCH_SERVER = {
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def url(a_world: Worlds) -> Iterator[str]:
     """The entry point with a page of knowledge and the suite's tools; the key is added on the way."""
-    world = World(base_url="/school_asset")
+    world = a_world(base_url="/school_asset")
     world.put("junior/二次方程式の解き方_教材.html", a_page({"rule-a": "解の公式: 係数を公式に代入する。"}))
-    tools = ConformanceTools(KnowledgeTools(world.search, world.read))
+    tools = ConformanceTools(KnowledgeTools(world, world.read))
 
     def handler(own_origin: str) -> Handler:
         app = McpApp(knowledge_server(tools, "1.2.3"), ring, (own_origin,))
-        metrics = Metrics(namespace="Sakuin", service="conformance")
-        return observed(held_open(app, app.run), Logger(service="conformance"), metrics, Tracer(disabled=True))
+        return http_handler(persistent_handler(app, app.run), a_telemetry())
 
     with behind_gateway(handler, **AUTHORIZATION) as front:
         yield front
@@ -82,8 +82,8 @@ def test_each_expected_failure_is_one_check_and_has_a_reason(revision: str) -> N
         assert reason, line
 
 
-def test_none_of_the_suite_s_tools_is_in_the_product() -> None:
-    world = World()
-    tools = KnowledgeTools(world.search, world.read)
+def test_none_of_the_suite_s_tools_is_in_the_product(a_world: Worlds) -> None:
+    world = a_world()
+    tools = KnowledgeTools(world, world.read)
     assert not {tool.name for tool in tools.listed()} & set(ANSWERS)
     assert all(tools.call(name, {}) is None for name in ANSWERS)

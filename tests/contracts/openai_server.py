@@ -1,4 +1,4 @@
-"""A loopback server that answers as OpenAI does, well or badly, as told."""
+"""A loopback server that answers as OpenAI does, right or wrong, as its fields say."""
 
 import base64
 import json
@@ -7,21 +7,22 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from openai import OpenAI
 
-from tests.in_memory.embedder import vector_of
+from tests.contracts.scripted_server import serving
+from tests.doubles.embedder import vector_of
 
 
 @dataclass
 class OpenAIServer:
     """`statuses` are given first, one a request, then 200; `width` and `dropped` make vectors wrong or too few.
 
-    `tokens` is what an embedding answer says it cost, `headers` and `error` go along with what is no 200. `wrongs`
-    answer first of all, one a request: bytes are a body with a status of 200, a number is the part of a body that comes
-    before the connection is closed, None is no answer at all until the server ends. `bends` changes an answer's items.
+    `tokens` is the usage of an embedding answer, `headers` and `error` belong to every other status than 200. `wrongs`
+    answer first, one a request: bytes are a body with status 200, a number is the part of a body that is sent before
+    the connection is closed, None is no answer until the server ends. `bends` changes an answer's items.
     """
 
     url: str = ""
@@ -57,11 +58,8 @@ class OpenAIServer:
             "object": "list",
             "model": request["model"],
             "data": self.bends(items[::-1][self.dropped :]),
-            "usage": self._usage(),
+            "usage": {} if self.tokens is None else {"prompt_tokens": self.tokens, "total_tokens": self.tokens},
         }
-
-    def _usage(self) -> dict[str, int]:
-        return {} if self.tokens is None else {"prompt_tokens": self.tokens, "total_tokens": self.tokens}
 
 
 def _encoded(vector: Any, request: dict[str, Any]) -> Any:
@@ -72,52 +70,45 @@ def _encoded(vector: Any, request: dict[str, Any]) -> Any:
 
 @contextmanager
 def openai_server() -> Iterator[OpenAIServer]:
-    """The server on a free port, for as long as the block runs."""
-    told = OpenAIServer()
+    """Serves on a free port while the block runs."""
+    script = OpenAIServer()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            told.requests.append(request)
-            if told.wrongs:
-                self.go_wrong(told.wrongs.pop(0), json.dumps(told.answer(request)).encode())
+            script.requests.append(request)
+            if script.wrongs:
+                self.go_wrong(script.wrongs.pop(0), json.dumps(script.answer(request)).encode())
                 return
-            status = told.statuses.pop(0) if told.statuses else 200
-            body = (
-                told.answer(request) if status == 200 else {"error": {"message": f"told to say {status}", **told.error}}
-            )
-            sent = json.dumps(body).encode()
-            self.send_response(status)
-            for name, value in told.headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(sent)))
-            self.end_headers()
-            self.wfile.write(sent)
+            status = script.statuses.pop(0) if script.statuses else 200
+            error = {"error": {"message": f"status {status}", **script.error}}
+            sent = json.dumps(script.answer(request) if status == 200 else error).encode()
+            self.reply(status, sent, {**script.headers, "Content-Type": "application/json"})
 
         def go_wrong(self, how: bytes | float | None, right: bytes) -> None:
             if how is None:
-                told.ended.wait()
+                script.ended.wait()
                 return
-            sent = how if isinstance(how, bytes) else right
-            self.send_response(200)
-            kind = "text/html" if sent.startswith(b"<") else "application/json"
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(sent)))
-            self.end_headers()
-            self.wfile.write(sent if isinstance(how, bytes) else sent[: int(len(sent) * how)])
+            body = how if isinstance(how, bytes) else right
+            kind = "text/html" if body.startswith(b"<") else "application/json"
+            part = len(body) if isinstance(how, bytes) else int(len(body) * how)
+            self.reply(200, body, {"Content-Type": kind}, part=part)
             self.close_connection = True
 
-        def log_message(self, format: str, *arguments: Any) -> None:
-            """Says nothing."""
+        def reply(self, status: int, body: bytes, headers: dict[str, str], *, part: int | None = None) -> None:
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body[:part])
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        told.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+        def log_message(self, format: str, *arguments: Any) -> None:
+            """Logs nothing."""
+
+    with serving(Handler) as url:
+        script.url = f"{url}/v1"
         try:
-            yield told
+            yield script
         finally:
-            told.ended.set()
-            server.shutdown()
-            thread.join()
+            script.ended.set()

@@ -1,4 +1,4 @@
-"""A loopback server that answers what a test wrote down, to whoever asks."""
+"""A loopback server that gives the replies of a test to every client."""
 
 import threading
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One answer; `cut` closes the connection in the middle of the body."""
+    """One reply; `cut` closes the connection in the middle of the body."""
 
     status: int = 200
     body: bytes = b"{}"
@@ -19,46 +19,56 @@ class Said:
 
 @dataclass
 class ScriptedServer:
-    """`answers` are given one a request, then the last again; None closes the connection without a word."""
+    """Gives `answers` one a request, then the last again; None closes the connection without a reply.
+
+    `asked`, `headers` (names in lower case) and `bodies` are what the requests sent.
+    """
 
     answers: list[Said | None]
     url: str = ""
     asked: list[str] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Serves on a free port while the block runs; yields the URL."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @contextmanager
 def scripted_server(*answers: Said | None) -> Iterator[ScriptedServer]:
-    """The server on a free port, for as long as the block runs."""
-    told = ScriptedServer(list(answers))
+    """Serves on a free port while the block runs."""
+    script = ScriptedServer(list(answers))
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            told.asked.append(self.path)
-            said = told.answers.pop(0) if len(told.answers) > 1 else told.answers[0]
+            script.asked.append(self.path)
+            script.headers.append({name.lower(): value for name, value in self.headers.items()})
+            script.bodies.append(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+            reply = script.answers.pop(0) if len(script.answers) > 1 else script.answers[0]
             self.close_connection = True
-            if said is None:
+            if reply is None:
                 return
-            self.send_response(said.status)
-            for name, value in said.headers:
+            self.send_response(reply.status)
+            for name, value in reply.headers:
                 self.send_header(name, value)
-            self.send_header("Content-Length", str(len(said.body)))
+            self.send_header("Content-Length", str(len(reply.body)))
             self.end_headers()
-            self.wfile.write(said.body[: len(said.body) // 2] if said.cut else said.body)
+            self.wfile.write(reply.body[: len(reply.body) // 2] if reply.cut else reply.body)
 
-        do_GET = do_POST
-        do_DELETE = do_POST
-        do_PATCH = do_POST
+        do_GET = do_DELETE = do_PATCH = do_POST
 
         def log_message(self, format: str, *arguments: object) -> None:
-            """Says nothing."""
+            """Logs nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        told.url = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        try:
-            yield told
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(Handler) as script.url:
+        yield script

@@ -1,94 +1,75 @@
-"""What vendors are told of whose work they do, over real connections and with their real SDKs."""
+"""The id of the work in requests to vendors, over real connections and with their own SDKs."""
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from dataclasses import dataclass, field
 
+import boto3
 import pytest
 from botocore.config import Config
 from openai import DefaultHttpxClient, OpenAI
-from sakuin.adapters.openai_embeddings import OpenAIEmbedder
-from sakuin.adapters.supabase_client import call, connected
-from sakuin.adapters.turbopuffer_client import connected as store_connected
-from sakuin.adapters.vendor_calls import OPENAI_HEADER, REQUEST_HEADER, messages_with_work, sendable, watched
 from sakuin.errors import Unavailable
+from sakuin.platform.openai.embeddings import OpenAIEmbedder
+from sakuin.platform.supabase.client import call, connected
+from sakuin.platform.telemetry import OPENAI_HEADER, REQUEST_HEADER, add_work_to_messages, instrument_client, sendable
+from sakuin.tables.turbopuffer.client import connected as store_connected
 from turbopuffer import APIStatusError
 from turbopuffer import DefaultHttpxClient as StoreSession
 
 from tests.contracts.openai_server import openai_server
-from tests.in_memory.embedder import MODEL
-from tests.in_memory.meter import MemoryMeter
+from tests.contracts.scripted_server import Said, ScriptedServer, scripted_server
+from tests.doubles.embedder import MODEL
 
 
-class Vendor:
-    """Says what headers and bodies it was sent; answers nothing useful."""
+@dataclass
+class Times:
+    """A `Meter` that records durations."""
 
-    def __init__(self) -> None:
-        self.url = ""
-        self.headers: list[dict[str, str]] = []
-        self.bodies: list[bytes] = []
+    taken: list[tuple[str, float]] = field(default_factory=list)
+
+    def count(self, name: str, value: float = 1) -> None:
+        """Counts nothing."""
+
+    def record_duration(self, name: str, milliseconds: float) -> None:
+        self.taken.append((name, milliseconds))
 
 
 @pytest.fixture
-def vendor() -> Iterator[Vendor]:
-    told = Vendor()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            told.headers.append({name.lower(): value for name, value in self.headers.items()})
-            told.bodies.append(self.rfile.read(int(self.headers.get("Content-Length", 0))))
-            self.send_response(400)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", "2")
-            self.end_headers()
-            self.wfile.write(b"{}")
-
-        do_GET = do_POST
-
-        def log_message(self, format: str, *arguments: Any) -> None:
-            """Says nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        told.url = f"http://127.0.0.1:{server.server_address[1]}"
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield told
-        server.shutdown()
+def vendor() -> Iterator[ScriptedServer]:
+    with scripted_server(Said(400)) as server:
+        yield server
 
 
-def test_openai_is_told_the_work_s_id_in_the_header_that_it_logs(vendor: Vendor) -> None:
-    meter, session = MemoryMeter(), DefaultHttpxClient()
-    watched(session, meter, lambda: "work-1", header=OPENAI_HEADER, leg="Embedding")
+def test_openai_gets_the_work_s_id_in_the_header_that_it_logs(vendor: ScriptedServer) -> None:
+    meter, session = Times(), DefaultHttpxClient()
+    instrument_client(session, meter, lambda: "work-1", header=OPENAI_HEADER, system="Embedding")
     client = OpenAI(api_key="k", base_url=vendor.url, max_retries=0, http_client=session)
     with pytest.raises(Exception, match="400"):
         client.embeddings.create(model="m", input=["a"])
     assert vendor.headers[0]["x-client-request-id"] == "work-1"
-    assert [name for name, _ in meter.times] == ["Embedding"]
+    assert [name for name, _ in meter.taken] == ["Embedding"]
 
 
-def test_supabase_is_told_the_work_s_id_as_it_is_now(vendor: Vendor) -> None:
-    meter, client, now = MemoryMeter(), connected(vendor.url, "key"), ["work-1"]
-    watched(client.session, meter, lambda: now[0], header=REQUEST_HEADER, leg="Database")
+def test_supabase_gets_the_work_s_current_id(vendor: ScriptedServer) -> None:
+    meter, client, now = Times(), connected(vendor.url, "key"), ["work-1"]
+    instrument_client(client.session, meter, lambda: now[0], header=REQUEST_HEADER, system="Database")
     for now[0] in ("work-1", "work-2", ""):
         with pytest.raises(Unavailable):
             call(client, "search_knowledge", {})
     assert [sent.get("x-request-id") for sent in vendor.headers] == ["work-1", "work-2", None]
-    assert [name for name, milliseconds in meter.times if milliseconds > 0] == ["Database"] * 3
+    assert [name for name, milliseconds in meter.taken if milliseconds > 0] == ["Database"] * 3
 
 
-def test_turbopuffer_is_told_the_work_s_id(vendor: Vendor) -> None:
-    meter, session = MemoryMeter(), StoreSession()
-    watched(session, meter, lambda: "work-1", header=REQUEST_HEADER, leg="Store")
+def test_turbopuffer_gets_the_work_s_id(vendor: ScriptedServer) -> None:
+    meter, session = Times(), StoreSession()
+    instrument_client(session, meter, lambda: "work-1", header=REQUEST_HEADER, system="Store")
     client = store_connected(vendor.url, "key", session)
     with pytest.raises(APIStatusError):
         client.namespace("n").query(rank_by=("id", "asc"), top_k=1)
     assert vendor.headers[0]["x-request-id"] == "work-1"
-    assert [name for name, _ in meter.times] == ["Store"]
+    assert [name for name, _ in meter.taken] == ["Store"]
 
 
-def test_a_message_of_a_queue_says_whose_work_it_is(vendor: Vendor) -> None:
-    import boto3
-
+def test_a_message_of_a_queue_carries_the_work_s_id(vendor: ScriptedServer) -> None:
     client = boto3.client(
         "sqs",
         endpoint_url=vendor.url,
@@ -97,18 +78,22 @@ def test_a_message_of_a_queue_says_whose_work_it_is(vendor: Vendor) -> None:
         aws_secret_access_key="b",
         config=Config(retries={"max_attempts": 1}),
     )
-    messages_with_work(client, lambda: "work-1")
+    add_work_to_messages(client, lambda: "work-1")
     with pytest.raises(Exception, match="400"):
         client.send_message(QueueUrl=f"{vendor.url}/q", MessageBody="m")
-    assert b'"correlation_id": {"DataType": "String", "StringValue": "work-1"}' in vendor.bodies[0]
+    entries = [{"Id": number, "MessageBody": "m"} for number in "12"]
+    with pytest.raises(Exception, match="400"):
+        client.send_message_batch(QueueUrl=f"{vendor.url}/q", Entries=entries)
+    attribute = b'"correlation_id": {"DataType": "String", "StringValue": "work-1"}'
+    assert [body.count(attribute) for body in vendor.bodies] == [1, 2]
 
 
-def test_an_id_that_no_header_may_hold_is_made_one_that_it_may() -> None:
+def test_an_id_loses_what_no_header_may_contain() -> None:
     assert sendable("a\r\nX-Admin: 題\x7f1") == "aX-Admin:1"
     assert len(sendable("x" * 1000)) == 128
 
 
-def test_an_answer_s_tokens_are_told() -> None:
+def test_an_answer_s_tokens_are_counted() -> None:
     tokens: list[int] = []
     with openai_server() as server:
         server.tokens = 7

@@ -7,34 +7,33 @@ from collections.abc import Callable
 from pathlib import Path
 from secrets import randbelow
 
-from sakuin_local.database import running_database
+from sakuin_local.supabase.database import running_database
 
+from tests.convergence.machine import run_schedules
 from tests.convergence.materials_machine import MaterialsMachine
-from tests.convergence.materials_world import materials_house
-from tests.convergence.running import run_schedules
-from tests.convergence.tables_house import tables_house
+from tests.convergence.materials_world import materials_backend
 from tests.convergence.tables_machine import TablesMachine
+from tests.convergence.tables_world import tables_backend
 from tests.convergence.tally import Tally
 
 
 def main(arguments: list[str]) -> int:
-    """0 when nothing diverged."""
     schedules = int(arguments[0]) if arguments else 2000
     first = int(arguments[1]) if len(arguments) > 1 else randbelow(1 << 32)
     print(f"{schedules:,} schedules of each kind; the same again: python -m tests.convergence {schedules} {first}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with running_database(folder / "database") as database:
-            with tables_house(database, folder) as tables:
+            with tables_backend(database, folder) as tables:
                 whole = _reported(
                     "Tables",
-                    lambda tally: run_schedules(TablesMachine, tally, schedules=schedules, first=first, house=tables),
+                    lambda tally: run_schedules(TablesMachine, tally, schedules=schedules, first=first, backend=tables),
                 )
-            with materials_house(database) as materials:
+            with materials_backend(database) as materials:
                 whole &= _reported(
                     "materials",
                     lambda tally: run_schedules(
-                        MaterialsMachine, tally, schedules=schedules, first=first, house=materials
+                        MaterialsMachine, tally, schedules=schedules, first=first, backend=materials
                     ),
                 )
     return 0 if whole else 1

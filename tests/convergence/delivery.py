@@ -1,22 +1,22 @@
-"""Lambda between the queues and the product's own handlers, with rows of work that no thread writes beside them."""
+"""Lambda between the queues and the product's own handlers."""
 
 import io
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ParamSpec, TypeVar
 
-from aws_lambda_powertools import Logger, Metrics, Tracer
+from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
-from sakuin.domain.work import Begun, Ended, Taken
-from sakuin.entrypoints.sqs import Handler
 from sakuin.errors import Conflict, OverBudget, Unavailable
-from sakuin.ports.work import WorkRows
-from sakuin.services.work_told import WorkTold
+from sakuin.platform.queue_handler import QueueHandler, QueueWork
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.telemetry import CurrentWork
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
 
-from tests.convergence.queues import Message
-from tests.entrypoints.events import Context
+from tests.doubles.sqs import Message
+from tests.events import Context
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -24,12 +24,12 @@ T = TypeVar("T")
 
 @dataclass
 class Surprises:
-    """What failed in another way than a vendor, a race or an empty purse makes work fail."""
+    """Failures that no vendor, race or budget explains."""
 
     kept: list[Exception] = field(default_factory=list)
 
     def of(self, work: Callable[P, T]) -> Callable[P, T]:
-        """The same work, whose surprises are kept."""
+        """Returns the same work, which records its surprises."""
 
         def done(*args: P.args, **kwargs: P.kwargs) -> T:
             try:
@@ -50,54 +50,37 @@ class Surprises:
 
 @dataclass(frozen=True)
 class Delivery:
-    """Gives a message to the handler of its queue."""
+    """Gives a message to the handler of its queue. `counts` what becomes of messages."""
 
-    handlers: Mapping[str, Handler]
+    handlers: Mapping[str, QueueHandler]
     surprises: Surprises
+    counts: Counter[str]
 
     def __call__(self, message: Message) -> bool:
-        """Whether it is done, so that its queue may delete it."""
-        answer = self.handlers[message.queue]({"Records": [message.as_record()]}, Context())
+        record = message.as_record()
+        answer = self.handlers[message.queue].handle({"Records": [record]}, Context())
         self.surprises.come_out()
-        return not answer["batchItemFailures"]
-
-
-@dataclass(frozen=True)
-class Holding:
-    """Has rows say what a worker has in hand, before its work instead of beside it: signs of life are the schedule's.
-
-    `counts` what becomes of messages.
-    """
-
-    rows: WorkRows
-    counts: Counter[str]
-
-    def __call__(self, taken: Sequence[Taken]) -> "_Held":
-        told = WorkTold(self.rows, taken, lambda _problem: None)
-        told.begin()
-        return _Held(told, self.counts)
-
-
-@dataclass(frozen=True)
-class _Held:
-    told: WorkTold
-    counts: Counter[str]
-
-    def begun(self, work_id: str) -> Begun:
-        return self.told.begun(work_id)
-
-    def let_go(self, ended: Sequence[Ended]) -> bool:
-        self.counts.update(f"messages ended as {type(one.outcome).__name__.lower()}" for one in ended)
-        return self.told.let_go(ended)
+        done = not answer["batchItemFailures"]
+        self.counts["messages done" if done else "messages failed"] += 1
+        return done
 
 
 class _Uncounted(AmazonCloudWatchEMFProvider):
     def flush_metrics(self, raise_on_empty_metrics: bool = False) -> None:
         self.clear_metrics()
 
+    def add_metric(self, *args: Any, **kwargs: Any) -> None:
+        """Schedules flush nothing, so nothing must pile up."""
+
 
 @cache
-def unwatched() -> tuple[Logger, Metrics, Tracer]:
-    """What handlers watch themselves with, that says nothing."""
+def silent() -> tuple[Logger, Metrics]:
+    """Returns a logger and metrics without output."""
     metrics: Any = Metrics(provider=_Uncounted(namespace="Sakuin", service="convergence"))
-    return Logger(service="convergence", level="CRITICAL", stream=io.StringIO()), metrics, Tracer(disabled=True)
+    return Logger(service="convergence", level="CRITICAL", stream=io.StringIO()), metrics
+
+
+def handler_of(sqs: Any, queue: str, work: QueueWork[Any], unfinished: UnfinishedWorkStore) -> QueueHandler:
+    """Returns the handler of a queue, as `wiring` does."""
+    logger, metrics = silent()
+    return QueueHandler(SqsQueue(sqs, queue), work, unfinished, logger, metrics, CurrentWork())

@@ -94,11 +94,11 @@ def aws_failure() -> Exception:
     return EndpointConnectionError(endpoint_url="https://aws")
 
 
-def away(vendor: str) -> Callable[[], Exception]:
+def unavailable(vendor: str) -> Callable[[], Exception]:
     """What the adapter of a vendor raises that does not answer."""
     return lambda: Unavailable("as the schedule has it", vendor=vendor)
 
 
-def shunned(vendor: str) -> Callable[[], Exception]:
-    """What is raised where a vendor has failed so often that nobody asks it for a while: work is parked at once."""
+def circuit_open(vendor: str) -> Callable[[], Exception]:
+    """The error of an open circuit: work waits at once."""
     return lambda: CircuitOpen("as the schedule has it", vendor=vendor)

@@ -7,7 +7,7 @@ from queue import SimpleQueue
 
 
 class Fate(StrEnum):
-    """What becomes of one call to a store, a vendor or a queue."""
+    """The result of one call to a store, a vendor or a queue."""
 
     GO = "goes well"
     FAIL_BEFORE = "fails before"
@@ -25,7 +25,7 @@ _here = threading.local()
 
 
 def fate_of_call(place: str) -> Fate:
-    """Stops the worker that is about to call `place`; who is no worker goes on at once, and all goes well."""
+    """Stops the worker that is about to call `place`; other threads continue, and their call succeeds."""
     worker: Worker | None = getattr(_here, "worker", None)
     return Fate.GO if worker is None else worker.stop_at(place)
 
@@ -52,13 +52,13 @@ class Worker:
         return self.place is None
 
     def advance(self, fate: Fate = Fate.GO) -> None:
-        """Makes the call that it stopped before, with this fate, and goes on to the next, or to its end."""
+        """Makes the call before which it stopped, with this fate, and runs to the next call or to its end."""
         if self.place is not None:
             self._orders.put(fate)
             self.place = self._stops.get()
 
     def until(self, place: str, *, passing: int = 0) -> None:
-        """Goes on until it is about to call `place`, having passed it so often before; a test fails if it never is."""
+        """Runs until it is about to call `place`, after so many calls of it; fails if it never calls it."""
         while self.place is not None:
             if place in self.place:
                 if not passing:
@@ -68,12 +68,12 @@ class Worker:
         raise AssertionError(f"The worker ended and has not called {place}")
 
     def finish(self) -> None:
-        """Goes on to its end; all goes well."""
+        """Runs to its end without failure."""
         while not self.ended:
             self.advance()
 
     def kill(self) -> None:
-        """It is gone, whatever it does about it."""
+        """Ends its process at each call that is left."""
         while not self.ended:
             self.advance(Fate.DIE_BEFORE)
 

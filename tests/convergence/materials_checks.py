@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 
-from sakuin.domain.knowledge import Filters
-from sakuin.ports.knowledge import Question
+from sakuin.knowledge.model import Filters
+from sakuin.knowledge.postgres_search import Question
 
 from tests.convergence.materials_oracle import SYNONYMS, Boxes, MaterialsOracle, name_of
 from tests.convergence.materials_world import MaterialsWorld
-from tests.convergence.rows_checks import check_rows
-from tests.in_memory.embedder import FINGERPRINT, vector_of
+from tests.doubles.embedder import FINGERPRINT, vector_of
 
 _NEVER = (
     (
@@ -32,7 +31,7 @@ _NEVER = (
 def searchable(world: MaterialsWorld) -> dict[str, dict[str, str]]:
     """What is in the index: anchor to content by material."""
     found: dict[str, dict[str, str]] = {}
-    for material, anchor, content in world.house.sql.execute(
+    for material, anchor, content in world.backend.sql.execute(
         "select material, anchor, content from knowledge_chunks"
     ).fetchall():
         found.setdefault(material, {})[anchor] = content
@@ -40,17 +39,16 @@ def searchable(world: MaterialsWorld) -> dict[str, dict[str, str]]:
 
 
 def check_always(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
-    """A page's chunks are those of one version that it had, never a mixture of two; its words are theirs."""
+    """Fails unless each page's chunks and words are those of one version."""
     for material, contents in searchable(world).items():
         assert any(_is(contents, version) for version in oracle.versions(material)), f"{material} is a mixture"
     for statement, wrong in _NEVER:
-        found = world.house.sql.execute(statement).fetchall()
+        found = world.backend.sql.execute(statement).fetchall()
         assert not found, f"{wrong}: {found[:3]}"
 
 
 def check_settled(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
-    """Everything is as the bucket says, and nothing else is there."""
-    check_rows(world.house.sql)
+    """Fails unless the index contains exactly what the bucket contains."""
     found = searchable(world)
     names = {name_of(key) for key in oracle.ever if key.endswith(".html")}
     assert found.keys() <= names
@@ -82,21 +80,21 @@ def _check_material(world: MaterialsWorld, oracle: MaterialsOracle, name: str, c
     else:
         assert state.status == "failed", f"{name} is {state.status}"
         assert state.error, name
-    waiting = "select key from waiting_source where material = %s and not deleted"
-    waits = {key for (key,) in world.house.sql.execute(waiting, [name]).fetchall()}
+    waiting = "select key from competing_key where material = %s and not deleted"
+    waits = {key for (key,) in world.backend.sql.execute(waiting, [name]).fetchall()}
     assert waits == set(keys) - {owner}, f"{waits} wait for {name}"
 
 
 def _check_learns(world: MaterialsWorld, oracle: MaterialsOracle, name: str) -> None:
     given = "select anchor, learns_given from knowledge_chunks where material = %s and learns_source = 'author'"
-    said = {anchor: tuple(items) for anchor, items in world.house.sql.execute(given, [name]).fetchall()}
+    said = {anchor: tuple(items) for anchor, items in world.backend.sql.execute(given, [name]).fetchall()}
     anchors = searchable(world).get(name, {}).keys()
     wanted = {anchor: items for anchor, items in oracle.learns(name).items() if anchor in anchors}
     assert said == wanted, f"the author's lists of {name} are {said}, and should be {wanted}"
 
 
 def _check_synonyms(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
-    kept = world.house.sql.execute("select groups from site_synonyms where key = %s", [SYNONYMS]).fetchall()
+    kept = world.backend.sql.execute("select groups from site_synonyms where key = %s", [SYNONYMS]).fetchall()
     groups = [group["phrases"] for (rows,) in kept for group in rows]
     assert groups == oracle.synonyms(), "synonyms"
 

@@ -6,29 +6,36 @@ from dataclasses import dataclass
 
 import yaml
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize, rule
 
-from tests.convergence.crew import Crew
-from tests.convergence.interleaving import Fate
+from tests.convergence.actions import (
+    END,
+    GoOn,
+    Maintenance,
+    SharedAction,
+    Work,
+    fates,
+    forget,
+    numbers,
+    unavailable,
+    weighted,
+)
+from tests.convergence.machine import Schedule
 from tests.convergence.materials_checks import check_always, check_settled
 from tests.convergence.materials_oracle import LEARNS, SYNONYMS, UNREADABLE, MaterialsOracle, page_of
-from tests.convergence.materials_world import MaterialsHouse, MaterialsWorld
-from tests.convergence.passing import A_MINUTE, AN_HOUR
-from tests.convergence.tables_actions import END, Forget, GoOn, Maintenance, Work, fates
-from tests.convergence.tally import Tally
-from tests.convergence.weighing import weighted
+from tests.convergence.materials_world import MaterialsWorld
+from tests.convergence.workers import Workers
 
 _WORDS = ("一の版は公式に代入する。", "二の版は係数を読みとる。", "三の版は判別式を計算する。")
 _ITEMS = (["公式を使う方法", "値の計算", "意味の説明"], ["別の方法を選ぶ手順", "係数の計算", "条件のルール"])
 _GROUPS = ([["速さの公式", "みはじ"]], [["平方根", "ルート"], ["傾き", "変化の割合"]])
 _COMPOSED = unicodedata.normalize("NFC", "ガ.html")
 _PAGES = (_COMPOSED, unicodedata.normalize("NFD", _COMPOSED), "b.html")
-_MOST_ROUNDS = 20
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A page, or one that cannot be read; `number` tells apart what else would be the same bytes."""
+    """A page; without `boxes` it cannot be read."""
 
     key: str
     boxes: Mapping[str, str] | None
@@ -51,18 +58,18 @@ class Remove:
 
 
 @dataclass(frozen=True)
-class Again:
-    """Somebody asks for a page again."""
+class Reindex:
+    """Somebody asks for a page to be indexed again."""
 
     key: str
 
 
 @dataclass(frozen=True)
-class BeginAnew:
-    """An emulator that was killed: the bucket is empty, its sequencers begin anew, the queue has forgotten all."""
+class Restart:
+    """The emulator was killed: the bucket and the queue are empty, sequencers start from zero."""
 
 
-Action = Upload | File | Remove | Again | BeginAnew | Work | GoOn | Maintenance | Forget
+Action = Upload | File | Remove | Reindex | Restart | SharedAction
 
 _pages = st.sampled_from(_PAGES)
 _keys = st.sampled_from((*_PAGES, *_PAGES, LEARNS, SYNONYMS))
@@ -71,41 +78,36 @@ _boxes = st.fixed_dictionaries({"rule-a": _words}, optional={"def-b": _words, "t
 _places = st.sampled_from(
     (
         *("", END, END, "rpc/apply_material", "rpc/apply_current", "s3 read", "s3 current_version", "GET material"),
-        *("openai", "POST embedding_cache", "sqs", "rpc/materials_spoken_of", "rpc/keep_synonyms"),
-        *("rpc/work_begun", "rpc/work_ended"),
+        *("openai", "POST embedding_cache", "sqs", "rpc/materials_named_in", "rpc/store_synonyms"),
+        *("rpc/record_unfinished", "rpc/finish_work"),
         *range(1, 9),
     )
 )
-_numbers = st.integers(0, 5)
 _upload = st.builds(Upload, _pages, _boxes | _boxes | _boxes | st.none())
 _file = st.builds(File, st.sampled_from((LEARNS, SYNONYMS)), st.integers(0, 1))
 _remove = st.builds(Remove, _keys, st.none() | st.integers(0, 2))
-_work = st.builds(Work, _numbers, st.booleans(), _places, fates)
-_away = st.builds(Work, _numbers, st.booleans(), st.just("openai"), st.just(Fate.FAIL_BEFORE))
-_go_on = st.builds(GoOn, _numbers, _places, fates)
-_places_of_schedule = st.sampled_from(
-    ("", END, END, "rpc/work_due", "rpc/work_sent", "sqs", "s3 held", "rpc/recorded_objects")
-)
+_work = st.builds(Work, numbers, st.booleans(), _places, fates)
+_go_on = st.builds(GoOn, numbers, _places, fates)
+_places_of_schedule = st.sampled_from(("", END, END, "rpc/claim_due_work", "sqs", "s3 held", "rpc/recorded_objects"))
 _maintenance = st.builds(Maintenance, st.booleans(), _places_of_schedule, fates)
 _WEIGHTS = (
-    *((_upload, 4), (_file, 1), (_remove, 2), (st.builds(Again, _pages), 1), (st.builds(BeginAnew), 1)),
-    *((_work, 6), (_away, 1), (_go_on, 4), (_maintenance, 2), (st.builds(Forget, st.none() | _numbers), 1)),
+    *((_upload, 4), (_file, 1), (_remove, 2), (st.builds(Reindex, _pages), 1), (st.builds(Restart), 1)),
+    *((_work, 6), (unavailable, 1), (_go_on, 4), (_maintenance, 2), (forget, 1)),
 )
 actions: st.SearchStrategy[Action] = weighted(_WEIGHTS)
 
 
-class MaterialsMachine(RuleBasedStateMachine):
-    """One bucket; the house and the tally are shared with all other schedules."""
+class MaterialsMachine(Schedule):
+    """A schedule over one bucket."""
 
-    house: MaterialsHouse
-    tally: Tally
+    most_rounds = 20
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = MaterialsWorld(self.house, counts=self.tally.messages)
+        self.world = MaterialsWorld(self.backend, counts=self.tally.messages, **self.parts)
         self.oracle = MaterialsOracle(self.world.bucket)
-        # A learns.yml whose requests an emulator forgets has to be pushed once more: docs/reliability.md.
-        self.crew = Crew(self.world.sqs, self.world.handle, self.tally, lasting='"reapply"')
+        # A learns.yml whose requests an emulator forgets has to be pushed once more: docs/explanation/reliability.md.
+        self.workers = Workers(self.world.sqs, self.world.handle, self.tally, lasting='"reindex"')
         self.tally.schedules += 1
 
     @initialize(boxes=_boxes, indexed=st.booleans())
@@ -113,7 +115,7 @@ class MaterialsMachine(RuleBasedStateMachine):
         self._upload(Upload(_PAGES[0], boxes))
         self.world.notify()
         if indexed:
-            self.crew.finish_all()
+            self.workers.finish_all()
 
     @rule(action=actions)
     def step(self, action: Action) -> None:
@@ -126,48 +128,27 @@ class MaterialsMachine(RuleBasedStateMachine):
                 self.world.bucket.write(key, body)
             case Remove(key, version):
                 self._remove(key, version)
-            case Again(key):
+            case Reindex(key):
                 self.world.ask_again(key)
-            case BeginAnew():
+            case Restart():
                 self.world.bucket.begin_anew()
-                self.crew.forget(None, self.world.in_rows())
-            case Work(which, doubled, place, fate):
-                self.crew.take(which, doubled=doubled, place=place, fate=fate)
-            case GoOn(which, place, fate):
-                self.crew.go_on(which, place=place, fate=fate)
-            case Maintenance(later, place, fate):
-                self.world.time_passes(AN_HOUR if later else A_MINUTE)
-                if not later:
-                    self.world.rows.beat(self.crew.in_hand())
-                self.crew.begin(self.world.each_minute, place=place, fate=fate)
-            case Forget(which):
-                self.crew.forget(which, self.world.in_rows())
+                self.workers.forget(None)
+            case _:
+                self.act(action)
         self.world.notify()
         self.tally.steps[type(action).__name__.lower()] += 1
 
-    @invariant()
-    def holds(self) -> None:
+    def check_always(self) -> None:
         check_always(self.world, self.oracle)
 
-    def teardown(self) -> None:
-        try:
-            self._settle()
-            check_settled(self.world, self.oracle)
-        finally:
-            self.crew.dismiss()
-            self.world.clear()
+    def check_settled(self) -> None:
+        check_settled(self.world, self.oracle)
 
-    def _settle(self) -> None:
-        """Nothing fails any more, all that waits is delivered, and the bucket is looked at until nothing differs."""
-        for _ in range(_MOST_ROUNDS):
-            self.crew.finish_all()
-            self.world.time_passes(AN_HOUR)
-            by_itself = self.world.each_minute()
-            # By hand too: a bucket that lost most of its pages is not followed without being asked.
-            by_hand = self.world.look_at_bucket()
-            if not (by_itself or by_hand or self.world.sqs.waiting or self.world.sqs.dead):
-                return
-        raise AssertionError("It never comes to rest")
+    def is_busy(self) -> bool:
+        by_itself = self.world.each_minute() | self.world.each_night()
+        # On command too: a bucket that lost most of its pages is not applied by itself.
+        by_command = self.world.look_at_bucket()
+        return by_itself or by_command
 
     def _upload(self, upload: Upload) -> None:
         body = UNREADABLE if upload.boxes is None else page_of(upload.boxes)

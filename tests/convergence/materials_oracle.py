@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import yaml
 
 from tests.builders import a_page
-from tests.in_memory.bucket import MemoryBucket
+from tests.doubles.bucket import MemoryBucket
 
 LEARNS, SYNONYMS = "learns.yml", "synonyms.yml"
 UNREADABLE = b"\xff\xfe\x00\x00 no page"
@@ -21,20 +21,19 @@ def page_of(boxes: Boxes) -> bytes:
 
 
 def name_of(key: str) -> str:
-    """The material of a key."""
     return unicodedata.normalize("NFC", key).removesuffix(".html")
 
 
 @dataclass
 class MaterialsOracle:
-    """What was ever uploaded: boxes by the page's bytes, and the bytes by key."""
+    """All uploads: boxes by the page's bytes, and the bytes by key."""
 
     bucket: MemoryBucket
     boxes: dict[bytes, Boxes] = field(default_factory=dict)
     ever: dict[str, list[bytes]] = field(default_factory=dict)
 
     def wrote(self, key: str, body: bytes, boxes: Boxes | None) -> None:
-        """An upload; `boxes` None cannot be read."""
+        """Records an upload; without `boxes` it cannot be read."""
         self.ever.setdefault(key, []).append(body)
         if boxes is not None:
             self.boxes[body] = boxes
@@ -65,5 +64,4 @@ class MaterialsOracle:
         return {anchor: tuple(items) for anchor, items in said.get(name, {}).items()}
 
     def synonyms(self) -> list[list[str]]:
-        """The groups of the site's list now."""
         return [list(group) for group in yaml.safe_load(self.now(SYNONYMS) or b"[]")]

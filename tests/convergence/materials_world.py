@@ -9,123 +9,117 @@ from datetime import timedelta
 from typing import Any
 
 import psycopg
-from sakuin.adapters.sqs import SqsWorkQueue
-from sakuin.adapters.sqs_work import SqsWorkQueues
-from sakuin.adapters.supabase_client import connected
-from sakuin.adapters.supabase_index import SupabaseIndex
-from sakuin.adapters.supabase_reconciliation import SupabaseLibraryRecords
-from sakuin.adapters.supabase_search import SupabaseSearch
-from sakuin.adapters.supabase_work import SupabaseWork
-from sakuin.bootstrap.aws import postponing, sending_again
-from sakuin.entrypoints.sqs_materials import material_handler
-from sakuin.services.apply_page import ApplyPage
-from sakuin.services.follow_bucket import FollowBucket
-from sakuin.services.give_up_page import GiveUpPage
-from sakuin.services.give_up_work import GiveUpWork
-from sakuin.services.learns_sources import LearnsSources
-from sakuin.services.reconcile_materials import ReconcileMaterials
-from sakuin.services.send_due_work import SendDueWork
-from sakuin_local.database import Database
+from sakuin.knowledge.bucket_events import BucketEvents
+from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.learns.sources import LearnsSources
+from sakuin.knowledge.messages import BucketEvent, MaterialQueue
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.postgres_records import MaterialRecords
+from sakuin.knowledge.postgres_search import KnowledgeSearch
+from sakuin.knowledge.reconcile import ReconcileMaterials
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.supabase.client import connected
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.upkeep.maintain import ResumeWork
+from sakuin_local.supabase.database import Database
 from supabase import Client
 
-from tests.convergence.delivery import Delivery, Holding, Surprises, unwatched
-from tests.convergence.gates import Gate, away, aws_failure, gated, shunned
+from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
+from tests.convergence.gates import Gate, aws_failure, circuit_open, gated, unavailable
 from tests.convergence.passing import time_passes
-from tests.convergence.queues import DEAD_LETTERS, ModelledSqs
-from tests.in_memory.bucket import MemoryBucket
-from tests.in_memory.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
+from tests.doubles.bucket import MemoryBucket
+from tests.doubles.embedder import CALIBRATION, FINGERPRINT, MemoryEmbedder
+from tests.doubles.sqs import ModelledSqs
 
 _QUEUE = "materials"
 _TABLES = (
-    *("knowledge_chunks", "chunk_words", "posting", "reading", "waiting_source", "receipt", "site_synonyms"),
-    *("followed_file", "material", "work", "embedding_cache"),
+    *("knowledge_chunks", "chunk_words", "posting", "reading", "competing_key", "upload_result", "site_synonyms"),
+    *("authored_file", "material", "unfinished_work", "embedding_cache"),
 )
 
 
 @dataclass(frozen=True)
-class MaterialsHouse:
-    """What all schedules share."""
-
+class MaterialsBackend:
     client: Client
     sql: psycopg.Connection
 
 
 @contextmanager
-def materials_house(database: Database) -> Iterator[MaterialsHouse]:
-    """Opens the house."""
+def materials_backend(database: Database) -> Iterator[MaterialsBackend]:
     with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
         client = connected(database.rest_url, database.service_key)
         gated(client.session, "supabase")
-        yield MaterialsHouse(client, sql)
+        yield MaterialsBackend(client, sql)
+
+
+@dataclass(frozen=True)
+class _Surprised:
+    """The events of the bucket, whose surprises are kept."""
+
+    events: BucketEvents
+    surprises: Surprises
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.events, name)
+
+    def process(self, event: BucketEvent) -> None:
+        self.surprises.of(self.events.process)(event)
 
 
 @dataclass
 class MaterialsWorld:
-    """The services of one schedule over a bucket of its own.."""
+    """The services of one schedule over a bucket of its own. `resumes`: maintenance resumes waiting work."""
 
-    house: MaterialsHouse
+    backend: MaterialsBackend
+    resumes: bool = True
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
     counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        bucket, sqs = Gate(self.bucket, "s3", away("s3")), Gate(self.sqs, "sqs", aws_failure)
-        self.index = SupabaseIndex(self.house.client)
-        queue = SqsWorkQueue(sqs, _QUEUE)
-        embedder = Gate(MemoryEmbedder(), "openai", away("openai"), shunned("openai"))
+        bucket, sqs = Gate(self.bucket, "s3", unavailable("s3")), Gate(self.sqs, "sqs", aws_failure)
+        self.index = KnowledgeIndex(self.backend.client)
+        queue = MaterialQueue(SqsQueue(sqs, _QUEUE))
+        embedder = Gate(MemoryEmbedder(), "openai", unavailable("openai"), circuit_open("openai"))
         learns = LearnsSources(bucket, self.index, None, "")
-        apply_page = ApplyPage(bucket, self.index, embedder, learns, FINGERPRINT, 1_000_000)
-        self.follow = FollowBucket(bucket, self.index, queue, apply_page, "")
-        records = SupabaseLibraryRecords(self.house.client)
-        self.reconcile = ReconcileMaterials(bucket, records, queue, "", lambda: self.bucket.now)
-        self.rows = SupabaseWork(self.house.client)
-        gave_up = GiveUpPage(self.index, "", bucket)
-        work_queues = SqsWorkQueues(sqs, {"material": _QUEUE}, {"material": _QUEUE + DEAD_LETTERS})
+        apply_page = IndexPage(bucket, self.index, embedder, learns, FINGERPRINT, 1_000_000)
+        records = MaterialRecords(self.backend.client)
+        self.unfinished = UnfinishedWorkStore(self.backend.client)
+        self.reconcile = ReconcileMaterials(bucket, records, self.unfinished, queue, "", lambda: self.bucket.now)
         tables: Any = None
-        self.send_due = SendDueWork(self.rows, work_queues, GiveUpWork(gave_up, tables))
+        self.resume = ResumeWork(self.unfinished, queue, tables)
         surprises = Surprises()
-        handler = material_handler(
-            surprises.of(self.follow),
-            postponing(queue),
-            *unwatched(),
-            hold=Holding(self.rows, self.counts),
-            gave_up=gave_up,
-            send_again=sending_again(queue),
-        )
-        self.handle = Delivery({_QUEUE: handler}, surprises)
-        self.search = SupabaseSearch(self.house.client, CALIBRATION)
+        work: Any = _Surprised(BucketEvents(bucket, self.index, queue, apply_page, "", *silent()), surprises)
+        self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, self.unfinished)}, surprises, self.counts)
+        self.search = KnowledgeSearch(self.backend.client, CALIBRATION)
 
     def notify(self) -> None:
-        """S3 tells the queue what happened in the bucket."""
+        """Sends the bucket's events to the queue."""
         for body in self.bucket.take_messages():
             self.sqs.send_message(QueueUrl=_QUEUE, MessageBody=body)
 
     def ask_again(self, key: str) -> None:
-        """Somebody asks for a page to be applied again."""
+        """Requests that a page is indexed again."""
         name = unicodedata.normalize("NFC", key).removesuffix(".html")
-        SqsWorkQueue(self.sqs, _QUEUE).reapply([name], reason="asked")
+        MaterialQueue(SqsQueue(self.sqs, _QUEUE)).reindex([name], reason="asked")
 
     def each_minute(self) -> bool:
-        """What the schedule's function does each minute; whether there was anything to do."""
-        done = self.send_due()
-        found = self.reconcile.keys(None, dry_run=False).differences
-        return bool(done.sent or done.buried or found)
+        """Runs the maintenance of each minute; returns whether there was anything to do."""
+        return self.resumes and bool(self.resume())
 
-    def in_rows(self) -> set[str]:
-        """The names of the rows of work."""
-        return {row.id for row in self.rows.rows()}
+    def each_night(self) -> bool:
+        """Runs the nightly maintenance; returns whether anything differed."""
+        return bool(self.reconcile.keys(None, dry_run=False).differences)
 
     def time_passes(self, seconds: int) -> None:
-        """So many seconds, in the database, over the messages and for the bucket."""
-        time_passes(self.house.sql, seconds)
-        self.sqs.passes(seconds)
+        """Moves the clocks of the database and the bucket."""
+        time_passes(self.backend.sql, seconds)
         self.bucket.now += timedelta(seconds=seconds)
 
     def look_at_bucket(self) -> bool:
-        """What a keeper asks for in the end; whether anything differed."""
-        return bool(self.reconcile.keys(None, dry_run=False, settling=timedelta(0)).differences)
+        """Reconciles on command; returns whether anything differed."""
+        return bool(self.reconcile.keys(None, dry_run=False, grace=timedelta(0)).differences)
 
     def clear(self) -> None:
-        """Leaves nothing of this schedule to the next."""
         for table in _TABLES:
-            self.house.sql.execute(f"delete from {table}".encode())  # noqa: S608
+            self.backend.sql.execute(f"delete from {table}".encode())  # noqa: S608

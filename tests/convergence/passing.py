@@ -5,14 +5,11 @@ import psycopg
 # A little over what the schedule waits: so long that whoever gave no sign of life is thought dead.
 A_MINUTE, AN_HOUR = 65, 3600
 
-_ROWS = (
-    b"update work set until = until - %(t)s, since = since - %(t)s, heartbeat_at = heartbeat_at - %(t)s,"
-    b" taken_at = taken_at - %(t)s, sent_at = sent_at - %(t)s",
-)
+_WORK = b"update unfinished_work set retry_at = retry_at - %(t)s, since = since - %(t)s, sent_at = sent_at - %(t)s"
 _TABLES = (
-    b"update table_restart set at = at - %(t)s",
+    b"update table_restart set restarted_at = restarted_at - %(t)s",
     b"update context_table set updated_at = updated_at - %(t)s",
-    b"update table_plan set heartbeat_at = heartbeat_at - %(t)s",
+    b"update table_scan set heartbeat_at = heartbeat_at - %(t)s",
     b"update tool set metadata = jsonb_set(metadata, '{search_index}', metadata->'search_index' || moved.status)"
     b" from (select o.id, jsonb_object_agg(e.key, e.value::timestamptz - %(t)s) as status"
     b"       from tool o cross join jsonb_each_text(o.metadata->'search_index') e"
@@ -21,13 +18,28 @@ _TABLES = (
 )
 _MATERIALS = (
     b"update material set updated_at = updated_at - %(t)s",
-    b"update waiting_source set since = since - %(t)s",
-    b"update followed_file set at = at - %(t)s",
+    b"update competing_key set since = since - %(t)s",
+    b"update authored_file set applied_at = applied_at - %(t)s",
 )
 
 
 def time_passes(sql: psycopg.Connection, seconds: int) -> None:
-    """So many seconds."""
+    """Moves all times of the database into the past."""
     with sql.transaction():
-        for statement in (*_ROWS, *_TABLES, *_MATERIALS):
-            sql.execute(statement.replace(b"%(t)s", b"make_interval(secs => %(t)s)"), {"t": seconds})
+        for statement in (_WORK, *_TABLES, *_MATERIALS):
+            _move(sql, statement, seconds)
+
+
+def work_ages(sql: psycopg.Connection, seconds: int) -> None:
+    """Moves the times of unfinished work into the past."""
+    _move(sql, _WORK, seconds)
+
+
+def _move(sql: psycopg.Connection, statement: bytes, seconds: int) -> None:
+    sql.execute(statement.replace(b"%(t)s", b"make_interval(secs => %(t)s)"), {"t": seconds})
+
+
+def time_passes_in(dsn: str, seconds: int) -> None:
+    """Moves all times of the database at this address."""
+    with psycopg.connect(dsn, autocommit=True) as sql:
+        time_passes(sql, seconds)

@@ -3,17 +3,16 @@
 from collections import Counter
 from typing import Any
 
-from sakuin.domain.language.indexing import index_words
-from sakuin.domain.search_index_names import namespace
-from sakuin.domain.table_walk import content_hash
-from sakuin_local.turbopuffer.refusals import Refused
+from sakuin.language.indexing import index_words
+from sakuin.tables.chunk_store import namespace
+from sakuin.tables.scan import content_hash
+from sakuin_local.turbopuffer.limits import Refused
 
-from tests.convergence.rows_checks import check_rows
 from tests.convergence.tables_oracle import Piece, TablesOracle, below, pieces
 from tests.convergence.tables_world import TablesWorld
 
 _ANSWERING = """
-  select n.table_id::text, t.project_id::text, n.json_pointer, n.content_hash, n.unswept,
+  select n.table_id::text, t.project_id::text, n.json_pointer, n.content_hash, n.needs_sweep,
     n.content_hash is distinct from n.wanted_hash,
     (select coalesce(jsonb_object_agg(c.turbopuffer_doc_id, c.chunk_text), '{}') from chunks c
      where c.table_id = n.table_id and c.fingerprint = n.fingerprint and c.pointer_hash = n.pointer_hash
@@ -25,16 +24,16 @@ def stored_texts(world: TablesWorld, name: str) -> dict[str, str] | None:
     """What the store itself holds of a namespace: text by doc id; None if there is no such namespace."""
     asked = {"rank_by": ["id", "asc"], "limit": 1000, "include_attributes": ["content"]}
     try:
-        rows = world.house.stand_in.query(name, asked)["rows"]
+        rows = world.backend.stand_in.query(name, asked)["rows"]
     except Refused:
         return None
     return {row["id"]: row["content"] for row in rows}
 
 
 def check_always(world: TablesWorld, oracle: TablesOracle) -> None:
-    """What answers for a place is one version that it had at some time, whole, here and in the store."""
+    """Fails unless each place answers with one whole version, in the database and in the store."""
     held: dict[str, dict[str, str]] = {}
-    for table, project, pointer, version, _, _, chunks in world.house.sql.execute(_ANSWERING).fetchall():
+    for table, project, pointer, version, _, _, chunks in world.backend.sql.execute(_ANSWERING).fetchall():
         texts = [text for text in oracle.ever.get((table, pointer), ()) if content_hash(text) == version]
         assert texts, f"{pointer} answers with a text that it never had"
         whole = {piece.doc_id: piece.text for piece in pieces(table, pointer, texts[0])}
@@ -47,14 +46,13 @@ def check_always(world: TablesWorld, oracle: TablesOracle) -> None:
 
 
 def check_settled(world: TablesWorld, oracle: TablesOracle, project: str, endpoint: str) -> None:
-    """Everything is as the documents say, and nothing else is anywhere."""
-    sql = world.house.sql
-    assert not world.sqs.waiting, "messages wait"
+    """Fails unless the index contains exactly what the documents contain."""
+    sql = world.backend.sql
+    assert not world.sqs.messages, "messages wait"
     assert not sql.execute("select event from outbox where sent_at is null").fetchall(), "events wait"
-    check_rows(sql)
-    assert not world.index.stuck(-1), "Tables stand still"
+    assert not world.index.stalled_tables(-1), "Tables stand still"
     alive = {namespace(project, table) for table in oracle.documents}
-    kept = {name["id"] for name in world.house.stand_in.listed("project_", "", 1000)["namespaces"]}
+    kept = {name["id"] for name in world.backend.stand_in.listed("project_", "", 1000)["namespaces"]}
     assert kept <= alive, f"namespaces without a Table: {kept - alive}"
     of_gone = "select count(*) from chunks c where not c.table_id::text = any (%s)"
     assert sql.execute(of_gone, [list(oracle.documents)]).fetchall() == [(0,)], "chunks without a Table"
@@ -67,25 +65,25 @@ def check_settled(world: TablesWorld, oracle: TablesOracle, project: str, endpoi
 
 def _check_table(world: TablesWorld, wanted: dict[str, Piece], project: str, table: str) -> None:
     texts = {id: piece.text for id, piece in wanted.items()}
-    rows = world.house.sql.execute(
+    rows = world.backend.sql.execute(
         "select turbopuffer_doc_id, chunk_text, indexed_at is not null from chunks where table_id = %s", [table]
     ).fetchall()
     assert sorted(rows) == sorted((id, text, True) for id, text in texts.items()), "records"
     held = stored_texts(world, namespace(project, table)) or {}
     assert held == texts, f"in the store too much {held.keys() - texts.keys()}, missing {texts.keys() - held.keys()}"
-    nodes = "select json_pointer, content_hash = wanted_hash, unswept from node where table_id = %s"
+    nodes = "select json_pointer, content_hash = wanted_hash, needs_sweep from node where table_id = %s"
     whole = {(piece.json_pointer, True, False) for piece in wanted.values()}
-    assert set(world.house.sql.execute(nodes, [table]).fetchall()) == whole, "nodes"
-    removed = "select turbopuffer_doc_id from removed_chunk where table_id = %s"
-    assert world.house.sql.execute(removed, [table]).fetchall() == [], "still to be removed"
+    assert set(world.backend.sql.execute(nodes, [table]).fetchall()) == whole, "nodes"
+    removed = "select turbopuffer_doc_id from pending_deletion where table_id = %s"
+    assert world.backend.sql.execute(removed, [table]).fetchall() == [], "still to be removed"
     said = Counter(word for text in texts.values() for word in index_words(title="", learns=(), body=text).readings)
     words = "select reading, written, chunks from table_reading where table_id = %s"
-    counted = {(reading, form): count for reading, form, count in world.house.sql.execute(words, [table]).fetchall()}
+    counted = {(reading, form): count for reading, form, count in world.backend.sql.execute(words, [table]).fetchall()}
     assert counted == said, "words"
 
 
 def _check_tool(world: TablesWorld, oracle: TablesOracle, tool: str, endpoint: str) -> None:
-    status: dict[str, Any] = world.call("read_tool", tool=tool, user=None)["metadata"]["search_index"]
+    status: dict[str, Any] = world.call("read_tool", tool=tool)["metadata"]["search_index"]
     wanted = oracle.status(tool)
     status["skipped_nodes"] = {node["json_pointer"] for node in status.get("skipped_nodes", ())}
     said = {name: status.get(name) for name in wanted}

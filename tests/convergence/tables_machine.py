@@ -1,53 +1,34 @@
 """Schedules over Tables: people change things, workers are interleaved, messages doubled, calls lost."""
 
-from collections.abc import Collection, Mapping
-from types import MappingProxyType
+from collections.abc import Collection
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from sakuin.domain.search_index_names import namespace
-from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
-from sakuin.domain.table_document import written_table
+from hypothesis.stateful import initialize, rule
+from sakuin.tables.chunk_store import namespace
+from sakuin.tables.document import written_table
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 
-from tests.convergence.crew import Crew
-from tests.convergence.passing import A_MINUTE, AN_HOUR
-from tests.convergence.tables_actions import (
-    SCOPES,
-    Action,
-    Change,
-    Forget,
-    GoOn,
-    Look,
-    Maintenance,
-    Send,
-    Work,
-    actions,
-    documents,
-)
+from tests.convergence.machine import Schedule
+from tests.convergence.tables_actions import SCOPES, Action, Change, Look, Send, actions, documents
 from tests.convergence.tables_checks import check_always, check_look, check_settled
-from tests.convergence.tables_house import TablesHouse
 from tests.convergence.tables_oracle import TablesOracle, ToolFact
 from tests.convergence.tables_world import TablesWorld
-from tests.convergence.tally import Tally
+from tests.convergence.workers import Workers
 
 _MOST_TABLES = 2
-_MOST_ROUNDS = 60
 
 
-class TablesMachine(RuleBasedStateMachine):
-    """One project; its house and its tally are shared with all other schedules."""
+class TablesMachine(Schedule):
+    """A schedule over one project."""
 
-    house: TablesHouse
-    tally: Tally
-    # What is broken on purpose.
-    parts: Mapping[str, Any] = MappingProxyType({})
+    most_rounds = 60
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = TablesWorld(self.house, counts=self.tally.messages, **self.parts)
+        self.world = TablesWorld(self.backend, counts=self.tally.messages, **self.parts)
         self.oracle = TablesOracle()
-        self.crew = Crew(self.world.sqs, self.world.handle, self.tally)
+        self.workers = Workers(self.world.sqs, self.world.handle, self.tally)
         self.project, self.endpoint = self._project()
         self.names = iter(range(10_000))
         self.tally.schedules += 1
@@ -57,60 +38,38 @@ class TablesMachine(RuleBasedStateMachine):
         self._create_table(document, scope)
         self.world.send_events()
         if indexed:
-            self.crew.finish_all()
+            self.workers.finish_all()
 
     @rule(action=actions)
     def step(self, action: Action) -> None:
         match action:
             case Change():
                 self._change(action)
-            case Work(which, doubled, place, fate):
-                self.crew.take(which, doubled=doubled, place=place, fate=fate)
-            case GoOn(which, place, fate):
-                self.crew.go_on(which, place=place, fate=fate)
             case Send(refused, place, fate):
                 self.world.bus.refused = refused
-                self.crew.begin(self.world.send_events, place=place, fate=fate)
-            case Maintenance(later, place, fate):
-                self.world.time_passes(AN_HOUR if later else A_MINUTE)
-                if not later:
-                    self.world.rows.beat(self.crew.in_hand())
-                self.crew.begin(self.world.each_minute, place=place, fate=fate)
-            case Forget(which):
-                self.crew.forget(which, self.world.in_rows())
+                self.workers.begin(self.world.send_events, place=place, fate=fate)
             case Look(which):
                 enabled = [id for id, tool in self.oracle.tools.items() if tool.enabled]
                 if enabled:
                     check_look(self.world, self.oracle, _one_of(enabled, which), self.endpoint)
+            case _:
+                self.act(action)
         self.tally.steps[getattr(action, "what", type(action).__name__.lower())] += 1
 
-    @invariant()
-    def holds(self) -> None:
+    def check_always(self) -> None:
         check_always(self.world, self.oracle)
 
-    def teardown(self) -> None:
-        try:
-            self._settle()
-            check_settled(self.world, self.oracle, self.project, self.endpoint)
-        finally:
-            self.crew.dismiss()
-            self.world.clear()
+    def check_settled(self) -> None:
+        check_settled(self.world, self.oracle, self.project, self.endpoint)
 
-    def _settle(self) -> None:
-        """Nothing fails any more, all that waits is delivered, and the schedule has its turns until it is quiet."""
+    def is_busy(self) -> bool:
         self.world.bus.refused = frozenset()
-        for _ in range(_MOST_ROUNDS):
-            self.crew.finish_all()
-            self.world.time_passes(AN_HOUR)
-            busy = self.world.each_minute()
-            if not (busy or self.world.sqs.waiting or self.world.sqs.dead):
-                return
-        raise AssertionError("It never comes to rest")
+        return self.world.each_minute() | self.world.each_night()
 
     def _project(self) -> tuple[str, str]:
         """A new project with an endpoint."""
-        project = self.world.call("create_project", name="p", user=None)["id"]
-        made = self.world.call("create_mcp", project=project, user=None, name="e", key_hash="h", tools=[])
+        project = self.world.call("create_project", name="p")["id"]
+        made = self.world.call("create_mcp", project=project, name="e", key_hash="0" * 64, tools=[])
         return project, made["id"]
 
     def _change(self, action: Change) -> None:
@@ -121,7 +80,7 @@ class TablesMachine(RuleBasedStateMachine):
         elif action.what == "delete project":
             for table in list(tables):
                 self.oracle.forgot(table)
-            self.world.call("delete_project", project=self.project, user=None)
+            self.world.call("delete_project", project=self.project)
             self.project, self.endpoint = self._project()
         elif "tool" in action.what and action.what != "create tool":
             if tools:
@@ -137,31 +96,31 @@ class TablesMachine(RuleBasedStateMachine):
             self._create_tool(table, action.scope)
         elif action.what == "delete table":
             self.oracle.forgot(table)
-            self.world.call("delete_table", table=table, user=None)
+            self.world.call("delete_table", table=table)
         elif action.what == "lose rows":
             self.oracle.lost = True
-            self.world.house.store.delete_namespace(namespace(self.project, table))
+            self.world.backend.store.delete_namespace(namespace(self.project, table))
         elif action.what == "write elsewhere":
             self.oracle.wrote(table, action.document)
             self.world.write_elsewhere(table, data, told=1 + action.which % 2)
         else:
             self.oracle.wrote(table, action.document)
-            self.world.call("replace_table", table=table, user=None, data=data, expected_version=None)
+            self.world.call("replace_table", table=table, data=data, expected_version=None)
 
     def _change_tool(self, what: str, tool: str) -> None:
         fact = self.oracle.tools[tool]
         if what == "switch tool":
             fact.enabled = not fact.enabled
-            self.world.call("change_tool", tool=tool, user=None, name=None, description=None, enabled=fact.enabled)
+            self.world.call("change_tool", tool=tool, name=None, description=None, enabled=fact.enabled)
         elif what == "reindex tool":
-            self.world.call("reindex_tool", tool=tool, user=None)
+            self.world.call("reindex_tool", tool=tool)
         else:
             del self.oracle.tools[tool]
-            self.world.call("delete_tool", tool=tool, user=None)
+            self.world.call("delete_tool", tool=tool)
 
     def _create_table(self, document: Any, scope: str) -> None:
         data = written_table(document)
-        table = self.world.call("create_table", project=self.project, user=None, name="t", data=data)["id"]
+        table = self.world.call("create_table", project=self.project, name="t", data=data)["id"]
         self.oracle.wrote(table, document)
         self._create_tool(table, scope)
 
@@ -169,13 +128,12 @@ class TablesMachine(RuleBasedStateMachine):
         made = self.world.call(
             "create_tool",
             table=table,
-            user=None,
             json_path=scope,
             name=f"tool{next(self.names)}",
             description="d",
             input_schema=SEARCH_INPUT_SCHEMA,
         )
-        self.world.call("bind_tool", mcp=self.endpoint, tool=made["id"], user=None, status="enabled")
+        self.world.call("bind_tool", mcp=self.endpoint, tool=made["id"], status="enabled")
         self.oracle.tools[made["id"]] = ToolFact(table, scope)
 
 

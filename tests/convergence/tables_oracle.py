@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sakuin.domain.chunking import chunks
-from sakuin.domain.search_index_names import doc_id
-from sakuin.domain.table_walk import content_hash
+from sakuin.tables.chunk_store import doc_id
+from sakuin.tables.chunking import chunks
+from sakuin.tables.scan import content_hash
 
 from tests.convergence.tables_world import CUT
 
@@ -43,7 +43,6 @@ class TablesOracle:
     lost: bool = False
 
     def wrote(self, table: str, document: Any) -> None:
-        """A Table's document is this from now on."""
         self.documents[table] = document
         for pointer, text in strings(document):
             self.ever.setdefault((table, pointer), set()).add(text)
@@ -137,7 +136,6 @@ def is_indexed(text: str) -> bool:
 
 
 def pieces(table: str, pointer: str, text: str) -> list[Piece]:
-    """The chunks of one string."""
     cut = chunks(text, size=CUT.chunk_size, overlap=CUT.overlap)
     hashed = content_hash(text)
     return [Piece(doc_id(table, pointer, hashed, one.index), pointer, one.index, one.text) for one in cut]

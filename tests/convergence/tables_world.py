@@ -1,165 +1,214 @@
-"""The services over Tables, as `bootstrap` puts them together, for one schedule."""
+"""The services over Tables for one schedule, on the product's adapters: each call of a worker stops at a gate."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from sakuin.adapters.eventbridge import EventBridgeBus
-from sakuin.adapters.sqs import SqsWorkQueue
-from sakuin.adapters.sqs_tables import SqsTableQueues
-from sakuin.adapters.sqs_work import SqsWorkQueues
-from sakuin.adapters.supabase_client import call
-from sakuin.adapters.supabase_outbox import SupabaseOutbox
-from sakuin.adapters.supabase_projects import SupabaseProjects
-from sakuin.adapters.supabase_reconciliation import SupabaseTableClaims
-from sakuin.adapters.supabase_tables import SupabaseTableIndex, SupabaseToolSearch
-from sakuin.adapters.supabase_work import SupabaseWork
-from sakuin.bootstrap.aws import postponing, sending_again
-from sakuin.domain.table_cut import TableCut
-from sakuin.domain.table_index import TableFingerprint
-from sakuin.domain.work import WorkQueueName
-from sakuin.entrypoints.sqs_tables import embed_handler, tool_handler
-from sakuin.services.compare_store import CountTable
-from sakuin.services.embed_chunks import EmbedChunks
-from sakuin.services.every_index import EmbedEverywhere, IndexEverywhere
-from sakuin.services.give_up_table import GiveUpTable
-from sakuin.services.give_up_work import GiveUpWork
-from sakuin.services.hear_of_changes import HearOfChanges
-from sakuin.services.index_table import IndexTable
-from sakuin.services.maintain import Maintain
-from sakuin.services.reconcile_tables import ReconcileTables
-from sakuin.services.restart_tables import RestartTables
-from sakuin.services.search_table import SearchTable
-from sakuin.services.send_due_work import SendDueWork, SentWork
-from sakuin.services.send_events import SendEvents
+import psycopg
+from sakuin.platform.calls import Ask, background
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.supabase.client import call, connected
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.retrieval.index_version import TableCut, TableIndexVersion
+from sakuin.tables.admin.database_changes import HandleDatabaseChange
+from sakuin.tables.admin.eventbridge import EventBridgeBus
+from sakuin.tables.admin.outbox import Outbox, PublishOutbox
+from sakuin.tables.admin.postgres import ProjectRecords
+from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion, EmbedWork
+from sakuin.tables.index_table import IndexTable
+from sakuin.tables.messages import TableQueues
+from sakuin.tables.postgres import TableIndex, ToolSearch
+from sakuin.tables.reconcile import ReconcileTables, TableSummaries
+from sakuin.tables.recovery import RecordTableFailure, RestartTables
+from sakuin.tables.search import SearchTable
+from sakuin.tables.turbopuffer.client import connected as store_connected
+from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+from sakuin.tables.work import IndexInEachVersion, ToolWork
+from sakuin.upkeep.maintain import Maintain, ResumeWork
+from sakuin_local.serving import served
+from sakuin_local.supabase.database import Database
+from sakuin_local.turbopuffer.endpoint import application
+from sakuin_local.turbopuffer.store import Store
+from supabase import Client
+from turbopuffer import DefaultHttpxClient
 
-from tests.convergence.delivery import Delivery, Holding, Surprises, unwatched
-from tests.convergence.gates import Gate, away, aws_failure, shunned
+from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
+from tests.convergence.gates import Gate, aws_failure, circuit_open, gated, unavailable
 from tests.convergence.passing import time_passes
-from tests.convergence.queues import DEAD_LETTERS, ModelledBus, ModelledSqs
-from tests.convergence.tables_house import TablesHouse
-from tests.in_memory.embedder import MODEL, MemoryEmbedder
+from tests.doubles.embedder import MODEL, MemoryEmbedder
+from tests.doubles.sqs import ModelledSqs
 
 # Small, so that short texts have several chunks.
 CUT = TableCut(threshold=12, chunk_size=16, overlap=4)
-FINGERPRINT = TableFingerprint(MODEL, CUT)
+FINGERPRINT = TableIndexVersion(MODEL, CUT)
 _TOOLS, _EMBEDS = "tools", "embeds"
+
+
+@dataclass(frozen=True)
+class TablesBackend:
+    """What all schedules share: a database, a store, and the gated connections to them."""
+
+    client: Client
+    store: TurbopufferChunkStore
+    stand_in: Store
+    sql: psycopg.Connection
+
+
+@contextmanager
+def tables_backend(database: Database, folder: Path) -> Iterator[TablesBackend]:
+    stand_in = Store(folder / "turbopuffer.sqlite")
+    with served(application(stand_in)) as port, psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
+        client = connected(database.rest_url, database.service_key)
+        gated(client.session, "supabase")
+        session = DefaultHttpxClient()
+        gated(session, "turbopuffer")
+        # A request that is done again is a fate of the schedule's, so the client does none by itself.
+        puffer = store_connected(f"http://127.0.0.1:{port}", "any", session).with_options(max_retries=0)
+        retried = Retried(replace(background(), sleep=lambda _: None))
+        circuit = Gate(retried, "turbopuffer's circuit", unavailable("turbopuffer"), circuit_open("turbopuffer"))
+        # A row a request: what is stored of a batch may be any part of it.
+        yield TablesBackend(client, TurbopufferChunkStore(puffer, 1, circuit.ask, circuit.ask), stand_in, sql)
+
+
+@dataclass(frozen=True)
+class Retried:
+    """What is behind the gate of a circuit."""
+
+    ask: Ask
+
+
+@dataclass
+class ModelledBus:
+    """boto3's client of EventBridge: what it takes goes to `queue`, as the product's rule has it.
+
+    `refused` says which entries of the next request it does not take.
+    """
+
+    sqs: ModelledSqs
+    queue: str
+    refused: frozenset[int] = frozenset()
+
+    def put_events(self, *, Entries: list[dict[str, str]]) -> dict[str, Any]:
+        refused, self.refused = self.refused, frozenset()
+        answer = []
+        for number, entry in enumerate(Entries):
+            if number in refused:
+                answer.append({"ErrorCode": "ThrottlingException"})
+            else:
+                body = f'{{"detail-type": "{entry["DetailType"]}", "detail": {entry["Detail"]}}}'
+                self.sqs.send_message(QueueUrl=self.queue, MessageBody=body)
+                answer.append({"EventId": "1"})
+        return {"FailedEntryCount": len(refused), "Entries": answer}
 
 
 @dataclass(frozen=True)
 class FewAMessage:
     """`TableQueues` that makes two messages of a batch of four: batches of one Table overtake each other."""
 
-    real: SqsTableQueues
+    real: TableQueues
 
-    def index(self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0) -> None:
-        self.real.index(project_id, table_id, generation=generation, skip=skip)
+    def index(self, project_id: str, table_id: str, **asked: Any) -> None:
+        self.real.index(project_id, table_id, **asked)
 
-    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]]) -> None:
+    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False) -> None:
         small = [batch[at : at + 2] for batch in batches for at in range(0, len(batch), 2)]
-        self.real.embed(project_id, table_id, small)
+        self.real.embed(project_id, table_id, small, resumed=resumed)
+
+    def import_document(self, key: str) -> None:
+        self.real.import_document(key)
 
 
 @dataclass
 class TablesWorld:
-    """The services of one schedule. `store` and what sends due work may be swapped for what is broken on purpose."""
+    """The services of one schedule. `store` may be swapped for one that is broken on purpose."""
 
-    house: TablesHouse
+    backend: TablesBackend
     store: Any = None
-    send_due: Callable[[SendDueWork], Callable[[], SentWork]] = lambda whole: whole
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
     counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self.store = self.store or self.house.store
+        self.store = self.store or self.backend.store
         self.bus = ModelledBus(self.sqs, _TOOLS)
-        self.index = SupabaseTableIndex(self.house.client, FINGERPRINT)
+        self.index = TableIndex(self.backend.client, FINGERPRINT)
         sqs = Gate(self.sqs, "sqs", aws_failure)
-        self.queues = FewAMessage(SqsTableQueues(sqs, _TOOLS, _EMBEDS))
-        embedder = Gate(MemoryEmbedder(), "openai", away("openai"), shunned("openai"))
-        claims = SupabaseTableClaims(self.house.client, FINGERPRINT.id)
-        count = CountTable(self.store, claims)
-        bodies = Gate({}, "s3", away("s3"))
-        self.walk = IndexTable(self.index, bodies, self.store, self.queues, CUT, nodes_a_page=2, count=count)
-        self.embed = EmbedChunks(self.index, self.store, embedder, count=count)
-        self.reconcile = ReconcileTables(claims, self.index, self.store, self.queues, lambda: "")
+        self.tool_queue, self.embed_queue = SqsQueue(sqs, _TOOLS), SqsQueue(sqs, _EMBEDS)
+        self.queues = FewAMessage(TableQueues(self.tool_queue, self.embed_queue, FINGERPRINT.id))
+        embedder = Gate(MemoryEmbedder(), "openai", unavailable("openai"), circuit_open("openai"))
+        summaries = TableSummaries(self.backend.client, FINGERPRINT.id)
+        bodies = Gate({}, "s3", unavailable("s3"))
+        self.walk = IndexTable(self.index, bodies, self.store, self.queues, CUT, chunks_a_page=2)
+        self.embed = EmbedChunks(self.index, self.store, embedder)
+        self.reconcile = ReconcileTables(summaries, self.index, self.store, self.queues, lambda: "")
         bus = EventBridgeBus(Gate(self.bus, "bus", aws_failure), "bus")
-        self.send_events = SendEvents(SupabaseOutbox(self.house.client), bus)
-        self.rows = SupabaseWork(self.house.client)
-        self.maintain = self._maintenance(sqs)
-        self.handle = self._delivery(SqsWorkQueue(sqs, _TOOLS), SqsWorkQueue(sqs, _EMBEDS))
-        self.hear = HearOfChanges(SupabaseProjects(self.house.client))
-        self.records = SupabaseToolSearch(self.house.client, FINGERPRINT.id)
-        self.search = SearchTable(self.records, self.house.store, MemoryEmbedder())
+        self.send_events = PublishOutbox(Outbox(self.backend.client), bus)
+        self.unfinished = UnfinishedWorkStore(self.backend.client)
+        self.give_up = RecordTableFailure(lambda: {FINGERPRINT.id: self.index})
+        self.maintain = self._maintenance()
+        self.handle = self._delivery(sqs)
+        self.hear = HandleDatabaseChange(ProjectRecords(self.backend.client))
+        self.records = ToolSearch(self.backend.client, FINGERPRINT.id)
+        self.search = SearchTable(self.records, self.backend.store, MemoryEmbedder())
 
-    def _maintenance(self, sqs: Gate) -> Maintain:
+    def _maintenance(self) -> Maintain:
         """As `bootstrap` puts it together."""
-        queues: dict[WorkQueueName, str] = {"tool": _TOOLS, "embed": _EMBEDS}
-        letters: dict[WorkQueueName, str] = {name: queue + DEAD_LETTERS for name, queue in queues.items()}
-        work_queues = SqsWorkQueues(sqs, queues, letters)
         nowhere: Any = None
+
+        def has_backlog() -> bool:
+            return not (self.tool_queue.is_empty() and self.embed_queue.is_empty())
+
         return Maintain(
             self.send_events,
             self.index,
             self.store,
-            RestartTables(FINGERPRINT.id, self.index, self.queues, self.rows, work_queues, GiveUpTable(self.index)),
-            self.send_due(SendDueWork(self.rows, work_queues, GiveUpWork(nowhere, self._give_up))),
+            RestartTables(FINGERPRINT.id, self.index, self.queues, has_backlog, self.give_up),
+            ResumeWork(self.unfinished, nowhere, lambda _fingerprint: self.queues),
             lambda: 0,
         )
 
-    def _delivery(self, tools: SqsWorkQueue, embeds: SqsWorkQueue) -> Delivery:
+    def _delivery(self, sqs: Gate) -> Delivery:
         """The functions of the two queues, as `bootstrap` puts them together."""
-        surprises, hold = Surprises(), Holding(self.rows, self.counts)
-        walk: Any = surprises.of(IndexEverywhere(lambda: {FINGERPRINT.id: self.walk}))
-        embed: Any = surprises.of(EmbedEverywhere(lambda: {FINGERPRINT.id: self.embed}))
+        surprises = Surprises()
+        scan: Any = surprises.of(IndexInEachVersion(lambda: {FINGERPRINT.id: self.walk}))
+        embed: Any = surprises.of(EmbedInEachVersion(lambda: {FINGERPRINT.id: self.embed}))
         nobody: Any = None
         handlers = {
-            _TOOLS: tool_handler(
-                walk, nobody, self._give_up, postponing(tools), *unwatched(), hold=hold, send_again=sending_again(tools)
-            ),
-            _EMBEDS: embed_handler(
-                embed, self._give_up, postponing(embeds), *unwatched(), hold=hold, send_again=sending_again(embeds)
-            ),
+            _TOOLS: handler_of(sqs, _TOOLS, ToolWork(scan, nobody, self.give_up, *silent()), self.unfinished),
+            _EMBEDS: handler_of(sqs, _EMBEDS, EmbedWork(embed, self.give_up, *silent()), self.unfinished),
         }
-        return Delivery(handlers, surprises)
-
-    def _give_up(self, table_id: str, reason: str, _fingerprint: str | None) -> None:
-        GiveUpTable(self.index)(table_id, reason)
+        return Delivery(handlers, surprises, self.counts)
 
     def call(self, function: str, **arguments: Any) -> Any:
         """One of the functions that the API calls, for an admin."""
-        return call(self.house.client, function, {f"p_{name}": value for name, value in arguments.items()})
+        return call(self.backend.client, function, {f"p_{name}": value for name, value in arguments.items()})
 
     def each_minute(self) -> bool:
-        """What the schedule's function does each minute; whether there was anything to do."""
+        """Runs the maintenance of each minute; returns whether there was anything to do."""
         done = self.maintain()
-        found = self.reconcile.counted(limit=10, is_over=lambda: False)
-        return bool(done.sent or done.restarted or done.resent or done.buried or found)
+        return bool(done.sent or done.restarted or done.resumed)
+
+    def each_night(self) -> bool:
+        """Runs the nightly maintenance; returns whether anything differed."""
+        return bool(self.reconcile.page(None, dry_run=False, is_over=lambda: False).differences)
 
     def clear(self) -> None:
-        """Leaves nothing of this schedule to the next."""
-        for name in self.house.stand_in.listed("", "", 1000)["namespaces"]:
-            self.house.stand_in.delete(name["id"])
-        self.house.sql.execute("delete from project")
-        self.house.sql.execute("delete from outbox")
-        self.house.sql.execute("delete from table_namespace")
-        self.house.sql.execute("delete from work")
+        for name in self.backend.stand_in.listed("", "", 1000)["namespaces"]:
+            self.backend.stand_in.delete(name["id"])
+        for table in ("project", "outbox", "table_namespace", "unfinished_work"):
+            self.backend.sql.execute(f"delete from {table}".encode())  # noqa: S608
 
     def write_elsewhere(self, table: str, data: str, *, told: int) -> None:
         """A platform writes the record in the database itself; its webhook says so, so many times."""
         written = "update context_table set data = %s where id = %s returning id::text, project_id::text, generation"
-        (found,) = self.house.sql.execute(written, [data, table]).fetchall()
+        (found,) = self.backend.sql.execute(written, [data, table]).fetchall()
         row = dict(zip(("id", "project_id", "generation"), found, strict=True))
         payload = {"type": "UPDATE", "table": "context_table", "record": row | {"data": data}, "old_record": row}
         for _ in range(told):
             self.hear(payload)
 
-    def in_rows(self) -> set[str]:
-        """The names of the rows of work."""
-        return {row.id for row in self.rows.rows()}
-
     def time_passes(self, seconds: int) -> None:
-        """So many seconds, in the database and over the messages."""
-        time_passes(self.house.sql, seconds)
-        self.sqs.passes(seconds)
+        """So many seconds, in the database."""
+        time_passes(self.backend.sql, seconds)

@@ -24,7 +24,6 @@ class Tally:
                 self.faults[fate, place] += 1
 
     def as_lines(self) -> list[str]:
-        """The report."""
         kinds = Counter(fate for fate, _ in self.faults.elements())
         lines = [f"schedules: {self.schedules:,}", f"steps: {self.steps.total():,}"]
         lines += [f"  {name}: {count:,}" for name, count in sorted(self.steps.items())]

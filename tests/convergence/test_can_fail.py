@@ -1,24 +1,26 @@
-"""The schedules find what they are there to find: parts that are broken on purpose are told from whole ones."""
+"""The schedules find parts that are broken on purpose."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from sakuin.ports.chunk_store import StoredChunkRow
-from sakuin.services.send_due_work import SentWork
+from sakuin.tables.chunk_store import StoredChunkRow
 
+from tests.convergence.actions import END, GoOn, Work
 from tests.convergence.interleaving import Fate
-from tests.convergence.running import run_schedules
-from tests.convergence.tables_actions import END, Change, Forget, GoOn, Work
-from tests.convergence.tables_house import TablesHouse
+from tests.convergence.machine import run_schedules, scripted
+from tests.convergence.materials_machine import MaterialsMachine
+from tests.convergence.materials_world import MaterialsBackend
+from tests.convergence.tables_actions import Change
 from tests.convergence.tables_machine import TablesMachine
+from tests.convergence.tables_world import TablesBackend
 from tests.convergence.tally import Tally
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A store that does all as it should but what a test changes."""
+    """A store that is right but for what a test changes."""
 
     real: Any
 
@@ -27,7 +29,7 @@ class Broken:
 
 
 class SweepsEverything(Broken):
-    """It deletes what a newer generation has stored meanwhile, too."""
+    """Deletes also what a newer generation stored meanwhile."""
 
     def sweep_node(self, namespace: str, **asked: Any) -> int:
         return int(self.real.sweep_node(namespace, **(asked | {"generation": 1 << 40})))
@@ -37,64 +39,48 @@ class SweepsEverything(Broken):
 
 
 class ForgetsTheLast(Broken):
-    """It acknowledges the last row of several and does not store it."""
+    """Acknowledges the last row of several without storing it."""
 
     def upsert(self, namespace: str, rows: Sequence[StoredChunkRow]) -> None:
         self.real.upsert(namespace, rows[:-1] if len(rows) > 1 else rows)
 
 
 class StoresOtherText(Broken):
-    """Its rows say something else than they were given."""
+    """Stores another text."""
 
     def upsert(self, namespace: str, rows: Sequence[StoredChunkRow]) -> None:
         self.real.upsert(namespace, [replace(row, content=row.content + "？") for row in rows])
 
 
 @pytest.mark.parametrize("broken", [ForgetsTheLast, StoresOtherText])
-def test_a_store_that_is_broken_is_found_out(tables: TablesHouse, broken: type[Broken]) -> None:
+def test_a_store_that_is_broken_is_found(tables: TablesBackend, broken: type[Broken]) -> None:
     store = broken(tables.store)
     with pytest.raises(AssertionError):
-        run_schedules(TablesMachine, Tally(), schedules=50, house=tables, parts={"store": store}, shrink=False)
+        run_schedules(TablesMachine, Tally(), schedules=50, backend=tables, parts={"store": store}, shrink=False)
 
 
-def test_a_sweep_that_asks_for_no_generation_is_found_out(tables: TablesHouse) -> None:
-    story = _story(tables, store=SweepsEverything(tables.store))
+def test_a_sweep_that_asks_for_no_generation_is_found(tables: TablesBackend) -> None:
+    story = scripted(TablesMachine, tables, store=SweepsEverything(tables.store))
     try:
         with pytest.raises(AssertionError, match="the store has not"):
             _sweep_late(story)
     finally:
-        story.crew.dismiss()
-        story.world.clear()
+        story.clear()
 
 
-def test_maintenance_that_sends_nothing_again_loses_what_its_queue_forgot(tables: TablesHouse) -> None:
-    story = _story(tables, send_due=lambda _whole: SentWork)
-    story.begin(document={"a": "公式に代入する。係数を読みとる。"}, scope="", indexed=False)
-    story.step(Work(0, False, "rpc/walk_started", Fate.DIE_AFTER))
-    story.step(Forget(None))
-    with pytest.raises(AssertionError, match="in_hand"):
-        story.teardown()
-
-
-def test_maintenance_that_sends_nothing_again_is_found_out(tables: TablesHouse) -> None:
-    parts = {"send_due": lambda _whole: SentWork}
-    with pytest.raises(AssertionError, match="rows of work"):
-        run_schedules(TablesMachine, Tally(), schedules=50, house=tables, parts=parts, shrink=False)
-
-
-def _story(tables: TablesHouse, **parts: Any) -> TablesMachine:
-    made: Any = type("Broken", (TablesMachine,), {"house": tables, "tally": Tally(), "parts": parts})
-    story: TablesMachine = made()
-    return story
+def test_maintenance_that_resumes_nothing_is_found(materials: MaterialsBackend) -> None:
+    parts = {"resumes": False}
+    with pytest.raises(AssertionError, match=r"unfinished work|never comes to rest"):
+        run_schedules(MaterialsMachine, Tally(), schedules=50, backend=materials, parts=parts, shrink=False)
 
 
 def _sweep_late(story: TablesMachine) -> None:
-    """A text comes back while the worker that is to sweep it stands still."""
+    """A text comes back while the worker that sweeps it pauses."""
     one, other = "公式に代入する。係数を読みとる。", "一次関数の傾きを求める。切片は別に読む。"
     story.begin(document={"a": one}, scope="", indexed=True)
     story.step(Change("replace", 0, {"a": other}, "", sent=True))
     story.step(Work(0, False, END, Fate.GO))
-    story.step(Work(0, False, "rpc/chunks_stored", Fate.GO))
+    story.step(Work(0, False, "rpc/record_stored", Fate.GO))
     story.step(Change("replace", 0, {"a": one}, "", sent=True))
     for _ in range(2):
         story.step(Work(0, False, END, Fate.GO))

@@ -1,17 +1,17 @@
-"""What schedules have found, each as a short story of its own that ends as all of them must."""
+"""The faults that schedules have found, each as a short schedule that ends as all of them must."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from sakuin.domain.search_index_names import namespace
+from sakuin.tables.chunk_store import namespace
 
+from tests.convergence.actions import END, Forget, GoOn, Work
 from tests.convergence.interleaving import Fate
-from tests.convergence.tables_actions import END, Change, Forget, GoOn, Work
+from tests.convergence.machine import scripted, settling
+from tests.convergence.tables_actions import Change
 from tests.convergence.tables_checks import stored_texts
-from tests.convergence.tables_house import TablesHouse
 from tests.convergence.tables_machine import TablesMachine
-from tests.convergence.tally import Tally
+from tests.convergence.tables_world import TablesBackend
 
 A, B, C = (
     "公式に代入する。係数を読みとる。",
@@ -21,35 +21,32 @@ A, B, C = (
 
 
 @pytest.fixture
-def story(tables: TablesHouse) -> Iterator[TablesMachine]:
-    """A Table whose one string is indexed. In the end the dust settles, and everything is compared with the oracle."""
-    made: Any = type("Story", (TablesMachine,), {"house": tables, "tally": Tally()})
-    machine: TablesMachine = made()
-    machine.begin(document={"a": A}, scope="", indexed=True)
-    yield machine
-    machine.teardown()
+def story(tables: TablesBackend) -> Iterator[TablesMachine]:
+    """A Table whose one string is indexed."""
+    with settling(scripted(TablesMachine, tables)) as schedule:
+        schedule.begin(document={"a": A}, scope="", indexed=True)
+        yield schedule
 
 
-def written(story: TablesMachine, document: object) -> None:
-    """The Table is replaced, and walked."""
+def replace_and_scan(story: TablesMachine, document: object) -> None:
     story.step(Change("replace", 0, document, "", sent=True))
     story.step(Work(0, False, END, Fate.GO))
 
 
 def states(story: TablesMachine) -> set[str]:
-    """What the tools say of themselves."""
-    tools = [story.world.call("read_tool", tool=tool, user=None) for tool in story.oracle.tools]
+    """The states of the Tools."""
+    tools = [story.world.call("read_tool", tool=tool) for tool in story.oracle.tools]
     return {tool["metadata"]["search_index"]["state"] for tool in tools}
 
 
-def test_who_dies_between_the_flip_and_the_sweep_leaves_no_old_rows(story: TablesMachine) -> None:
-    written(story, {"a": B})
-    story.step(Work(0, False, "rpc/chunks_stored", Fate.DIE_AFTER))
+def test_a_worker_that_dies_between_publishing_and_sweeping_leaves_no_old_rows(story: TablesMachine) -> None:
+    replace_and_scan(story, {"a": B})
+    story.step(Work(0, False, "rpc/record_stored", Fate.DIE_AFTER))
 
 
-def test_who_comes_next_sweeps_what_another_has_not_swept_yet(story: TablesMachine) -> None:
-    written(story, {"a": B})
-    story.step(Work(0, True, "rpc/chunks_stored", Fate.GO))
+def test_the_next_worker_sweeps_what_another_has_not_swept_yet(story: TablesMachine) -> None:
+    replace_and_scan(story, {"a": B})
+    story.step(Work(0, True, "rpc/record_stored", Fate.GO))
     story.step(Work(0, False, END, Fate.GO))
     assert states(story) == {"ready"}
     (table,) = story.oracle.documents
@@ -59,31 +56,31 @@ def test_who_comes_next_sweeps_what_another_has_not_swept_yet(story: TablesMachi
 
 def test_a_table_is_not_ready_while_removed_rows_are_in_the_store(story: TablesMachine) -> None:
     story.step(Change("replace", 0, {"list": [C]}, "", sent=True))
-    story.step(Work(0, False, "rpc/unwant_nodes", Fate.DIE_AFTER))
-    # The embedding that the walk asked for is done before the walk comes again.
+    story.step(Work(0, False, "rpc/finish_scan", Fate.DIE_AFTER))
+    # The embedding that the scan asked for is done before the scan comes again.
     story.step(Work(0, False, END, Fate.GO))
     assert states(story) == {"indexing"}
 
 
 def test_rows_of_a_text_that_was_overtaken_go_though_their_worker_died(story: TablesMachine) -> None:
-    written(story, {"a": B})
+    replace_and_scan(story, {"a": B})
     story.step(Work(0, False, "turbopuffer POST", Fate.GO))
-    written(story, {"a": C})
+    replace_and_scan(story, {"a": C})
     story.step(Work(0, False, END, Fate.GO))
     story.step(GoOn(0, "", Fate.DIE_BEFORE))
 
 
 def test_a_late_sweep_spares_the_text_that_came_back(story: TablesMachine) -> None:
-    written(story, {"a": B})
-    # Flipped, and not swept yet.
-    story.step(Work(0, False, "rpc/chunks_stored", Fate.GO))
-    written(story, {"a": A})
+    replace_and_scan(story, {"a": B})
+    # Published, and not swept yet.
+    story.step(Work(0, False, "rpc/record_stored", Fate.GO))
+    replace_and_scan(story, {"a": A})
     story.step(Work(0, False, END, Fate.GO))
     story.step(GoOn(0, END, Fate.GO))
 
 
 def test_a_late_write_of_a_deleted_table_brings_no_namespace_back(story: TablesMachine) -> None:
-    written(story, {"a": B})
+    replace_and_scan(story, {"a": B})
     story.step(Work(0, False, "openai", Fate.GO))
     story.step(Change("delete table", 0, {}, "", sent=True))
     story.step(Work(0, False, END, Fate.GO))
@@ -95,14 +92,14 @@ def test_rows_that_the_store_has_lost_are_stored_again(story: TablesMachine) -> 
 
 
 def test_rows_that_the_store_loses_while_they_are_replaced_are_stored_again(story: TablesMachine) -> None:
-    written(story, {"a": B, "list": [C]})
-    story.step(Work(0, False, "rpc/chunks_stored", Fate.GO))
+    replace_and_scan(story, {"a": B, "list": [C]})
+    story.step(Work(0, False, "rpc/record_stored", Fate.GO))
     story.step(Change("lose rows", 0, {}, "", sent=False))
     story.step(GoOn(0, END, Fate.GO))
 
 
 def test_a_project_that_is_deleted_while_its_table_is_indexed_leaves_nothing(story: TablesMachine) -> None:
-    written(story, {"a": B})
+    replace_and_scan(story, {"a": B})
     story.step(Work(0, False, "openai", Fate.GO))
     story.step(Change("delete project", 0, {}, "", sent=True))
     story.step(Work(0, False, END, Fate.GO))

@@ -1,20 +1,28 @@
-"""`python -m tests.hostile SECONDS [TARGET…]`: fuzzes in turns and tells inputs, speed and failures by target."""
+"""`python -m tests.hostile SECONDS [TARGET…]`: fuzzes in turns and prints inputs, speed and failures by target."""
 
 import logging
 import random
-import signal
 import sys
+import tempfile
 import time
 import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import FrameType
+from pathlib import Path
 
+import psycopg
+import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.platform.supabase.client import connected
+from sakuin_local.supabase.database import running_database
 
-from tests.hostile.targets import Target, targets
+from tests.builders import a_page
+from tests.hanging import ended_when_it_hangs
+from tests.hostile.targets import Target, requests_to, targets
+from tests.world import World
 
 INPUTS_A_TURN = 400
 # A turn takes some seconds; what takes this long hangs.
@@ -23,7 +31,7 @@ HUNG_SECONDS = 300
 
 @dataclass
 class Tally:
-    """What became of a target so far; `failures` are its first few, each with the example that repeats it."""
+    """The results of a target; `failures` are its first few, each with the example that repeats it."""
 
     inputs: int = 0
     seconds: float = 0.0
@@ -31,7 +39,7 @@ class Tally:
 
 
 def turn(target: Target, tally: Tally, number: int) -> None:
-    """Some hundred inputs that nobody has seen, and the smallest of those that fail."""
+    """Tries some hundred new inputs; records the smallest of those that fail."""
 
     @seed(number)
     @settings(
@@ -48,9 +56,9 @@ def turn(target: Target, tally: Tally, number: int) -> None:
 
     started = time.process_time()
     try:
-        with ended_when_it_hangs():
+        with ended_when_it_hangs(HUNG_SECONDS):
             holds()
-    except Exception as error:
+    except (Exception, pytest.fail.Exception) as error:
         # One failing target does not end the run of the others.
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{type(error).__name__} at {last.filename.rpartition('/')[2]}:{last.lineno}"
@@ -59,31 +67,17 @@ def turn(target: Target, tally: Tally, number: int) -> None:
     tally.seconds += time.process_time() - started
 
 
-@contextmanager
-def ended_when_it_hangs() -> Iterator[None]:
-    """`TimeoutError` in what takes `HUNG_SECONDS`."""
-
-    def hung(_signal: int, _frame: FrameType | None) -> None:
-        raise TimeoutError(f"still not done after {HUNG_SECONDS} seconds")
-
-    signal.signal(signal.SIGALRM, hung)
-    signal.alarm(HUNG_SECONDS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-
-
 def main(seconds: float, names: list[str]) -> int:
-    """1 if anything failed."""
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
-    chosen = {name: target for name, target in targets().items() if not names or name in names}
-    tallies = {name: Tally() for name in chosen}
-    began = time.monotonic()
-    while time.monotonic() - began < seconds:
-        for name, target in chosen.items():
-            turn(target, tallies[name], random.randrange(2**32))  # noqa: S311
+    with tempfile.TemporaryDirectory() as folder, a_library(Path(folder)) as tools:
+        all_targets = {**targets(), "MCP requests": requests_to(tools)}
+        chosen = {name: target for name, target in all_targets.items() if not names or name in names}
+        tallies = {name: Tally() for name in chosen}
+        began = time.monotonic()
+        while time.monotonic() - began < seconds:
+            for name, target in chosen.items():
+                turn(target, tallies[name], random.randrange(2**32))  # noqa: S311
     for name, tally in tallies.items():
         speed = tally.inputs / max(tally.seconds, 0.001)
         print(f"{name:18} {tally.inputs:>9,} inputs {speed:>8,.0f} a second of CPU  {len(tally.failures)} failures")
@@ -92,6 +86,15 @@ def main(seconds: float, names: list[str]) -> int:
     print(f"{'together':18} {inputs:>9,} inputs in {hours:.2f} hours, {len(failures)} failures")
     print("\n".join(failures))
     return bool(failures)
+
+
+@contextmanager
+def a_library(folder: Path) -> Iterator[KnowledgeTools]:
+    """Yields the tools of a library of one page, on a database that runs while the block does."""
+    with running_database(folder) as database, psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
+        world = World(database, connected(database.rest_url, database.service_key), sql)
+        world.put("a.html", a_page({"rule-a": "解の公式: 公式に代入する。"}))
+        yield KnowledgeTools(world, world.read)
 
 
 def _failures(tallies: dict[str, Tally]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sakuin.domain.reading import read_page
+from sakuin.knowledge.reading.page_reader import read_page
 
 ANCHOR = '<div id="rule-a">'
 
@@ -10,7 +10,6 @@ Make = Callable[[int], bytes]
 
 
 def page(body: str, *, head: str = "") -> bytes:
-    """A whole page around `body`."""
     return f"<!DOCTYPE html><html><head><meta charset='utf-8'>{head}</head><body>{body}</body></html>".encode()
 
 

@@ -9,40 +9,38 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from hypothesis import strategies as st
-from sakuin.domain.chunking import chunks
-from sakuin.domain.json_pointer import resolve
-from sakuin.domain.language.analysis import terms
-from sakuin.domain.language.morphemes import LONGEST_TERM
-from sakuin.domain.language.notation import canonical
-from sakuin.domain.language.question import KnownWords
-from sakuin.domain.language.site_synonyms import parse_synonyms
-from sakuin.domain.language.understanding import sought, understood
-from sakuin.domain.learns import written_learns
-from sakuin.domain.learns_file import parse_learns
-from sakuin.domain.material import chunk_id, link, material_of_key, split_chunk_id
-from sakuin.domain.normal_form import nfc, nfkc
-from sakuin.domain.plain import INVISIBLE
-from sakuin.domain.reading import read_page
-from sakuin.domain.record_change import record_change
-from sakuin.domain.table_document import parsed_table, patched, written_table
-from sakuin.domain.table_walk import LargeString, large_strings
-from sakuin.domain.validation import findings_of_page
-from sakuin.entrypoints.material_messages import changes
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
-from sakuin.entrypoints.tool_messages import embed_work, tool_work
 from sakuin.errors import Invalid, NotFound, SakuinError, UnreadablePage
+from sakuin.knowledge.learns.learns_yml import parse_learns
+from sakuin.knowledge.learns.writer import write_learns
+from sakuin.knowledge.messages import read_event
+from sakuin.knowledge.names import chunk_id, link, material_of_key, split_chunk_id
+from sakuin.knowledge.reading.page_reader import read_page
+from sakuin.knowledge.validation import findings_of_page
+from sakuin.language.analysis import analyze, term_counts
+from sakuin.language.model import LexiconEntries
+from sakuin.language.morphemes import LONGEST_TERM
+from sakuin.language.notation import canonical
+from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
+from sakuin.language.site_synonyms import parse_synonyms
+from sakuin.language.unicode_text import INVISIBLE, nfc, nfkc
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.platform.queue_handler import parsed_message
+from sakuin.tables.admin.database_changes import record_change
+from sakuin.tables.chunking import chunks
+from sakuin.tables.document import parsed_table, patched, written_table
+from sakuin.tables.json_pointer import resolve
+from sakuin.tables.messages import embed_message, tool_message
+from sakuin.tables.scan import LargeString, large_strings
 
-from tests.builders import a_page
 from tests.hostile import strategies as made
 from tests.hostile.wire import ERAS, PATHS, asked, handler_of, is_told, routed
-from tests.in_memory.world import World
 
 SITE = "https://school.example/assets"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One place where input comes in. `holds` fails, by any exception, where it should not."""
+    """One place of input. `holds` raises where the product is wrong."""
 
     inputs: st.SearchStrategy[Any]
     holds: Callable[[Any], object]
@@ -60,7 +58,7 @@ def page_is_read_or_refused(data: bytes) -> None:
         assert explanation.title
         assert explanation.content
         assert not INVISIBLE.search(explanation.title + explanation.content + explanation.anchor)
-        assert 3 <= len(written_learns(explanation, page)) <= 5
+        assert 3 <= len(write_learns(explanation, page)) <= 5
     findings_of_page("m", page, None)
 
 
@@ -111,16 +109,16 @@ def windows_hold_the_text(given: tuple[str, tuple[int, int]]) -> None:
 def words_fit_every_store(text: str) -> None:
     plain = canonical(text)
     assert canonical(plain) == plain
-    assert all(term.strip() and len(term.encode()) <= LONGEST_TERM for term in terms(text))
+    assert all(term.strip() and len(term.encode()) <= LONGEST_TERM for term in term_counts(analyze(text)))
 
 
 def question_is_understood(query: str) -> None:
-    asked_for = sought(query)
-    known = KnownWords(
-        written=dict.fromkeys(asked_for.readings, ("解",)), near=dict.fromkeys(asked_for.words, ("因数",))
+    asked_for = lexicon_lookup(query)
+    known = LexiconEntries(
+        spellings=dict.fromkeys(asked_for.readings, ("解",)), similar=dict.fromkeys(asked_for.words, ("因数",))
     )
-    assert understood(query, known) == understood(query, known)
-    assert understood(query, KnownWords()).query == query
+    assert analyze_query(query, known) == analyze_query(query, known)
+    assert analyze_query(query, LexiconEntries()).query == query
 
 
 def normal_forms_are_unicodes(text: str) -> None:
@@ -148,11 +146,14 @@ def refused_or(read: Callable[[Any], object]) -> Callable[[Any], None]:
     return holds
 
 
-def requests_are_answered() -> Callable[[tuple[Any, str, str]], None]:
+def _read_by(read: Callable[[Mapping[str, Any]], object]) -> Callable[[str], object]:
+    """Reads the body of a message, as the handler of a queue does."""
+    return lambda body: read(parsed_message(body))
+
+
+def requests_are_answered(tools: KnowledgeTools) -> Callable[[tuple[Any, str, str]], None]:
     """Holds if a request is answered, at either endpoint and in any era, without a failure of ours."""
-    world = World()
-    world.put("a.html", a_page({"rule-a": "解の公式: 公式に代入する。"}))
-    handler = handler_of(KnowledgeTools(world.search, world.read))
+    handler = handler_of(tools)
 
     def holds(given: tuple[Any, str, str]) -> None:
         message, era, path = given
@@ -165,25 +166,12 @@ def requests_are_answered() -> Callable[[tuple[Any, str, str]], None]:
 
 
 def targets() -> dict[str, Target]:
-    """All of them by name."""
+    """Returns all targets that need no database, by name."""
     operation = st.fixed_dictionaries(
         {"op": st.sampled_from(("add", "set", "replace", "remove", "x")), "path": made.pointers},
         optional={"value": made.values},
     )
     finite = made.values.filter(lambda value: "NaN" not in json.dumps(value) and "Infinity" not in json.dumps(value))
-    rpc = st.one_of(
-        made.messages,
-        st.builds(
-            lambda method, params: {"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
-            st.sampled_from(("tools/call", "tools/list", "initialize", "ping", "server/discover", "x")),
-            st.one_of(
-                made.messages,
-                st.fixed_dictionaries(
-                    {"name": st.sampled_from(("search_knowledge", "search")), "arguments": made.messages}
-                ),
-            ),
-        ),
-    )
     return {
         "HTML pages": Target(made.pages, page_is_read_or_refused),
         "JSON documents": Target(made.json_texts, document_is_read_like_json_or_refused),
@@ -203,12 +191,29 @@ def targets() -> dict[str, Target]:
         "synonyms.yml": Target(
             made.json_texts.map(lambda text: text.encode("utf-8", "replace")), refused_or(parse_synonyms)
         ),
-        "material queue": Target(made.messages.map(json.dumps), refused_or(changes)),
-        "tool queue": Target(made.messages.map(json.dumps), refused_or(tool_work)),
-        "embed queue": Target(made.messages.map(json.dumps), refused_or(embed_work)),
+        "material queue": Target(made.messages.map(json.dumps), refused_or(_read_by(read_event))),
+        "tool queue": Target(made.messages.map(json.dumps), refused_or(_read_by(tool_message))),
+        "embed queue": Target(made.messages.map(json.dumps), refused_or(_read_by(embed_message))),
         "webhook": Target(made.messages, refused_or(record_change)),
-        "MCP requests": Target(st.tuples(rpc, st.sampled_from(ERAS), st.sampled_from(PATHS)), requests_are_answered()),
     }
+
+
+def requests_to(tools: KnowledgeTools) -> Target:
+    """Returns the target of agents' requests to these tools."""
+    rpc = st.one_of(
+        made.messages,
+        st.builds(
+            lambda method, params: {"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
+            st.sampled_from(("tools/call", "tools/list", "initialize", "ping", "server/discover", "x")),
+            st.one_of(
+                made.messages,
+                st.fixed_dictionaries(
+                    {"name": st.sampled_from(("search_knowledge", "search")), "arguments": made.messages}
+                ),
+            ),
+        ),
+    )
+    return Target(st.tuples(rpc, st.sampled_from(ERAS), st.sampled_from(PATHS)), requests_are_answered(tools))
 
 
 def _is_a_sentence(error: SakuinError) -> None:

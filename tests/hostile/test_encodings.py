@@ -4,8 +4,8 @@ import codecs
 import contextlib
 
 import pytest
-from sakuin.domain.reading import read_page
 from sakuin.errors import UnreadablePage
+from sakuin.knowledge.reading.page_reader import read_page
 
 from tests.hostile.pages import page, texts
 

@@ -1,7 +1,7 @@
 """Texts of any shape are cut into windows that hold all of them."""
 
 import pytest
-from sakuin.domain.chunking import chunks
+from sakuin.tables.chunking import chunks
 
 from tests.hostile.growth import grows_with_its_input
 

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from sakuin.domain.json_pointer import pointer_of, resolve
-from sakuin.domain.table_document import MAX_DEPTH, MOST_OPERATIONS, parsed_table, patched, written_table
-from sakuin.domain.table_walk import LONGEST_POINTER, LargeString, OutOfReach, large_strings, problem_of
 from sakuin.errors import Invalid, NotFound
+from sakuin.tables.document import MAX_DEPTH, MOST_OPERATIONS, parsed_table, patched, written_table
+from sakuin.tables.json_pointer import pointer_of, resolve
+from sakuin.tables.scan import LONGEST_POINTER, LargeString, UnreachablePart, large_strings, problem_of
 
 from tests.hostile.growth import grows_with_its_input, peak_bytes
 
@@ -89,7 +89,7 @@ def test_any_key_has_one_pointer_that_leads_to_it(key: str) -> None:
 
 @pytest.mark.parametrize("step", ["01", "-", "-1", "+1", "1.0", "1e0", "１", "", " 1", "9" * 5000, "0x1"])
 def test_an_array_has_no_such_place(step: str) -> None:
-    with pytest.raises(NotFound, match="nothing at"):
+    with pytest.raises(NotFound, match="no node at"):
         resolve({"a": ["x", "y"]}, f"/a/{step}")
 
 
@@ -97,7 +97,7 @@ def test_strings_below_a_key_of_a_megabyte_are_reported_once_and_their_neighbour
     document = {"k" * 1_000_000: [LARGE] * 1000, "good": LARGE}
     found = list(large_strings(document, ""))
     assert [each.json_pointer for each in found if isinstance(each, LargeString)] == ["/good"]
-    (reported,) = (each for each in found if isinstance(each, OutOfReach))
+    (reported,) = (each for each in found if isinstance(each, UnreachablePart))
     assert f"1,000,001 characters, more than {LONGEST_POINTER:,}. Shorten the keys" in reported.problem
     assert len(reported.json_pointer) == 200
 
@@ -124,7 +124,7 @@ def test_changes_cost_what_their_number_costs(place: str) -> None:
 
 def test_more_changes_than_may_come_together_are_refused_before_the_first() -> None:
     operations = [{"op": "set", "path": "/a", "value": 1}] * (MOST_OPERATIONS + 1)
-    with pytest.raises(Invalid, match="5,001 operations; 5,000 may come together"):
+    with pytest.raises(Invalid, match="5,001 operations; the limit is 5,000"):
         patched({}, operations)
 
 

@@ -5,9 +5,9 @@ import json
 from typing import Any
 
 import pytest
-from sakuin.entrypoints.lambda_http import Handler
-from sakuin.entrypoints.mcp_http import LONGEST_BODY
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
+from sakuin.mcp.app import LONGEST_BODY
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.platform.asgi import Handler
 
 from tests.hostile.wire import ERAS, PATHS, STATELESS, TOOL_OF, asked, handler_of, is_told, message, routed
 
@@ -21,16 +21,11 @@ def handler(tools: KnowledgeTools) -> Handler:
 
 def call(handler: Handler, arguments: Any, *, era: str, path: str, name: str = "") -> Any:
     tool = name or TOOL_OF[path]
-    return asked(
-        handler,
-        message("tools/call", {"name": tool, "arguments": arguments}, era),
-        routed("tools/call", era, tool),
-        path=path,
-    )
+    body = message("tools/call", {"name": tool, "arguments": arguments}, era)
+    return asked(handler, body, routed("tools/call", era, tool), path=path)
 
 
 def good(handler: Handler) -> None:
-    """The function still answers."""
     for path in PATHS:
         assert call(handler, {"query": "公式"}, era=STATELESS, path=path).status == 200
 
@@ -100,7 +95,8 @@ def test_a_bad_message_of_a_batch_costs_its_neighbours_nothing(handler: Handler)
     "body",
     [
         *(b"", b"\x00", b"\xff\xfe", b"{", b"[" * 500_000, b'{"a":' * 100_000, b"nul", b"1e999", b"NaN", b"9" * 10_000),
-        *(gzip.compress(b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'), b"\x1f\x8b", b"\xef\xbb\xbf{}"),
+        *(gzip.compress(b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}', mtime=0), b"\x1f\x8b"),
+        b"\xef\xbb\xbf{}",
         *('{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'.encode("utf-16"), b'{"id": 1, "id": 2}', b'"\\ud800"'),
     ],
     ids=lambda body: ascii(body[:20]),
@@ -115,18 +111,9 @@ def test_a_body_that_is_no_json_text_is_refused(handler: Handler, era: str, body
     "headers",
     [
         *({"content-length": "1"}, {"content-length": "-1"}, {"content-length": "x"}, {"content-length": "9" * 30}),
-        *(
-            {"content-encoding": "gzip"},
-            {"transfer-encoding": "chunked"},
-            {"content-type": "application/json; charset=utf-16"},
-        ),
-        *(
-            {"accept": "*/*;q=0"},
-            {"accept": "x" * 8000},
-            {"host": "evil.example"},
-            {"host": ""},
-            {"x-forwarded-for": "\x00"},
-        ),
+        *({"content-encoding": "gzip"}, {"transfer-encoding": "chunked"}, {"x-forwarded-for": "\x00"}, {"host": ""}),
+        *({"accept": "*/*;q=0"}, {"accept": "x" * 8000}, {"host": "evil.example"}),
+        {"content-type": "application/json; charset=utf-16"},
         *({"mcp-protocol-version": "\xff"}, {"mcp-protocol-version": "x" * 8000}, {"mcp-session-id": "../../etc"}),
         *({"mcp-method": "tools/list\r\nx: y"}, {"mcp-name": "=?base64?!!?="}, {"last-event-id": "1"}),
     ],
@@ -161,9 +148,7 @@ def test_a_body_over_the_limit_is_refused_whatever_its_length_header_says(handle
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
-    "name", ["__class__", " ", "x" * 10_000, "../search", "search\n", "\u202e", "search_knowledge "]
-)
+@pytest.mark.parametrize("name", ["__class__", " ", "x" * 10_000, "../x", "search\n", "\u202e", "search_knowledge "])
 @pytest.mark.parametrize("path", PATHS)
 def test_a_tool_that_is_not_there_is_refused_shortly(handler: Handler, era: str, name: str, path: str) -> None:
     answer = call(handler, {}, era=era, path=path, name=name)

@@ -1,16 +1,21 @@
 """Questions that nobody asks: each is understood as something, in bounded time, or refused."""
 
 import pytest
-from sakuin.domain.excerpt import excerpt
-from sakuin.domain.language.analysis import terms
-from sakuin.domain.language.indexing import LONGEST_BODY, index_words
-from sakuin.domain.language.morphemes import LONGEST_TERM
-from sakuin.domain.language.notation import canonical
-from sakuin.domain.language.question import KnownWords
-from sakuin.domain.language.slots import MOST_SLOTS
-from sakuin.domain.language.synonyms_in_question import synonyms_in
-from sakuin.domain.language.understanding import MOST_READINGS, MOST_WORDS, sought, understood
-from sakuin.domain.matched_words import matched_words
+from sakuin.language.analysis import analyze, term_counts
+from sakuin.language.indexing import LONGEST_BODY, index_words
+from sakuin.language.model import LexiconEntries
+from sakuin.language.morphemes import LONGEST_TERM
+from sakuin.language.notation import canonical
+from sakuin.language.questions.query_analysis import (
+    MOST_READINGS,
+    MOST_WORDS,
+    analyze_query,
+    lexicon_lookup,
+    synonyms_in,
+)
+from sakuin.language.questions.slots import MOST_SLOTS
+from sakuin.retrieval.excerpt import excerpt
+from sakuin.retrieval.matched_words import matched_words
 
 from tests.hostile.growth import grows_with_its_input
 
@@ -50,20 +55,22 @@ PIECES = {
 
 @pytest.mark.parametrize("shape", PIECES)
 def test_the_words_of_a_text_take_the_time_that_its_length_takes(shape: str) -> None:
-    assert grows_with_its_input(terms, lambda times: (PIECES[shape] * times)[:times], size=2500)
+    assert grows_with_its_input(
+        lambda text: term_counts(analyze(text)), lambda times: (PIECES[shape] * times)[:times], size=2500
+    )
 
 
 @pytest.mark.parametrize("shape", PIECES)
 def test_a_question_of_10_000_characters_is_understood_by_its_first_thousand(shape: str) -> None:
     long = (PIECES[shape] * 10_000)[:10_000]
-    assert sought(long) == sought(long[:1000])
-    asked = sought(long)
+    assert lexicon_lookup(long) == lexicon_lookup(long[:1000])
+    asked = lexicon_lookup(long)
     assert (len(asked.readings) <= MOST_READINGS, len(asked.words) <= MOST_WORDS) == (True, True)
-    everything = KnownWords(
-        written=dict.fromkeys(asked.readings, ("解",)), near=dict.fromkeys(asked.words, ("因数分解",))
+    everything = LexiconEntries(
+        spellings=dict.fromkeys(asked.readings, ("解",)), similar=dict.fromkeys(asked.words, ("因数分解",))
     )
-    for known in (KnownWords(), everything):
-        found = understood(long, known)
+    for known in (LexiconEntries(), everything):
+        found = analyze_query(long, known)
         assert len(found.slots) <= 2 * MOST_SLOTS
         assert len(found.text) <= 20_000
 
@@ -72,7 +79,7 @@ def test_a_question_of_10_000_characters_is_understood_by_its_first_thousand(sha
 def test_a_text_in_canonical_form_stays_as_it_is_and_its_terms_fit_every_store(shape: str) -> None:
     text = PIECES[shape] * 50
     assert canonical(canonical(text)) == canonical(text)
-    assert all(term.strip() and len(term.encode()) <= LONGEST_TERM for term in terms(text))
+    assert all(term.strip() and len(term.encode()) <= LONGEST_TERM for term in term_counts(analyze(text)))
 
 
 def test_the_words_of_an_endless_explanation_are_those_of_its_beginning() -> None:

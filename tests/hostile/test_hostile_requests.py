@@ -5,46 +5,34 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sakuin.domain.table_document import parsed_table
-from sakuin.entrypoints.http import rest_api
-from sakuin.entrypoints.http_explain import ExplainApp
-from sakuin.entrypoints.http_projects import project_routers
+from sakuin.explain.app import ExplainApp
+from sakuin.http.app import rest_api
+from sakuin.http.projects import project_routers
+from sakuin.tables.document import parsed_table
 from starlette.testclient import TestClient
 
-from tests.entrypoints.events import AUTHORIZATION, ring
-from tests.in_memory.projects import HOOK_SECRET, MemoryBodies, MemoryBus, MemoryProjects, services_of
-from tests.in_memory.world import World
+from tests.events import AUTHORIZATION, ring
+from tests.world import HOOK_SECRET, World, Worlds
 
 LARGE = "x" * 1000
+# The same in every process that collects the tests.
+NO_SUCH_ID = "673a3056-56a4-4c43-9851-972acca7da09"
 TOLD = {200, 201, 202, 204, 400, 404, 409, 413, 415, 422}
 NONSENSE = [
     *(b"", b"\x00", b"\xff\xfe", b"{", b"null", b"true", b"[]", b'"x"', b"[" * 200_000, b'{"a":' * 100_000, b"NaN"),
     *(b"9" * 10_000, b"1e999", b'{"name": "\\ud800"}', b'{"name": "\\u0000"}', b'{"name": 1}', b'{"name": {}}'),
-    *(
-        b"[" * 50_000,
-        "{}".encode("utf-16"),
-        b"\xef\xbb\xbf{}",
-        b"<xml/>",
-        b"a=b&c=d",
-        b'{"__proto__": {}}',
-        b"{}" * 10_000,
-    ),
+    *(b"[" * 50_000, "{}".encode("utf-16"), b"\xef\xbb\xbf{}", b"<xml/>", b"a=b&c=d", b"{}" * 10_000),
+    b'{"__proto__": {}}',
 ]
 
 
 class Platform:
-    """The API over records in memory, with one project and one Table."""
-
-    def __init__(self) -> None:
-        self.records = MemoryProjects()
-        routers = project_routers(services_of(self.records, MemoryBodies(), MemoryBus()), ring)
-        app = rest_api(World().library, ring, "1", *routers)
+    def __init__(self, world: World) -> None:
+        app = rest_api(world.library, ring, "1", *project_routers(world.project_services, ring))
         self.http = TestClient(app, headers=AUTHORIZATION, raise_server_exceptions=False)
         self.project = self.sent("POST", "/v1/projects", b'{"name": "p"}').json()["id"]
-        made = self.sent(
-            "POST", f"/v1/projects/{self.project}/tables", json.dumps({"name": "t", "data": [LARGE]}).encode()
-        )
-        self.table = made.json()["id"]
+        made = json.dumps({"name": "t", "data": [LARGE]}).encode()
+        self.table = self.sent("POST", f"/v1/projects/{self.project}/tables", made).json()["id"]
 
     def sent(self, method: str, path: str, body: bytes, **headers: str) -> Any:
         return self.http.request(method, path, content=body, headers={"Content-Type": "application/json", **headers})
@@ -55,8 +43,8 @@ class Platform:
 
 
 @pytest.fixture
-def platform() -> Platform:
-    return Platform()
+def platform(a_world: Worlds) -> Platform:
+    return Platform(a_world())
 
 
 ROUTES = [
@@ -80,25 +68,10 @@ def test_a_body_that_makes_no_sense_is_refused_and_changes_nothing(platform: Pla
 @pytest.mark.parametrize(
     "changed",
     [
-        *(
-            {"op": "set"},
-            {"path": "/0"},
-            {"op": [], "path": "/0"},
-            {"op": "set", "path": 1, "value": 1},
-            {},
-            {"op": "test"},
-        ),
-        *(
-            {"op": "set", "path": "0", "value": 1},
-            {"op": "set", "path": "/~2", "value": 1},
-            {"op": "remove", "path": ""},
-        ),
-        *(
-            {"op": "set", "path": "/01", "value": 1},
-            {"op": "remove", "path": "/-"},
-            {"op": "add", "path": "/9", "value": 1},
-        ),
-        *({"op": "set", "path": "/0/x", "value": 1}, {"op": "move", "from": "/0", "path": "/1"}),
+        *({}, {"op": "set"}, {"path": "/0"}, {"op": [], "path": "/0"}, {"op": "test"}),
+        *({"op": "remove", "path": ""}, {"op": "remove", "path": "/-"}, {"op": "move", "from": "/0", "path": "/1"}),
+        *({"op": "add", "path": "/9", "value": 1}, {"op": "set", "path": "/0/x", "value": 1}),
+        *({"op": "set", "path": path, "value": 1} for path in (1, "0", "/~2", "/01")),
     ],
     ids=str,
 )
@@ -116,7 +89,7 @@ def test_a_pointer_that_leads_nowhere_is_named_in_a_line(platform: Platform, poi
     assert len(answer.text) < 1500
 
 
-@pytest.mark.parametrize("id", ["x", "0", str(uuid4()) + "0", "../tables", "%00", "é" * 300, str(uuid4())])
+@pytest.mark.parametrize("id", ["x", "0", NO_SUCH_ID + "0", "../tables", "%00", "é" * 300, NO_SUCH_ID])
 def test_an_id_that_is_none_is_not_found(platform: Platform, id: str) -> None:
     for kind in ("tables", "tools", "mcps"):
         assert platform.http.get(f"/v1/{kind}/{id}").status_code in (404, 405, 422)
@@ -126,33 +99,22 @@ def test_an_id_that_is_none_is_not_found(platform: Platform, id: str) -> None:
 @pytest.mark.parametrize("value", [None, 1, "x", [], {}, {"id": "x"}, {"id": None, "project_id": 1}, "\ud800", 10**400])
 def test_a_webhook_of_any_shape_is_refused_or_starts_nothing(platform: Platform, member: str, value: object) -> None:
     ids = {"id": str(uuid4()), "project_id": str(uuid4()), "table_id": str(uuid4()), "generation": 10**400}
-    payload = {
-        "type": "UPDATE",
-        "table": "context_table",
-        "record": ids,
-        "old_record": {**ids, "version": 1},
-        member: value,
-    }
+    rows = {"record": ids, "old_record": {**ids, "version": 1}}
+    payload = {"type": "UPDATE", "table": "context_table", **rows, member: value}
     answer = platform.sent("POST", "/hooks/supabase", json.dumps(payload).encode(), **{"x-sakuin-secret": HOOK_SECRET})
     assert answer.status_code in (202, 422), answer.text
 
 
 @pytest.mark.parametrize("secret", ["", "x", "é", HOOK_SECRET + " x", HOOK_SECRET[:-1]])
 def test_a_webhook_without_the_secret_is_not_read(platform: Platform, secret: str) -> None:
-    sent = secret.encode("latin-1").decode("latin-1")
-    answer = platform.http.post(
-        "/hooks/supabase", content=b"[" * 1000, headers=[(b"x-sakuin-secret", sent.encode("latin-1"))]
-    )
-    assert answer.status_code == 401
+    headers = [(b"x-sakuin-secret", secret.encode("latin-1"))]
+    assert platform.http.post("/hooks/supabase", content=b"[" * 1000, headers=headers).status_code == 401
 
 
 @pytest.mark.parametrize("body", NONSENSE, ids=lambda body: ascii(body[:20]))
 def test_an_explanation_of_nonsense_is_refused(body: bytes) -> None:
-    async def nowhere(_scope: Any, _receive: Any, _send: Any) -> None:
-        raise AssertionError
-
     def nothing(*_asked: Any, **_how: Any) -> Any:
         raise AssertionError
 
-    app = TestClient(ExplainApp(nothing, nothing, ring, nowhere), headers=AUTHORIZATION, raise_server_exceptions=False)
+    app = TestClient(ExplainApp(nothing, nothing, ring), headers=AUTHORIZATION, raise_server_exceptions=False)
     assert app.post("/v1/explain", content=body).status_code in (413, 422)

@@ -1,12 +1,10 @@
 """On the real database and the store's stand-in: one string that no index can hold never costs another its place."""
 
 import pytest
-from sakuin.domain.table_walk import LONGEST_POINTER
-from sakuin_local.database import Database
+from sakuin.tables.scan import LONGEST_POINTER
+from sakuin_local.supabase.database import Database
 
-from tests.tables.conftest import TableWorld, long, stand_in, world_of
-
-__all__ = ["stand_in"]
+from tests.table_world import TableWorld, long, world_of
 
 TEXT = long("二次方程式の解の公式")
 PROMISE = "x" * 1000
@@ -14,7 +12,6 @@ PROMISE = "x" * 1000
 
 @pytest.fixture
 def tables(empty_database: Database, stand_in: str) -> TableWorld:
-    """A project with Tables."""
     return world_of(empty_database, stand_in)
 
 

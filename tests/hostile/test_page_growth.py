@@ -1,18 +1,18 @@
 """A page of any shape costs what its size costs."""
 
 import pytest
-from sakuin.domain.learns import written_learns
-from sakuin.domain.reading import read_page
+from sakuin.knowledge.learns.writer import write_learns
+from sakuin.knowledge.reading.page_reader import read_page
 
 from tests.hostile.growth import grows_with_its_input, peak_bytes
 from tests.hostile.pages import GROWING, page
 
 
 def read_with_its_learns(html: bytes) -> None:
-    """All that is read of a page before anything is asked of another system."""
+    """Reads all of a page that needs no other system."""
     read = read_page(html)
     for explanation in read.explanations:
-        written_learns(explanation, read)
+        write_learns(explanation, read)
 
 
 @pytest.mark.parametrize("shape", GROWING)

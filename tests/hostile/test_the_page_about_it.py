@@ -1,14 +1,16 @@
-"""`docs/hostile-input.md` says the numbers that the code has."""
+"""`docs/reference/hostile-input.md` says the numbers that the code has."""
 
 from pathlib import Path
 
 import pytest
-from sakuin.domain import learns_file, table_document, table_walk
-from sakuin.domain.language import indexing
-from sakuin.domain.reading import page_reader, parsing, places
-from sakuin.entrypoints import mcp_arguments, mcp_messages
+from sakuin.knowledge.learns import learns_yml as learns_file
+from sakuin.knowledge.reading import anchors, page_reader, parsing
+from sakuin.language import indexing
+from sakuin.mcp import arguments, messages
+from sakuin.tables import document as table_document
+from sakuin.tables import scan as table_walk
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "hostile-input.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "hostile-input.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -18,7 +20,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "hostile-input.md").read_
         (page_reader.MOST_CHARACTERS, "characters in its explanations"),
         (page_reader.LONGEST_LABEL, "characters"),
         (page_reader.MOST_PREREQUISITES, "prerequisites"),
-        (places.LONGEST_ANCHOR, "characters"),
+        (anchors.LONGEST_ANCHOR, "characters"),
         (indexing.LONGEST_BODY, "characters"),
         (learns_file.LONGEST_ITEM, "characters"),
         (learns_file.MOST_ITEMS, "items of one anchor"),
@@ -26,8 +28,8 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "hostile-input.md").read_
         (table_document.MAX_DEPTH, "levels"),
         (table_document.MOST_OPERATIONS, "operations"),
         (table_walk.LONGEST_POINTER, "characters"),
-        (mcp_arguments.MAX_QUERY, "characters"),
-        (mcp_messages.LONGEST_BATCH, "messages"),
+        (arguments.MAX_QUERY, "characters"),
+        (messages.LONGEST_BATCH, "messages"),
     ],
 )
 def test_a_limit_is_told_as_it_is(number: int, of: str) -> None:

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sakuin.domain.bound_tools import BoundTool, Endpoint
-from sakuin.domain.keys import hash_of_key
-from sakuin.domain.search_tool import SEARCH_INPUT_SCHEMA
-from sakuin.entrypoints.lambda_http import Handler, held_open
-from sakuin.entrypoints.mcp_http import McpApp, knowledge_server, search_tools_server
-from sakuin.entrypoints.mcp_search_tools import SearchTools
-from sakuin.entrypoints.mcp_tools import KnowledgeTools
-from sakuin.services.search_table import TableAnswer
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.search_tools import SearchTools
+from sakuin.mcp.server import knowledge_server, search_tools_server
+from sakuin.platform.asgi import Handler, persistent_handler
+from sakuin.platform.keys import hash_of_key
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
+from sakuin.tables.search import TableAnswer
 
-from tests.entrypoints.events import ENDPOINT, ENDPOINT_KEY, PEPPER, Context, event, ring
+from tests.events import ENDPOINT, ENDPOINT_KEY, Context, event, ring
 
 STATELESS = "2026-07-28"
 ERAS = ("2025-03-26", "2025-06-18", "2025-11-25", STATELESS)
@@ -28,8 +28,6 @@ TOLD = {200, 202, 400, 401, 403, 404, 405, 406, 411, 413, 415, 422}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP answer as the function gives it."""
-
     status: int
     body: str
 
@@ -38,23 +36,28 @@ class Answer:
         return json.loads(self.body)
 
 
-def nothing_found(_mcp_id: str, _tool: BoundTool, query: str, **_how: Any) -> TableAnswer:
-    """A search that finds nothing."""
-    return TableAnswer(query, {"state": "ready", "indexed_at": None}, ())
+class NothingFound:
+    """Searches of Tables that find nothing."""
+
+    def table_search(self, version: str | None = None) -> Any:
+        return self
+
+    def __call__(self, _mcp_id: str, _tool: BoundTool, query: str, **_how: Any) -> TableAnswer:
+        return TableAnswer(query, {"state": "ready", "indexed_at": None}, ())
 
 
 def handler_of(tools: KnowledgeTools) -> Handler:
     """The function `mcp`, with one endpoint of Search Tools."""
     bound = BoundTool("t", "p", "table", "", "search", "d", SEARCH_INPUT_SCHEMA, {})
-    endpoint = Endpoint(ENDPOINT, "p", (hash_of_key(ENDPOINT_KEY, PEPPER),), (bound,))
-    search_tools = search_tools_server(SearchTools(nothing_found), "1")
+    endpoint = Endpoint(ENDPOINT, "p", (hash_of_key(ENDPOINT_KEY),), (bound,))
+    search_tools = search_tools_server(SearchTools(NothingFound()), "1")
     app = McpApp(
         knowledge_server(tools, "1"),
         ring,
         tools_server=search_tools,
         endpoint=lambda mcp_id: endpoint if mcp_id == ENDPOINT else None,
     )
-    return held_open(app, app.run)
+    return persistent_handler(app, app.run)
 
 
 def asked(
@@ -89,6 +92,6 @@ def routed(method: str, era: str, name: str | None = None) -> dict[str, str | No
 
 
 def is_told(answer: Answer) -> bool:
-    """Whether an answer is a caller's to understand: no failure of ours, nothing of our insides, not long."""
+    """Whether an answer is the caller's: no failure of the server and no internals."""
     inside = ("Traceback", 'File "/', "site-packages", "0x7")
     return answer.status in TOLD and not any(word in answer.body for word in inside)

@@ -27,7 +27,7 @@ READY_SECONDS, SEARCHABLE_SECONDS, STOPPED_SECONDS, REQUEST_SECONDS, COMMAND_SEC
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """A running stack. `url` is the front door, `outputs` are the template's."""
+    """A running stack. `url` is its address, `outputs` are the template's."""
 
     environment: dict[str, str]
     outputs: dict[str, str]
@@ -48,23 +48,23 @@ class Deployed:
             region_name=self.environment["AWS_DEFAULT_REGION"],
             aws_access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
             aws_secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
-            # Asked again before it has answered, a function would do its work twice.
+            # A second request before the answer would do the work twice.
             config=Config(read_timeout=REQUEST_SECONDS),
         )
 
     def put(self, key: str, body: str | bytes) -> str:
-        """Uploads and waits until the version has been worked on; gives what became of it."""
+        """Uploads and waits until the version was processed; returns the outcome."""
         body = body.encode() if isinstance(body, str) else body
         answer = self.client("s3").put_object(Bucket=self.bucket, Key=key, Body=body)
         return self.outcome(key, answer["VersionId"])
 
     def delete(self, key: str) -> str:
-        """Deletes and waits; gives what became of the delete marker."""
+        """Deletes and waits; returns the outcome of the delete marker."""
         answer = self.client("s3").delete_object(Bucket=self.bucket, Key=key)
         return self.outcome(key, answer["VersionId"])
 
     def outcome(self, key: str, version_id: str) -> str:
-        """What became of a version, once it has been worked on."""
+        """The outcome of a version, once it was processed."""
         asked = {"versions": [{"key": key, "version_id": version_id}]}
         receipts = eventually(
             f"a receipt of {key}, version {version_id}",
@@ -73,23 +73,29 @@ class Deployed:
         return str(receipts[0]["outcome"])
 
     def api(self, method: str, path: str, **parts: Any) -> Any:
-        """A call of the REST API with the admin key."""
         headers = {"Authorization": f"Bearer {self.environment['SAKUIN_ADMIN_KEY']}"}
         answer = httpx.request(method, self.url + path, headers=headers, timeout=REQUEST_SECONDS, **parts)
         answer.raise_for_status()
         return answer.json()
 
-    def search_tools(self, endpoint: dict[str, Any]) -> list[str]:
-        """The names of the tools that an endpoint lists."""
+    def mcp(self, endpoint: dict[str, Any], method: str, **params: Any) -> dict[str, Any]:
+        """The result of a message to an endpoint of Search Tools."""
         headers = {
             "Authorization": f"Bearer {endpoint['key']}",
             "Accept": "application/json, text/event-stream",
             "MCP-Protocol-Version": "2025-06-18",
         }
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         url = f"{self.url}/mcp/{endpoint['mcp_id']}"
         answer = httpx.post(url, headers=headers, json=message, timeout=REQUEST_SECONDS)
-        return [tool["name"] for tool in answer.json()["result"]["tools"]]
+        result: dict[str, Any] = answer.json()["result"]
+        return result
+
+    def tool_names(self, endpoint: dict[str, Any]) -> list[str]:
+        return [tool["name"] for tool in self.mcp(endpoint, "tools/list")["tools"]]
+
+    def call_tool(self, endpoint: dict[str, Any], name: str, query: str, **arguments: Any) -> dict[str, Any]:
+        return self.mcp(endpoint, "tools/call", name=name, arguments={"query": query, **arguments})
 
     def sakuin(self, *arguments: str) -> tuple[int, str]:
         """The command as a person runs it: its exit code and what it prints."""
@@ -99,17 +105,26 @@ class Deployed:
         )
         return done.returncode, done.stdout
 
+    def printed(self, *arguments: str) -> Any:
+        """What a command that succeeds prints as JSON."""
+        code, output = self.sakuin(*arguments, "--json")
+        assert code == 0, output
+        return json.loads(output)
+
     def search(self, query: str, **arguments: Any) -> dict[str, Any]:
         """What an agent would get, by the command."""
         options = [part for name, value in arguments.items() for part in (f"--{name.replace('_', '-')}", str(value))]
-        code, output = self.sakuin("search", query, *options, "--json")
-        assert code == 0, output
-        answer: dict[str, Any] = json.loads(output)
+        answer: dict[str, Any] = self.printed("search", query, *options)
         return answer
+
+    def state(self, material: str) -> dict[str, Any]:
+        """The record of the first material with this prefix."""
+        found: dict[str, Any] = self.api("GET", "/v1/materials", params={"prefix": material})["materials"][0]
+        return found
 
 
 def eventually(what: str, look: Callable[[], T]) -> T:
-    """The first thing that `look` gives which is not empty, once the queues have been worked off."""
+    """Returns the first result of `look` that is not empty, while the queues are processed."""
     return awaited(what, look, within_s=SEARCHABLE_SECONDS)
 
 

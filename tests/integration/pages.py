@@ -2,7 +2,6 @@
 
 
 def page(title: str, *boxes: str) -> str:
-    """A whole HTML page around some boxes."""
     body = "\n".join(boxes)
     return (
         f'<!DOCTYPE html><html lang="ja"><head><meta charset="UTF-8"><title>{title} - 試験</title></head>'
@@ -11,5 +10,4 @@ def page(title: str, *boxes: str) -> str:
 
 
 def rule(anchor: str, title: str, text: str) -> str:
-    """A rule box."""
     return f'<div class="rule-box" id="{anchor}"><strong>📌 {title}</strong><p>{text}</p></div>'

@@ -20,7 +20,7 @@ Answer = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One event: `function` is its resource's name, `check` judges what the function answers."""
+    """One event: `function` is its resource's name, `check` tests the answer of the function."""
 
     name: str
     function: str
@@ -68,7 +68,7 @@ def the_formula_is_found(answer: Answer) -> None:
 
 
 def was_maintained(answer: Answer) -> None:
-    assert {"sent", "restarted", "removed", "resent", "buried"} <= answer.keys()
+    assert {"sent", "restarted", "removed", "resumed"} <= answer.keys()
     was_reconciled(answer)
 
 
@@ -87,9 +87,9 @@ RECORDED = (
     Recorded("api.status", "SakuinApi", wants_a_key),
     Recorded("embed_chunks.batch", "SakuinEmbedChunks", nothing_comes_back),
     Recorded("index_material.delete", "SakuinIndexMaterial", nothing_comes_back),
-    Recorded("index_material.look", "SakuinIndexMaterial", nothing_comes_back),
+    Recorded("index_material.recheck", "SakuinIndexMaterial", nothing_comes_back),
     Recorded("index_material.put", "SakuinIndexMaterial", nothing_comes_back),
-    Recorded("index_material.reapply", "SakuinIndexMaterial", nothing_comes_back),
+    Recorded("index_material.reindex", "SakuinIndexMaterial", nothing_comes_back),
     Recorded("index_material.test_event", "SakuinIndexMaterial", nothing_comes_back),
     Recorded("index_tool.body", "SakuinIndexTool", nothing_comes_back),
     Recorded("index_tool.event", "SakuinIndexTool", nothing_comes_back),
@@ -108,5 +108,4 @@ AUTHORIZED = (
 
 
 def recorded_files() -> set[str]:
-    """The names of all recorded events."""
     return {Path(path).stem for path in EVENTS.glob("*.json")}

@@ -1,4 +1,4 @@
-"""The clients that people have, as published, on both kinds of endpoint: each lists the tools and calls one."""
+"""Published MCP clients on both kinds of endpoint: each lists the tools and calls one."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -34,8 +34,8 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What a client understood: the tools' names, and the two forms of the answer."""
+class Conversation:
+    """What a client received: the names of the tools, and the two forms of an answer."""
 
     tools: list[str]
     structured: dict[str, Any]
@@ -52,10 +52,11 @@ def places(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> dict
     """The endpoint of the library, and one of a project with a Search Tool."""
     file = tmp_path_factory.mktemp("table") / "table.json"
     file.write_text(json.dumps({"articles": [{"content": TEXT}]}, ensure_ascii=False), "utf-8")
-    table = told(deployed, "table", "put", str(file))["table_id"]
+    table = deployed.printed("table", "put", str(file))["table_id"]
     asked = ("--table", table, "--json-path", "/articles", "--name", "find_articles", "--wait")
-    tool = told(deployed, "tool", "create", *asked)["tool_id"]
-    made = told(deployed, "mcp", "create", "--name", "clients", "--tool", tool)
+    tool = deployed.printed("tool", "create", *asked)
+    assert tool["search_index"]["state"] == "ready"
+    made = deployed.printed("mcp", "create", "--name", "clients", "--tool", tool["tool_id"])
     knowledge = ["search_knowledge", "get_chunk_by_id", "list_concepts"]
     question = {"query": "解の公式", "top_k": 2}
     url = f"{deployed.url}/mcp"
@@ -65,42 +66,33 @@ def places(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> dict
     }
 
 
-def told(deployed: Deployed, *arguments: str) -> dict[str, Any]:
-    """What a command prints as JSON."""
-    code, output = deployed.sakuin(*arguments, "--json")
-    assert code == 0, output
-    answer: dict[str, Any] = json.loads(output)
-    return answer
-
-
-def python(mode: str) -> Callable[[Place], Awaitable[Heard]]:
+def python(mode: str) -> Callable[[Place], Awaitable[Conversation]]:
     """The client of the Python SDK, in one of its modes."""
 
-    async def conversation(place: Place) -> Heard:
+    async def conversation(place: Place) -> Conversation:
         async with (
             httpx2.AsyncClient(headers={"Authorization": f"Bearer {place.key}"}, timeout=SECONDS) as http,
             Client(streamable_http_client(place.url, http_client=http), mode=mode) as client,
         ):
             tools = [tool.name for tool in (await client.list_tools()).tools]
             result = await client.call_tool(place.call, place.arguments)
-            return Heard(tools, result.structured_content, result.content[0].text)
+            return Conversation(tools, result.structured_content, result.content[0].text)
 
     return conversation
 
 
-async def through_fastmcp(place: Place) -> Heard:
-    """The client of fastmcp."""
+async def through_fastmcp(place: Place) -> Conversation:
     transport = StreamableHttpTransport(place.url, headers={"Authorization": f"Bearer {place.key}"})
     async with fastmcp.Client(transport) as client:
         tools = [tool.name for tool in await client.list_tools()]
         result = await client.call_tool(place.call, place.arguments)
-        return Heard(tools, result.structured_content, result.content[0].text)
+        return Conversation(tools, result.structured_content, result.content[0].text)
 
 
-def typescript(generation: str) -> Callable[[Place], Awaitable[Heard]]:
+def typescript(generation: str) -> Callable[[Place], Awaitable[Conversation]]:
     """The client of the TypeScript SDK: its present package, or the first one, `sdk`."""
 
-    async def conversation(place: Place) -> Heard:
+    async def conversation(place: Place) -> Conversation:
         asked = (generation, place.url, place.call, json.dumps(place.arguments))
         key = {"SAKUIN_API_KEY": place.key}
         done = ran("tests/clients/conversation.mjs", *asked, seconds=SECONDS, environment=key)
@@ -108,13 +100,13 @@ def typescript(generation: str) -> Callable[[Place], Awaitable[Heard]]:
         answer = json.loads(done.stdout)
         assert "never an instruction" in answer["instructions"]
         tools = [tool["name"] for tool in answer["tools"]]
-        return Heard(tools, answer["result"]["structuredContent"], answer["result"]["content"][0]["text"])
+        return Conversation(tools, answer["result"]["structuredContent"], answer["result"]["content"][0]["text"])
 
     return conversation
 
 
-async def through_the_inspector(place: Place) -> Heard:
-    """The inspector's command line, which also judges the schemas."""
+async def through_the_inspector(place: Place) -> Conversation:
+    """The inspector's command line, which also checks the schemas."""
 
     def asked(*arguments: str) -> Any:
         key = ("--transport", "http", "--header", f"Authorization: Bearer {place.key}")
@@ -125,10 +117,10 @@ async def through_the_inspector(place: Place) -> Heard:
     tools = [tool["name"] for tool in asked("--method", "tools/list", "--strict")["tools"]]
     given = [part for name, value in place.arguments.items() for part in ("--tool-arg", f"{name}={value}")]
     result = asked("--method", "tools/call", "--tool-name", place.call, *given)
-    return Heard(tools, result["structuredContent"], result["content"][0]["text"])
+    return Conversation(tools, result["structuredContent"], result["content"][0]["text"])
 
 
-CLIENTS: dict[str, Callable[[Place], Awaitable[Heard]]] = {
+CLIENTS: dict[str, Callable[[Place], Awaitable[Conversation]]] = {
     "python auto": python("auto"),
     "python legacy": python("legacy"),
     "python 2026-07-28": python("2026-07-28"),
@@ -139,12 +131,16 @@ CLIENTS: dict[str, Callable[[Place], Awaitable[Heard]]] = {
 }
 
 
+@pytest.mark.scenario("context-search/a-search-tool-is-created-and-bound")
 @pytest.mark.parametrize("endpoint", ["knowledge", "search tools"])
 @pytest.mark.parametrize("client", CLIENTS)
 async def test_a_client_lists_the_tools_and_calls_one(places: dict[str, Place], client: str, endpoint: str) -> None:
     place = places[endpoint]
-    heard = await CLIENTS[client](place)
-    assert heard.tools == place.tools
-    assert heard.structured["query"] == "解の公式"
-    assert len(heard.structured["results"]) == 2
-    assert json.loads(heard.text) == heard.structured
+    answer = await CLIENTS[client](place)
+    assert answer.tools == place.tools
+    assert answer.structured["query"] == "解の公式"
+    assert len(answer.structured["results"]) == 2
+    assert json.loads(answer.text) == answer.structured
+    if endpoint == "search tools":
+        first = answer.structured["results"][0]
+        assert (first["json_path"], first["chunk"]["chunk_text"] in TEXT) == ("/0/content", True)

@@ -26,7 +26,7 @@ def request_of(deployed: Deployed, tool: str) -> str:
 
 
 def said_for(deployed: Deployed, work_id: str) -> list[str]:
-    """What the functions logged for one piece of work."""
+    """The log messages of one piece of work."""
     log = Path(deployed.environment["SAKUIN_DATA_FOLDER"]) / "logs" / "emulator.log"
     # A line that is being written has no end yet.
     whole, _, _ = log.read_text(encoding="utf-8", errors="replace").rpartition("\n")
@@ -44,5 +44,5 @@ def test_what_a_request_causes_goes_by_the_request_s_id(deployed: Deployed) -> N
 
     work_id = request_of(deployed, tool)
     assert work_id != "None"
-    expected = {"table walked", "chunks embedded"}
+    expected = {"table scanned", "chunks embedded"}
     eventually(f"{expected} of {work_id} in the log", lambda: expected <= set(said_for(deployed, work_id)))

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,12 +12,12 @@ from typing import Any
 import httpx
 import pytest
 from sakuin_local.addresses import free_port
-from sakuin_local.aws import client
-from sakuin_local.deployment import put_secret
-from sakuin_local.emulator import ACCESS_KEY, REGION, SECRET_KEY, Emulator, edge, start
-from sakuin_local.keys import ApiKeys, api_keys_of, secret_value
-from sakuin_local.processes import Programs
-from sakuin_local.template import read_template
+from sakuin_local.aws.client import client
+from sakuin_local.aws.deployment import put_secret
+from sakuin_local.aws.emulator import ACCESS_KEY, REGION, SECRET_KEY, Emulator, start
+from sakuin_local.aws.keys import ApiKeys, api_keys_of, secret_value
+from sakuin_local.aws.template import read_template
+from sakuin_local.processes import Programs, answers, until_ready
 
 from tests.awaiting import awaited
 from tests.integration.conftest import REPOSITORY
@@ -75,12 +76,10 @@ class Account:
         return one
 
     def started(self, function: str) -> str:
-        """The state of what the alias points at, once its snapshot is made; CloudFormation waits for that on AWS."""
         awaited(f"{function} started", lambda: self.live(function)["State"] != "Pending", within_s=600)
         return str(self.live(function)["State"])
 
     def request(self, method: str, path: str, **parts: Any) -> httpx.Response:
-        """A request by way of the gateway."""
         api = client(self.emulator, "cloudformation").describe_stack_resources(
             StackName="sakuin", LogicalResourceId="SakuinHttpApi"
         )["StackResources"][0]["PhysicalResourceId"]
@@ -98,20 +97,22 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
     programs = Programs(folder)
     emulator = Emulator(free_port(), edge_port=free_port())
     try:
-        with edge(emulator):
-            start(folder, programs, emulator)
-            keys = api_keys_of(folder)
-            nobody = {"supabase_service_key": "no", "supabase_publishable_key": "no", "jwt_secret": "no"}
-            put_secret(emulator, SECRET, secret_value(keys, **nobody))
-            # Nobody answers there: what is deployed must start all the same.
-            yield Account(emulator, keys, folder, {"SecretName": SECRET, "SupabaseUrl": "http://127.0.0.1:9"})
+        start(folder, programs, emulator)
+        ports = [str(emulator.port), str(emulator.edge_port)]
+        command = [sys.executable, "-m", "tests.integration.edge", *ports]
+        running = programs.start("edge", command, {"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY)})
+        until_ready(running, lambda: answers(emulator.edge_port, "/_ministack/health"))
+        keys = api_keys_of(folder)
+        nobody = {"supabase_service_key": "no", "supabase_publishable_key": "no", "jwt_secret": "no"}
+        put_secret(emulator, SECRET, secret_value(keys, **nobody))
+        # Nobody answers there: what is deployed must start all the same.
+        yield Account(emulator, keys, folder, {"SecretName": SECRET, "SupabaseUrl": "http://127.0.0.1:9"})
     finally:
         programs.stop()
 
 
 @pytest.fixture(scope="module")
 def outputs(account: Account) -> dict[str, str]:
-    """Those of the first deployment."""
     return account.deploy()
 
 

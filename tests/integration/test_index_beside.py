@@ -1,4 +1,4 @@
-"""On the deployed template: another index is built beside the one that answers, measured, flipped to, and dropped."""
+"""On the deployed template: another index is built beside the one that answers, measured, activated, and deleted."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -15,7 +15,6 @@ from turbopuffer import Turbopuffer
 from tests.integration.conftest import Deployed, eventually
 from tests.integration.test_reconciled_deployment import maintained
 from tests.integration.test_redrive import nobody_reads
-from tests.integration.test_search_tools import asked, told
 
 pytestmark = pytest.mark.integration
 
@@ -43,7 +42,7 @@ def other_settings(deployed: Deployed) -> Iterator[Callable[[str], None]]:
     first = indexes(deployed)[0]["fingerprint"]
     yield deploy
     deploy(own["CHUNK_THRESHOLD_CHARS"])
-    deployed.api("POST", "/v1/index/flip", json={"index": first, "force": True})
+    deployed.api("POST", "/v1/index/activate", json={"index": first, "force": True})
     a_minute_passes(deployed)
     for index in indexes(deployed)[1:]:
         deployed.api("DELETE", f"/v1/index/{index['fingerprint']}")
@@ -56,22 +55,21 @@ def indexes(deployed: Deployed) -> list[dict[str, Any]]:
 
 
 def a_minute_passes(deployed: Deployed) -> None:
-    """Since the last flip."""
     with psycopg.connect(deployed.environment["SAKUIN_DATABASE_DSN"]) as database:
-        database.execute("update search_index set retired_at = retired_at - interval '1 minute'")
+        database.execute("update index_version set retired_at = retired_at - interval '1 minute'")
 
 
 def namespace_found(deployed: Deployed) -> str | None:
     """Where the sample's Search Tool finds its first result; None: it finds nothing."""
     url, key = deployed.environment["SAKUIN_TOOLS_MCP_URL"], deployed.environment["SAKUIN_TOOLS_API_KEY"]
-    answer = asked(deployed, {"mcp_id": url.rpartition("/")[2], "key": key}, TOOL, QUERY)
+    answer = deployed.call_tool({"mcp_id": url.rpartition("/")[2], "key": key}, TOOL, QUERY)
     results = answer["structuredContent"]["results"]
     return str(results[0]["chunk"]["turbopuffer_namespace"]) if results else None
 
 
 @contextmanager
 def searched_all_the_while(deployed: Deployed) -> Iterator[list[str | None]]:
-    """Where each search found its best result, one after the other."""
+    """Searches while the block runs; yields the namespaces of the best results."""
     found: list[str | None] = []
     over = Event()
 
@@ -95,7 +93,7 @@ def refused(deployed: Deployed, *arguments: str) -> str:
     return str(json.loads(output)["error"])
 
 
-def test_another_index_is_built_flipped_to_and_back_and_dropped_while_searches_answer(
+def test_another_index_is_built_activated_and_deleted_while_searches_answer(
     deployed: Deployed, other_settings: Callable[[str], None], tmp_path: Path
 ) -> None:
     eventually("every Table in the first index", lambda: indexes(deployed)[0]["tables"]["missing"] == 0)
@@ -105,23 +103,23 @@ def test_another_index_is_built_flipped_to_and_back_and_dropped_while_searches_a
         with nobody_reads(deployed, tool_queue(deployed)):
             other_settings("900")
             maintained(deployed)
-            assert "Tables are missing" in refused(deployed, "flip")
+            assert "Tables are missing" in refused(deployed, "activate")
         eventually("every Table in the next index", lambda: indexes(deployed)[1]["tables"]["missing"] == 0)
         assert set(found) == {old}
         labels = tmp_path / "labels.jsonl"
         labels.write_text(json.dumps(LABEL, ensure_ascii=False), "utf-8")
         # It refuses to measure while a busy machine's embeddings are late.
         eventually("a good measure", lambda: deployed.sakuin("eval", str(labels), *NEXT_FINDS_IT)[0] == 0)
-        second = told(deployed, "index", "flip")
+        second = deployed.printed("index", "activate")
         assert (second["live"], second["whole"]) == (True, True)
         new = eventually("answers of the next index", lambda: {namespace_found(deployed)} - {old}).pop()
-        told(deployed, "index", "flip", first["fingerprint"])
+        deployed.printed("index", "activate", first["fingerprint"])
         eventually("answers of the first index", lambda: namespace_found(deployed) == old)
     assert set(found) <= {old, new}
     other_settings("1000")
     assert "until just now" in refused(deployed, "drop", second["fingerprint"])
     a_minute_passes(deployed)
-    told(deployed, "index", "drop", second["fingerprint"])
+    deployed.printed("index", "drop", second["fingerprint"])
     maintained(deployed)
     assert [index["fingerprint"] for index in indexes(deployed)] == [first["fingerprint"]]
     assert namespaces(deployed, new) == []

@@ -54,25 +54,8 @@ def test_removing_the_current_version_brings_the_one_before_back(deployed: Deplo
     s3.delete_object(Bucket=deployed.bucket, Key=key, VersionId=newest)
     before = s3.head_object(Bucket=deployed.bucket, Key=key)["VersionId"]
 
-    def indexed() -> bool:
-        state = deployed.api("GET", "/v1/materials", params={"prefix": "試験/版_教材"})["materials"][0]
-        return bool(state["indexed_version_id"] == before)
-
-    eventually(f"version {before}", indexed)
+    eventually(f"version {before}", lambda: deployed.state("試験/版_教材")["indexed_version_id"] == before)
     assert ids(deployed, "黄金比", material="試験/版_教材") == ["試験/版_教材#rule-golden-ratio"]
-
-
-@pytest.mark.parametrize("body", [b"", b"\x00\x01\x02 not a page", b'{"json": true}'], ids=["empty", "binary", "json"])
-def test_a_page_that_cannot_be_read_fails_alone_and_the_last_good_version_stays(
-    deployed: Deployed, body: bytes
-) -> None:
-    key = "試験/悪い_教材.html"
-    assert deployed.put(key, page("良い", GOLDEN)) == "applied"
-    assert deployed.put(key, body) == "failed"
-    state = deployed.api("GET", "/v1/materials", params={"prefix": "試験/悪い_教材"})["materials"][0]
-    assert state["status"] == "failed"
-    assert state["error"]
-    assert ids(deployed, "黄金比", material="試験/悪い_教材") == ["試験/悪い_教材#rule-golden-ratio"]
 
 
 def test_other_files_are_left_alone(deployed: Deployed) -> None:
@@ -131,7 +114,10 @@ def embedded(deployed: Deployed, material: str) -> list[int]:
     group = f"/sakuin/{deployed.environment['SAKUIN_STACK']}/index_material"
     pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group)
     lines = [
-        event["message"] for found in pages for event in found["events"] if '"change followed"' in event["message"]
+        event["message"]
+        for found in pages
+        for event in found["events"]
+        if '"bucket event processed"' in event["message"]
     ]
     facts = [json.loads(line) for line in lines]
     return [fact["embedded"] for fact in facts if fact.get("material") == material]

@@ -1,4 +1,4 @@
-"""The deployed index is held against its sources: what was changed behind its back is found, and put right."""
+"""The deployed index is compared with its sources: what was changed behind its back is found, and repaired."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from turbopuffer import Turbopuffer
 
 from tests.integration.conftest import Deployed, eventually
 from tests.integration.pages import page, rule
-from tests.integration.test_search_tools import OTHER, asked, texts, told, written
+from tests.integration.test_search_tools import OTHER, document_file, texts
 
 pytestmark = pytest.mark.integration
 
@@ -28,16 +28,18 @@ def maintained(deployed: Deployed, **event: bool) -> dict[str, Any]:
     return done
 
 
-def test_a_store_that_was_emptied_is_full_again_after_one_call(deployed: Deployed, tmp_path: Path) -> None:
-    table = told(deployed, "table", "put", written(tmp_path, {"a": OTHER}))["table_id"]
-    tool = told(deployed, "tool", "create", "--table", table, "--json-path", "", "--name", "kept", "--wait")["tool_id"]
-    endpoint = told(deployed, "mcp", "create", "--name", "kept", "--tool", tool)
-    hit = asked(deployed, endpoint, "kept", "一次関数の傾き")["structuredContent"]["results"][0]
+def test_a_store_that_was_emptied_is_full_again_after_a_night(deployed: Deployed, tmp_path: Path) -> None:
+    table = deployed.printed("table", "put", document_file(tmp_path, {"a": OTHER}))["table_id"]
+    tool = deployed.printed("tool", "create", "--table", table, "--json-path", "", "--name", "kept", "--wait")[
+        "tool_id"
+    ]
+    endpoint = deployed.printed("mcp", "create", "--name", "kept", "--tool", tool)
+    hit = deployed.call_tool(endpoint, "kept", "一次関数の傾き")["structuredContent"]["results"][0]
     store = Turbopuffer(base_url=deployed.environment["SAKUIN_TURBOPUFFER_BASE_URL"], api_key="local")
     store.namespace(hit["chunk"]["turbopuffer_namespace"]).delete_all()
-    assert texts(asked(deployed, endpoint, "kept", "一次関数の傾き")) == []
-    maintained(deployed)
-    eventually("the Table's texts", lambda: texts(asked(deployed, endpoint, "kept", "一次関数の傾き")))
+    assert texts(deployed.call_tool(endpoint, "kept", "一次関数の傾き")) == []
+    maintained(deployed, reconcile=True)
+    eventually("the Table's texts", lambda: texts(deployed.call_tool(endpoint, "kept", "一次関数の傾き")))
     # The text answers while another may still be on its way.
     eventually("a store without a difference", lambda: not found(deployed, table, "--tables", "--dry-run"))
 
@@ -47,7 +49,7 @@ def test_a_page_whose_delete_marker_was_removed_is_back_after_the_command(deploy
     assert deployed.put(KEY, body) == "applied"
     marker = deployed.client("s3").delete_object(Bucket=deployed.bucket, Key=KEY)["VersionId"]
     assert deployed.outcome(KEY, marker) == "applied"
-    with nobody_told(deployed) as bucket:
+    with without_notifications(deployed) as bucket:
         bucket.delete_object(Bucket=deployed.bucket, Key=KEY, VersionId=marker)
     missing = found(deployed, KEY, "--materials", "--dry-run")
     assert [one["rule"] for one in missing] == ["missing"]
@@ -56,13 +58,13 @@ def test_a_page_whose_delete_marker_was_removed_is_back_after_the_command(deploy
     assert found(deployed, KEY, "--materials", "--dry-run") == []
 
 
-def test_a_night_walks_the_whole_deployment(deployed: Deployed) -> None:
+def test_a_night_compares_the_whole_deployment(deployed: Deployed) -> None:
     done = maintained(deployed, reconcile=True)
     assert done["goes_on"] is False, "what the samples need is less than a night"
 
 
 @contextmanager
-def nobody_told(deployed: Deployed) -> Iterator[Any]:
+def without_notifications(deployed: Deployed) -> Iterator[Any]:
     """S3 sends no event when a delete marker is removed; the emulator does."""
     bucket = deployed.client("s3")
     told = bucket.get_bucket_notification_configuration(Bucket=deployed.bucket)

@@ -1,6 +1,5 @@
-"""A message that fails five times is a dead letter that says why; mended and sent again, its page is searchable."""
+"""A message that fails five times is a dead letter that says why; after the repair it is sent again."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,7 +25,7 @@ TRIES_BEFORE_THE_LAST = 4
 
 @contextmanager
 def refused_by_the_database(deployed: Deployed) -> Iterator[None]:
-    """While this lasts, the database takes no chunk of the second version."""
+    """While the block runs, the database refuses each chunk of the second version."""
     with psycopg.connect(deployed.environment["SAKUIN_DATABASE_DSN"], autocommit=True) as connection:
         refuse = b"check (category is distinct from 'second') not valid"
         connection.execute(b"alter table knowledge_chunks add constraint redrive_test " + refuse)
@@ -38,7 +37,7 @@ def refused_by_the_database(deployed: Deployed) -> Iterator[None]:
 
 @contextmanager
 def nobody_reads(deployed: Deployed, queue: str) -> Iterator[None]:
-    """While this lasts, no function takes messages from a queue."""
+    """While the block runs, no function receives messages of a queue."""
     client = deployed.client("lambda")
     mappings = client.list_event_source_mappings()["EventSourceMappings"]
     (mapping,) = [one for one in mappings if one["EventSourceArn"].endswith(queue.rpartition("/")[2])]
@@ -50,7 +49,7 @@ def nobody_reads(deployed: Deployed, queue: str) -> Iterator[None]:
 
 
 def tried(deployed: Deployed, queue: str, times: int) -> None:
-    """The message about the page has been given out so often, and can be given out again."""
+    """Receives the message about the page so often and releases it."""
     client, seen = deployed.client("sqs"), 0
 
     def once() -> bool:
@@ -62,31 +61,19 @@ def tried(deployed: Deployed, queue: str, times: int) -> None:
     eventually(f"{times} tries", once)
 
 
-def redrive(deployed: Deployed, *arguments: str) -> Any:
-    code, output = deployed.sakuin("redrive", *arguments, "--json")
-    assert code == 0, output
-    return json.loads(output)
-
-
 def letters(deployed: Deployed) -> list[dict[str, Any]]:
-    """The dead letters about the page."""
-    return [letter for letter in redrive(deployed)["dead_letters"] if KEY in letter["what"]]
+    return [letter for letter in deployed.printed("redrive")["dead_letters"] if KEY in letter["what"]]
 
 
 def status(deployed: Deployed) -> Any:
-    code, output = deployed.sakuin("status", "--material", MATERIAL, "--json")
-    assert code == 0, output
-    return json.loads(output)
+    return deployed.printed("status", "--material", MATERIAL)
 
 
 def category(deployed: Deployed) -> str:
-    """The category of the version that answers."""
-    code, output = deployed.sakuin("chunk", CHUNK, "--json")
-    assert code == 0, output
-    return str(json.loads(output)["chunk"]["category"])
+    return str(deployed.printed("chunk", CHUNK)["chunk"]["category"])
 
 
-def test_a_dead_letter_says_why_and_is_sent_again_once_it_is_mended(deployed: Deployed) -> None:
+def test_a_dead_letter_says_why_and_is_sent_again_after_the_repair(deployed: Deployed) -> None:
     queue = deployed.outputs["MaterialQueueUrl"]
     assert deployed.put(KEY, PAGE.format(category="first")) == "applied"
     with refused_by_the_database(deployed):
@@ -99,11 +86,13 @@ def test_a_dead_letter_says_why_and_is_sent_again_once_it_is_mended(deployed: De
         assert (letter["queue"], letter["why"]) == ("material", "The database refused the data (23514)")
         assert letter["tries"] >= 5
         material = status(deployed)
-        assert (material["status"], [row["state"] for row in material["work"]]) == ("failed", ["dead"])
+        assert (material["status"], [row["state"] for row in material["work"]]) == ("failed", ["failed"])
         assert "sakuin redrive" in material["error"]
         assert category(deployed) == "first"
 
-    assert [one["id"] for one in redrive(deployed, "material", "--id", letter["id"])["sent"]] == [letter["id"]]
+    assert [one["id"] for one in deployed.printed("redrive", "material", "--id", letter["id"])["sent"]] == [
+        letter["id"]
+    ]
     eventually("the second version", lambda: category(deployed) == "second")
     eventually("no work", lambda: status(deployed)["work"] == [])
     assert (status(deployed)["status"], status(deployed)["error"]) == ("ready", None)

@@ -3,20 +3,20 @@
 The floors stand in `tests/labels`, a little under what was measured; raise them when the search gets better.
 """
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from rich.console import Console
-from sakuin.adapters.rest_client import connected
-from sakuin.adapters.rest_explanations import RestExplanations
-from sakuin.domain.evaluation.floors import floors_in
-from sakuin.domain.evaluation.labels import labelled_questions
-from sakuin.domain.evaluation.report import Report, report_of
-from sakuin.entrypoints.cli.evaluation_report import show
-from sakuin.services.evaluate import Evaluate
+from sakuin_cli.client import DeploymentClient
+from sakuin_cli.connections import deployment_of
+from sakuin_cli.evaluation.ask import ask_all
+from sakuin_cli.evaluation.floors import floors_in
+from sakuin_cli.evaluation.labels import labelled_questions
+from sakuin_cli.evaluation.report import Report, report_of
+from sakuin_cli.evaluation.tables import show
+from sakuin_cli.settings import CommandSettings
 
 from tests.integration.conftest import REPOSITORY, Deployed, eventually
 
@@ -27,35 +27,35 @@ FORMULA = "junior/二次方程式の解き方_教材#rule-quadratic-formula"
 
 
 @pytest.fixture
-def keeper(deployed: Deployed) -> Iterator[RestExplanations]:
-    """The deployment's explanations, with the Search Tools of the samples."""
-    mcp_id = deployed.environment["SAKUIN_TOOLS_MCP_URL"].rpartition("/")[2]
-    with connected(deployed.url, deployed.environment["SAKUIN_ADMIN_KEY"]) as client:
-        yield RestExplanations(client, mcp_id)
+def client(deployed: Deployed) -> Iterator[DeploymentClient]:
+    """The deployment with the Search Tools of the samples."""
+    connected = deployment_of(CommandSettings.read(deployed.environment))
+    with connected.http:
+        yield connected
 
 
-def measured(keeper: RestExplanations, labels: Path, floors: Path, *, tool: str | None = None) -> Report:
-    """The report of all questions of a file, held against its floors."""
+def measured(client: DeploymentClient, labels: Path, floors: Path, *, tool: str | None = None) -> Report:
+    """The report of all questions of a file, compared with its floors."""
     questions, bad = labelled_questions(labels.read_text("utf-8"))
     assert bad == []
-    run = Evaluate(keeper, time.sleep)(questions, tool=tool, k=5)
+    run = ask_all(client, questions, tool=tool, k=5)
     return report_of(run, floors=floors_in(floors.read_text("utf-8")))
 
 
 def passes(report: Report) -> bool:
-    """Whether every floor is reached; what went wrong is printed, and pytest shows it."""
+    """Whether every floor is reached; prints the report if not."""
     if not report.is_clean:
         show(Console(width=120), report)
     return report.is_clean
 
 
-def test_the_sample_pages_answer_the_labelled_questions(keeper: RestExplanations) -> None:
-    assert passes(measured(keeper, LABELS / "knowledge.jsonl", LABELS / "floors.json"))
+def test_the_sample_pages_answer_the_labelled_questions(client: DeploymentClient) -> None:
+    assert passes(measured(client, LABELS / "knowledge.jsonl", LABELS / "floors.json"))
 
 
-def test_the_sample_table_answers_the_labelled_questions(keeper: RestExplanations) -> None:
-    eventually("a Table that is ready", lambda: keeper.explain("分数", tool="search_columns")["index_state"] == "ready")
-    report = measured(keeper, LABELS / "table.jsonl", LABELS / "floors_table.json", tool="search_columns")
+def test_the_sample_table_answers_the_labelled_questions(client: DeploymentClient) -> None:
+    eventually("a Table that is ready", lambda: client.explain("分数", tool="search_columns")["index_state"] == "ready")
+    report = measured(client, LABELS / "table.jsonl", LABELS / "floors_table.json", tool="search_columns")
     assert report.run.index_state is None
     assert passes(report)
 

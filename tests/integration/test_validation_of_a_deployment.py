@@ -20,8 +20,8 @@ FLAWS = """<div class="tip-box">名のない箱</div><p id="twice">一</p><p id=
 
 
 @pytest.fixture(autouse=True)
-def unmended(deployed: Deployed) -> Iterator[None]:
-    """Each minute the schedule mends what these tests break: not while they look at it."""
+def without_maintenance(deployed: Deployed) -> Iterator[None]:
+    """Disables the schedule, which repairs what these tests break."""
     events = deployed.client("events")
     rules = [rule["Name"] for rule in events.list_rules()["Rules"] if "Maintain" in rule["Name"]]
     assert rules
@@ -65,26 +65,18 @@ def test_each_rule_finds_what_is_wrong_and_errors_are_the_exit_code(deployed: De
 
 
 def spoil(deployed: Deployed) -> None:
-    """Pages with every flaw there is, and an index that was changed behind their back."""
+    """Uploads pages with every flaw and damages the index."""
     assert deployed.put(f"{FOLDER}/learns.yml", POOR) == "applied"
     assert deployed.put(f"{FOLDER}/悪い_教材.html", page("悪い頁", KEPT, LOST, FLAWS)) == "applied"
     assert deployed.put(f"{FOLDER}/空_教材.html", b"") == "failed"
     for form in ("NFC", "NFD"):
         deployed.put(unicodedata.normalize(form, f"{FOLDER}/が_教材.html"), page("濁点", KEPT))
     with psycopg.connect(deployed.environment["SAKUIN_DATABASE_DSN"]) as database:
-        copied(
-            database,
-            "knowledge_chunks",
-            f"{FOLDER}/悪い_教材#rule-kept",
-            {"anchor": "rule-ghost", "learns_given": None},
-        )
+        ghost: dict[str, str | None] = {"anchor": "rule-ghost", "learns_given": None}
+        copied(database, "knowledge_chunks", f"{FOLDER}/悪い_教材#rule-kept", ghost)
         database.execute("delete from knowledge_chunks where id = %s", (f"{FOLDER}/悪い_教材#rule-lost",))
-        copied(
-            database,
-            "material",
-            f"{FOLDER}/悪い_教材",
-            {"material": f"{FOLDER}/幻_教材", "key": f"{FOLDER}/幻_教材.html"},
-        )
+        phantom: dict[str, str | None] = {"material": f"{FOLDER}/幻_教材", "key": f"{FOLDER}/幻_教材.html"}
+        copied(database, "material", f"{FOLDER}/悪い_教材", phantom)
 
 
 def copied(database: psycopg.Connection, table: str, name: str, changed: dict[str, str | None]) -> None:
@@ -97,7 +89,7 @@ def copied(database: psycopg.Connection, table: str, name: str, changed: dict[st
     database.execute(f"{copy} where {key} = %s", (json.dumps(changed), name))
 
 
-def test_pushing_a_page_again_mends_an_index_that_was_changed_behind_its_back(deployed: Deployed) -> None:
+def test_pushing_a_page_again_repairs_its_index(deployed: Deployed) -> None:
     material = f"{FOLDER}/癒/癒える_教材"
     html = page("癒える頁", KEPT, LOST)
     assert deployed.put(f"{material}.html", html) == "applied"

@@ -6,8 +6,6 @@ from uuid import uuid4
 
 from tests.isolation.house import House
 
-# Who may call a function whose name begins so, besides the functions of the deployment.
-MEMBERS_OWN = "member_"
 SCHEMA = "'public'::regnamespace"
 _VALUES = {"uuid": str(uuid4()), "uuid[]": [], "text": "x", "text[]": ["x"], "jsonb": {}, "bigint": 1, "integer": 1}
 
@@ -18,9 +16,11 @@ class Function:
 
     name: str
     arguments: dict[str, str]
+    # Whether people who are signed in may call it.
+    is_of_the_api: bool
 
     def given(self, ids: dict[str, str], **named: Any) -> dict[str, Any]:
-        """Something for each argument: the ids where the names ask for them."""
+        """A value for each argument; ids by the names of the arguments."""
         known = {f"p_{name.removesuffix('_id')}": value for name, value in ids.items()}
         known |= {"p_status": "enabled", "p_json_path": "", "p_data": "{}", "p_tools": []}
         known |= {"p_key_hash": "0" * 64, **named}
@@ -28,14 +28,13 @@ class Function:
 
 
 def functions(house: House) -> list[Function]:
-    """All of them."""
     query = (
-        "select p.proname, coalesce(p.proargnames[1:p.pronargs], '{}'), "
-        "array(select t::regtype::text from unnest(p.proargtypes) t) "
-        "from pg_proc p where p.pronamespace = SCHEMA order by 1, 2"
+        "select p.proname, has_function_privilege('authenticated', p.oid, 'execute'), "
+        "coalesce(p.proargnames[1:p.pronargs], '{}'), array(select t::regtype::text from unnest(p.proargtypes) t) "
+        "from pg_proc p where p.pronamespace = SCHEMA order by 1, 3"
     )
     found = house.sql.execute(query.replace("SCHEMA", SCHEMA).encode()).fetchall()
-    return [Function(name, dict(zip(names, types, strict=False))) for name, names, types in found]
+    return [Function(name, dict(zip(names, types, strict=False)), opened) for name, opened, names, types in found]
 
 
 def tables(house: House, *, readable_by: str | None = None) -> list[str]:

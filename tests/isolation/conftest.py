@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 import pytest
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 
 from tests.isolation.house import House, house_of
-from tests.tables.conftest import long, stand_in
-
-__all__ = ["stand_in"]
-COVERED = pytest.StashKey[Counter[str]]()
+from tests.table_world import long
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +58,15 @@ def moved_in(house: House, words: str) -> Tenant:
 
 
 @pytest.fixture(scope="module")
-def house(database: Database, stand_in: str, request: pytest.FixtureRequest) -> Iterator[House]:
+def house(database: Database, stand_in: str, summary: set[str]) -> Iterator[House]:
     with house_of(database, stand_in) as open_house:
+        counts = ", ".join(f"{count} {what}" for what, count in sorted(covered(open_house).items()))
+        summary.add(f"isolation: 2 tenants, {counts}")
         yield open_house
-        request.config.stash.setdefault(COVERED, Counter()).update(requests=len(open_house.answers))
-        request.config.stash[COVERED] |= covered(open_house)
 
 
 def covered(house: House) -> Counter[str]:
-    """How much there is to be tried, from the product's own lists."""
+    """The numbers of what is tried, from the product's own lists."""
     paths = house.ask("GET", "/openapi.json").json["paths"]
     tools = house.rpc(None, "tools/list", house.knowledge_key).json["result"]["tools"]
     catalog = {
@@ -82,20 +79,11 @@ def covered(house: House) -> Counter[str]:
     return Counter({"routes": sum(map(len, paths.values())) + 1, "tools of knowledge": len(tools), **counts})
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Says what two tenants were tried on."""
-    if counts := config.stash.get(COVERED, None):
-        said = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-        terminalreporter.write_line(f"isolation: 2 tenants, {said}")
-
-
 @pytest.fixture(scope="module")
 def owner(house: House) -> Tenant:
-    """Whose things they are."""
     return moved_in(house, "二次方程式の解の公式")
 
 
 @pytest.fixture(scope="module")
 def other(house: House) -> Tenant:
-    """Who wants them."""
     return moved_in(house, "三平方の定理")

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from sakuin_local.database import Database
 from sakuin_local.proxy import Proxy, Target
 from sakuin_local.serving import served
+from sakuin_local.supabase.database import Database
 
 Kind = Literal["secret", "publishable"]
 # In halves, so that nobody takes them for what they look like.
@@ -19,7 +19,7 @@ KINDS: dict[str, Kind] = {SECRET: "secret", PUBLISHABLE: "publishable"}
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A request as it came: which key let it in, and whether a token came along."""
+    """A request: the kind of its key, and whether it has a token."""
 
     path: str
     key: Kind
@@ -42,7 +42,7 @@ class Gateway:
     broken: bool = False
 
     def asked(self) -> list[Passed]:
-        """What passed since it was asked last."""
+        """The requests since the last call."""
         passed, self.passed = self.passed, []
         return passed
 

@@ -14,22 +14,22 @@ import psycopg
 import pytest
 from aws_lambda_powertools.utilities import parameters
 from moto import mock_aws
-from sakuin.bootstrap.answering import mcp_endpoint
-from sakuin.bootstrap.rest import rest_endpoint
-from sakuin.domain.keys import hash_of_key, new_key
-from sakuin_local.database import Database
-from sakuin_local.tokens import Keys
+from sakuin.platform.keys import hash_of_key, new_key
+from sakuin.wiring.api import rest_endpoint
+from sakuin.wiring.mcp import mcp_endpoint
+from sakuin_local.supabase.database import Database
+from sakuin_local.supabase.tokens import Keys
 
 from tests.contracts.openai_server import openai_server
+from tests.doubles.embedder import DIMENSIONS, MODEL
 from tests.emptied import emptied
-from tests.entrypoints.events import Context
-from tests.in_memory.embedder import DIMENSIONS, MODEL
+from tests.environment import ENVIRONMENT
+from tests.events import Context
 from tests.isolation.gateway import PUBLISHABLE, SECRET, Gateway, gateway
-from tests.tables.conftest import TableWorld, world_of
+from tests.table_world import TableWorld, world_of
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 NAME = "sakuin/isolation"
-PEPPER = "pepper-of-this-test"
 HOOK_SECRET = "hook-secret-of-this-test"
 PREVIOUS_JWT_SECRET = "what tokens were signed with before, at least thirty-two bytes"
 
@@ -53,8 +53,6 @@ class Answer:
 
 @dataclass
 class House:
-    """One deployment."""
-
     database: Database
     gateway: Gateway
     sql: psycopg.Connection
@@ -67,7 +65,6 @@ class House:
     answers: list[Answer] = field(default_factory=list)
 
     def token(self, user: str, **claims: Any) -> str:
-        """An access token as Supabase Auth signs it."""
         told = {"sub": user, "aud": "authenticated", "exp": int(time.time()) + 21_600, **claims}
         return Keys(self.database.jwt_secret).of_role(**{"role": "authenticated", **told})
 
@@ -93,11 +90,11 @@ class House:
         self.workers.settle()
 
     def rows(self) -> dict[str, str]:
-        """A digest of each table of the database, but of those that count requests."""
+        """A digest of each table, except those that count requests."""
         tables = [
             name
             for (name,) in self.sql.execute("select tablename from pg_tables where schemaname = 'public' order by 1")
-            if name not in ("key_use", "allowance")
+            if name not in ("key_use", "search_quota")
         ]
         digest = "select md5(coalesce(string_agg(t::text, '' order by t::text), '')) from public.{} t"
         return {name: str(self.sql.execute(digest.format(name).encode()).fetchone()) for name in tables}
@@ -122,12 +119,12 @@ def house_of(database: Database, store: str, **settings: str) -> Iterator[House]
             "previous_jwt_secrets": [PREVIOUS_JWT_SECRET],
             "openai_api_key": "openai-key-of-this-test",
             "turbopuffer_api_key": "turbopuffer-key-of-this-test",
-            "key_pepper": PEPPER,
             "hook_secret": HOOK_SECRET,
-            "knowledge_key_hashes": [hash_of_key(knowledge, PEPPER)],
-            "admin_key_hashes": [hash_of_key(admin, PEPPER)],
+            "knowledge_key_hashes": [hash_of_key(knowledge)],
+            "admin_key_hashes": [hash_of_key(admin)],
         }
-        environ = {
+        environ = ENVIRONMENT | {
+            "LEARNS_MODEL": "",
             "AWS_DEFAULT_REGION": "us-east-1",
             # Powertools keeps a logger, and where it writes to, by this name.
             "POWERTOOLS_SERVICE_NAME": f"isolation-{uuid4()}",
@@ -138,9 +135,6 @@ def house_of(database: Database, store: str, **settings: str) -> Iterator[House]
             "TURBOPUFFER_BASE_URL": store,
             "EMBEDDING_MODEL": MODEL.name,
             "EMBEDDING_DIMENSIONS": str(DIMENSIONS),
-            "MATERIALS_BUCKET": "materials",
-            "TABLES_BUCKET": "tables",
-            "EVENT_BUS_NAME": "bus",
             **{name: _queue_url(name) for name in ("MATERIAL_QUEUE_URL", "TOOL_QUEUE_URL", "EMBED_QUEUE_URL")},
             **settings,
         }

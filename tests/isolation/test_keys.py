@@ -4,11 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
-from sakuin.adapters.supabase_client import call, connected, credentials
-from sakuin.adapters.supabase_members import acting_with, call_as_member
-from sakuin.adapters.supabase_projects import SupabaseProjects
-from sakuin.domain.project_records import User
 from sakuin.errors import Misconfigured, Unauthorized, Unavailable
+from sakuin.platform.supabase.client import call, call_as_user, clients_of_users, connected, credentials
+from sakuin.tables.admin.postgres import ProjectRecords
+from sakuin.tables.model import User
 
 from tests.isolation.gateway import PUBLISHABLE, SECRET
 from tests.isolation.house import House
@@ -26,33 +25,33 @@ def test_either_kind_of_service_key_reads_every_project(house: House) -> None:
     known = {
         project.id
         for url, key in ((house.gateway.url, SECRET), (house.database.rest_url, house.database.service_key))
-        for project in SupabaseProjects(connected(url, key)).projects(None)
+        for project in ProjectRecords(connected(url, key)).projects(None)
     }
     assert known == {str(id) for (id,) in house.sql.execute("select id from project")}
 
 
 def test_postgrest_takes_no_such_key_for_a_token(house: House) -> None:
     client = connected(house.database.rest_url, house.database.anon_key)
-    acting = acting_with(client, lambda: PUBLISHABLE)
+    acting = clients_of_users(client, lambda: PUBLISHABLE)
     with pytest.raises(Unauthorized):
-        call_as_member(acting(SECRET), "list_projects", {})
+        call_as_user(acting(SECRET), "list_projects", {})
 
 
 def test_without_a_publishable_key_no_token_is_acted_for(house: House) -> None:
-    acting = acting_with(connected(house.gateway.url, SECRET), lambda: "")
+    acting = clients_of_users(connected(house.gateway.url, SECRET), lambda: "")
     with pytest.raises(Misconfigured, match="supabase_publishable_key"):
-        SupabaseProjects(connected(house.gateway.url, SECRET), acting).projects(User(str(uuid4()), "a.b.c"))
+        ProjectRecords(connected(house.gateway.url, SECRET), acting).projects(User(str(uuid4()), "a.b.c"))
 
 
 def test_a_publishable_key_alone_opens_nothing(house: House) -> None:
     with pytest.raises(Unavailable, match="42501"):
-        call(connected(house.gateway.url, PUBLISHABLE), "member_list_projects", {})
+        call(connected(house.gateway.url, PUBLISHABLE), "list_projects", {})
 
 
 def test_people_who_ask_at_once_over_one_session_each_see_their_own(house: House) -> None:
     service = connected(house.gateway.url, SECRET)
-    acting = acting_with(service, lambda: PUBLISHABLE)
-    records = SupabaseProjects(service, acting)
+    acting = clients_of_users(service, lambda: PUBLISHABLE)
+    records = ProjectRecords(service, acting)
     people = [User(user, house.token(user)) for user in (str(uuid4()) for _ in range(4))]
     own = {user.id: records.create_project(user, user.id).id for user in people}
     assert all(acting(user.token).session is service.session for user in people)

@@ -1,17 +1,17 @@
-"""Two tenants and every tool that an endpoint lists: a key opens its own endpoint, and that shows its own scope."""
+"""Two tenants and every tool of their endpoints: a key opens its own endpoint, which shows its own scope."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from sakuin.adapters.supabase_client import call
-from sakuin.services.search_table import SearchTable
+from sakuin.platform.supabase.client import call
+from sakuin.tables.search import SearchTable
 
-from tests.in_memory.embedder import MemoryEmbedder
+from tests.doubles.embedder import MemoryEmbedder
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.house import Answer, House
-from tests.tables.conftest import FINGERPRINT
+from tests.table_world import FINGERPRINT
 
 
 def listed(house: House, mcp_id: str | None, key: str) -> set[str]:
@@ -68,7 +68,7 @@ def test_each_tool_of_another_is_unknown_by_name(house: House, owner: Tenant, ot
             assert (refused.status, refused.round_trips) == (unknown.status, unknown.round_trips)
 
 
-def test_no_tool_of_another_endpoint_says_anything_of_a_tenant(house: House, owner: Tenant, other: Tenant) -> None:
+def test_no_tool_of_another_endpoint_shows_anything_of_a_tenant(house: House, owner: Tenant, other: Tenant) -> None:
     chunks = house.sql.execute(
         "select id::text, turbopuffer_doc_id from chunks where table_id = %s", (owner.ids["table_id"],)
     ).fetchall()
@@ -86,7 +86,7 @@ def test_no_tool_of_another_endpoint_says_anything_of_a_tenant(house: House, own
 
 
 @pytest.mark.parametrize("query", ["秘密", "内緒", "空", "点々", "公式"])
-def test_a_tool_shows_its_scope_and_no_neighbour_of_a_like_name(house: House, owner: Tenant, query: str) -> None:
+def test_a_tool_shows_its_scope_and_no_place_of_a_similar_name(house: House, owner: Tenant, query: str) -> None:
     answer = called(house, owner.ids["mcp_id"], owner.key, owner.tool, query=query, top_k=50)
     assert pointers(answer) == {"/public/a", "/public/~01/.."}
 
@@ -120,25 +120,18 @@ def test_a_scope_is_a_pointer_and_nothing_like_a_path(
 def test_a_guessed_row_of_the_engine_answers_its_own_tool_alone(house: House, owner: Tenant, other: Tenant) -> None:
     rows = house.sql.execute("select turbopuffer_doc_id, json_pointer, table_id::text from chunks").fetchall()
     reachable = {
-        owner.ids["mcp_id"]: {
-            name for name, where, table in rows if table == owner.ids["table_id"] and where.startswith("/public/")
-        },
-        other.ids["mcp_id"]: {
-            name for name, where, table in rows if table == other.ids["table_id"] and where.startswith("/public/")
-        },
+        tenant.ids["mcp_id"]: {
+            name for name, where, table in rows if table == tenant.ids["table_id"] and where.startswith("/public/")
+        }
+        for tenant in (owner, other)
     }
     for endpoint in (owner, other):
         for tool in (owner, other):
-            found = house.workers.records.current(
-                endpoint.ids["mcp_id"], tool.ids["tool_id"], [name for name, *_ in rows]
-            )
-            assert found.keys() == (reachable[endpoint.ids["mcp_id"]] if endpoint is tool else set())
+            mcp_id, tool_id = endpoint.ids["mcp_id"], tool.ids["tool_id"]
+            found = house.workers.records.current_chunks(mcp_id, tool_id, [name for name, *_ in rows])
+            assert found.keys() == (reachable[mcp_id] if endpoint is tool else set())
             words = {"p_readings": ["コウシキ"], "p_words": {}, "p_fingerprint": FINGERPRINT.id}
-            known = call(
-                house.workers.client,
-                "table_words",
-                {"p_mcp": endpoint.ids["mcp_id"], "p_tool": tool.ids["tool_id"], **words},
-            )
+            known = call(house.workers.client, "table_lexicon_entries", {"p_mcp": mcp_id, "p_tool": tool_id, **words})
             assert bool(known["written"]) is (endpoint is tool is owner)
 
 
@@ -160,7 +153,7 @@ def changes() -> Iterator[tuple[str, Change]]:
 
 
 @pytest.mark.parametrize("change", [change for _, change in changes()], ids=[name for name, _ in changes()])
-def test_what_may_be_seen_is_asked_again_with_each_call_and_in_its_middle(house: House, change: Change) -> None:
+def test_rights_are_checked_in_each_call_before_and_after_the_search(house: House, change: Change) -> None:
     tenant = moved_in(house, "相似な図形")
     mcp_id = tenant.ids["mcp_id"]
     assert pointers(called(house, mcp_id, tenant.key, tenant.tool, query="図形"))
@@ -174,7 +167,7 @@ def test_what_may_be_seen_is_asked_again_with_each_call_and_in_its_middle(house:
     assert tenant.words not in answer.body
 
 
-def test_a_replaced_key_closes_when_its_time_is_over(house: House) -> None:
+def test_a_replaced_key_is_refused_after_its_overlap(house: House) -> None:
     tenant = moved_in(house, "等差数列")
     path = f"/v1/mcps/{tenant.ids['mcp_id']}/rotate"
     new = house.ask("POST", path, {"overlap_seconds": 0}, bearer=tenant.token).json["key"]

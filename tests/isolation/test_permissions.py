@@ -1,4 +1,4 @@
-"""What each function's role may do in AWS: its own work, on things of this stack that are named."""
+"""The rights of each function's role in AWS: its own work, on named resources of this stack."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tests.test_template import FUNCTIONS, TEMPLATE, resources, triggers
 # X-Ray's two actions know no resource (AWS's Service Authorization Reference).
 WITHOUT_RESOURCE = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 # Whatever a role is for; more is a decision that belongs here.
-SERVICES = {"logs", "s3", "secretsmanager", "sqs", "events", "xray"}
+SERVICES = {"lambda", "logs", "s3", "secretsmanager", "sqs", "events", "xray"}
 OURS = re.compile(r"AWS::StackName|SecretName")
 
 
@@ -50,8 +50,8 @@ def test_a_right_names_one_thing_of_this_stack(role: str) -> None:
         assert "*" not in action
         if resource == "*":
             assert action in WITHOUT_RESOURCE, action
-        elif resource.startswith("GetAtt "):
-            assert resource.removeprefix("GetAtt ").partition(".")[0] in TEMPLATE["Resources"], resource
+        elif resource.startswith(("GetAtt ", "Ref ")):
+            assert resource.partition(" ")[2].partition(".")[0] in TEMPLATE["Resources"], resource
         else:
             assert OURS.search(resource), (action, resource)
 
@@ -68,12 +68,12 @@ def test_a_queue_is_read_by_its_own_worker_alone() -> None:
                 assert (role, resource) in readers or "DeadLetters" in resource, (role, action, resource)
 
 
-def test_what_agents_reach_may_read_its_secret_and_write_its_log_and_nothing_else() -> None:
+def test_the_mcp_function_may_read_its_secret_and_write_its_log_only() -> None:
     actions = {action for action, _ in rights(role_of("SakuinMcp"))}
     assert actions == {"secretsmanager:GetSecretValue", "logs:CreateLogStream", "logs:PutLogEvents"} | WITHOUT_RESOURCE
 
 
-def test_what_keepers_reach_reads_no_queue_and_writes_no_page() -> None:
+def test_the_api_reads_no_queue_and_writes_no_page() -> None:
     for action, resource in rights(role_of("SakuinApi")):
         assert not action.startswith(("sqs:Receive", "sqs:Delete", "sqs:Purge")), (action, resource)
         assert action not in ("s3:PutObject", "s3:DeleteObject") or "-tables-" in resource, (action, resource)
@@ -85,7 +85,12 @@ def test_only_what_has_the_outbox_may_put_events() -> None:
             assert name in ("SakuinApi", "SakuinMaintain")
 
 
-def test_nobody_changes_a_secret() -> None:
+def test_only_the_schedule_calls_another_function_and_only_the_one_that_agents_reach() -> None:
+    calls = [(role, resource) for role in ROLES for action, resource in rights(role) if action.startswith("lambda:")]
+    assert calls == [("SakuinMaintainRole", "Ref SakuinMcp.Alias")]
+
+
+def test_no_role_changes_a_secret() -> None:
     for role in ROLES:
         assert {action for action, _ in rights(role) if action.startswith("secretsmanager:")} <= {
             "secretsmanager:GetSecretValue"

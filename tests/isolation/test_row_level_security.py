@@ -95,15 +95,15 @@ def test_a_member_brings_no_row_into_another_s_project(
         connection.execute(statement.encode(), values)
 
 
-def test_a_function_that_believes_its_caller_is_admin_or_owner_stays_inside(
-    house: House, owner: Tenant, other: Tenant
-) -> None:
-    believing = [each for each in functions(house) if "p_user" in each.arguments and each.name != "is_member"]
-    assert len(believing) > 20
-    for function in believing:
-        for user in (None, owner.user):
-            given = function.given(owner.ids, p_user=user, p_tools=[owner.ids["tool_id"]])
+def test_a_function_of_the_api_stays_inside_whatever_the_claims_say(house: House, owner: Tenant, other: Tenant) -> None:
+    """The rights of the deployment come with its role alone, not with a claim."""
+    api = [each for each in functions(house) if each.is_of_the_api]
+    assert len(api) > 20
+    for function in api:
+        for claims in ({"role": "authenticated", "sub": other.user}, {"role": "service_role"}, {}):
+            given = function.given(owner.ids, p_tools=[owner.ids["tool_id"]])
             with as_member(house, other.user) as connection:
+                connection.execute("select set_config('request.jwt.claims', %s::text, true)", (Jsonb(claims),))
                 try:
                     answer = str(connection.execute(_called(function, given)).fetchall())
                 except (psycopg.errors.NoDataFound, psycopg.errors.InsufficientPrivilege):

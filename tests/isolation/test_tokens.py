@@ -16,14 +16,14 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm
-from sakuin_local import postgrest
 from sakuin_local.addresses import free_port
-from sakuin_local.database import Database
 from sakuin_local.places import TOOLS
-from sakuin_local.postgres import Postgres
 from sakuin_local.processes import Programs
 from sakuin_local.proxy import Proxy, prefix_removed
 from sakuin_local.serving import served
+from sakuin_local.supabase import postgrest
+from sakuin_local.supabase.database import Database
+from sakuin_local.supabase.postgres import Postgres
 
 from tests.isolation.gateway import PUBLISHABLE, SECRET
 from tests.isolation.house import PREVIOUS_JWT_SECRET, House, house_of
@@ -40,7 +40,7 @@ def public(key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def house(database: Database, stand_in: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    """The house before a PostgREST that takes both kinds of signature, as the hosted one does."""
+    """A deployment with a PostgREST that accepts both kinds of signature, as the hosted one does."""
     secret = base64.urlsafe_b64encode(database.jwt_secret.encode()).decode().rstrip("=")
     jwks = {"keys": [public(OWN), {"kty": "oct", "k": secret, "alg": "HS256"}]}
     where = urlsplit(database.dsn)
@@ -49,7 +49,7 @@ def house(database: Database, stand_in: str, tmp_path_factory: pytest.TempPathFa
     try:
         postgrest.start(
             programs,
-            Postgres(where.port or 0, where.password or ""),
+            Postgres(where.port or 0, where.password or "", where.path.removeprefix("/")),
             program=postgrest.postgrest_program(TOOLS),
             port=port,
             admin_port=free_port(),
@@ -66,8 +66,8 @@ def house(database: Database, stand_in: str, tmp_path_factory: pytest.TempPathFa
 
 
 def claims(**other: object) -> dict[str, object]:
-    told = {"sub": USER, "aud": "authenticated", "role": "authenticated", "exp": int(time.time()) + 600}
-    return {name: value for name, value in {**told, **other}.items() if value is not None}
+    made = {"sub": USER, "aud": "authenticated", "role": "authenticated", "exp": int(time.time()) + 600}
+    return {name: value for name, value in {**made, **other}.items() if value is not None}
 
 
 def by_key(key: ec.EllipticCurvePrivateKey = OWN, headers: dict[str, Any] | None = None, **other: object) -> str:
@@ -79,7 +79,7 @@ def by_secret(house: House, **other: object) -> str:
 
 
 def unsigned(algorithm: str, signature: str = "", **other: object) -> str:
-    """A token that says of itself how it is to be verified."""
+    """A token that names its own algorithm."""
     parts = ({"alg": algorithm, "typ": "JWT", "kid": "one"}, claims(**other))
     written = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
     return ".".join([*written, signature])
@@ -96,6 +96,7 @@ def confused(_house: House) -> str:
 FORGED: dict[str, Callable[[House], str]] = {
     "no token": lambda _: "",
     "no JWT": lambda _: "a.b.c",
+    "an API key": lambda _: "sk_sakuin_x",
     "three dots": lambda _: "...",
     "the service key": lambda _: SECRET,
     "the publishable key": lambda _: PUBLISHABLE,
@@ -134,7 +135,7 @@ FORGED: dict[str, Callable[[House], str]] = {
 
 
 @pytest.mark.parametrize("kind", ["a key pair", "the secret"])
-def test_a_user_s_own_token_opens_his_projects(house: House, kind: str) -> None:
+def test_a_user_s_token_opens_the_user_s_projects(house: House, kind: str) -> None:
     token = by_key() if kind == "a key pair" else by_secret(house)
     made = house.ask("POST", "/v1/projects", {"name": kind}, bearer=token)
     assert made.status == 201, made.body
@@ -163,23 +164,23 @@ TAKEN_BY_POSTGREST = {
 
 
 @pytest.mark.parametrize("name", [name for name in FORGED if name not in TAKEN_BY_POSTGREST])
-def test_past_the_api_they_open_nothing_either(house: House, name: str) -> None:
+def test_past_the_api_they_are_refused_too(house: House, name: str) -> None:
     if not (token := FORGED[name](house)):
         return
     headers = {"apikey": PUBLISHABLE, "Authorization": f"Bearer {token}"}
-    url = f"{house.gateway.url}/rest/v1/rpc/member_list_projects"
+    url = f"{house.gateway.url}/rest/v1/rpc/list_projects"
     answer = httpx.post(url, headers=headers, json={}, timeout=60)
     assert answer.status_code in (400, 401, 403), answer.text
 
 
 def test_a_token_that_supabase_has_stopped_taking_is_refused_as_too_old(house: House) -> None:
-    """Its secret was replaced there; here it is still known as the previous one."""
+    """Supabase has another secret; this one is still the previous secret here."""
     answer = house.ask("GET", "/v1/projects", bearer=jwt.encode(claims(), PREVIOUS_JWT_SECRET, "HS256"))
     assert (answer.status, answer.round_trips) == (401, 1)
     assert 'error="invalid_token"' in answer.headers["www-authenticate"]
 
 
-def test_made_up_names_of_keys_do_not_have_the_keys_read_each_time(house: House) -> None:
+def test_unknown_names_of_keys_do_not_reload_the_keys_each_time(house: House) -> None:
     house.ask("GET", "/v1/projects", bearer=by_key())
     read = house.gateway.jwks_read
     for number in range(20):

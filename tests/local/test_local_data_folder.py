@@ -4,16 +4,15 @@ from pathlib import Path
 
 import pytest
 from sakuin_local.addresses import stable_ports
-from sakuin_local.data_folder import claimed
-from sakuin_local.environment_file import read_environment, write_environment
+from sakuin_local.aws.keys import api_keys_of
+from sakuin_local.data_folder import claimed, read_environment, write_environment
 from sakuin_local.errors import LocalError
-from sakuin_local.keys import api_keys_of
 from sakuin_local.serving import listen
-from sakuin_local.tokens import keys_of
+from sakuin_local.supabase.tokens import keys_of
 
 
 def test_a_second_one_on_the_same_folder_is_told_so(folder: Path) -> None:
-    with claimed(folder), pytest.raises(LocalError, match=r"is running on .* already"), claimed(folder):
+    with claimed(folder), pytest.raises(LocalError, match=r"is already running on"), claimed(folder):
         pass
 
 
@@ -64,7 +63,7 @@ def test_ports_stay_the_same_where_they_are_free(folder: Path) -> None:
 
 
 def test_a_port_that_is_taken_is_said_plainly() -> None:
-    with listen(0) as somebody, pytest.raises(LocalError, match="is taken"):
+    with listen(0) as somebody, pytest.raises(LocalError, match="is in use"):
         listen(somebody.getsockname()[1])
 
 

@@ -5,7 +5,7 @@ import jwt
 import psycopg
 import pytest
 from postgrest.exceptions import APIError
-from sakuin_local.database import Database
+from sakuin_local.supabase.database import Database
 from supabase import Client, ClientOptions, create_client
 
 from tests.awaiting import awaited
@@ -32,6 +32,22 @@ def test_an_anonymous_caller_sees_nothing_of_a_table_with_row_level_security(dat
     anon = client_of(database, database.anon_key)
 
     assert anon.table("note").select("id").execute().data == []
+
+
+@pytest.mark.parametrize("role", ["anon", "authenticated", "service_role"])
+def test_nothing_new_is_open_to_anybody_without_a_grant(database: Database, role: str) -> None:
+    """As on a project of today. What is left of the former defaults reads and writes nothing over PostgREST."""
+    with psycopg.connect(database.dsn_postgres) as connection:
+        connection.execute("create table closed (id bigserial primary key)")
+        rights = connection.execute(
+            "select has_table_privilege(%(role)s, 'closed', 'select, insert, update, delete'),"
+            " has_sequence_privilege(%(role)s, 'closed_id_seq', 'usage, select'),"
+            " has_table_privilege(%(role)s, 'closed', 'truncate')",
+            {"role": role},
+        ).fetchone()
+        connection.rollback()
+
+    assert rights == (False, False, True)
 
 
 def test_a_signed_in_user_sees_what_the_policy_grants(database: Database) -> None:
@@ -80,6 +96,7 @@ def test_the_role_that_applies_migrations_is_no_superuser_and_owns_the_database(
 def test_a_later_migrations_tables_are_served_without_a_restart(database: Database, service: Client) -> None:
     with psycopg.connect(database.dsn_postgres, autocommit=True) as connection:
         connection.execute("create table later (id int primary key)")
+        connection.execute("grant select on later to service_role")
         connection.execute("insert into later values (1)")
 
     def rows() -> list[object]:

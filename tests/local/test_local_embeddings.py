@@ -10,27 +10,31 @@ import numpy as np
 import openai
 import pytest
 from sakuin_local.embeddings.cache import VectorCache
-from sakuin_local.embeddings.endpoint import application
-from sakuin_local.embeddings.model import NAME, Model, Text
-from sakuin_local.serving import served
+from sakuin_local.embeddings.model import NAME, Text
 
 from tests.awaiting import awaited
+from tests.local_model import running_model
 
 
 @pytest.fixture(scope="module")
-def model() -> Model:
-    return Model()
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the model keeps its vectors."""
+    return tmp_path_factory.mktemp("model")
 
 
 @pytest.fixture(scope="module")
-def client(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[openai.OpenAI]:
-    cache = VectorCache(tmp_path_factory.mktemp("vectors") / "vectors.sqlite")
-    with served(application(model, cache)) as port:
-        yield client_at(port)
+def url(model: Path) -> Iterator[str]:
+    with running_model(model) as running:
+        yield running
 
 
-def client_at(port: int) -> openai.OpenAI:
-    return openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="any", max_retries=0)
+@pytest.fixture(scope="module")
+def client(url: str) -> openai.OpenAI:
+    return client_at(url)
+
+
+def client_at(url: str) -> openai.OpenAI:
+    return openai.OpenAI(base_url=url, api_key="any", max_retries=0)
 
 
 def vectors(client: openai.OpenAI, *texts: str, dimensions: int = 1536) -> np.ndarray:
@@ -115,14 +119,14 @@ def test_the_model_is_listed(client: openai.OpenAI) -> None:
     assert [each.id for each in client.models.list()] == [NAME]
 
 
-def test_a_question_does_not_wait_for_a_batch(model: Model, tmp_path: Path) -> None:
+def test_a_question_does_not_wait_for_a_batch(url: str, model: Path) -> None:
     batch = [f"passage: 連立方程式の解き方その{number}。" * 2 for number in range(40)]
-    kept, seen = (VectorCache(tmp_path / "vectors.sqlite") for _ in range(2))
+    seen = VectorCache(model / "vectors.sqlite")
 
-    with served(application(model, kept)) as port, ThreadPoolExecutor() as threads:
-        rest = threads.submit(vectors, client_at(port), *batch)
+    with ThreadPoolExecutor() as threads:
+        rest = threads.submit(vectors, client_at(url), *batch)
         awaited("the first of the batch", lambda: seen.found([Text.of(batch[0])]))
-        vectors(client_at(port), "query: 急ぎの質問")
+        vectors(client_at(url), "query: 急ぎの質問")
 
         assert not rest.done()
 
@@ -130,7 +134,7 @@ def test_a_question_does_not_wait_for_a_batch(model: Model, tmp_path: Path) -> N
 def test_vectors_survive_on_disk(tmp_path: Path) -> None:
     text, vector = Text(is_query=True, text="あ"), np.arange(3, dtype="<f4")
 
-    VectorCache(tmp_path / "v.sqlite").keep({text: vector})
+    VectorCache(tmp_path / "v.sqlite").store({text: vector})
     found = VectorCache(tmp_path / "v.sqlite").found([text, Text(is_query=False, text="あ")])
 
     assert list(found) == [text]

@@ -1,12 +1,17 @@
 """Layers carry each package once, in the versions that the tests ran on."""
 
 import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sakuin_local.places import REPOSITORY
+from sakuin_local.aws import layers
+from sakuin_local.aws.layers import build_layers, built
+from sakuin_local.places import REPOSITORY, TEMPLATE
+from sakuin_local.processes import Programs
 
-LAYERS = ("base", "japanese", "html", "web")
+LAYERS = ("base", "japanese", "html", "turbopuffer", "web")
 
 
 def pinned(lock: Path) -> set[str]:
@@ -39,3 +44,27 @@ def test_a_lock_has_hashes_and_no_address(lock: Path) -> None:
 
     assert "--hash=sha256:" in text
     assert not re.search(r"https?://|file://|--index|--find-links|^-e|/root/|/home/", text, re.MULTILINE)
+
+
+class CountedPrograms(Programs):
+    """Runs nothing: makes the folder that the program would, and counts."""
+
+    def __init__(self, logs: Path) -> None:
+        super().__init__(logs)
+        self.runs: list[str] = []
+
+    def run(self, name: str, command: Sequence[str | Path], environment: Mapping[str, str]) -> str:
+        self.runs.append(name)
+        unfinished = next(part for part in map(str, command) if part.startswith("ARTIFACTS_DIR="))
+        Path(unfinished.partition("=")[2]).mkdir(parents=True)
+        return ""
+
+
+def test_two_stacks_that_start_together_build_a_layer_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layers, "TOOLS", tmp_path)
+    programs = CountedPrograms(tmp_path)
+    with ThreadPoolExecutor() as stacks:
+        for stack in [stacks.submit(build_layers, TEMPLATE, programs, minor="3.13") for _ in range(4)]:
+            stack.result()
+    assert sorted(programs.runs) == sorted(f"layer-{name}" for name in LAYERS)
+    assert all(built(REPOSITORY / "layers" / name, "3.13").exists() for name in LAYERS)

@@ -1,13 +1,13 @@
-"""Migrations are applied in order, once, and never changed."""
+"""Migrations are applied in order and once; a database of other ones is recognised."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
-from sakuin_local.database import Database
-from sakuin_local.errors import LocalError
-from sakuin_local.migrations import apply_migrations, migrations_in
+from sakuin_local.errors import LocalError, OtherMigrations
+from sakuin_local.supabase.database import Database, running_database
+from sakuin_local.supabase.migrations import apply_migrations, migrations_in
 
 
 @pytest.fixture
@@ -49,8 +49,39 @@ def test_a_changed_file_is_an_error_that_names_it(dsn: str, tmp_path: Path) -> N
     apply_migrations(dsn, tmp_path)
     write(tmp_path, v20260101_table="create table a (id bigint)")
 
-    with pytest.raises(LocalError, match="20260101_table changed after it was applied"):
+    with pytest.raises(OtherMigrations, match="20260101_table changed after it was applied"):
         apply_migrations(dsn, tmp_path)
+
+
+@pytest.mark.parametrize("now", ["20260102_table", "20260101_notes"], ids=["version", "name"])
+def test_a_file_that_is_no_longer_there_is_an_error_that_names_it(dsn: str, tmp_path: Path, now: str) -> None:
+    write(tmp_path, v20260101_table="create table a (id int)")
+    apply_migrations(dsn, tmp_path)
+    (tmp_path / "20260101_table.sql").rename(tmp_path / f"{now}.sql")
+
+    with pytest.raises(OtherMigrations, match=r"20260101_table was applied here, and this version .* does not have it"):
+        apply_migrations(dsn, tmp_path)
+
+
+def test_a_data_folder_of_another_version_is_told_apart_and_what_to_do_with_it(tmp_path: Path) -> None:
+    """As one that was made with the 32 migrations from before."""
+    before, now, data = tmp_path / "before", tmp_path / "now", tmp_path / "data"
+    before.mkdir()
+    now.mkdir()
+    write(before, v20261121000001_materials="create table material (id int)", v20261122000001_projects="select 1")
+    write(now, v20261122000001_pages="create table material (id bigint)")
+    with running_database(data, before):
+        pass
+
+    with pytest.raises(LocalError) as failure, running_database(data, now):
+        pass
+
+    assert str(failure.value) == (
+        f"{data} has the data of another version of Sakuin: migration 20261121000001_materials was applied here, and "
+        "this version of Sakuin does not have it. Databases are not upgraded before v1.0.0. `sakuin up --fresh` "
+        "deletes the content of the folder and starts with an empty one. To keep the data, move the folder away "
+        "first."
+    )
 
 
 def test_a_failing_file_leaves_nothing_of_itself_and_all_before_it(dsn: str, tmp_path: Path) -> None:

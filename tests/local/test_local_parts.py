@@ -65,7 +65,7 @@ def test_a_part_that_was_killed_is_started_again_and_people_hear_of_it(programs:
     engine.dies()
 
     assert parts.revive(said.append) == ["engine"]
-    assert said == ["engine ended (killed by SIGKILL): starting it again"]
+    assert said == ["engine ended (killed by SIGKILL): restarting it"]
     # It runs: it can die again.
     engine.dies()
 
@@ -105,7 +105,7 @@ def test_why_a_part_could_not_be_started_again_is_said(programs: Programs, engin
     engine.dies()
     parts.revive(quiet)
     assert failed.wait(WAIT_S)
-    with pytest.raises(LocalError, match="engine could not be started again: the port is taken"):
+    with pytest.raises(LocalError, match="engine could not be restarted: the port is taken"):
         awaited("why", lambda: parts.revive(quiet))
 
 

@@ -4,11 +4,11 @@ import zipfile
 from io import BytesIO
 from pathlib import Path
 
-from sakuin_local.archives import zipped
-from sakuin_local.layers import layer_archive
+from sakuin_local.aws.deployment import zipped
+from sakuin_local.aws.layers import layer_archive
+from sakuin_local.aws.template import packaged, read_template, with_batch_permissions
 from sakuin_local.places import TEMPLATE
 from sakuin_local.stack import parameters
-from sakuin_local.template import packaged, read_template
 
 SHORT = """
 Resources:
@@ -98,3 +98,29 @@ def test_the_same_code_is_the_same_archive(tmp_path: Path) -> None:
     (tmp_path / "app.py").touch()
 
     assert zipped(tmp_path) == first
+
+
+RIGHTS = """
+Resources:
+  Role:
+    Properties:
+      Policies:
+        - Statement:
+            - {Effect: Allow, Action: sqs:SendMessage, Resource: a}
+            - {Effect: Allow, Action: [sqs:ReceiveMessage, sqs:SendMessage], Resource: b}
+            - {Effect: Allow, Action: sqs:GetQueueAttributes, Resource: c}
+"""
+
+
+def test_whoever_may_send_a_message_may_send_a_batch_here(tmp_path: Path) -> None:
+    (tmp_path / "t.yaml").write_text(RIGHTS)
+    template = read_template(tmp_path / "t.yaml")
+
+    (policy,) = with_batch_permissions(template)["Resources"]["Role"]["Properties"]["Policies"]
+
+    assert [each["Action"] for each in policy["Statement"]] == [
+        ["sqs:SendMessage", "sqs:SendMessageBatch"],
+        ["sqs:ReceiveMessage", "sqs:SendMessage", "sqs:SendMessageBatch"],
+        "sqs:GetQueueAttributes",
+    ]
+    assert template == read_template(tmp_path / "t.yaml")

@@ -14,18 +14,19 @@ from typing import Any
 
 import psutil
 import pytest
-from sakuin_local.environment_file import read_environment
+from sakuin_local.data_folder import read_environment
 
 from tests.awaiting import awaited
 
 pytestmark = pytest.mark.integration
 
+SAKUIN = Path(sys.executable).with_name("sakuin")
 # All of them many times what it takes.
 PART_S, WORK_S, STOP_S, COMMAND_S = 300, 600, 120, 600
 
 
 def command(data: Path, port: int = 0) -> list[str]:
-    return [sys.executable, "-m", "sakuin_local", "up", "--no-samples", f"--data={data}", f"--port={port}"]
+    return [str(SAKUIN), "up", "--no-samples", f"--data={data}", f"--port={port}"]
 
 
 @contextmanager
@@ -80,8 +81,7 @@ def admin(url: str, path: str) -> bool:
 def sakuin(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A command against this stack."""
     environment = {**os.environ, **read_environment(data / "env")}
-    program = Path(sys.executable).with_name("sakuin")
-    return run([str(program), *arguments], env=environment)
+    return run([str(SAKUIN), *arguments], env=environment)
 
 
 def run(command: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
@@ -131,8 +131,8 @@ def test_it_is_ready_refuses_a_second_one_and_leaves_nothing_running(tmp_path: P
         assert running.wait(STOP_S) == 0
 
     assert (second.returncode, elsewhere.returncode) == (1, 1)
-    assert "is running on" in second.stderr
-    assert f"port {port} is taken" in elsewhere.stderr
+    assert "is already running on" in second.stderr
+    assert f"port {port} is in use" in elsewhere.stderr
     assert len(started) > 4
     for process in started:
         awaited(f"the end of {process}", lambda process=process: ended(process))
@@ -156,7 +156,7 @@ def test_a_part_that_dies_is_started_again(tmp_path: Path) -> None:
                 lambda name=name: records(data).get(name, first[name]) != first[name],
                 within_s=PART_S,
             )
-        assert "postgrest ended (killed by SIGKILL): starting it again" in log.read_text()
+        assert "postgrest ended (killed by SIGKILL): restarting it" in log.read_text()
         awaited("an answer of the API", lambda: admin(url, "/v1/status"), within_s=PART_S)
         running.send_signal(signal.SIGINT)
         assert running.wait(STOP_S) == 0
@@ -171,7 +171,7 @@ def test_what_a_killed_start_left_is_ended_by_the_next_which_has_all_that_was_up
         running.kill()
     with up(data):
         assert [process for process in left if not ended(process)] == []
-        assert "ended what an earlier start left running" in data.with_suffix(".log").read_text()
+        assert "ended programs of an earlier run" in data.with_suffix(".log").read_text()
         # The emulator has forgotten its stack and its queues, and still has the page: here, and in the index.
         awaited("the page", lambda: "円の面積" in sakuin(data, "search", "円の面積").stdout, within_s=WORK_S)
         assert sakuin(data, "validate").returncode == 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from sakuin_local.addresses import free_port
-from sakuin_local.emulator import Emulator, edge, start
+from sakuin_local.aws.emulator import Emulator, edge, start
 from sakuin_local.processes import Programs
 from sakuin_local.same_machine import SameMachine
 from sakuin_local.serving import served

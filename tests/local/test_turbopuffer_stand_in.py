@@ -14,9 +14,9 @@ import pytest
 from sakuin_local.serving import served
 from sakuin_local.turbopuffer import limits
 from sakuin_local.turbopuffer.endpoint import application
+from sakuin_local.turbopuffer.postings import tokens
 from sakuin_local.turbopuffer.schema import FullText
 from sakuin_local.turbopuffer.store import Store
-from sakuin_local.turbopuffer.words import tokens
 from turbopuffer import APIStatusError, NotFoundError, Turbopuffer
 from turbopuffer.lib.namespace import Namespace
 

@@ -1,6 +1,6 @@
 """`sam local invoke` of every function with its recorded events: in Lambda's container, with the layers as deployed.
 
-Needs a container runtime and minutes: `make local-invoke` (docs/local-invoke.md). The same events are given to the
+Needs a container runtime and minutes: `make local-invoke` (its guide: docs/how-to). The same events are given to the
 deployed functions in tests/integration/test_events.py each time.
 """
 
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from sakuin_local.template import read_template
+from sakuin_local.aws.template import read_template
 
 from tests.integration.conftest import REPOSITORY, Deployed
 from tests.integration.conftest import deployed as deployed

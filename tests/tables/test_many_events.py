@@ -1,66 +1,65 @@
-"""Many events of one Table cost one walk: a tenant who says a hundred times that he changed it keeps nobody waiting."""
+"""Many events of one Table cost one scan."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from sakuin.adapters.supabase_tables import SupabaseTableIndex
-from sakuin.domain.limits import Limits
-from sakuin.domain.search_index_names import namespace
-from sakuin.domain.table_cut import TableCut
-from sakuin.domain.table_document import written_table
-from sakuin.domain.table_index import TableFingerprint
 from sakuin.errors import Unavailable
-from sakuin.services.index_table import IndexTable
+from sakuin.limits import Limits
+from sakuin.retrieval.index_version import TableCut, TableIndexVersion
+from sakuin.tables.chunk_store import namespace
+from sakuin.tables.document import written_table
+from sakuin.tables.index_table import IndexTable
+from sakuin.tables.postgres import TableIndex
 
-from tests.in_memory.embedder import MODEL
-from tests.tables.conftest import MemoryQueues, TableWorld, long
+from tests.doubles.embedder import MODEL
+from tests.table_world import MemoryQueues, TableWorld, long
 
 FIVE = [long(f"その{number}") for number in range(5)]
-WALKED = ("page", "walked")
+SCANNED = ("page", "scanned")
 
 
 @dataclass
 class LosingQueues(MemoryQueues):
-    """Queues that fail before a message is sent, as often as told."""
+    """Queues whose first `failures` messages fail."""
 
     failures: int = 0
 
-    def index(self, project_id: str, table_id: str, *, generation: int | None = None, skip: int = 0) -> None:
+    def index(self, project_id: str, table_id: str, **asked: Any) -> None:
         if self.failures:
             self.failures -= 1
             raise Unavailable("SQS did not take it")
-        super().index(project_id, table_id, generation=generation, skip=skip)
+        super().index(project_id, table_id, **asked)
 
 
 @dataclass
 class Line:
-    """The tool queue of a world with pages of two strings: events in front, what walks send behind them."""
+    """The tool queue of a world with pages of two strings: events first, messages of scans behind them."""
 
     world: TableWorld
     table: str
     outcomes: list[str] = field(default_factory=list)
 
     def hear(self, times: int = 1) -> list[str]:
-        """Delivers so many events and then all that they led to; gives what became of each."""
+        """Delivers so many events and all messages after them; returns the outcome of each."""
         self.outcomes = []
         for _ in range(times):
-            self._walked(heard=True)
+            self._scanned(for_event=True)
         while self.world.queues.asked:
             message = self.world.queues.asked.pop(0)
             if message[0] == "index":
-                self._walked(generation=message[3], skip=message[4])
+                self._scanned(generation=message[3], skip=message[4])
             else:
                 self.world.deliver(message)
         return self.outcomes
 
-    def _walked(self, **asked: Any) -> None:
-        self.outcomes.append(self.world.walk(self.world.project, self.table, **asked).outcome)
+    def _scanned(self, **asked: Any) -> None:
+        self.outcomes.append(self.world.scan(self.world.project, self.table, **asked).outcome)
 
 
 @pytest.fixture
 def line(world: TableWorld) -> Line:
-    world.nodes_a_page = 2
+    world.chunks_a_page = 4
     table = world.table(FIVE)
     world.tool(table, "")
     world.queues.asked.clear()
@@ -68,22 +67,23 @@ def line(world: TableWorld) -> Line:
 
 
 def tool_of(line: Line) -> str:
-    (found,) = line.world.call("list_tools", project=line.world.project, user=None)
+    (found,) = line.world.call("list_tools", project=line.world.project)
     return str(found["id"])
 
 
-def test_twenty_events_of_one_generation_walk_each_page_once(line: Line) -> None:
+def test_twenty_events_of_one_generation_scan_each_page_once(line: Line) -> None:
     outcomes = line.hear(20)
-    assert [outcome for outcome in outcomes if outcome in WALKED] == ["page", "page", "walked"]
+    assert [outcome for outcome in outcomes if outcome in SCANNED] == ["page", "page", "scanned"]
     assert len(outcomes) == 22
     assert line.world.status(tool_of(line))["state"] == "ready"
+    assert line.world.found(line.world.endpoint(tool_of(line))) == {f"/{number}" for number in range(5)}
     assert line.hear(20) == ["superseded"] * 20
 
 
-def test_a_table_of_which_nothing_changed_is_walked_in_one_page(line: Line) -> None:
+def test_a_table_of_which_nothing_changed_is_scanned_in_one_page(line: Line) -> None:
     line.hear()
     line.world.call("table_changed", table=line.table, event="TableUpdated", tool=None)
-    assert line.hear(3) == ["walked", "superseded", "superseded"]
+    assert line.hear(3) == ["scanned", "superseded", "superseded"]
     assert line.world.status(tool_of(line))["state"] == "ready"
 
 
@@ -92,79 +92,77 @@ def test_a_page_is_as_many_strings_as_changed(line: Line) -> None:
     line.world.call(
         "replace_table",
         table=line.table,
-        user=None,
         data=written_table([FIVE[0], long("新しい甲"), FIVE[2], long("新しい乙"), long("新しい丙")]),
         expected_version=None,
     )
-    assert line.hear() == ["page", "walked"]
+    assert line.hear() == ["page", "scanned"]
     assert line.world.status(tool_of(line))["state"] == "ready"
 
 
-def test_each_change_is_walked_though_the_one_before_it_was(line: Line) -> None:
+def test_each_change_is_scanned_though_the_one_before_it_was(line: Line) -> None:
     for _ in range(2):
         line.world.call("table_changed", table=line.table, event="TableUpdated", tool=None)
-        assert [outcome for outcome in line.hear(2) if outcome in WALKED]
+        assert [outcome for outcome in line.hear(2) if outcome in SCANNED]
 
 
-def test_an_event_whose_walk_failed_on_its_way_walks_again(line: Line) -> None:
+def test_an_event_whose_scan_failed_on_its_way_scans_again(line: Line) -> None:
     line.world.queues = LosingQueues(failures=1)
     with pytest.raises(Unavailable):
         line.hear()
     line.world.queues.asked.clear()
-    assert line.hear(3) == ["page", "superseded", "superseded", "page", "walked"]
+    assert line.hear(3) == ["page", "superseded", "superseded", "page", "scanned"]
     assert line.world.status(tool_of(line))["state"] == "ready"
 
 
-def test_a_walk_that_somebody_asks_for_by_name_begins_again_and_goes_on_to_its_end(line: Line) -> None:
-    """Messages of the first were lost: nobody but maintenance knows."""
-    line.world.walk(line.world.project, line.table, heard=True)
+def test_a_requested_scan_starts_again_and_finishes(line: Line) -> None:
+    line.world.scan(line.world.project, line.table, for_event=True)
     line.world.queues.asked.clear()
     assert line.hear() == ["superseded"]
     line.world.queues.index(line.world.project, line.table)
-    assert line.hear(0) == ["page", "page", "walked"]
+    assert line.hear(0) == ["page", "page", "scanned"]
     assert line.world.status(tool_of(line))["state"] == "ready"
 
 
 def test_a_message_for_a_page_that_comes_twice_is_one_page(line: Line) -> None:
-    line.world.walk(line.world.project, line.table, heard=True)
+    line.world.scan(line.world.project, line.table, for_event=True)
     (after,) = [message for message in line.world.queues.asked if message[0] == "index"]
     line.world.queues.asked += [after, after]
-    assert sorted(line.hear(0)) == ["page", "superseded", "superseded", "walked"]
+    assert sorted(line.hear(0)) == ["page", "scanned", "superseded", "superseded"]
 
 
-def test_an_event_long_after_a_walk_that_came_to_nothing_begins_again(line: Line) -> None:
-    line.world.walk(line.world.project, line.table, heard=True)
+def test_an_event_long_after_an_unfinished_scan_starts_again(line: Line) -> None:
+    line.world.scan(line.world.project, line.table, for_event=True)
     line.world.queues.asked.clear()
-    line.world.sql("update table_plan set walked_at = now() - interval '1 hour' where table_id = %s", line.table)
-    assert line.hear() == ["page", "page", "walked"]
-    line.world.sql("update table_plan set walked_at = now() - interval '1 hour' where table_id = %s", line.table)
+    line.world.sql("update table_scan set current_at = now() - interval '1 hour' where table_id = %s", line.table)
+    assert line.hear() == ["page", "page", "scanned"]
+    line.world.sql("update table_scan set current_at = now() - interval '1 hour' where table_id = %s", line.table)
     assert line.hear() == ["superseded"]
 
 
-def test_a_reindex_compares_the_store_and_is_walked_once_for_many_events(line: Line) -> None:
+def test_a_reindex_compares_the_store_and_is_scanned_once_for_many_events(line: Line) -> None:
     line.hear()
     lost = list(line.world.rows(line.table))
     line.world.store.delete(namespace(line.world.project, line.table), lost, generation=10**6)
     assert line.world.rows(line.table) == {}
     for _ in range(10):
-        line.world.call("reindex_tool", tool=tool_of(line), user=None)
+        line.world.call("reindex_tool", tool=tool_of(line))
     outcomes = line.hear(10)
-    assert len([outcome for outcome in outcomes if outcome in WALKED]) == 3
+    assert len([outcome for outcome in outcomes if outcome in SCANNED]) == 3
     assert sorted(line.world.rows(line.table)) == sorted(lost)
 
 
-def test_each_index_is_walked_by_itself(line: Line) -> None:
+def test_each_index_is_scanned_by_itself(line: Line) -> None:
     line.hear()
-    other = SupabaseTableIndex(line.world.client, TableFingerprint(MODEL, TableCut(chunk_size=500)))
-    walk = IndexTable(
+    other = TableIndex(line.world.client, TableIndexVersion(MODEL, TableCut(chunk_size=500)))
+    scan = IndexTable(
         other, line.world.bodies, line.world.store, line.world.queues, TableCut(chunk_size=500), suffix="next"
     )
-    assert [walk(line.world.project, line.table, heard=True).outcome for _ in range(2)] == ["walked", "superseded"]
+    assert [scan(line.world.project, line.table, for_event=True).outcome for _ in range(2)] == ["scanned", "superseded"]
 
 
 def test_a_table_that_cannot_be_indexed_is_read_once_for_many_events(line: Line) -> None:
-    walk = line.world.walk
-    strict = IndexTable(walk.index, walk.bodies, walk.store, walk.queues, walk.cut, limits=Limits(table_strings=1))
-    outcomes = [strict(line.world.project, line.table, heard=True).outcome for _ in range(3)]
+    scan = line.world.scan
+    strict = IndexTable(scan.index, scan.bodies, scan.store, scan.queues, scan.cut, limits=Limits(table_strings=1))
+    outcomes = [strict(line.world.project, line.table, for_event=True).outcome for _ in range(3)]
     assert outcomes == ["unreadable", "superseded", "superseded"]
     assert line.world.status(tool_of(line))["state"] == "error"

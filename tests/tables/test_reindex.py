@@ -1,12 +1,12 @@
-"""A reindex stores again what the store has lost, from the vectors that are kept, while the rest goes on answering."""
+"""A reindex stores lost chunks again, from kept vectors."""
 
 from typing import Any
 
 import pytest
-from sakuin.domain.search_index_names import namespace
 from sakuin.errors import Unavailable
+from sakuin.tables.chunk_store import namespace
 
-from tests.tables.conftest import TableWorld, WatchedStore, long
+from tests.table_world import TableWorld, WatchedStore, long
 
 A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
 
@@ -15,26 +15,17 @@ def down() -> None:
     raise Unavailable("turbopuffer did not answer")
 
 
-def indexed(world: TableWorld, document: object) -> tuple[str, str, str]:
-    """A Table that is indexed whole, its tool and its endpoint."""
-    table = world.table(document)
-    tool = world.tool(table, "")
-    endpoint = world.endpoint(tool)
-    world.settle()
-    return table, tool, endpoint
-
-
 def reindexed(world: TableWorld, table: str, tool: str) -> list[tuple[Any, ...]]:
-    """Asks for it and walks; what is to be embedded."""
-    world.call("reindex_tool", tool=tool, user=None)
-    world.walk(world.project, table)
+    """Requests a reindex and scans; returns the messages of the scan."""
+    world.call("reindex_tool", tool=tool)
+    world.scan(world.project, table)
     asked = list(world.queues.asked)
     world.queues.asked.clear()
     return asked
 
 
 def test_a_namespace_that_was_lost_is_built_again_and_no_text_is_embedded_for_it(world: TableWorld) -> None:
-    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+    table, tool, endpoint = world.indexed({"a": A, "b": B})
     rows, embedded = world.rows(table).keys(), list(world.embedder.embedded)
     counted = world.sql("select reading, written, chunks from table_reading where table_id = %s order by 1, 2", table)
     world.store.delete_namespace(namespace(world.project, table))
@@ -51,7 +42,7 @@ def test_a_namespace_that_was_lost_is_built_again_and_no_text_is_embedded_for_it
 
 
 def test_the_status_counts_what_is_stored_again(world: TableWorld) -> None:
-    table, tool, _ = indexed(world, {"a": A, "b": B})
+    table, tool, _ = world.indexed({"a": A, "b": B})
     world.store.delete_namespace(namespace(world.project, table))
     (_, project, asked, ids) = reindexed(world, table, tool)[0]
     world.sql(
@@ -71,7 +62,7 @@ def counts(world: TableWorld, tool: str) -> tuple[Any, ...]:
 
 
 def test_only_what_is_missing_is_stored_and_the_rest_answers_all_the_while(world: TableWorld) -> None:
-    table, tool, endpoint = indexed(world, {"a": A, "b": B, "c": C})
+    table, tool, endpoint = world.indexed({"a": A, "b": B, "c": C})
     lost = [
         row[0]
         for row in world.sql("select turbopuffer_doc_id from chunks where json_pointer = '/b' and table_id = %s", table)
@@ -87,7 +78,7 @@ def test_only_what_is_missing_is_stored_and_the_rest_answers_all_the_while(world
 
 
 def test_a_table_that_lost_nothing_is_ready_again_without_a_write(world: TableWorld) -> None:
-    table, tool, _ = indexed(world, {"a": A})
+    table, tool, _ = world.indexed({"a": A})
     rows = world.rows(table)
     assert reindexed(world, table, tool) == []
     assert world.status(tool)["state"] == "ready"
@@ -95,20 +86,20 @@ def test_a_table_that_lost_nothing_is_ready_again_without_a_write(world: TableWo
 
 
 def test_only_a_reindex_looks_and_only_once(world: TableWorld) -> None:
-    table, tool, _ = indexed(world, {"a": A})
+    table, tool, _ = world.indexed({"a": A})
     world.store = WatchedStore(world.store, before={"ids": down})
     world.replace(table, {"a": A, "b": B})
     world.settle()
     with pytest.raises(Unavailable):
         reindexed(world, table, tool)
-    assert world.walk(world.project, table).outcome == "walked"
+    assert world.scan(world.project, table).outcome == "scanned"
     world.store = WatchedStore(world.store, before={"ids": down})
-    assert world.walk(world.project, table).outcome == "walked"
+    assert world.scan(world.project, table).outcome == "scanned"
 
 
-def test_another_table_s_chunks_are_left_alone(world: TableWorld) -> None:
-    table, tool, _ = indexed(world, {"a": A})
-    other, other_tool, _ = indexed(world, {"a": A})
+def test_a_reindex_does_not_touch_another_table(world: TableWorld) -> None:
+    table, tool, _ = world.indexed({"a": A})
+    other, other_tool, _ = world.indexed({"a": A})
     for each in (table, other):
         world.store.delete_namespace(namespace(world.project, each))
     world.queues.asked = reindexed(world, table, tool)
@@ -117,10 +108,10 @@ def test_another_table_s_chunks_are_left_alone(world: TableWorld) -> None:
     assert world.status(other_tool)["state"] == "ready"
 
 
-def test_a_reindex_that_an_edit_overtakes_is_done_by_the_edit_s_walk(world: TableWorld) -> None:
-    table, tool, endpoint = indexed(world, {"a": A, "b": B})
+def test_a_reindex_that_an_edit_overtakes_is_done_by_the_edit_s_scan(world: TableWorld) -> None:
+    table, tool, endpoint = world.indexed({"a": A, "b": B})
     world.store.delete_namespace(namespace(world.project, table))
-    world.call("reindex_tool", tool=tool, user=None)
+    world.call("reindex_tool", tool=tool)
     world.replace(table, {"a": A, "b": C})
     world.settle()
     assert world.found(endpoint) == {"/a", "/b"}
@@ -128,11 +119,11 @@ def test_a_reindex_that_an_edit_overtakes_is_done_by_the_edit_s_walk(world: Tabl
 
 
 def test_a_reindex_that_is_asked_for_during_the_comparison_is_not_lost(world: TableWorld) -> None:
-    table, tool, endpoint = indexed(world, {"a": A})
+    table, tool, endpoint = world.indexed({"a": A})
 
     def lost_after_it_was_looked_at() -> None:
         world.store.real.delete_namespace(namespace(world.project, table))
-        world.call("reindex_tool", tool=tool, user=None)
+        world.call("reindex_tool", tool=tool)
 
     world.store = WatchedStore(world.store, after={"ids": lost_after_it_was_looked_at})
     reindexed(world, table, tool)
@@ -143,13 +134,13 @@ def test_a_reindex_that_is_asked_for_during_the_comparison_is_not_lost(world: Ta
 
 
 def test_a_comparison_that_dies_half_way_is_finished_by_the_retry(world: TableWorld) -> None:
-    table, tool, endpoint = indexed(world, {"a": A})
+    table, tool, endpoint = world.indexed({"a": A})
     world.store.delete_namespace(namespace(world.project, table))
-    world.call("reindex_tool", tool=tool, user=None)
-    recorded = world.index.recorded(table)
+    world.call("reindex_tool", tool=tool)
+    recorded = world.index.recorded_rows(table)
     assert recorded is not None
-    world.index.lost(table, sorted(recorded.stored.values())[:1])
-    assert not world.index.settle(table)
+    world.index.mark_missing(table, sorted(recorded.stored.values())[:1])
+    assert not world.index.mark_ready_if_complete(table)
     world.queues.index(world.project, table)
     world.settle()
     assert (world.found(endpoint), len(world.rows(table))) == ({"/a"}, 2)

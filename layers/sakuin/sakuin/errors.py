@@ -1,18 +1,18 @@
-"""What can go wrong, as a caller must treat it.
+"""The errors that callers handle, by what a caller can do about them.
 
 SakuinError
-├── NotFound         what was asked for is not there
-├── Unauthorized     the caller did not prove who he is
-├── Invalid          the request or the input is wrong: fix it, trying again will not help
-│   └── UnreadablePage   a page that cannot be indexed; it fails alone
-├── Conflict         someone newer was here first: look again
-├── Unavailable      an outside system did not answer: try again later
-│   ├── CircuitOpen      it has failed so often that it is not asked for a while
-│   └── Refused          it takes our key, account or model for wrong: once that is mended the same works
-├── OverLimit        too much was asked for in too short a time: wait as long as it says
-├── OverBudget       the day's budget is used up: tomorrow it works, until then the work waits
-├── OutOfTime        a worker's time is nearly over: another goes on with the work
-└── Misconfigured    a setting is missing or wrong: says which, and where to set it
+├── NotFound
+├── Unauthorized
+├── Invalid              wrong input: another attempt fails in the same way
+│   └── UnreadablePage
+├── Conflict             changed since the caller read it: read it again
+├── Unavailable          an outside system failed: try again later
+│   ├── CircuitOpen
+│   └── Refused          a wrong key, account, address or model: the operator has to correct it
+├── OverLimit            too many requests: wait for `retry_after` seconds
+├── OverBudget           the budget of the day is used up: the work continues on the next day
+├── OutOfTime            the worker has too little time left: another one continues
+└── Misconfigured        a setting is missing or wrong
 """
 
 
@@ -21,51 +21,56 @@ class SakuinError(Exception):
 
 
 class NotFound(SakuinError):
-    """What was asked for is not there."""
+    """The requested thing does not exist."""
 
 
 class Unauthorized(SakuinError):
-    """The caller did not prove who he is; a key or a token is missing, wrong or too old."""
+    """A key or token is missing, invalid or expired."""
 
 
 class Invalid(SakuinError):
-    """The request or the input is wrong; the same again will fail the same way."""
+    """The request or the input is wrong."""
 
 
 class UnreadablePage(Invalid):
-    """A page cannot be indexed; the reason is kept with its material."""
+    """A page cannot be indexed. The reason is recorded with its material."""
 
 
 class Conflict(SakuinError):
-    """Somebody newer was first; what was read is no longer true."""
+    """The data changed after the caller read it."""
 
 
 class Unavailable(SakuinError):
-    """An outside system failed or was too slow; the same again may work.
+    """An outside system failed or was too slow.
 
-    `vendor` is its name ("openai", "turbopuffer", "supabase", "s3", "sqs", …), if one is to blame.
-    `retry_after` are the seconds after which it wants to be asked again, if it said so.
+    `vendor` is its name ("openai", "turbopuffer", "supabase", "s3", "sqs", …), None if none is to blame.
+    `retry_after` is the number of seconds that it asked to wait. `namespace` is the only part of it that failed.
     """
 
-    def __init__(self, message: str = "", *, vendor: str | None = None, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        vendor: str | None = None,
+        retry_after: float | None = None,
+        namespace: str | None = None,
+    ) -> None:
         super().__init__(message)
         self.vendor = vendor
         self.retry_after = retry_after
+        self.namespace = namespace
 
 
 class CircuitOpen(Unavailable):
-    """A vendor has failed so often that it was not asked; `retry_after` says when it will be."""
+    """The vendor was not called, because it failed too often."""
 
 
 class Refused(Unavailable):
-    """A vendor lets nothing through until our key, our account or a setting is mended; the message says which.
-
-    Asking again at once is of no use, and what was asked for is not to blame.
-    """
+    """The vendor rejects every request until a key, an account or a setting is corrected; the message names it."""
 
 
 class OverLimit(SakuinError):
-    """Too much was asked for in too short a time; the same works after `retry_after` seconds."""
+    """A rate limit is exceeded."""
 
     def __init__(self, message: str = "", *, retry_after: float = 60.0) -> None:
         super().__init__(message)
@@ -73,12 +78,12 @@ class OverLimit(SakuinError):
 
 
 class OverBudget(SakuinError):
-    """The day's budget is used up; the same works tomorrow."""
+    """The embedding budget of the day is used up."""
 
 
 class OutOfTime(SakuinError):
-    """A worker's time is nearly over, and what comes next might take longer; another goes on with the work."""
+    """The next step might take longer than the worker still has."""
 
 
 class Misconfigured(SakuinError):
-    """A setting is missing or wrong."""
+    """A setting is missing or wrong. The message names it and where to set it."""

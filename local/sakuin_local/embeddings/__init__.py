@@ -1,1 +1,1 @@
-"""An OpenAI-compatible embeddings endpoint on a model that ships inside a package."""
+"""An OpenAI-compatible embeddings endpoint with a model from a Python package."""

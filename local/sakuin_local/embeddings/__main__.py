@@ -1,4 +1,4 @@
-"""Serve the endpoint in this process: `python -m sakuin_local.embeddings PORT CACHE_FILE`."""
+"""The endpoint as a program: `python -m sakuin_local.embeddings PORT CACHE_FILE`."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Vectors kept on disk by model and text, so that a second start embeds nothing again."""
+"""Vectors on disk by model and text, so that a second start embeds nothing again."""
 
 import hashlib
 import sqlite3
@@ -11,18 +11,18 @@ from sakuin_local.embeddings.model import NAME, Text, Vector
 
 
 class VectorCache:
-    """One SQLite file; used from one thread at a time."""
+    """One SQLite file; use it from one thread at a time."""
 
     def __init__(self, file: Path) -> None:
-        # It may be opened by another thread than the one that serves.
+        # Another thread than the serving one may open it.
         self._connection = sqlite3.connect(file, check_same_thread=False)
-        # What is lost in a power cut is computed again.
+        # Vectors lost in a power failure are computed again.
         self._connection.execute("pragma journal_mode = wal")
         self._connection.execute("pragma synchronous = off")
         self._connection.execute("create table if not exists vector (key blob primary key, value blob) without rowid")
 
     def found(self, texts: Sequence[Text]) -> dict[Text, Vector]:
-        """Those that are here."""
+        """Returns the stored vectors among `texts`."""
         vectors = {}
         for text in set(texts):
             row = self._connection.execute("select value from vector where key = ?", (_key(text),)).fetchone()
@@ -30,13 +30,13 @@ class VectorCache:
                 vectors[text] = np.frombuffer(row[0], dtype="<f4")
         return vectors
 
-    def keep(self, vectors: Mapping[Text, Vector]) -> None:
-        """Store them."""
+    def store(self, vectors: Mapping[Text, Vector]) -> None:
+        """Stores vectors."""
         rows = [(_key(text), vector.tobytes()) for text, vector in vectors.items()]
         with self._connection:
             self._connection.executemany("insert or replace into vector values (?, ?)", rows)
 
 
 def _key(text: Text) -> bytes:
-    said = f"{NAME}\n{'query' if text.is_query else 'passage'}\n{text.text}"
-    return hashlib.sha256(said.encode()).digest()
+    key = f"{NAME}\n{'query' if text.is_query else 'passage'}\n{text.text}"
+    return hashlib.sha256(key.encode()).digest()

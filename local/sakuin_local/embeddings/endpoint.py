@@ -1,4 +1,4 @@
-"""`POST /v1/embeddings`, `GET /v1/models` and `GET /healthz`, as the `openai` client speaks them."""
+"""`POST /v1/embeddings`, `GET /v1/models` and `GET /healthz`, as the `openai` client uses them."""
 
 import asyncio
 import base64
@@ -17,13 +17,13 @@ from sakuin_local.embeddings.question import MAX_TOKENS, MAX_TOKENS_A_REQUEST, Q
 
 
 def application(model: Model, cache: VectorCache) -> Starlette:
-    """The endpoint on this model and this cache."""
+    """Returns the endpoint with this model and this cache."""
 
     async def embeddings(request: Request) -> JSONResponse:
         try:
-            _allowed(request)
+            _check_key(request)
             question = Question.of(await _json(request))
-            tokens = _counted(model, question.texts)
+            tokens = _count_tokens(model, question.texts)
         except Refused as refusal:
             return _error(refusal)
         vectors = await _vectors(model, cache, question.texts)
@@ -51,7 +51,7 @@ def application(model: Model, cache: VectorCache) -> Starlette:
 
 
 async def _vectors(model: Model, cache: VectorCache, texts: Sequence[Text]) -> dict[Text, Vector]:
-    """A vector for each text, from the cache where it is there; kept slice by slice as they come."""
+    """Returns a vector for each text, from the cache if possible; new ones are stored slice by slice."""
     vectors = cache.found(texts)
     missing = [text for text in dict.fromkeys(texts) if text not in vectors]
     position = 0
@@ -59,12 +59,12 @@ async def _vectors(model: Model, cache: VectorCache, texts: Sequence[Text]) -> d
         fresh = await asyncio.wrap_future(part)
         new = dict(zip(missing[position : position + len(fresh)], fresh, strict=True))
         position += len(fresh)
-        cache.keep(new)
+        cache.store(new)
         vectors.update(new)
     return vectors
 
 
-def _counted(model: Model, texts: Sequence[Text]) -> int:
+def _count_tokens(model: Model, texts: Sequence[Text]) -> int:
     counts = [model.tokens(text) for text in texts]
     if max(counts) > MAX_TOKENS:
         raise Refused(f"an input has {max(counts)} tokens, the maximum is {MAX_TOKENS}", parameter="input")
@@ -82,9 +82,9 @@ def _encoded(vector: Vector, question: Question) -> str | list[float]:
     return base64.b64encode(padded.tobytes()).decode() if question.base64 else [float(number) for number in padded]
 
 
-def _allowed(request: Request) -> None:
+def _check_key(request: Request) -> None:
     if not request.headers.get("authorization", "").startswith("Bearer "):
-        raise Refused("no API key was sent", parameter="authorization", status=401)
+        raise Refused("no API key", parameter="authorization", status=401)
 
 
 async def _json(request: Request) -> Any:

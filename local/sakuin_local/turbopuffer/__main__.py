@@ -1,4 +1,4 @@
-"""Serve the stand-in in this process: `python -m sakuin_local.turbopuffer PORT DATA`, DATA a folder."""
+"""The stand-in as a program: `python -m sakuin_local.turbopuffer PORT DATA`, DATA a folder."""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""One namespace in memory: rows in the order of writing, with what searches and filters need of them."""
+"""One namespace in memory: rows in the order of writing, with the indexes for searches and filters."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -7,23 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sakuin_local.turbopuffer.columns import Column
+from sakuin_local.turbopuffer.columns import Column, Growing
 from sakuin_local.turbopuffer.documents import Id
-from sakuin_local.turbopuffer.growing import Growing
-from sakuin_local.turbopuffer.postings import Postings
+from sakuin_local.turbopuffer.postings import Postings, tokens
 from sakuin_local.turbopuffer.schema import FullText, Schema
 from sakuin_local.turbopuffer.storage import Parts, Storage, Stored
 from sakuin_local.turbopuffer.vectors import Vectors
-from sakuin_local.turbopuffer.words import tokens
 
 Mask = NDArray[np.bool_]
 
-# Rows that are taken into memory at once.
+# Rows that are loaded at once.
 TOGETHER = 1_000
 
 
 class Contents:
-    """Built from what is stored; texts are cut into words when somebody first searches for them."""
+    """The rows of a namespace, built from storage; texts are tokenized before the first search for them."""
 
     def __init__(self, storage: Storage, namespace: str, schema: Schema, metric: str | None) -> None:
         self._storage, self._namespace = storage, namespace
@@ -43,29 +41,29 @@ class Contents:
 
     @property
     def size(self) -> int:
-        """How many rows, gone ones included."""
+        """Returns the number of rows, including removed ones."""
         return len(self.ids)
 
     @property
     def alive(self) -> Mask:
-        """Which rows are not gone."""
+        """Returns the rows that are not removed."""
         return self._alive.view
 
     @property
     def is_mostly_gone(self) -> bool:
-        """Whether it is time to build it anew."""
+        """Returns whether most rows are removed, so that it should be rebuilt."""
         return self.size > 1_000 and len(self._row_of) < self.size // 2
 
     def row(self, id: Id) -> int | None:
-        """Where a document is."""
+        """Returns the row of a document."""
         return self._row_of.get(id)
 
     def numbers(self, rows: Iterable[int]) -> list[int]:
-        """Where documents are on disk."""
+        """Returns the numbers of rows in storage."""
         return [int(self._numbers.view[row]) for row in rows]
 
     def add(self, documents: Iterable[Stored]) -> None:
-        """New rows."""
+        """Adds rows."""
         remaining = iter(documents)
         while part := list(islice(remaining, TOGETHER)):
             first = self.size
@@ -81,7 +79,7 @@ class Contents:
                 postings.add(self._words(part, name))
 
     def remove(self, rows: Sequence[int]) -> None:
-        """Rows that are gone."""
+        """Removes rows."""
         for row in rows:
             self._alive.view[row] = False
             del self._row_of[self.ids[row]]
@@ -89,7 +87,7 @@ class Contents:
                 postings.remove(row)
 
     def column(self, name: str) -> Column:
-        """The values of a filterable attribute, or the ids."""
+        """Returns the values of a filterable attribute, or the ids."""
         if name not in self._columns:
             column = Column()
             if name == "id":
@@ -102,7 +100,7 @@ class Contents:
         return self._columns[name]
 
     def postings(self, name: str) -> Postings:
-        """The words of a full-text attribute."""
+        """Returns the words of a full-text attribute."""
         if name not in self._postings:
             postings = Postings(self._full_text(name))
             remaining = self._storage.documents(self._namespace, parts=Parts(vectors=False))
@@ -112,7 +110,7 @@ class Contents:
         return self._postings[name]
 
     def values(self, name: str, rows: Sequence[int]) -> dict[int, Any]:
-        """What these rows have of an attribute, those that have it."""
+        """Returns the values of an attribute by row, without rows that have none."""
         documents = self._storage.numbered(self.numbers(rows), parts=Parts(vectors=False))
         pairs = zip(rows, self.numbers(rows), strict=True)
         found = {row: documents[number].attributes.get(name) for row, number in pairs}
@@ -125,7 +123,7 @@ class Contents:
 
     def _full_text(self, name: str) -> FullText:
         full_text = self.schema[name].full_text
-        assert full_text is not None  # noqa: S101 - asked before
+        assert full_text is not None  # noqa: S101 - checked before
         return full_text
 
 

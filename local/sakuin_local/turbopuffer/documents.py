@@ -1,4 +1,4 @@
-"""Documents of a write, held to turbopuffer's rules for ids, types and sizes."""
+"""Documents of a write, checked against turbopuffer's rules for ids, types and sizes."""
 
 import base64
 import binascii
@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 
 from sakuin_local.turbopuffer import limits
-from sakuin_local.turbopuffer.refusals import Refused
+from sakuin_local.turbopuffer.limits import Refused
 from sakuin_local.turbopuffer.schema import Attribute, Schema
 from sakuin_local.turbopuffer.vectors import Floats, trimmed
 
@@ -29,7 +29,7 @@ _IS: dict[str, Callable[[Any], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One that can be stored. A patch has only what changes, and never a vector."""
+    """A valid document. A patch has only the changed attributes, and never a vector."""
 
     id: Id
     attributes: Mapping[str, Any]
@@ -37,7 +37,7 @@ class Document:
 
 
 def id_of(value: Any) -> Id:
-    """A document's id: an unsigned 64-bit integer, or a string of 1 to 64 bytes."""
+    """Parses a document's id: an unsigned 64-bit integer, or a string of 1 to 64 bytes."""
     if isinstance(value, str):
         if not 0 < len(value.encode()) <= limits.ID_BYTES:
             raise Refused(f"id '{value}' has {len(value.encode())} bytes, the maximum is {limits.ID_BYTES}")
@@ -48,7 +48,7 @@ def id_of(value: Any) -> Id:
 
 
 def document_of(row: Mapping[str, Any], schema: Schema) -> Document:
-    """A row of an upsert as a document."""
+    """Parses a row of an upsert."""
     attributes = {name: value for name, value in row.items() if name not in ("id", "vector") and value is not None}
     for name, value in attributes.items():
         _check(name, value, schema.get(name))
@@ -62,7 +62,7 @@ def document_of(row: Mapping[str, Any], schema: Schema) -> Document:
 
 
 def patch_of(row: Mapping[str, Any], schema: Schema) -> Document:
-    """A row of a patch: null takes an attribute away."""
+    """Parses a row of a patch; null removes an attribute."""
     if "vector" in row:
         raise Refused("a vector cannot be patched: upsert the whole document")
     attributes = {name: value for name, value in row.items() if name != "id"}
@@ -73,7 +73,7 @@ def patch_of(row: Mapping[str, Any], schema: Schema) -> Document:
 
 
 def vector_of(value: Any, dimensions: int | None) -> Floats:
-    """Floats of a list or of base64; `dimensions` None takes any number of them."""
+    """Parses a vector, a list or base64, without zeros at its end; `dimensions` None accepts any length."""
     vector = floats_of(value)
     if dimensions is not None and len(vector) != dimensions:
         raise Refused(f"the vector has {len(vector)} dimensions, the namespace has {dimensions}")
@@ -81,7 +81,7 @@ def vector_of(value: Any, dimensions: int | None) -> Floats:
 
 
 def floats_of(value: Any) -> Floats:
-    """All of a vector's numbers, zeros at its end included."""
+    """Parses a vector with all its numbers, including zeros at its end."""
     try:
         if isinstance(value, str):
             vector = np.frombuffer(base64.b64decode(value, validate=True), "<f4").astype(np.float32)
@@ -95,7 +95,7 @@ def floats_of(value: Any) -> Floats:
 
 
 def fits(value: Any, attribute: Attribute) -> bool:
-    """Whether a value is of the attribute's type."""
+    """Returns whether a value has the attribute's type."""
     is_one = _IS[attribute.type.removeprefix("[]")]
     if attribute.is_list:
         return isinstance(value, list) and all(is_one(each) for each in value)
@@ -103,7 +103,7 @@ def fits(value: Any, attribute: Attribute) -> bool:
 
 
 def _check(name: str, value: Any, attribute: Attribute | None) -> None:
-    # An empty list of an attribute that nobody declared says nothing of its type.
+    # An empty list of an undeclared attribute has no type.
     if attribute is None:
         return
     if not fits(value, attribute):

@@ -1,7 +1,9 @@
 """The routes of turbopuffer's HTTP API that its SDK uses."""
 
 import gzip
+import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -12,21 +14,50 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sakuin_local.turbopuffer import limits
-from sakuin_local.turbopuffer.failures import Failure, Failures
-from sakuin_local.turbopuffer.refusals import Refused
+from sakuin_local.turbopuffer.limits import Refused
 from sakuin_local.turbopuffer.store import Store
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failure that a test asks for. `is_late`: the request is carried out, and then its answer is lost."""
+
+    status: int
+    is_late: bool
+    retry_after_ms: int
+
+
+class Failures:
+    """The failures of the next requests."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Failure] = []
+        self._lock = threading.Lock()
+
+    def set(self, body: Any) -> None:
+        """Replaces the failures: `{"status": 429, "times": 2}`, optionally with `late` and `retry_after_ms`."""
+        if not isinstance(body, dict) or not 400 <= int(body.get("status", 0)) < 600:
+            raise Refused("a failure has a status of 400 to 599", status=422)
+        failure = Failure(int(body["status"]), bool(body.get("late")), int(body.get("retry_after_ms", 1)))
+        with self._lock:
+            self._waiting = [failure] * int(body.get("times", 1))
+
+    def next(self) -> Failure | None:
+        """Returns the failure of this request, if any."""
+        with self._lock:
+            return self._waiting.pop() if self._waiting else None
+
+
 def application(store: Store) -> Starlette:
-    """The API over `store`. `POST /_stand_in/failures` is this stand-in's own."""
+    """Returns the API over `store`, with `POST /_stand_in/failures` for tests."""
     failures = Failures()
 
     def guarded(work: Callable[[Request, Any], Any], *, status: int = 200) -> Handler:
         async def handler(request: Request) -> Response:
             try:
-                _allowed(request)
+                _check_key(request)
                 failure = failures.next()
                 if failure and not failure.is_late:
                     return _failed(failure)
@@ -47,7 +78,7 @@ def application(store: Store) -> Starlette:
 
     async def failing(request: Request) -> Response:
         try:
-            failures.ask(orjson.loads(await request.body()))
+            failures.set(orjson.loads(await request.body()))
         except Refused as refusal:
             return _sent({"status": "error", "error": str(refusal)}, refusal.status)
         return _sent({"status": "OK"}, 200)
@@ -87,10 +118,10 @@ def _name(request: Request) -> str:
     return str(request.path_params["namespace"])
 
 
-def _allowed(request: Request) -> None:
+def _check_key(request: Request) -> None:
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     if scheme != "Bearer" or not key.strip():
-        raise Refused("no API key was sent", status=401)
+        raise Refused("no API key", status=401)
 
 
 async def _json(request: Request) -> Any:
@@ -108,7 +139,7 @@ async def _json(request: Request) -> Any:
 
 
 def _failed(failure: Failure) -> Response:
-    response = _sent({"status": "error", "error": "as a test asked for"}, failure.status)
+    response = _sent({"status": "error", "error": "requested by a test"}, failure.status)
     response.headers["retry-after-ms"] = str(failure.retry_after_ms)
     return response
 

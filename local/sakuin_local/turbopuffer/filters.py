@@ -1,4 +1,4 @@
-"""Which rows a filter lets through."""
+"""The rows that match a filter."""
 
 import fnmatch
 import operator
@@ -10,9 +10,9 @@ import numpy as np
 
 from sakuin_local.turbopuffer.contents import Contents, Mask
 from sakuin_local.turbopuffer.documents import fits
-from sakuin_local.turbopuffer.refusals import Refused
+from sakuin_local.turbopuffer.limits import Refused
+from sakuin_local.turbopuffer.postings import tokens
 from sakuin_local.turbopuffer.schema import Attribute
-from sakuin_local.turbopuffer.words import tokens
 
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "Lt": operator.lt,
@@ -32,7 +32,7 @@ _TOKENS = ("ContainsAllTokens", "ContainsAnyToken")
 
 
 def passing(filter: Any, contents: Contents) -> Mask:
-    """True for each row that passes; a filter that turbopuffer would refuse is refused."""
+    """Returns the rows that match; raises `Refused` for a filter that turbopuffer would reject."""
     return _passing(filter, contents) & contents.alive
 
 

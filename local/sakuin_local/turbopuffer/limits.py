@@ -1,4 +1,4 @@
-"""What turbopuffer takes at most (https://turbopuffer.com/docs/limits, read in November 2026)."""
+"""turbopuffer's limits (https://turbopuffer.com/docs/limits, November 2026), and its answer to invalid requests."""
 
 import re
 
@@ -16,7 +16,20 @@ ROWS_AN_ANSWER = 10_000
 NAMESPACES_A_PAGE = 1_000
 DELETED_BY_FILTER = 5_000_000
 PATCHED_BY_FILTER = 50_000
-# The documents say 1,024 in one place and 8,192 in another: what passes here passes there.
+# The documentation has both 1,024 and 8,192: the smaller one is safe.
 FULL_TEXT_QUERY_CHARACTERS = 1_024
-# A token of the built-in tokenizers; a longer one is dropped without a word.
+# The built-in tokenizers silently drop longer tokens.
 TOKEN_BYTES = 39
+
+
+class Refused(Exception):
+    """A request that turbopuffer would reject too, or that this stand-in does not support."""
+
+    def __init__(self, message: str, *, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def missing(namespace: str) -> Refused:
+    """Returns the error for a namespace that does not exist."""
+    return Refused(f"namespace '{namespace}' was not found", status=404)

@@ -1,21 +1,46 @@
-"""Which rows hold which words, and BM25 over them (Robertson and Zaragoza 2009; idf as in Lucene)."""
+"""The words of rows, and BM25 over them (Robertson and Zaragoza 2009; idf as in Lucene)."""
 
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
+import regex
 from numpy.typing import NDArray
 
-from sakuin_local.turbopuffer.growing import Growing
+from sakuin_local.turbopuffer.columns import Growing
 from sakuin_local.turbopuffer.schema import FullText
 
-# Rows that came since the words were last sorted are looked through one by one.
+# Up to so many words after the last sort are scanned linearly.
 UNSORTED = 200_000
 
 
+# Unicode's default word boundaries (UAX #29): kanji and hiragana are single, katakana stay together.
+_BOUNDARY = regex.compile(r"(?V1w)\b")
+# Spaces and punctuation are no words; an emoji is.
+_WORD = regex.compile(r"[\p{Alphabetic}\p{N}]|\p{Emoji_Presentation}")
+
+
+def tokens(value: str | Sequence[str], full_text: FullText) -> list[str]:
+    """Returns the tokens of a stored value or a query, in order; a `pre_tokenized_array` is already tokenized."""
+    if full_text.is_pre_tokenized:
+        return [value] if isinstance(value, str) else list(value)
+    texts = [value] if isinstance(value, str) else value
+    return [token for text in texts for token in _words(text, full_text)]
+
+
+def _words(text: str, full_text: FullText) -> list[str]:
+    found = []
+    for segment in _BOUNDARY.split(text):
+        if _WORD.search(segment):
+            token = segment if full_text.case_sensitive else segment.lower()
+            if len(token.encode()) <= full_text.max_token_length:
+                found.append(token)
+    return found
+
+
 class _Numbers(dict[str, int]):
-    """A number for each word, given when it is first seen."""
+    """A number for each word, assigned at its first use."""
 
     def __missing__(self, word: str) -> int:
         self[word] = number = len(self)
@@ -23,15 +48,15 @@ class _Numbers(dict[str, int]):
 
 
 class Postings:
-    """The words of one attribute. Rows are added in rising order; a removed row counts no more."""
+    """The words of one attribute. Rows are added in ascending order."""
 
     def __init__(self, full_text: FullText) -> None:
         self._full_text = full_text
         self._numbers = _Numbers()
         self._words, self._rows, self._counts = Growing(np.int32), Growing(np.int32), Growing(np.float32)
-        # By row: where its words begin and end above, and how many there are with repetition.
+        # By row: where its words begin and end above, and their number with repetition.
         self._starts, self._ends, self._lengths = Growing(np.int64), Growing(np.int64), Growing(np.float32)
-        # By word: in how many rows it is.
+        # By word: the number of rows with it.
         self._frequencies = Growing(np.int64)
         self._documents, self._total_length = 0, 0.0
         self._sorted_to = 0
@@ -40,13 +65,13 @@ class Postings:
         self._sorted_counts: NDArray[np.float32] = np.empty(0, np.float32)
 
     def add(self, documents: Sequence[tuple[int, Sequence[str]]]) -> None:
-        """The words of new rows, in rising order of the rows."""
+        """Adds the words of new rows, in ascending order of the rows."""
         if not documents:
             return
         lengths = [len(words) for _, words in documents]
         words = np.fromiter(map(self._numbers.__getitem__, chain.from_iterable(w for _, w in documents)), np.int64)
         rows = np.repeat([row for row, _ in documents], lengths).astype(np.int64)
-        # One sort counts how often each row has each word.
+        # One sort counts the words of each row.
         pairs, counts = np.unique(rows << 32 | words, return_counts=True)
         before = len(self._words)
         self._words.extend(pairs & 0xFFFFFFFF)
@@ -63,7 +88,7 @@ class Postings:
         self._total_length += sum(lengths)
 
     def remove(self, row: int) -> None:
-        """Takes a row out of the statistics."""
+        """Removes a row from the statistics."""
         self._cover(row + 1)
         words = self._words.view[self._starts.view[row] : self._ends.view[row]]
         self._frequencies.view[words] -= 1
@@ -71,7 +96,7 @@ class Postings:
         self._total_length -= float(self._lengths.view[row])
 
     def scores(self, query: Sequence[str], size: int) -> NDArray[np.float32]:
-        """One number a row, the higher the better; 0 for rows that hold none of the words."""
+        """Returns a score for each row, 0 for rows without any of the words."""
         self._cover(size)
         scores = np.zeros(size, np.float32)
         weights = self._weights(query)
@@ -96,7 +121,7 @@ class Postings:
         return scores
 
     def holding(self, query: Sequence[str], size: int, *, at_least: int) -> NDArray[np.bool_]:
-        """The rows that hold that many of the different words."""
+        """Returns the rows with at least so many of the distinct words."""
         numbers = [self._numbers[word] for word in set(query) if word in self._numbers]
         asked = np.isin(self._words.view, numbers)
         return np.bincount(self._rows.view[asked], minlength=size)[:size] >= at_least
@@ -114,7 +139,7 @@ class Postings:
 
     def _sort(self) -> None:
         words = self._words.view
-        # Numbers of 16 bits are sorted in linear time: first by the low ones, then by the high ones.
+        # Numpy sorts 16-bit numbers in linear time: first by the low bits, then by the high ones.
         order = np.argsort((words & 0xFFFF).astype(np.uint16), kind="stable")
         if len(self._numbers) > 0xFFFF:
             order = order[np.argsort((words[order] >> 16).astype(np.uint16), kind="stable")]

@@ -1,4 +1,4 @@
-"""A query of a namespace, and several of them in one request."""
+"""Queries of a namespace, one or several in a request."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from sakuin_local.turbopuffer import limits
 from sakuin_local.turbopuffer.contents import Contents, Mask
 from sakuin_local.turbopuffer.documents import Document
 from sakuin_local.turbopuffer.filters import passing
+from sakuin_local.turbopuffer.limits import Refused
 from sakuin_local.turbopuffer.ranking import Ranked, ranked
-from sakuin_local.turbopuffer.refusals import Refused
 
 _KNOWN = {
     "rank_by",
@@ -31,14 +31,14 @@ _KNOWN_OF_MANY = {"queries", "rerank_by", "limit", "offset", "consistency", "vec
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The rows of an answer and the attributes wanted of them; True is all."""
+    """The rows of an answer and the attributes to return; True is all."""
 
     rows: Sequence[Ranked]
     attributes: frozenset[str] | bool
 
 
 def answered(body: Any, contents: Contents) -> list[Found | dict[str, Any]]:
-    """One result a query: rows, or aggregations. With `rerank_by` one for all."""
+    """Returns a result for each query: rows, or aggregations; with `rerank_by` one for all."""
     if not isinstance(body, dict):
         raise Refused("a query is an object", status=422)
     if "queries" not in body:
@@ -53,7 +53,7 @@ def answered(body: Any, contents: Contents) -> list[Found | dict[str, Any]]:
 
 
 def projected(found: Found, documents: Mapping[int, Document], contents: Contents) -> list[dict[str, Any]]:
-    """The rows as they are sent; `documents` by number."""
+    """Returns the rows as JSON; `documents` are by number."""
     rows = []
     for each, number in zip(found.rows, contents.numbers(each.row for each in found.rows), strict=True):
         row: dict[str, Any] = {"id": contents.ids[each.row]}
@@ -65,7 +65,7 @@ def projected(found: Found, documents: Mapping[int, Document], contents: Content
 
 def _answer(query: Any, contents: Contents) -> Found | dict[str, Any]:
     if not isinstance(query, dict) or set(query) - _KNOWN:
-        raise Refused(f"not understood in a query: {sorted(set(query) - _KNOWN)}", status=422)
+        raise Refused(f"unknown in a query: {sorted(set(query) - _KNOWN)}", status=422)
     if query.get("distance_metric") not in (None, contents.metric):
         raise Refused(f"the distance_metric of this namespace is {contents.metric}")
     filters = query.get("filters")
@@ -131,7 +131,7 @@ def _fused(body: Mapping[str, Any], results: Sequence[Found | dict[str, Any]]) -
     """Reciprocal rank fusion (Cormack, Clarke and Büttcher 2009), weighted."""
     rerank = body["rerank_by"]
     if not isinstance(rerank, list) or rerank[0] != "RRF":
-        raise Refused("this stand-in knows rerank_by RRF")
+        raise Refused("this stand-in supports rerank_by RRF only")
     options = rerank[1] if len(rerank) > 1 else {}
     constant, weights = options.get("rank_constant", 60), options.get("weights") or [1.0] * len(results)
     if constant <= 0 or len(weights) != len(results) or min(weights) <= 0:

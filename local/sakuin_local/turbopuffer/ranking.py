@@ -1,4 +1,4 @@
-"""Putting the rows that pass a filter in an order."""
+"""The order of the rows that match a filter."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,29 +10,29 @@ from sakuin_local.turbopuffer import limits
 from sakuin_local.turbopuffer.contents import Contents, Mask
 from sakuin_local.turbopuffer.documents import vector_of
 from sakuin_local.turbopuffer.filters import passing
-from sakuin_local.turbopuffer.refusals import Refused
-from sakuin_local.turbopuffer.words import tokens
+from sakuin_local.turbopuffer.limits import Refused
+from sakuin_local.turbopuffer.postings import tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A row and its `$dist`: a distance or a score; None where rows are only put in order."""
+    """A row and its `$dist`: a distance or a score; None if the order is by an attribute."""
 
     row: int
     dist: float | None
 
 
 def ranked(rank_by: Any, contents: Contents, wanted: Mask, limit: int) -> list[Ranked]:
-    """The first `limit` rows of those wanted; equal ones in the order they were written in."""
+    """Returns the first `limit` rows of those wanted; ties are in the order of writing."""
     if not isinstance(rank_by, list) or len(rank_by) < 2:
         raise Refused("rank_by is a list", status=422)
     if isinstance(rank_by[0], list):
-        raise Refused("this stand-in orders by one attribute")
+        raise Refused("this stand-in orders by one attribute only")
     if rank_by[1] in ("ANN", "kNN") and len(rank_by) == 3:
         return _nearest(rank_by[0], rank_by[2], contents, wanted, limit)
     if rank_by[1] in ("asc", "desc"):
         return _ordered(rank_by[0], contents, wanted, limit, descending=rank_by[1] == "desc")
-    # Whether the limit is for each clause or for all together is not written: what passes here passes there.
+    # The documentation does not say whether the limit is per clause or for all together: the latter is safe.
     if _characters(rank_by) > limits.FULL_TEXT_QUERY_CHARACTERS:
         raise Refused(f"a full-text query has at most {limits.FULL_TEXT_QUERY_CHARACTERS} characters")
     scores = _scores(rank_by, contents)
@@ -49,7 +49,7 @@ def _nearest(name: str, value: Any, contents: Contents, wanted: Mask, limit: int
 def _first(keys: NDArray[np.float32], wanted: Mask, limit: int, *, sign: int) -> list[Ranked]:
     rows = np.flatnonzero(wanted)
     if len(rows) > limit:
-        # All that are as good as the last of the first ones, so that ties do not depend on chance.
+        # Keeps all ties of the last row, so that the result is deterministic.
         worst = np.partition(keys[rows], limit - 1)[limit - 1]
         rows = rows[keys[rows] <= worst]
     order = rows[np.argsort(keys[rows], kind="stable")][:limit]
@@ -71,13 +71,13 @@ def _ordered(name: str, contents: Contents, wanted: Mask, limit: int, *, descend
 
 def _scores(expression: Any, contents: Contents) -> NDArray[np.float32]:
     if not isinstance(expression, list) or len(expression) < 2:
-        raise Refused("rank_by is not understood", status=422)
+        raise Refused("rank_by is not valid", status=422)
     if expression[0] in ("Sum", "Max") and isinstance(expression[1], list):
         parts = [_scores(part, contents) for part in expression[1]]
         together = np.add if expression[0] == "Sum" else np.maximum
         return np.asarray(together.reduce([np.zeros(contents.size, np.float32), *parts]), np.float32)
     if expression[0] == "Product":
-        # The older spelling has both factors in a list.
+        # An older form has both factors in a list.
         factors = expression[1] if len(expression) == 2 else expression[1:]
         numbers = [each for each in factors if isinstance(each, int | float)]
         parts = [_scores(each, contents) for each in factors if isinstance(each, list)]

@@ -1,4 +1,4 @@
-"""What a namespace knows about its attributes: type, and what it is indexed for."""
+"""The schema of a namespace: the type of each attribute, and its indexes."""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sakuin_local.turbopuffer import limits
-from sakuin_local.turbopuffer.refusals import Refused
+from sakuin_local.turbopuffer.limits import Refused
 
 _SCALARS = ("string", "int", "uint", "float", "uuid", "datetime", "bool")
 _VECTOR = re.compile(r"\[(\d+)\]f(16|32)")
@@ -16,7 +16,7 @@ _ID_TYPES = ("string", "uint", "uuid")
 
 @dataclass(frozen=True, slots=True)
 class FullText:
-    """How an attribute is searched for words; the numbers are BM25's."""
+    """Full-text search of an attribute; the numbers are BM25's."""
 
     tokenizer: str = "word_v4"
     k1: float = 1.2
@@ -42,7 +42,7 @@ class Attribute:
 
     @property
     def dimensions(self) -> int:
-        """Of a vector; 0 for everything else."""
+        """Returns the length of a vector, 0 for other types."""
         found = _VECTOR.fullmatch(self.type)
         return int(found[1]) if found else 0
 
@@ -51,10 +51,10 @@ class Attribute:
         return self.type.startswith("[]")
 
     def described(self, metric: str | None) -> dict[str, Any]:
-        """As the metadata say it."""
-        said: dict[str, Any] = {"type": self.type, "filterable": self.filterable}
+        """Returns the attribute as JSON."""
+        described: dict[str, Any] = {"type": self.type, "filterable": self.filterable}
         if self.full_text:
-            said["full_text_search"] = {
+            described["full_text_search"] = {
                 **asdict(self.full_text),
                 "language": "english",
                 "stemming": False,
@@ -62,15 +62,15 @@ class Attribute:
                 "ascii_folding": False,
             }
         if self.dimensions:
-            said["ann"] = {"distance_metric": metric}
-        return said | {option: True for option in ("glob", "regex") if getattr(self, option)}
+            described["ann"] = {"distance_metric": metric}
+        return described | {option: True for option in ("glob", "regex") if getattr(self, option)}
 
 
 Schema = Mapping[str, Attribute]
 
 
 def merged(before: Schema, given: Any) -> dict[str, Attribute]:
-    """The schema after a write said `given` of it; a type never changes."""
+    """Returns the schema after a write with the schema `given`; a type never changes."""
     if not isinstance(given, dict):
         raise Refused("schema must be an object", status=422)
     schema = dict(before)
@@ -86,7 +86,7 @@ def merged(before: Schema, given: Any) -> dict[str, Attribute]:
 
 
 def inferred(name: str, value: Any) -> Attribute | None:
-    """What an attribute nobody declared is, by a value; None where the value does not tell."""
+    """Returns the type of an undeclared attribute by its value, None if the value has no type."""
     check_name(name)
     if isinstance(value, list):
         element = inferred(name, value[0]) if value else None
@@ -100,9 +100,9 @@ def inferred(name: str, value: Any) -> Attribute | None:
 
 
 def check_name(name: str) -> None:
-    """Refuses a name that no attribute may have."""
+    """Raises `Refused` for an invalid name of an attribute."""
     if not name or name.startswith("$") or len(name.encode()) > limits.ATTRIBUTE_NAME_BYTES:
-        raise Refused(f"'{name[:80]}' is no name of an attribute: 1 to 128 bytes, not beginning with '$'")
+        raise Refused(f"'{name[:80]}' is not a valid attribute name: 1 to 128 bytes, not beginning with '$'")
 
 
 def _attribute(name: str, definition: Any, before: Attribute | None) -> Attribute:
@@ -120,14 +120,14 @@ def _attribute(name: str, definition: Any, before: Attribute | None) -> Attribut
         raise Refused(f"attribute '{name}' has an unknown type: {type_name}", status=422)
     full_text = _full_text(name, type_name, options.get("full_text_search"), before)
     glob, regex = bool(options.get("glob")), bool(options.get("regex"))
-    # A full-text, glob or regex index is instead of the filter index unless both are asked for.
+    # A full-text, glob or regex index replaces the filter index, unless both are requested.
     by_default = before.filterable if before else not (full_text or glob or regex)
     return Attribute(type_name, bool(options.get("filterable", by_default)), full_text, glob, regex)
 
 
 def _vector(name: str, type_name: str) -> Attribute:
     if name != "vector":
-        raise Refused(f"this stand-in keeps vectors in 'vector' only, not in '{name}'")
+        raise Refused(f"this stand-in supports vectors in 'vector' only, not in '{name}'")
     attribute = Attribute(type_name, filterable=False)
     if not 0 < attribute.dimensions <= limits.DIMENSIONS:
         raise Refused(f"a vector has 1 to {limits.DIMENSIONS} dimensions, not {attribute.dimensions}")
@@ -144,7 +144,7 @@ def _full_text(name: str, type_name: str, given: Any, before: Attribute | None) 
     known = (before.full_text if before else None) or FullText()
     options = {} if given is True else given
     if not isinstance(options, dict) or options.get("tokenizer", known.tokenizer) not in _TOKENIZERS:
-        raise Refused(f"full_text_search of '{name}' is not understood: {given}", status=422)
+        raise Refused(f"full_text_search of '{name}' is not valid: {given}", status=422)
     kept = {option: value for option, value in options.items() if option in FullText.__slots__}
     full_text = replace(known, **kept)
     if full_text.is_pre_tokenized and type_name != "[]string":

@@ -1,4 +1,4 @@
-"""Documents and schemas on disk: one SQLite file, each write one transaction."""
+"""Documents and schemas in one SQLite file; each write is one transaction."""
 
 import json
 import sqlite3
@@ -30,7 +30,7 @@ create table if not exists document (
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What is known of a namespace beside its documents."""
+    """A namespace without its documents."""
 
     schema: Mapping[str, Attribute]
     metric: str | None
@@ -40,7 +40,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A document with its number: the order of writing."""
+    """A document with its number, which is the order of writing."""
 
     number: int
     document: Document
@@ -48,7 +48,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What is read of documents beside their short attributes."""
+    """The parts of documents to read, in addition to their short attributes."""
 
     texts: bool = True
     vectors: bool = True
@@ -63,18 +63,18 @@ WHOLE = Parts()
 
 
 class Storage:
-    """The file; used by one thread at a time."""
+    """The file; use it from one thread at a time."""
 
     def __init__(self, file: Path) -> None:
         self._connection = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
         self._connection.execute("pragma journal_mode = wal")
-        # A write that was acknowledged is on the disk.
+        # An acknowledged write is on disk.
         self._connection.execute("pragma synchronous = full")
         self._connection.executescript(_TABLES)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing."""
+        """Runs the block in a transaction."""
         self._connection.execute("begin immediate")
         try:
             yield
@@ -92,20 +92,20 @@ class Storage:
         ).fetchone()
         if not found:
             return None
-        schema = {name: _attribute(said) for name, said in json.loads(found[0]).items()}
+        schema = {name: _attribute(fields) for name, fields in json.loads(found[0]).items()}
         return Description(schema, *found[1:])
 
     def describe(self, namespace: str, schema: Mapping[str, Attribute], metric: str | None) -> None:
-        said = json.dumps({name: _said(attribute) for name, attribute in schema.items()})
+        schema_text = json.dumps({name: _fields(attribute) for name, attribute in schema.items()})
         now = datetime.now(UTC).isoformat()
         self._connection.execute(
             "insert into namespace values (?, ?, ?, ?, ?) on conflict (name) do update set"
             " schema = excluded.schema, metric = excluded.metric, updated_at = excluded.updated_at",
-            (namespace, said, metric, now, now),
+            (namespace, schema_text, metric, now, now),
         )
 
     def documents(self, namespace: str, *, parts: Parts = WHOLE) -> Iterator[Stored]:
-        """All, in the order of writing."""
+        """Yields all documents, in the order of writing."""
         query = f"select {parts.columns} from document where namespace = ? order by number"  # noqa: S608 - constants
         rows = self._connection.execute(query, (namespace,))
         return map(_stored, rows)
@@ -115,7 +115,7 @@ class Storage:
         return int(found[0])
 
     def numbered(self, numbers: Sequence[int], *, parts: Parts = WHOLE) -> dict[int, Document]:
-        """Those documents."""
+        """Returns documents by number."""
         found = {}
         for start in range(0, len(numbers), 500):
             part = numbers[start : start + 500]
@@ -127,7 +127,7 @@ class Storage:
         return found
 
     def put(self, namespace: str, documents: Iterable[Document], texts: Collection[str]) -> list[Stored]:
-        """Stores documents whose ids are free, with new numbers; `texts` are the names of long attributes."""
+        """Stores new documents with new numbers; `texts` are the names of long attributes."""
         stored = []
         for document in documents:
             vector = None if document.vector is None else document.vector.tobytes()
@@ -144,7 +144,7 @@ class Storage:
         self._connection.executemany("delete from document where number = ?", ((number,) for number in numbers))
 
     def drop(self, namespace: str) -> None:
-        """Removes the namespace and all that is in it."""
+        """Removes the namespace with its documents."""
         self._connection.execute("delete from document where namespace = ?", (namespace,))
         self._connection.execute("delete from namespace where name = ?", (namespace,))
 
@@ -157,7 +157,7 @@ def _stored(row: tuple[int, str, bytes, bytes | None, bytes | None]) -> Stored:
     return Stored(number, Document(id, attributes, floats))
 
 
-def _said(attribute: Attribute) -> dict[str, Any]:
+def _fields(attribute: Attribute) -> dict[str, Any]:
     full_text = attribute.full_text
     return {
         "type": attribute.type,
@@ -168,5 +168,5 @@ def _said(attribute: Attribute) -> dict[str, Any]:
     }
 
 
-def _attribute(said: dict[str, Any]) -> Attribute:
-    return Attribute(**said | {"full_text": FullText(**said["full_text"]) if said["full_text"] else None})
+def _attribute(fields: dict[str, Any]) -> Attribute:
+    return Attribute(**fields | {"full_text": FullText(**fields["full_text"]) if fields["full_text"] else None})

@@ -1,4 +1,4 @@
-"""The namespaces: written, queried, listed and deleted one request at a time."""
+"""All namespaces; one request at a time."""
 
 import base64
 import threading
@@ -11,8 +11,8 @@ import orjson
 
 from sakuin_local.turbopuffer import limits
 from sakuin_local.turbopuffer.contents import Contents
+from sakuin_local.turbopuffer.limits import Refused, missing
 from sakuin_local.turbopuffer.queries import Found, answered, projected
-from sakuin_local.turbopuffer.refusals import Refused, missing
 from sakuin_local.turbopuffer.schema import merged
 from sakuin_local.turbopuffer.storage import Description, Parts, Storage
 from sakuin_local.turbopuffer.writing import Outcome, Write, outcome, rows_to_patch
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 class Store:
-    """All namespaces of one file. What was searched before stays in memory."""
+    """The namespaces of one file. Those that were searched stay in memory."""
 
     def __init__(self, file: Path) -> None:
         self._storage = Storage(file)
@@ -29,7 +29,7 @@ class Store:
         self._lock = threading.Lock()
 
     def warm(self) -> None:
-        """Takes into memory what is on disk, so that the first search need not wait for it."""
+        """Loads all namespaces into memory, so that the first search is fast."""
         with self._lock:
             namespaces = self._storage.names()
         for namespace in namespaces:
@@ -38,7 +38,7 @@ class Store:
                     self._opened(namespace, description)
 
     def write(self, namespace: str, body: Any) -> Json:
-        """Does what a write asks for, whole or not at all."""
+        """Applies a write, all or nothing."""
         _check(namespace)
         with self._lock:
             before = self._storage.description(namespace)
@@ -46,20 +46,20 @@ class Store:
             contents = self._opened(namespace, before) if before else Contents(self._storage, namespace, {}, None)
             contents.schema, kept = write.schema, contents.schema
             try:
-                done = self._done(namespace, write, contents)
+                done = self._apply(namespace, write, contents)
             except Refused:
                 contents.schema = kept
                 raise
             except BaseException:
-                # What is in memory may not be what is stored.
+                # Memory and storage may differ.
                 self._contents.pop(namespace, None)
                 raise
             if contents.is_mostly_gone or not before:
                 self._contents.pop(namespace, None)
-            return _said(write.body, done)
+            return _write_answer(write.body, done)
 
     def query(self, namespace: str, body: Any) -> Json:
-        """The answer to a query or a multi-query."""
+        """Answers a query or a multi-query."""
         _check(namespace)
         started = time.perf_counter()
         with self._lock:
@@ -81,7 +81,7 @@ class Store:
         }
 
     def delete(self, namespace: str) -> Json:
-        """Removes a namespace and all that is in it."""
+        """Removes a namespace with its documents."""
         _check(namespace)
         with self._lock, self._storage.transaction():
             self._described(namespace)
@@ -90,7 +90,7 @@ class Store:
         return {"status": "OK"}
 
     def update_schema(self, namespace: str, given: Any) -> Json:
-        """Extends the schema of a namespace that is there."""
+        """Extends the schema of an existing namespace."""
         _check(namespace)
         with self._lock:
             known = self._described(namespace)
@@ -101,19 +101,19 @@ class Store:
         return self.schema(namespace)
 
     def schema(self, namespace: str) -> Json:
-        """Each attribute with its type and what it is indexed for."""
+        """Returns each attribute with its type and its indexes."""
         _check(namespace)
         with self._lock:
             known = self._described(namespace)
         return {name: attribute.described(known.metric) for name, attribute in known.schema.items()}
 
     def metadata(self, namespace: str) -> Json:
-        """The schema, and how much there is."""
-        said = self.schema(namespace)
+        """Returns the schema and the number of rows."""
+        schema = self.schema(namespace)
         with self._lock:
             known, rows = self._described(namespace), self._storage.count(namespace)
         return {
-            "schema": said,
+            "schema": schema,
             "approx_row_count": rows,
             "approx_logical_bytes": 0,
             "created_at": known.created_at,
@@ -123,7 +123,7 @@ class Store:
         }
 
     def listed(self, prefix: str, after: str, page_size: int) -> Json:
-        """One page of the names that begin with `prefix`, and the cursor of the next."""
+        """Returns a page of the names that begin with `prefix`, and the cursor of the next page."""
         if not 1 <= page_size <= limits.NAMESPACES_A_PAGE:
             raise Refused(f"page_size is 1 to {limits.NAMESPACES_A_PAGE}")
         with self._lock:
@@ -132,7 +132,7 @@ class Store:
         cursor = base64.b64encode(page[-1].encode()).decode() if len(names) > len(page) else None
         return {"namespaces": [{"id": name} for name in page], "next_cursor": cursor}
 
-    def _done(self, namespace: str, write: Write, contents: Contents) -> Outcome:
+    def _apply(self, namespace: str, write: Write, contents: Contents) -> Outcome:
         rows = rows_to_patch(write, contents)
         numbers = contents.numbers(rows)
         documents = self._storage.numbered(numbers)
@@ -168,11 +168,11 @@ class Store:
 
 def _check(namespace: str) -> None:
     if not limits.NAMESPACE.fullmatch(namespace):
-        raise Refused(f"'{namespace}' is no name of a namespace: it must match [A-Za-z0-9-_.]{{1,128}}")
+        raise Refused(f"'{namespace}' is not a valid name of a namespace: it must match [A-Za-z0-9-_.]{{1,128}}")
 
 
 def _parts(found: Found, contents: Contents) -> Parts:
-    """What an answer needs of its documents."""
+    """Returns the parts of documents that an answer needs."""
     if isinstance(found.attributes, bool):
         return Parts()
     texts = any(contents.schema[name].full_text for name in found.attributes if name in contents.schema)
@@ -186,13 +186,13 @@ def _place(cursor: str) -> str:
         raise Refused("invalid cursor") from error
 
 
-def _said(body: Mapping[str, Any], done: Outcome) -> Json:
+def _write_answer(body: Mapping[str, Any], done: Outcome) -> Json:
     counts: dict[str, Sequence[int | str]] = {
         "upserted": done.upserted,
         "patched": done.patched,
         "deleted": done.deleted,
     }
-    said: Json = {
+    answer: Json = {
         "status": "OK",
         "message": "ok",
         "rows_affected": sum(map(len, counts.values())),
@@ -201,7 +201,7 @@ def _said(body: Mapping[str, Any], done: Outcome) -> Json:
     }
     for kind, ids in counts.items():
         if ids:
-            said[f"rows_{kind}"] = len(ids)
+            answer[f"rows_{kind}"] = len(ids)
             if body.get("return_affected_ids"):
-                said[f"{kind}_ids"] = list(ids)
-    return said
+                answer[f"{kind}_ids"] = list(ids)
+    return answer

@@ -1,4 +1,4 @@
-"""Exact distances between a query's vector and all that are stored."""
+"""Exact distances between a query vector and all stored vectors."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,14 +6,14 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
-# Growing by blocks never copies what is there: at 100,000 rows of 1,536 that would be 600 MB.
+# Blocks grow without copying: 100,000 rows of 1,536 numbers have 600 MB.
 BLOCK_ROWS = 8_192
-# Below this share the wanted rows are gathered first.
+# Below this share only the wanted rows are computed.
 FEW = 0.25
 
 
 class Vectors:
-    """All vectors of a namespace by row. Zeros at their end are not kept: padding costs neither memory nor time."""
+    """All vectors of a namespace by row, without zeros at their end: padding costs neither memory nor time."""
 
     def __init__(self, metric: str) -> None:
         self._is_cosine = metric == "cosine_distance"
@@ -21,7 +21,7 @@ class Vectors:
         self._size = 0
 
     def extend(self, vectors: list[Floats]) -> None:
-        """Adds rows, each of its own width."""
+        """Adds rows, each with its own width."""
         for vector in vectors:
             block, row = divmod(self._size, BLOCK_ROWS)
             self._make_room(block, len(vector))
@@ -30,7 +30,7 @@ class Vectors:
             self._size += 1
 
     def distances(self, query: Floats, wanted: Mask) -> Floats:
-        """Rising with the distance; infinite for rows that are not wanted."""
+        """Returns the distance of each row, infinite for rows that are not wanted."""
         distances = np.full(self._size, np.inf, np.float32)
         norm = float(np.linalg.norm(query)) if self._is_cosine else 1.0
         asked = query / norm if norm else query
@@ -55,12 +55,15 @@ class Vectors:
         if block == len(self._blocks):
             before = self._blocks[-1].shape[1] if self._blocks else 0
             self._blocks.append(np.zeros((BLOCK_ROWS, max(width, before, 1)), np.float32))
-        missing = width - self._blocks[block].shape[1]
-        if missing > 0:
-            self._blocks[block] = np.pad(self._blocks[block], ((0, 0), (0, missing)))
+        narrow = self._blocks[block]
+        if width > narrow.shape[1]:
+            # Unwritten rows are zeros that use no memory: they are not copied.
+            used = self._size - block * BLOCK_ROWS
+            self._blocks[block] = np.zeros((BLOCK_ROWS, width), np.float32)
+            self._blocks[block][:used, : narrow.shape[1]] = narrow[:used]
 
 
 def trimmed(vector: Floats) -> Floats:
-    """Without the zeros at its end."""
+    """Returns a vector without the zeros at its end."""
     used = np.flatnonzero(vector)
     return vector[: used[-1] + 1] if len(used) else vector[:0]

@@ -1,4 +1,4 @@
-"""One write to a namespace: what it asks for, and doing it whole or not at all."""
+"""A write to a namespace: parsed, and its effect."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from sakuin_local.turbopuffer import limits
 from sakuin_local.turbopuffer.contents import Contents
 from sakuin_local.turbopuffer.documents import Document, Id, document_of, floats_of, id_of, patch_of
 from sakuin_local.turbopuffer.filters import passing
-from sakuin_local.turbopuffer.refusals import Refused, missing
+from sakuin_local.turbopuffer.limits import Refused, missing
 from sakuin_local.turbopuffer.schema import Attribute, inferred, merged
 from sakuin_local.turbopuffer.storage import Description
 
@@ -38,7 +38,7 @@ _OPERATIONS = ("upsert_rows", "upsert_columns", "patch_rows", "patch_columns", "
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A request, with the schema the namespace has after it."""
+    """A valid write, with the schema of the namespace after it."""
 
     schema: Mapping[str, Attribute]
     metric: str | None
@@ -49,7 +49,7 @@ class Write:
 
     @classmethod
     def of(cls, body: Any, namespace: str, before: Description | None) -> "Write":
-        """From the JSON body; what turbopuffer would refuse is refused."""
+        """Parses the JSON body; raises `Refused` as turbopuffer would."""
         if not isinstance(body, dict) or body.keys() - _KNOWN:
             raise Refused(f"a write is an object with some of {', '.join(sorted(_KNOWN))}", status=422)
         asked = [*_OPERATIONS, "delete_by_filter", "patch_by_filter", "schema"]
@@ -75,7 +75,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a write changes."""
+    """The changes of a write."""
 
     stored: Sequence[Document]
     removed_rows: Sequence[int]
@@ -85,14 +85,14 @@ class Outcome:
 
 
 def outcome(write: Write, contents: Contents, documents: Mapping[int, Document]) -> Outcome:
-    """What `write` does to `contents`; `documents` are those it patches, by row."""
-    swept = _filtered(write.body.get("delete_by_filter"), contents, limits.DELETED_BY_FILTER)
-    gone = set(swept)
+    """Returns the changes of `write` to `contents`; `documents` are those to patch, by row."""
+    filtered = _filtered(write.body.get("delete_by_filter"), contents, limits.DELETED_BY_FILTER)
+    gone = set(filtered)
     upserts = _allowed(write.upserts, write.body.get("upsert_condition"), contents, gone, new_passes=True)
     patches = _allowed(write.patches, write.body.get("patch_condition"), contents, gone, new_passes=False)
     patches += _patches_by_filter(write, contents, gone)
-    doomed = [Document(id, {}) for id in write.deletes]
-    deletes = _allowed(doomed, write.body.get("delete_condition"), contents, gone, new_passes=False)
+    to_delete = [Document(id, {}) for id in write.deletes]
+    deletes = _allowed(to_delete, write.body.get("delete_condition"), contents, gone, new_passes=False)
     patched = [_patched(documents[_row(contents, each.id)], each.attributes) for each in patches]
     replaced = [contents.row(each.id) for each in (*upserts, *patched, *deletes)]
     return Outcome(
@@ -100,12 +100,12 @@ def outcome(write: Write, contents: Contents, documents: Mapping[int, Document])
         removed_rows=sorted(gone | {row for row in replaced if row is not None}),
         upserted=[each.id for each in upserts],
         patched=[each.id for each in patched],
-        deleted=[*(contents.ids[row] for row in swept), *(each.id for each in deletes)],
+        deleted=[*(contents.ids[row] for row in filtered), *(each.id for each in deletes)],
     )
 
 
 def rows_to_patch(write: Write, contents: Contents) -> list[int]:
-    """The rows whose documents `outcome` needs."""
+    """Returns the rows whose documents `outcome` needs."""
     rows = [row for each in write.patches if (row := contents.row(each.id)) is not None]
     by_filter = write.body.get("patch_by_filter") or {}
     return rows + _filtered(by_filter.get("filters"), contents, limits.PATCHED_BY_FILTER)
@@ -131,8 +131,8 @@ def _patches_by_filter(write: Write, contents: Contents, gone: set[int]) -> list
 def _allowed(
     documents: Sequence[Document], condition: Any, contents: Contents, gone: set[int], *, new_passes: bool
 ) -> list[Document]:
-    """Those whose stored version fulfils the condition; one that is not stored passes if `new_passes`."""
-    verdicts: dict[str, Any] = {}
+    """Returns the documents whose stored version meets the condition; new ones only if `new_passes`."""
+    matches: dict[str, Any] = {}
     allowed = []
     for document in documents:
         row = contents.row(document.id)
@@ -143,16 +143,16 @@ def _allowed(
         if condition is not None:
             filter = _with_new(condition, document)
             key = json.dumps(filter)
-            if key not in verdicts:
-                verdicts[key] = passing(filter, contents)
-            if not verdicts[key][row]:
+            if key not in matches:
+                matches[key] = passing(filter, contents)
+            if not matches[key][row]:
                 continue
         allowed.append(document)
     return allowed
 
 
 def _with_new(condition: Any, document: Document) -> Any:
-    """The condition with each `{"$ref_new": attribute}` replaced by the new document's value."""
+    """Returns the condition with the new document's value in place of each `{"$ref_new": attribute}`."""
     if isinstance(condition, dict):
         if set(condition) != {"$ref_new"}:
             raise Refused(f"a condition refers to a new value as {{'$ref_new': attribute}}, not as {condition}")

@@ -1,0 +1,83 @@
+"""Each benchmark once, at its smallest size: `python -m benchmarks [NAME …]`.
+
+Those that drive a stack share one of their own, with the samples. Whatever fails is named in the end.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from sakuin_local.places import REPOSITORY
+
+# Without a stack, and with one; what restarts its parts comes last.
+ALONE: dict[str, tuple[str, ...]] = {
+    "analysis": ("samples/junior",),
+    "baselines": ("tests/labels/knowledge.jsonl", "samples"),
+    "cost": (),
+    "patching": ("1",),
+    "reconcile": ("2",),
+    "sizes": (),
+    "table_search": ("200",),
+    "tables": ("1",),
+    "words": ("200",),
+}
+ON_A_STACK: dict[str, tuple[str, ...]] = {
+    "cold_start": ("1",),
+    "freshness": ("2",),
+    "mcp_calls": ("20", "100"),
+    "pushing": ("samples/senior",),
+    "searching": ("5",),
+    "load": ("0.2",),
+    "kills": ("IndexMaterial",),
+}
+
+
+def main(names: list[str]) -> None:
+    """Runs those of these names, or all; ends with 1 if one of them failed."""
+    wanted = names or [*ALONE, *ON_A_STACK]
+    failed = []
+    with ExitStack() as until_the_end:
+        environment = dict(os.environ)
+        if ON_A_STACK.keys() & set(wanted):
+            environment["SAKUIN_DATA"] = str(until_the_end.enter_context(_running_stack()))
+        for name, arguments in {**ALONE, **ON_A_STACK}.items():
+            if name in wanted and not _ran(name, arguments, environment):
+                failed.append(name)
+    if failed:
+        raise SystemExit(f"failed: {', '.join(failed)}")
+
+
+def _ran(name: str, arguments: tuple[str, ...], environment: dict[str, str]) -> bool:
+    command = [sys.executable, "-m", f"benchmarks.{name}", *arguments]
+    print(f"\n$ python -m benchmarks.{name} {' '.join(arguments)}", flush=True)
+    began = time.perf_counter()
+    done = subprocess.run(command, cwd=REPOSITORY, env=environment, check=False)  # noqa: S603 - our own
+    print(f"{name}: {'done' if done.returncode == 0 else 'FAILED'}, {time.perf_counter() - began:.0f} s", flush=True)
+    return done.returncode == 0
+
+
+@contextmanager
+def _running_stack() -> Iterator[Path]:
+    """The data folder of `sakuin up`, on a free port, while the block runs."""
+    with tempfile.TemporaryDirectory(prefix="sakuin-benchmarks-") as folder:
+        data = Path(folder) / "data"
+        command = [Path(sys.executable).with_name("sakuin"), "up", "--port=0", f"--data={data}"]
+        stack = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)  # noqa: S603 - our own
+        try:
+            assert stack.stdout is not None  # noqa: S101 - it is a pipe
+            if not any(line.startswith("ready ") for line in stack.stdout):
+                raise SystemExit("sakuin up ended before it was ready")
+            yield data
+        finally:
+            stack.send_signal(signal.SIGINT)
+            stack.wait()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

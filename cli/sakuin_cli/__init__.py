@@ -1,0 +1,1 @@
+"""The command `sakuin`: a client of a deployment."""

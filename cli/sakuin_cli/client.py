@@ -1,0 +1,263 @@
+"""A client of a deployment's REST API, with an admin key."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar, cast
+from urllib.parse import quote
+
+import httpx
+from sakuin.errors import Misconfigured
+from sakuin.knowledge.validation import Finding, IndexedChunk, IndexedMaterial
+
+from sakuin_cli import views
+from sakuin_cli.rest import answer_of, put_to_bucket
+
+# The API's limits of one request.
+_A_REQUEST = 500
+_SUBJECTS_A_REQUEST = 50
+# API Gateway accepts 10,240 bytes for the request line and headers.
+_ADDRESS_BYTES = 6_000
+_BOM = b"\xef\xbb\xbf"
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentClient:
+    """Typed methods over REST. `http` has the deployment's URL and key (`rest.session`).
+
+    Every method raises one of `sakuin.errors`: `Misconfigured` for a wrong key or URL, `Unavailable` for no answer,
+    otherwise the API's message. `tools_mcp_id` is the endpoint with the Search Tools of `explain`.
+    """
+
+    http: httpx.Client = field(repr=False)
+    tools_mcp_id: str = ""
+
+    # Pages
+
+    def status(self) -> views.LibraryStatus:
+        """Returns counts of the whole library."""
+        return cast(views.LibraryStatus, self._call("GET", "status"))
+
+    def materials(self, *, prefix: str = "", limit: int = _A_REQUEST) -> Iterator[views.Material]:
+        """Yields the materials that begin with `prefix`, by name, without deleted ones; `limit` per request."""
+        after: str | None = None
+        while True:
+            page = self._call("GET", "materials", params=_given(prefix=prefix, after=after, limit=limit))
+            yield from page["materials"]
+            if (after := page["next_cursor"]) is None:
+                return
+
+    def material(self, name: str) -> views.Material | None:
+        """Returns one material, None if it does not exist or is deleted."""
+        # Among all names with this prefix, the name itself is the first.
+        first = next(self.materials(prefix=name, limit=1), None)
+        return first if first is not None and first["material"] == name else None
+
+    def upload_results(self, versions: Sequence[tuple[str, str]]) -> list[views.UploadResult]:
+        """Returns the results of `(key, version id)` pairs; those without a result are left out."""
+        results: list[views.UploadResult] = []
+        for some in _portions(versions, _A_REQUEST):
+            asked = [{"key": key, "version_id": version_id} for key, version_id in some]
+            results += self._call("POST", "receipts", json={"versions": asked})["receipts"]
+        return results
+
+    def indexed(self, materials: Collection[str]) -> dict[str, IndexedMaterial]:
+        """Returns the indexed anchors of these materials; those not indexed are left out."""
+        found: dict[str, IndexedMaterial] = {}
+        for some in _portions(sorted(materials), _A_REQUEST):
+            chunks_of = self._call("POST", "anchors", json=some)["materials"]
+            found |= {name: IndexedMaterial(tuple(map(_indexed_chunk, chunks))) for name, chunks in chunks_of.items()}
+        return found
+
+    def findings(self, *, prefix: str, strict: bool, after: str | None, limit: int) -> tuple[list[Finding], str | None]:
+        """Returns findings about `limit` materials, and `after` for the next page (None at the end)."""
+        asked = _given(prefix=prefix, after=after, strict=strict, limit=limit)
+        page = self._call("GET", "validation", params=asked)
+        findings = [
+            Finding(item["severity"], item["rule"], item["material"], item["anchor"], item["message"])
+            for item in page["findings"]
+        ]
+        return findings, page["next_cursor"]
+
+    def work(self, subjects: Sequence[str] = ()) -> views.WorkList:
+        """Returns unfinished work, at most 500 per request: of these materials, S3 keys and Tables, or all."""
+        pages: list[views.WorkList] = [
+            self._call("GET", "work", params=_given(limit=_A_REQUEST, subject=some)) for some in _addressable(subjects)
+        ]
+        return {"counts": pages[0]["counts"], "work": [row for page in pages for row in page["work"]]}
+
+    def reconcile(self, kind: str, after: str | None, *, dry_run: bool) -> tuple[list[views.Difference], str | None]:
+        """Compares one page of one part and, unless `dry_run`, repairs it; returns differences and the next `after`."""
+        page = self._call("POST", "reconcile", json={"kind": kind, "after": after, "dry_run": dry_run})
+        return page["differences"], page["next"]
+
+    def key_use(self) -> dict[str, str]:
+        """Returns the day (2026-11-22, UTC) of the last use by key hash; keys not used for a year are left out."""
+        return {item["hash"]: item["last_used_on"] for item in self._call("GET", "keys")["keys"]}
+
+    # Questions
+
+    def explain(
+        self,
+        query: str,
+        *,
+        tool: str | None = None,
+        expected: str | None = None,
+        top_k: int = 5,
+        depth: int = 10,
+        filters: Mapping[str, str] | None = None,
+        legs: str = "both",
+        without: Sequence[str] = (),
+        index: str | None = None,
+    ) -> Mapping[str, Any]:
+        """Returns how the deployment analyzes and answers a question, with `depth` results. Thread-safe.
+
+        `tool` names a Search Tool, None is `search_knowledge`. `index` names an index version, None is the live one.
+        A question that is not valid raises `Invalid`.
+        """
+        if tool is not None and not self.tools_mcp_id:
+            raise Misconfigured(
+                "SAKUIN_TOOLS_MCP_URL is not set: it is the URL of the endpoint with the Search Tool, "
+                "for example SAKUIN_TOOLS_MCP_URL=https://…/mcp/<mcp id>"
+            )
+        asked: dict[str, object] = {"query": query, "expected": expected, "top_k": top_k, "depth": depth}
+        asked |= {"filters": dict(filters or {}), "legs": legs, "without": list(without)}
+        asked |= _given(index=index) | ({"tool": tool, "mcp_id": self.tools_mcp_id} if tool is not None else {})
+        return cast(Mapping[str, Any], self._call("POST", "explain", json=asked))
+
+    def indexes(self) -> list[views.Index]:
+        """Returns the index versions with their progress, oldest first."""
+        return cast(list[views.Index], self._call("GET", "index")["indexes"])
+
+    def activate_index(self, name: str, *, force: bool) -> views.Index:
+        """Activates an index version, by fingerprint, its beginning, or `next`; an incomplete one raises `Conflict`."""
+        return cast(views.Index, self._call("POST", "index", "activate", json={"index": name, "force": force}))
+
+    def delete_index(self, name: str) -> str:
+        """Deletes an index version and returns its fingerprint; the live and the configured one raise `Conflict`."""
+        return str(self._call("DELETE", "index", name)["fingerprint"])
+
+    # Projects
+
+    def create_project(self, name: str) -> str:
+        """Creates a project and returns its id."""
+        return str(self._call("POST", "projects", json={"name": name})["id"])
+
+    def members(self, project_id: str) -> list[views.Member]:
+        """Returns a project's members, oldest first."""
+        return cast(list[views.Member], self._call("GET", "projects", project_id, "members")["members"])
+
+    def remove_member(self, project_id: str, user_id: str) -> None:
+        """Removes a member from a project; the last one raises `Conflict`."""
+        self._call("DELETE", "projects", project_id, "members", user_id)
+
+    def create_table(self, project_id: str, *, name: str, document: bytes) -> views.Table:
+        """Creates a Table with a JSON text that fits into a request."""
+        sent = self._send("POST", "projects", project_id, "tables", members={"name": name}, document=document)
+        return cast(views.Table, sent)
+
+    def replace_table(self, table_id: str, *, document: bytes) -> views.Table:
+        """Stores a Table's next version, a JSON text that fits into a request."""
+        return cast(views.Table, self._send("PUT", "tables", table_id, members={}, document=document))
+
+    def announce_table(self, project_id: str, *, name: str, size: int) -> views.AnnouncedUpload:
+        """Creates a Table whose document of `size` bytes will be uploaded."""
+        asked = {"name": name, "size": size}
+        return cast(views.AnnouncedUpload, self._call("POST", "projects", project_id, "tables", "uploads", json=asked))
+
+    def announce_document(self, table_id: str, *, size: int) -> views.AnnouncedUpload:
+        """Announces the upload of a Table's next document of `size` bytes."""
+        return cast(views.AnnouncedUpload, self._call("POST", "tables", table_id, "uploads", json={"size": size}))
+
+    def upload(self, target: views.UploadTarget, document: bytes) -> None:
+        """Uploads an announced document."""
+        put_to_bucket(target["url"], dict(target["headers"]), document)
+
+    def rename_table(self, table_id: str, name: str) -> None:
+        self._call("PATCH", "tables", table_id, json={"name": name})
+
+    def table(self, table_id: str) -> views.Table:
+        """Returns a Table without its document."""
+        return cast(views.Table, self._call("GET", "tables", table_id))
+
+    def delete_table(self, table_id: str) -> None:
+        """Deletes a Table with its Tools."""
+        self._call("DELETE", "tables", table_id)
+
+    def create_tool(
+        self, project_id: str, *, table_id: str, json_path: str, name: str, description: str | None
+    ) -> views.Tool:
+        asked = {"table_id": table_id, "json_path": json_path, "name": name, "description": description}
+        return cast(views.Tool, self._call("POST", "projects", project_id, "tools", json={"type": "search", **asked}))
+
+    def tool(self, tool_id: str) -> views.Tool:
+        """Returns a Search Tool with its status."""
+        return cast(views.Tool, self._call("GET", "tools", tool_id))
+
+    def reindex_tool(self, tool_id: str) -> views.Tool:
+        """Starts indexing a Search Tool again; what turbopuffer has lost is stored again."""
+        return cast(views.Tool, self._call("POST", "tools", tool_id, "reindex"))
+
+    def delete_tool(self, tool_id: str) -> None:
+        self._call("DELETE", "tools", tool_id)
+
+    def create_endpoint(self, project_id: str, *, name: str, tools: Sequence[str]) -> views.EndpointKey:
+        """Creates an endpoint with its Tools, all or nothing."""
+        asked = {"name": name, "tool_ids": list(tools)}
+        return cast(views.EndpointKey, self._call("POST", "projects", project_id, "mcps", json=asked))
+
+    def bind_tool(self, mcp_id: str, tool_id: str) -> views.Endpoint:
+        return cast(views.Endpoint, self._call("PUT", "mcps", mcp_id, "tools", tool_id))
+
+    def unbind_tool(self, mcp_id: str, tool_id: str) -> views.Endpoint:
+        return cast(views.Endpoint, self._call("DELETE", "mcps", mcp_id, "tools", tool_id))
+
+    def set_endpoint_status(self, mcp_id: str, status: Literal["enabled", "disabled"]) -> views.Endpoint:
+        return cast(views.Endpoint, self._call("PATCH", "mcps", mcp_id, json={"status": status}))
+
+    def rotate_key(self, mcp_id: str) -> views.EndpointKey:
+        """Creates a new key for an endpoint."""
+        return cast(views.EndpointKey, self._call("POST", "mcps", mcp_id, "rotate"))
+
+    def _call(self, method: str, *segments: str, **sent: Any) -> Any:
+        # Quoted, because a person may have typed any text.
+        path = "/".join(("/v1", *(quote(segment, safe="") for segment in segments)))
+        return answer_of(self.http, self.http.build_request(method, path, **sent))
+
+    def _send(self, method: str, *segments: str, members: Mapping[str, str], document: bytes) -> Any:
+        # The document is sent unchanged: decoding and encoding it might change it.
+        head = json.dumps(members).removesuffix("}") + ("," if members else "") + '"data":'
+        content = head.encode() + document.removeprefix(_BOM) + b"}"
+        return self._call(method, *segments, content=content, headers={"Content-Type": "application/json"})
+
+
+def _indexed_chunk(item: Mapping[str, Any]) -> IndexedChunk:
+    given = item["learns_given"]
+    return IndexedChunk(item["anchor"], tuple(item["learns"]), None if given is None else tuple(given))
+
+
+def _given(**parameters: Any) -> dict[str, Any]:
+    """Returns the parameters without None and empty lists."""
+    return {name: value for name, value in parameters.items() if value is not None and value != []}
+
+
+def _portions(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    # An empty request is sent too: it checks the key.
+    for start in range(0, len(items) or 1, size):
+        yield items[start : start + size]
+
+
+def _addressable(subjects: Iterable[str]) -> Iterator[list[str]]:
+    """Yields portions that fit into a URL; no subjects are one empty portion."""
+    some: list[str] = []
+    size = 0
+    for subject in subjects:
+        length = len(quote(subject, safe="")) + len("&subject=")
+        if some and (len(some) == _SUBJECTS_A_REQUEST or size + length > _ADDRESS_BYTES):
+            yield some
+            some, size = [], 0
+        some.append(subject)
+        size += length
+    yield some

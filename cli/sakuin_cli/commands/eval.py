@@ -1,0 +1,103 @@
+"""`sakuin eval`: the quality of answers, measured with labelled questions."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from sakuin.errors import Invalid
+
+from sakuin_cli.connections import deployment
+from sakuin_cli.evaluation.labels import BadLine, Half, LabelledQuestion, labelled_questions
+from sakuin_cli.files import read_text, write_text
+from sakuin_cli.options import DataOption, IndexOption, JsonOption
+from sakuin_cli.terminal import reporting_errors
+
+if TYPE_CHECKING:
+    from sakuin_cli.evaluation.floors import Floor
+
+
+def eval(
+    queries: Annotated[
+        Path,
+        typer.Argument(
+            metavar="QUERIES", exists=True, dir_okay=False, help='JSON Lines with "query", "gold" and "category".'
+        ),
+    ],
+    tool: Annotated[
+        str | None, typer.Option("--tool", metavar="NAME", help="A Search Tool; gold then contains json_pointers.")
+    ] = None,
+    index: IndexOption = None,
+    k: Annotated[int, typer.Option("--k", min=1, max=50, help="How many results count.")] = 5,
+    half: Annotated[Half | None, typer.Option("--half", help="Only the questions of this half.")] = None,
+    ablations: Annotated[
+        bool, typer.Option("--ablations", help="Ask again without each rule of query analysis.")
+    ] = False,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="RUN", dir_okay=False, help="Save the run to this file.")
+    ] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option("--compare", metavar="RUN", exists=True, dir_okay=False, help="Compare with a saved run."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", dir_okay=False, help="Write the report as an HTML page.")
+    ] = None,
+    gate: Annotated[
+        Path | None,
+        typer.Option("--gate", metavar="FILE", exists=True, dir_okay=False, help="Floors and ceilings, in JSON."),
+    ] = None,
+    at_least: Annotated[
+        list[str] | None, typer.Option("--min", metavar="M=V", help="A floor: recall@5=0.85, typo:hit@5=0.9.")
+    ] = None,
+    at_most: Annotated[list[str] | None, typer.Option("--max", metavar="M=V", help="A ceiling: refused=0.02.")] = None,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Measure answer quality; exit code 1 if a floor is missed or a line of QUERIES is invalid."""
+    from sakuin_cli.evaluation.ask import ask_all
+    from sakuin_cli.evaluation.report import report_of
+    from sakuin_cli.evaluation.run import run_in
+    from sakuin_cli.evaluation.variants import ABLATIONS, SINGLE_MODES
+
+    variants = (*SINGLE_MODES, *ABLATIONS) if ablations else SINGLE_MODES
+    with reporting_errors(as_json) as terminal:
+        questions, bad_lines = _questions(queries, half)
+        floors = _floors(gate, at_least or (), at_most or ())
+        before = run_in(read_text(compare)) if compare else None
+        client = deployment(data)
+        with terminal.progress("asked") as on_progress:
+            run = ask_all(client, questions, tool=tool, k=k, variants=variants, index=index, on_progress=on_progress)
+        run = replace(run, bad_lines=tuple(sorted((*bad_lines, *run.bad_lines), key=lambda one: one.line)))
+        if save is not None:
+            write_text(save, json.dumps(run.as_json(), ensure_ascii=False) + "\n")
+        report = report_of(run, before=before, floors=floors)
+        if html is not None:
+            from sakuin_cli.evaluation.page import page
+
+            write_text(html, page(report))
+    if as_json:
+        terminal.document(report.as_json())
+    else:
+        from sakuin_cli.evaluation.tables import show
+
+        show(terminal.out, report)
+    raise typer.Exit(0 if report.is_clean else 1)
+
+
+def _questions(file: Path, half: Half | None) -> tuple[list[LabelledQuestion], list[BadLine]]:
+    questions, bad = labelled_questions(read_text(file))
+    wanted = [one for one in questions if half in (None, one.half)]
+    if not wanted:
+        first = f": line {bad[0].line}, {bad[0].reason}" if bad else ""
+        raise Invalid(f"{file} has no question{f' of the half {half}' if half else ''}{first}")
+    return wanted, bad
+
+
+def _floors(gate: Path | None, at_least: Sequence[str], at_most: Sequence[str]) -> "list[Floor]":
+    from sakuin_cli.evaluation.floors import floor_of, floors_in
+
+    stored = floors_in(read_text(gate)) if gate else []
+    return [*stored, *(floor_of("min", one) for one in at_least), *(floor_of("max", one) for one in at_most)]

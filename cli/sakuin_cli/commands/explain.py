@@ -1,0 +1,170 @@
+"""`sakuin explain`: how a question is analyzed and ranked, and why a chunk is missing from the results."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from sakuin.retrieval.vectors import SearchMode
+
+from sakuin_cli.connections import deployment
+from sakuin_cli.evaluation.variants import RULES
+from sakuin_cli.options import (
+    CategoryOption,
+    DataOption,
+    IndexOption,
+    JsonOption,
+    LevelOption,
+    MaterialOption,
+    TypeOption,
+)
+from sakuin_cli.terminal import reporting_errors
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_COLUMNS = {
+    "similarity": ".2f",
+    "score": ".4f",
+    "evidence": ".2f",
+    "z": ".2f",
+    "words": ".2f",
+    "readings": ".2f",
+    "cosine": ".3f",
+    "nearest_rank": "d",
+    "matching_rank": "d",
+}
+
+
+def explain(
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A question, a goal or a term.")],
+    expected: Annotated[
+        str | None, typer.Argument(metavar="ID", help="The expected result: an id, or a json_pointer.")
+    ] = None,
+    top_k: Annotated[int, typer.Option("--top-k", min=1, max=50, help="How many results an agent asks for.")] = 5,
+    type: TypeOption = None,
+    category: CategoryOption = None,
+    level: LevelOption = None,
+    material: MaterialOption = None,
+    legs: Annotated[SearchMode, typer.Option("--legs", help="Which searches to use.")] = "both",
+    without: Annotated[
+        list[str] | None,
+        typer.Option("--without", metavar="RULE", help=f"Leave out a rule: {', '.join(RULES)}; may be repeated."),
+    ] = None,
+    tool: Annotated[str | None, typer.Option("--tool", metavar="NAME", help="A Search Tool.")] = None,
+    index: IndexOption = None,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Show how a question is analyzed and ranked, and why a chunk is missing."""
+    if unknown := set(without or ()) - set(RULES):
+        raise typer.BadParameter(f"{unknown.pop()!r} is not one of {', '.join(RULES)}", param_hint="--without")
+    filters = {"type": type, "category": category, "level": level, "material": material}
+    with reporting_errors(as_json) as terminal:
+        explanation = deployment(data).explain(
+            query,
+            tool=tool,
+            expected=expected,
+            top_k=top_k,
+            depth=top_k,
+            filters={name: value for name, value in filters.items() if value is not None},
+            legs=legs,
+            without=without or (),
+            index=index,
+        )
+    if as_json:
+        terminal.document(explanation)
+    else:
+        _show_question(terminal.out, explanation)
+        _show_results(terminal.out, explanation)
+        _show_expected(terminal.out, explanation["expected"])
+
+
+def _show_question(out: "Console", explanation: Mapping[str, Any]) -> None:
+    """Prints the embedded text, the steps of the analysis, and the words and readings that are looked up."""
+    from rich.text import Text
+
+    understood = explanation["understood"]
+    out.print(Text.assemble((explanation["query"], "bold")), soft_wrap=True)
+    out.print(Text.assemble(("embedded  ", "dim"), understood["text"]), soft_wrap=True)
+    for step in understood["steps"]:
+        found, read_as = (step["found"], "yellow"), (step["read_as"], "green")
+        out.print(Text.assemble((f"{step['rule']:>8}  ", "dim"), found, " → ", read_as), soft_wrap=True)
+    for kind, name in (("word", "words"), ("reading", "readings")):
+        slots = [slot for slot in understood["slots"] if slot["kind"] == kind]
+        if slots:
+            out.print(Text.assemble((f"{name:>8}  ", "dim"), "  ".join(map(_slot, slots))), soft_wrap=True)
+    out.print()
+
+
+def _slot(slot: Mapping[str, Any]) -> str:
+    """Returns the terms of a slot; a weight of 1 is left out."""
+    return "|".join(
+        term["term"] if term["weight"] == 1 else f"{term['term']}×{term['weight']:.2g}" for term in slot["terms"]
+    )
+
+
+def _show_results(out: "Console", explanation: Mapping[str, Any]) -> None:
+    """Prints the best chunks with their figures."""
+    from rich.table import Table
+    from rich.text import Text
+
+    results = explanation["results"]
+    if explanation["index_state"] not in (None, "ready"):
+        out.print(Text(f"The tool's index is not ready ({explanation['index_state']})", "bold yellow"))
+    if degraded := explanation.get("degraded"):
+        out.print(Text(degraded, "bold yellow"), soft_wrap=True)
+    if explanation["refused"]:
+        best = f": the best similarity is below {explanation['threshold']:.2f}" if results else ""
+        out.print(Text.assemble(("An agent gets no answer", "bold yellow"), best), soft_wrap=True)
+    if not results:
+        return
+    known = [name for name in _COLUMNS if any(result[name] is not None for result in results)]
+    table = Table(box=None, pad_edge=False)
+    table.add_column("", justify="right", style="dim")
+    for name in known:
+        table.add_column(name.removesuffix("_rank"), justify="right", no_wrap=True)
+    for result in results:
+        table.add_row(str(result["rank"]), *(_figure(result[name], _COLUMNS[name]) for name in known))
+    out.print(table)
+    out.print()
+    for result in results:
+        _show_hit(out, result)
+    out.print()
+
+
+def _figure(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)
+
+
+def _show_hit(out: "Console", result: Mapping[str, Any]) -> None:
+    from rich.text import Text
+
+    rank = "–" if result["rank"] is None else str(result["rank"])
+    matched = f"  {' '.join(result['matched'])}" if result["matched"] else ""
+    type = f"  {result['type']}" if result["type"] else ""
+    title = (result["title"] or result["id"], "bold")
+    out.print(
+        Text.assemble((f"{rank:>3}  ", "dim"), title, (type, "magenta"), (matched, "green")),
+        soft_wrap=True,
+    )
+    part = "" if result["chunk_index"] is None else f" chunk {result['chunk_index']}"
+    out.print(Text(f"     {result['id']}{part}", "cyan"), soft_wrap=True)
+
+
+def _show_expected(out: "Console", expected: Mapping[str, Any] | None) -> None:
+    """Prints what happened to the expected chunk."""
+    if expected is None:
+        return
+    from rich.text import Text
+
+    out.print(Text.assemble(("expected  ", "dim"), (expected["id"], "bold")), soft_wrap=True)
+    out.print(Text(f"  {expected['why']}"), soft_wrap=True)
+    if (hit := expected["hit"]) is not None:
+        figures = (
+            f"{name.removesuffix('_rank')} {_figure(hit[name], form)}"
+            for name, form in _COLUMNS.items()
+            if hit[name] is not None
+        )
+        out.print(Text(f"  {', '.join(figures)}", "dim"), soft_wrap=True)
+        if hit["matched"]:
+            out.print(Text.assemble(("  matched ", "dim"), (" ".join(hit["matched"]), "green")), soft_wrap=True)

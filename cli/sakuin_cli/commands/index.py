@@ -1,0 +1,91 @@
+"""`sakuin index`: the index versions of a deployment."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sakuin_cli.connections import deployment
+from sakuin_cli.options import DataOption, JsonOption
+from sakuin_cli.terminal import Terminal, reporting_errors
+
+if TYPE_CHECKING:
+    from sakuin_cli.views import Index, IndexPart
+
+_NAME = "A fingerprint from `sakuin index status`, or its beginning"
+
+app = typer.Typer(name="index", help="The index versions of a deployment.", no_args_is_help=True)
+
+
+@app.command()
+def status(as_json: JsonOption = False, data: DataOption = None) -> None:
+    """Show each index version: its settings, whether it is live, how much is built, what is missing."""
+    with reporting_errors(as_json) as terminal:
+        indexes = deployment(data).indexes()
+    if as_json:
+        terminal.document({"indexes": [_document(index) for index in indexes]})
+    else:
+        for index in indexes:
+            _show(terminal, index)
+
+
+@app.command()
+def activate(
+    fingerprint: Annotated[
+        str, typer.Argument(metavar="FINGERPRINT", help=f"{_NAME}; default: the newest that was never live.")
+    ] = "next",
+    force: Annotated[bool, typer.Option("--force", help="Even if it is incomplete.")] = False,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Activate an index version, if it is complete. The current one is kept, so that you can go back."""
+    with reporting_errors(as_json) as terminal:
+        index = deployment(data).activate_index(fingerprint, force=force)
+    if as_json:
+        terminal.document(_document(index))
+    else:
+        _show(terminal, index)
+
+
+@app.command()
+def drop(
+    fingerprint: Annotated[str, typer.Argument(metavar="FINGERPRINT", help=f"{_NAME}.")],
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Delete an index version that is not live; its content is removed within minutes."""
+    with reporting_errors(as_json) as terminal:
+        deleted = deployment(data).delete_index(fingerprint)
+    terminal.fields({"fingerprint": deleted, "dropped": True})
+
+
+def _document(index: "Index") -> dict[str, Any]:
+    pages, tables = index["pages"], index["tables"]
+    whole = not pages["missing"] and not tables["missing"]
+    return {**index, "whole": whole, "pages": _part(pages), "tables": _part(tables)}
+
+
+def _part(part: "IndexPart") -> dict[str, Any]:
+    return {"built": part["total"] - part["missing"], "total": part["total"], "missing": part["named"]}
+
+
+def _show(terminal: Terminal, index: "Index") -> None:
+    settings, pages, tables = index["settings"], index["pages"], index["tables"]
+    model, cut = settings["model"], settings["cut"]
+    prefixes = [repr(prefix) for prefix in (model["query_prefix"], model["passage_prefix"]) if prefix]
+    terminal.fields(
+        {
+            "index": f"{index['fingerprint']}{'  live' if index['live'] else ''}",
+            "model": ", ".join([model["name"], str(model["dimensions"]), *prefixes]),
+            "text": f"{settings['recipe']}, {settings['analyzer']}",
+            "chunks": f"{cut['chunk_size']} characters, overlap {cut['overlap']}, texts from {cut['threshold']} on, "
+            f"{settings['chunker']}",
+            "pages": f"{pages['total'] - pages['missing']} of {pages['total']}",
+            "Tables": f"{tables['total'] - tables['missing']} of {tables['total']}",
+            "since": index["live_since"] or index["created_at"],
+        }
+    )
+    for part in (pages, tables):
+        for one in part["named"]:
+            terminal.out.print(f"  … {one['name']}  {one['reason']}", soft_wrap=True)
+        if part["missing"] > len(part["named"]):
+            terminal.out.print(f"  … and {part['missing'] - len(part['named'])} more")

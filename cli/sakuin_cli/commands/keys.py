@@ -1,0 +1,99 @@
+"""`sakuin keys`: the keys of `/mcp` and `/v1` of a deployment."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from sakuin.errors import SakuinError
+
+from sakuin_cli.connections import deployment_of, settings_of
+from sakuin_cli.options import DataOption, JsonOption
+from sakuin_cli.terminal import Terminal, reporting_errors
+
+if TYPE_CHECKING:
+    from sakuin_cli.deployment_keys import DeploymentKeys, StoredKey
+    from sakuin_cli.settings import CommandSettings
+
+# Enough digits to distinguish keys.
+_SHOWN = 12
+_OUTDATED = (
+    "This secret is from an older version (it has `key_pepper`): keys made before the upgrade are not valid any more. "
+    "Replace each with `sakuin keys new` and `sakuin keys rm`, then remove `key_pepper` from the secret"
+)
+
+app = typer.Typer(name="keys", help="The keys of /mcp and /v1 of a deployment.", no_args_is_help=True)
+
+
+@app.command()
+def new(
+    purpose: Annotated[
+        Literal["knowledge", "admin"],
+        typer.Option("--for", help="knowledge is for agents (/mcp), admin for operators (/v1)."),
+    ],
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Create a key and show it, only once. Existing keys stay valid. The new one is valid within half a minute."""
+    with reporting_errors(as_json) as terminal:
+        keys = _keys(settings_of(data))
+        are_outdated = keys.are_outdated()
+        created, key = keys.create(purpose)
+    terminal.fields({"key": key, **_shown(created)})
+    if are_outdated and not as_json:
+        terminal.out.print(_OUTDATED, soft_wrap=True)
+
+
+@app.command(name="list")
+def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
+    """List the hashes of the valid keys, oldest first, and the day on which each was last used."""
+    with reporting_errors(as_json) as terminal:
+        settings = settings_of(data)
+        keys = _keys(settings)
+        stored, are_outdated = keys.all(), keys.are_outdated()
+        days = _days(settings) if stored else {}
+    if as_json:
+        terminal.document({"keys": [{**_shown(each), "last_used_on": days.get(each.hash)} for each in stored]})
+        return
+    if stored:
+        _show(terminal, stored, days)
+    if are_outdated:
+        terminal.out.print(_OUTDATED, soft_wrap=True)
+
+
+@app.command()
+def rm(
+    hash: Annotated[str, typer.Argument(metavar="HASH", help="The key's hash, or its beginning.")],
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Remove a key. It is invalid within five minutes."""
+    with reporting_errors(as_json) as terminal:
+        removed = _keys(settings_of(data)).remove(hash)
+    terminal.fields({**_shown(removed), "removed": True})
+
+
+def _keys(settings: "CommandSettings") -> "DeploymentKeys":
+    from sakuin_cli.deployment_keys import DeploymentKeys, StoredSecret
+
+    return DeploymentKeys(StoredSecret.of(settings))
+
+
+def _days(settings: "CommandSettings") -> Mapping[str, str]:
+    """Returns the day of the last use by hash; empty if the deployment cannot be asked."""
+    if not (settings.url and settings.admin_key):
+        return {}
+    try:
+        return deployment_of(settings).key_use()
+    except SakuinError:
+        return {}
+
+
+def _show(terminal: Terminal, stored: "Sequence[StoredKey]", days: Mapping[str, str]) -> None:
+    rows = [("hash", "for", "last used")]
+    rows += [(each.hash[:_SHOWN], each.purpose, days.get(each.hash, "—")) for each in stored]
+    for hash, purpose, day in rows:
+        terminal.out.print(f"{hash:<{_SHOWN}}  {purpose:<9}  {day}", highlight=False)
+
+
+def _shown(key: "StoredKey") -> dict[str, str]:
+    return {"hash": key.hash[:_SHOWN], "for": key.purpose}

@@ -1,0 +1,81 @@
+"""`sakuin mcp`: endpoints with Search Tools for agents."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sakuin_cli.connections import deployment, project_of
+from sakuin_cli.options import DataOption, JsonOption, ProjectOption
+from sakuin_cli.terminal import Terminal, reporting_errors
+
+if TYPE_CHECKING:
+    from sakuin_cli.views import Endpoint, EndpointKey
+
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The endpoint.")]
+ToolOption = Annotated[list[str], typer.Option("--tool", metavar="ID", help="A Search Tool; may be repeated.")]
+
+app = typer.Typer(name="mcp", help="Endpoints with Search Tools for agents.", no_args_is_help=True)
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Option("--name", metavar="N", help="The name.")],
+    tool: Annotated[
+        list[str] | None, typer.Option("--tool", metavar="ID", help="A Search Tool; may be repeated.")
+    ] = None,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Create an endpoint with its Search Tools and show its key, only once."""
+    with reporting_errors(as_json) as terminal:
+        client, project_id = project_of(data, project)
+        terminal.fields(_with_key(client.create_endpoint(project_id, name=name, tools=tool or ())))
+
+
+@app.command()
+def bind(id: IdArgument, tool: ToolOption, as_json: JsonOption = False, data: DataOption = None) -> None:
+    """Add Search Tools to an endpoint; their names must differ."""
+    with reporting_errors(as_json) as terminal:
+        client = deployment(data)
+        _show(terminal, [client.bind_tool(id, one) for one in tool][-1])
+
+
+@app.command()
+def unbind(id: IdArgument, tool: ToolOption, as_json: JsonOption = False, data: DataOption = None) -> None:
+    """Remove Search Tools from an endpoint."""
+    with reporting_errors(as_json) as terminal:
+        client = deployment(data)
+        _show(terminal, [client.unbind_tool(id, one) for one in tool][-1])
+
+
+@app.command()
+def disable(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
+    """Disable an endpoint."""
+    with reporting_errors(as_json) as terminal:
+        _show(terminal, deployment(data).set_endpoint_status(id, "disabled"))
+
+
+@app.command()
+def enable(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
+    """Enable an endpoint again."""
+    with reporting_errors(as_json) as terminal:
+        _show(terminal, deployment(data).set_endpoint_status(id, "enabled"))
+
+
+@app.command()
+def rotate(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
+    """Give an endpoint another key and show it, only once. The old key stays valid for one more hour."""
+    with reporting_errors(as_json) as terminal:
+        terminal.fields(_with_key(deployment(data).rotate_key(id)))
+
+
+def _show(terminal: Terminal, endpoint: "Endpoint") -> None:
+    tools = endpoint["tools"]
+    names = ", ".join(f"{tool['name']} ({tool['status']})" for tool in tools) or "none"
+    shown = {"mcp_id": endpoint["id"], "status": endpoint["status"]}
+    terminal.fields({**shown, "tools": tools if terminal.as_json else names})
+
+
+def _with_key(made: "EndpointKey") -> dict[str, Any]:
+    return {"mcp_id": made["mcp"]["id"], "key": made["key"]}

@@ -1,0 +1,125 @@
+"""`sakuin redrive`: lists dead letters, and sends them again."""
+
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from sakuin.errors import NotFound, SakuinError
+
+from sakuin_cli.connections import deployment_of, settings_of
+from sakuin_cli.options import QUEUES, DataOption, JsonOption, QueueName
+from sakuin_cli.terminal import Terminal, counted, minute, reporting_errors
+
+if TYPE_CHECKING:
+    from sakuin_cli.dead_letters import DeadLetter, DeadLetterQueues
+    from sakuin_cli.settings import CommandSettings
+    from sakuin_cli.views import Work
+
+_SHOWN = 8
+_NO_ANSWER = "the worker ended without an answer; see the log of its function"
+
+
+def redrive(
+    queue: Annotated[
+        QueueName | None,
+        typer.Argument(metavar="QUEUE", help="material, tool or embed; default: all three.", show_default=False),
+    ] = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Option("--id", metavar="MESSAGE", help="Send this message again: its id, or the beginning."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Send all messages again.")] = False,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """List failed messages (dead letters) with reason, time and attempts. With --id or --all, send them again."""
+    if ids and everything:
+        raise typer.BadParameter("--id and --all exclude each other", param_hint="--id")
+    sends = bool(ids) or everything
+    with reporting_errors(as_json) as terminal:
+        from sakuin_cli.dead_letters import DeadLetterQueues
+
+        settings = settings_of(data)
+        dead = DeadLetterQueues.of(settings)
+        found = [letter for name in ([queue] if queue else QUEUES) for letter in dead.receive(name)]
+        if not sends:
+            dead.release(found)
+        elif ids:
+            found = _chosen(dead, found, ids)
+        letters = _described(settings, found)
+        for letter in found if sends else ():
+            dead.send_again(letter)
+    if as_json:
+        terminal.document({"sent": letters} if sends else {"dead_letters": letters})
+    else:
+        _show(terminal, letters, sends=sends)
+
+
+def _chosen(dead: "DeadLetterQueues", found: "Sequence[DeadLetter]", ids: Sequence[str]) -> "list[DeadLetter]":
+    """Returns the letters whose ids begin with one of `ids`. An unknown id is `NotFound`, and all letters stay."""
+    unknown = [one for one in ids if not any(letter.id.startswith(one) for letter in found)]
+    chosen = [] if unknown else [letter for letter in found if letter.id.startswith(tuple(ids))]
+    dead.release([letter for letter in found if letter not in chosen])
+    if unknown:
+        raise NotFound(f"There is no dead letter {unknown[0]!r}. `sakuin redrive` lists them")
+    return chosen
+
+
+def _described(settings: "CommandSettings", letters: "Sequence[DeadLetter]") -> list[dict[str, Any]]:
+    """Returns the letters with their unfinished work; `why` is None if the deployment cannot be asked."""
+    from sakuin_cli.dead_letters import contents
+
+    asked = [contents(letter.queue, letter.body) for letter in letters]
+    rows = _rows(settings, {each.subject.id for each in asked if each.subject})
+    described = []
+    for letter, each in zip(letters, asked, strict=True):
+        subject = each.subject
+        row = (rows or {}).get((subject.kind, subject.id, subject.fingerprint)) if subject else None
+        reason = letter.bus_reason or (row["reason"] if row else each.problem)
+        since = row["since"] if row else datetime.fromtimestamp(letter.since, UTC).isoformat(timespec="seconds")
+        described.append(
+            {
+                "id": letter.id,
+                "queue": letter.queue,
+                "what": each.text,
+                "why": reason or (_NO_ANSWER if rows is not None else None),
+                "since": since,
+                "tries": max(letter.tries, row["attempts"] if row else 0),
+                "body": letter.body,
+            }
+        )
+    return described
+
+
+def _rows(settings: "CommandSettings", subjects: Collection[str]) -> "dict[tuple[str, str, str], Work] | None":
+    """Returns the unfinished work by kind, subject and index; None if the deployment cannot be asked."""
+    if not (settings.url and settings.admin_key):
+        return None
+    if not subjects:
+        return {}
+    try:
+        rows = deployment_of(settings).work(sorted(subjects))["work"]
+    except SakuinError:
+        # Letters can be listed and sent without reasons, for example while the API does not answer.
+        return None
+    return {(row["kind"], row["subject"], row["index"]): row for row in rows}
+
+
+def _show(terminal: Terminal, letters: Sequence[dict[str, Any]], *, sends: bool) -> None:
+    from rich.text import Text
+
+    for one in letters:
+        name = (f"{one['queue']} {one['id'][:_SHOWN]}", "bold")
+        terminal.out.print(Text.assemble(name, f"  {one['what']}"), soft_wrap=True)
+        why = one["why"] or "see the log of its function"
+        tries = f"tried {counted(one['tries'], 'time')}, since {minute(one['since'])}"
+        terminal.out.print(Text(f"    {why} ({tries})"), soft_wrap=True)
+    count = counted(len(letters), "dead letter")
+    if sends:
+        terminal.out.print(f"{count} sent again", soft_wrap=True)
+    elif letters:
+        advice = "Fix the cause, then send again: sakuin redrive --all, or --id MESSAGE"
+        terminal.out.print(f"{count}. {advice}", soft_wrap=True)
+    else:
+        terminal.out.print("No dead letters")

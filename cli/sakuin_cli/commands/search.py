@@ -1,0 +1,124 @@
+"""`sakuin search` and `sakuin chunk`: the answers that an agent gets."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sakuin_cli.connections import agent_of, settings_of
+from sakuin_cli.options import CategoryOption, DataOption, JsonOption, LevelOption, MaterialOption, TypeOption
+from sakuin_cli.terminal import Terminal, paragraph, reporting_errors
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+KNOWLEDGE = "search_knowledge"
+_CHUNK = "get_chunk_by_id"
+_BAR = 10
+_INDENT = 4
+_DETAILS = (
+    *("id", "material", "anchor", "category", "level", "prerequisites"),
+    *("position", "generation", "content_hash"),
+)
+
+
+def search(
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A question, a goal or a term, in any words.")],
+    top_k: Annotated[int, typer.Option("--top-k", min=1, max=50, help="How many results.")] = 5,
+    type: TypeOption = None,
+    category: CategoryOption = None,
+    level: LevelOption = None,
+    material: MaterialOption = None,
+    tool: Annotated[str, typer.Option("--tool", metavar="NAME", help="The MCP tool to ask.")] = KNOWLEDGE,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Search as an agent does, over MCP."""
+    filters = {"type": type, "category": category, "level": level, "material": material}
+    with reporting_errors(as_json) as terminal:
+        agent = agent_of(settings_of(data), tool)
+        answer = agent.call(tool, {"query": query, "top_k": top_k, **filters})
+    if as_json or tool != KNOWLEDGE:
+        terminal.document(answer)
+    else:
+        _show(terminal.out, answer)
+
+
+def _show(out: "Console", answer: Mapping[str, Any]) -> None:
+    from rich.text import Text
+
+    if degraded := answer.get("degraded"):
+        out.print(Text(degraded, "bold yellow"), soft_wrap=True)
+    if understood := answer.get("understood_as"):
+        out.print(Text.assemble(("Searched for ", "dim"), f"「{understood}」"), soft_wrap=True)
+        out.print()
+    if answer.get("no_good_match") or not answer["results"]:
+        out.print(Text.assemble(("No good match", "bold yellow"), f" for 「{answer['query']}」"), soft_wrap=True)
+        if suggestions := answer.get("suggestions"):
+            out.print(Text(f"もしかして: {' / '.join(suggestions)}"), soft_wrap=True)
+    for number, result in enumerate(answer["results"], 1):
+        _show_result(out, number, result)
+
+
+def _show_result(out: "Console", number: int, result: Mapping[str, Any]) -> None:
+    from rich.text import Text
+
+    title = ((f"{number:>2}  ", "dim"), (result["title"], "bold"), "  ", (result["type"], "magenta"), "  ")
+    out.print(Text.assemble(*title, _bar(float(result["similarity"]))), soft_wrap=True)
+    # A link must stay on one line.
+    out.print(Text.assemble(" " * _INDENT, (result["url"], "cyan")), soft_wrap=True)
+    for learned in result["learns"]:
+        paragraph(out, Text(f"・{learned}"))
+    paragraph(out, _marked(Text(result["excerpt"], "dim"), result.get("matched", ())))
+    out.print()
+
+
+def _marked(text: "Text", words: Sequence[str]) -> "Text":
+    """Prints the matched words of `text` in bold."""
+    for word in words:
+        text.highlight_regex(f"(?i){re.escape(word)}", "bold")
+    return text
+
+
+def _bar(similarity: float) -> "Text":
+    """Returns a similarity of 0-1 as a bar and a number."""
+    from rich.text import Text
+
+    full = min(_BAR, max(0, round(similarity * _BAR)))
+    return Text.assemble(("█" * full, "green"), ("░" * (_BAR - full), "dim"), (f" {similarity:.2f}", "green"))
+
+
+def chunk(
+    id: Annotated[str, typer.Argument(metavar="ID", help="material#anchor: the `id` of a search result.")],
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Show one explanation in full, as get_chunk_by_id returns it."""
+    with reporting_errors(as_json) as terminal:
+        answer = agent_of(settings_of(data), _CHUNK).call(_CHUNK, {"id": id})
+    if as_json:
+        terminal.document(answer)
+    else:
+        _show_chunk(terminal, answer["chunk"])
+
+
+def _show_chunk(terminal: Terminal, chunk: Mapping[str, Any]) -> None:
+    from rich.text import Text
+
+    out = terminal.out
+    out.print(Text.assemble((chunk["title"], "bold"), "  ", (chunk["type"], "magenta")), soft_wrap=True)
+    out.print(Text(chunk["url"], "cyan"), soft_wrap=True)
+    out.print()
+    for line in chunk["content"].splitlines():
+        paragraph(out, Text(line))
+    out.print()
+    out.print(Text("What you can learn here", "bold"))
+    for learned in chunk["learns"]:
+        paragraph(out, Text(f"・{learned}"))
+    out.print()
+    for name in _DETAILS:
+        value = chunk[name]
+        shown = ", ".join(value) if isinstance(value, list) else value
+        out.print(Text.assemble((f"{name:>13}  ", "dim"), "–" if shown in (None, "") else str(shown)), soft_wrap=True)

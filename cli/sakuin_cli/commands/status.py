@@ -1,0 +1,149 @@
+"""`sakuin status`: what is indexed, what is unfinished, and why."""
+
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from sakuin.errors import NotFound
+
+from sakuin_cli.connections import deployment
+from sakuin_cli.options import DataOption, JsonOption
+from sakuin_cli.terminal import Terminal, counted, minute, reporting_errors
+
+if TYPE_CHECKING:
+    from sakuin_cli.client import DeploymentClient
+    from sakuin_cli.views import Material, Work
+
+_SIGNS = {"retrying": "…", "waiting": "…", "failed": "✗"}
+# How many subjects with the same reason are named.
+_NAMED = 3
+
+
+def status(
+    material: Annotated[str | None, typer.Option("--material", metavar="M", help="Details of one page.")] = None,
+    tool: Annotated[str | None, typer.Option("--tool", metavar="ID", help="The index of a Search Tool.")] = None,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Show what is indexed, and what failed or waits and why."""
+    if tool is not None and material is not None:
+        raise typer.BadParameter("--tool and --material exclude each other", param_hint="--tool")
+    with reporting_errors(as_json) as terminal:
+        client = deployment(data)
+        if tool is not None:
+            found = client.tool(tool)
+            index = found["metadata"].get("search_index", {})
+            names = {"tool_id": found["id"], "name": found["name"]}
+            terminal.fields({**names, "search_index": index} if as_json else {**names, **index})
+        elif material is not None:
+            _show_material(terminal, _material(client, unicodedata.normalize("NFC", material), material))
+        else:
+            _show_overview(terminal, _overview(client))
+
+
+def _material(client: "DeploymentClient", name: str, given: str) -> "Material":
+    """Returns one material; raises `NotFound` if it does not exist and has no unfinished work."""
+    if (found := client.material(name)) is not None:
+        return found
+    if not (work := client.work([name])["work"]):
+        raise NotFound(f"There is no material {given!r}. Search results have its name as `material`, without .html")
+    # The page has no record yet.
+    return {
+        "material": name,
+        "key": "",
+        "version_id": None,
+        "status": "failed" if all(row["state"] == "failed" for row in work) else "waiting",
+        "error": work[0]["reason"],
+        "generation": 0,
+        "chunks_count": 0,
+        "indexed_version_id": None,
+        "indexed_at": None,
+        "work": work,
+    }
+
+
+def _show_material(terminal: Terminal, material: "Material") -> None:
+    if terminal.as_json:
+        terminal.document(material)
+        return
+    terminal.fields({name: value for name, value in material.items() if name != "work"})
+    for row in material["work"]:
+        terminal.out.print(f"{_SIGNS[row['state']]} {_state_of(row)}: {row['reason']}", soft_wrap=True)
+
+
+def _state_of(row: "Work") -> str:
+    """Returns the state of unfinished work: since when, and when it is tried again."""
+    attempts, since = row["attempts"], minute(row["since"])
+    if row["retry_at"] is None:
+        return f"failed after {counted(attempts, 'attempt')}, since {since}; `sakuin redrive` sends it again"
+    if row["state"] == "waiting":
+        return f"waiting since {since}, continues automatically at {minute(row['retry_at'])}"
+    return f"failed {counted(attempts, 'time')} since {since}, next attempt {minute(row['retry_at'])}"
+
+
+def _overview(client: "DeploymentClient") -> dict[str, Any]:
+    """Returns the whole library: counts, materials whose newest version failed, the latest change, unfinished work."""
+    counts, unfinished = client.status(), client.work()
+    failed: list[dict[str, Any]] = []
+    last_indexed: str | None = None
+    for record in client.materials():
+        if record["status"] == "failed":
+            failed.append({"material": record["material"], "key": record["key"], "error": record["error"]})
+        # Times are ISO 8601 in one time zone: the greatest text is the latest.
+        last_indexed = max(filter(None, (last_indexed, record["indexed_at"])), default=None)
+    return {
+        "materials": {"ready": 0, "failed": 0, **counts["materials"]},
+        "chunks": counts["chunks"],
+        "waiting": counts["waiting"],
+        "failed": failed,
+        "last_indexed": last_indexed,
+        "work": {"retrying": 0, "waiting": 0, "failed": 0, **unfinished["counts"]},
+        "unfinished": unfinished["work"],
+    }
+
+
+def _show_overview(terminal: Terminal, found: dict[str, Any]) -> None:
+    if terminal.as_json:
+        terminal.document(found)
+        return
+    from rich.text import Text
+
+    last = found["last_indexed"] and minute(found["last_indexed"])
+    terminal.fields({**found["materials"], "chunks": found["chunks"], "last indexed": last})
+    out = terminal.out
+    for item in found["failed"]:
+        out.print(Text.assemble(("✗ ", "red"), (item["material"], "bold"), f"  {item['error']}"), soft_wrap=True)
+    for item in found["waiting"]:
+        waits = f"  {item['key']!r} waits: another key has this material. Delete one of the two"
+        out.print(Text.assemble(("… ", "yellow"), (item["material"], "bold"), waits), soft_wrap=True)
+    for (state, reason), rows in _by_reason(found["unfinished"]).items():
+        style = "red" if state == "failed" else "yellow"
+        sign, head = (f"{_SIGNS[state]} ", style), (f"{len(rows):,} {state}", "bold")
+        out.print(Text.assemble(sign, head, f"  {reason}"), soft_wrap=True)
+        out.print(Text(f"    {_times(rows)}: {_names(rows)}", "dim"), soft_wrap=True)
+    if (more := sum(found["work"].values()) - len(found["unfinished"])) > 0:
+        out.print(f"… and {more:,} more unfinished", soft_wrap=True)
+    if found["work"]["failed"]:
+        out.print("Failed work is not retried automatically: fix the cause, then run `sakuin redrive`", soft_wrap=True)
+
+
+def _by_reason(rows: "Sequence[Work]") -> "dict[tuple[str, str], list[Work]]":
+    found: dict[tuple[str, str], list[Work]] = {}
+    for row in rows:
+        found.setdefault((row["state"], row["reason"]), []).append(row)
+    return found
+
+
+def _times(rows: "Sequence[Work]") -> str:
+    """Returns since when this work is unfinished, and when the first of it is tried again."""
+    since = minute(min(row["since"] for row in rows))
+    nexts = [row["retry_at"] for row in rows if row["retry_at"] is not None]
+    return f"since {since}" + (f", next attempt {minute(min(nexts))}" if nexts else "")
+
+
+def _names(rows: "Sequence[Work]") -> str:
+    """Returns the subjects of the work, at most three by name."""
+    subjects = (f"Table {row['subject']}" if row["kind"] == "table" else row["subject"] for row in rows)
+    names = list(dict.fromkeys(subjects))
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")

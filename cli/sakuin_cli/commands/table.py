@@ -1,0 +1,98 @@
+"""`sakuin table`: JSON documents that Search Tools search."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from sakuin.errors import Invalid, Unavailable
+
+from sakuin_cli.connections import deployment, deployment_of, settings_of
+from sakuin_cli.files import read_bytes
+from sakuin_cli.options import DataOption, JsonOption, ProjectOption, TimeoutOption
+from sakuin_cli.terminal import reporting_errors
+from sakuin_cli.waiting import poll
+
+if TYPE_CHECKING:
+    from sakuin_cli.client import DeploymentClient
+    from sakuin_cli.views import AnnouncedUpload, Table
+
+# Lambda accepts requests of 6 MB; larger documents are uploaded to the bucket.
+REQUEST_BYTES = 4_000_000
+
+app = typer.Typer(name="table", help="JSON documents that Search Tools search.", no_args_is_help=True)
+
+
+@app.command()
+def put(
+    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="A JSON document.")],
+    id: Annotated[str | None, typer.Option("--id", metavar="ID", help="Replace this Table.")] = None,
+    project: ProjectOption = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="N", help="The name.", show_default="the file's name")
+    ] = None,
+    timeout: TimeoutOption = 300,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Store a document as a new Table, or as the next version of a Table."""
+    with reporting_errors(as_json) as terminal:
+        settings = settings_of(data)
+        client = deployment_of(settings)
+        document = _document(file)
+        if id is None:
+            project_id = settings.project_id(project)
+            table = create_table(client, project_id, name or file.stem, document, seconds=timeout)
+        else:
+            table = _replace_table(client, id, document, seconds=timeout)
+            if name is not None:
+                client.rename_table(id, name)
+    terminal.fields({"table_id": table["id"], "version": table["version"]})
+
+
+@app.command()
+def rm(
+    id: Annotated[str, typer.Argument(metavar="ID", help="The Table.")],
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Delete a Table with its Tools."""
+    with reporting_errors(as_json) as terminal:
+        deployment(data).delete_table(id)
+    terminal.fields({"table_id": id, "removed": True})
+
+
+def create_table(client: "DeploymentClient", project_id: str, name: str, document: bytes, *, seconds: float) -> "Table":
+    """Creates a Table; waits at most `seconds` for the import of a large document."""
+    if len(document) <= REQUEST_BYTES:
+        return client.create_table(project_id, name=name, document=document)
+    announced = client.announce_table(project_id, name=name, size=len(document))
+    return _imported(client, announced, document, seconds)
+
+
+def _replace_table(client: "DeploymentClient", table_id: str, document: bytes, *, seconds: float) -> "Table":
+    if len(document) <= REQUEST_BYTES:
+        return client.replace_table(table_id, document=document)
+    return _imported(client, client.announce_document(table_id, size=len(document)), document, seconds)
+
+
+def _imported(client: "DeploymentClient", announced: "AnnouncedUpload", document: bytes, seconds: float) -> "Table":
+    client.upload(announced["upload"], document)
+    table = announced["table"]
+    for _ in poll(seconds):
+        table = client.table(table["id"])
+        if not table["pending_upload"]:
+            break
+    if table["pending_upload"]:
+        raise Unavailable(f"The table {table['id']} is uploaded, but was not imported within {seconds:g} seconds")
+    if table["import_error"]:
+        raise Invalid(f"The table {table['id']} was not imported: {table['import_error']}")
+    return table
+
+
+def _document(file: Path) -> bytes:
+    """Returns the JSON text of a file; raises `Invalid` if it is not JSON."""
+    from sakuin.tables.document import parsed_table
+
+    document = read_bytes(file.as_posix())
+    parsed_table(document)
+    return document

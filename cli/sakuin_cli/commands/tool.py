@@ -1,0 +1,71 @@
+"""`sakuin tool`: Search Tools over parts of Tables."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sakuin_cli.connections import deployment, project_of
+from sakuin_cli.options import DataOption, JsonOption, ProjectOption, TimeoutOption
+from sakuin_cli.terminal import Terminal, reporting_errors
+from sakuin_cli.waiting import poll
+
+if TYPE_CHECKING:
+    from sakuin_cli.views import Tool
+
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The Search Tool.")]
+
+app = typer.Typer(name="tool", help="Search Tools over parts of Tables.", no_args_is_help=True)
+
+
+@app.command()
+def create(
+    table: Annotated[str, typer.Option("--table", metavar="ID", help="The Table to search.")],
+    json_path: Annotated[
+        str, typer.Option("--json-path", metavar="P", help='JSON Pointer of the part to search; "" is all of it.')
+    ],
+    name: Annotated[str, typer.Option("--name", metavar="N", help="The name for agents: a-z, A-Z, 0-9, _ and -.")],
+    description: Annotated[
+        str | None, typer.Option("--description", metavar="D", help="The description for agents.")
+    ] = None,
+    project: ProjectOption = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until it can be searched.")] = False,
+    timeout: TimeoutOption = 300,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Create a Search Tool; with --wait, exit code 1 if it was not indexed."""
+    with reporting_errors(as_json) as terminal:
+        client, project_id = project_of(data, project)
+        tool = client.create_tool(project_id, table_id=table, json_path=json_path, name=name, description=description)
+        for _ in poll(timeout) if wait else ():
+            tool = client.tool(tool["id"])
+            if _state(tool) in ("ready", "error"):
+                break
+    _show(terminal, tool)
+    raise typer.Exit(1 if wait and _state(tool) != "ready" else 0)
+
+
+@app.command()
+def rm(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
+    """Delete a Search Tool; its Table stays."""
+    with reporting_errors(as_json) as terminal:
+        deployment(data).delete_tool(id)
+    terminal.fields({"tool_id": id, "removed": True})
+
+
+@app.command()
+def reindex(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
+    """Index a Search Tool again; unchanged texts are not embedded again."""
+    with reporting_errors(as_json) as terminal:
+        tool = deployment(data).reindex_tool(id)
+    _show(terminal, tool)
+
+
+def _state(tool: "Tool") -> str | None:
+    state: str | None = tool["metadata"].get("search_index", {}).get("state")
+    return state
+
+
+def _show(terminal: Terminal, tool: "Tool") -> None:
+    index = tool["metadata"].get("search_index", {})
+    terminal.fields({"tool_id": tool["id"], **({"search_index": index} if terminal.as_json else index)})

@@ -1,0 +1,1 @@
+"""Answer quality, measured with labelled questions."""

@@ -1,0 +1,45 @@
+"""The console script `sakuin`: the commands of `commands/`, and `up` if the local stack is installed."""
+
+import typer
+
+from sakuin_cli.commands import index, keys, mcp, member, table, tool
+from sakuin_cli.commands.eval import eval
+from sakuin_cli.commands.explain import explain
+from sakuin_cli.commands.push import push
+from sakuin_cli.commands.reconcile import reconcile
+from sakuin_cli.commands.redrive import redrive
+from sakuin_cli.commands.rm import rm
+from sakuin_cli.commands.search import chunk, search
+from sakuin_cli.commands.status import status
+from sakuin_cli.commands.validate import validate
+
+
+def main() -> None:
+    """Runs the command of the arguments."""
+    app = commands()
+    try:
+        from sakuin_local.cli import register
+    except ModuleNotFoundError as error:
+        # An installation for a cloud deployment has no local stack; another missing module is an error.
+        if error.name not in ("sakuin_local", "sakuin_local.cli"):
+            raise
+    else:
+        register(app)
+    app()
+
+
+def commands() -> typer.Typer:
+    """Returns the command line without `up`."""
+    app = typer.Typer(
+        name="sakuin",
+        help="Sakuin 索引: teaching pages that agents can search.",
+        no_args_is_help=True,
+        add_completion=False,
+        # A traceback must not show keys among its variables.
+        pretty_exceptions_enable=False,
+    )
+    for command in (push, rm, search, chunk, explain, eval, status, validate, reconcile, redrive):
+        app.command()(command)
+    for group in (table, tool, mcp, keys, index, member):
+        app.add_typer(group.app)
+    return app

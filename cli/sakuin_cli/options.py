@@ -1,0 +1,53 @@
+"""Options and arguments that several commands share."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+import typer
+
+QueueName = Literal["material", "tool", "embed"]
+QUEUES: tuple[QueueName, ...] = get_args(QueueName)
+
+DataOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        envvar="SAKUIN_DATA",
+        metavar="FOLDER",
+        help="The data folder of `sakuin up`.",
+        show_default=".sakuin here or in a parent folder",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+PrefixOption = Annotated[str, typer.Option("--prefix", metavar="P", help="The folder of the library for the pages.")]
+TimeoutOption = Annotated[
+    float, typer.Option("--timeout", metavar="SECONDS", min=0, help="How long to wait for the index.")
+]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Report a box without an id as an error.")]
+ProjectOption = Annotated[
+    str | None,
+    typer.Option(
+        "--project", metavar="ID", help="The project.", show_default="SAKUIN_PROJECT, the one that `up` creates"
+    ),
+]
+TypeOption = Annotated[
+    Literal["rule", "method", "definition", "example", "tip"] | None,
+    typer.Option("--type", help="Only explanations of this type."),
+]
+CategoryOption = Annotated[str | None, typer.Option("--category", help="Only pages of this category.")]
+LevelOption = Annotated[str | None, typer.Option("--level", help="Only pages of this level.")]
+MaterialOption = Annotated[str | None, typer.Option("--material", help="Only this page.")]
+IndexOption = Annotated[
+    str | None,
+    typer.Option("--index", metavar="FINGERPRINT", help='"next", or a fingerprint.', show_default="the live one"),
+]
+
+
+def check_paths(paths: Iterable[Path]) -> None:
+    """Rejects a file that is not a page, `learns.yml` or `synonyms.yml`; in a folder such files are skipped."""
+    for path in paths:
+        if path.is_file() and path.suffix != ".html" and path.name not in ("learns.yml", "synonyms.yml"):
+            raise typer.BadParameter(
+                f"{path} is not an .html file, a folder, a learns.yml or a synonyms.yml", param_hint="PATH"
+            )

@@ -1,0 +1,99 @@
+"""The output of commands: for people on a terminal, or one JSON document for a program."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import typer
+from sakuin.errors import SakuinError
+
+if TYPE_CHECKING:  # rich is imported only to print
+    from rich.console import Console
+    from rich.text import Text
+
+# The phase, how much of it is done, the total (None if unknown).
+OnProgress = Callable[[str, int, int | None], None]
+
+_INDENT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Prints answers to stdout, progress and errors to stderr; with `as_json`, stdout gets one JSON document only."""
+
+    as_json: bool
+
+    @property
+    def out(self) -> "Console":
+        """Returns the console on stdout."""
+        from rich.console import Console
+
+        return Console(highlight=False, markup=False, emoji=False)
+
+    def document(self, answer: object) -> None:
+        """Prints the JSON document."""
+        sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
+
+    def fields(self, answer: Mapping[str, Any]) -> None:
+        """Prints a small answer: one field per line, or the JSON document."""
+        if self.as_json:
+            self.document(answer)
+            return
+        from rich.text import Text
+
+        width = max(map(len, answer), default=0)
+        for name, value in answer.items():
+            shown = "–" if value is None else str(value)
+            self.out.print(Text.assemble((f"{name:>{width}}  ", "dim"), shown), soft_wrap=True)
+
+    @contextmanager
+    def progress(self, *phases: str) -> Iterator[OnProgress]:
+        """Shows a progress bar for each phase while the block runs, only on a terminal."""
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True)
+        columns = (TextColumn("{task.description:>10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        shown = console.is_terminal and not self.as_json
+        with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
+            bars = {phase: progress.add_task(phase, total=None) for phase in phases}
+            yield lambda phase, done, total: progress.update(bars[phase], completed=done, total=total)
+
+
+@contextmanager
+def reporting_errors(as_json: bool) -> Iterator[Terminal]:
+    """Yields the command's terminal; prints an error of ours as a sentence and ends the command with exit code 1."""
+    terminal = Terminal(as_json)
+    try:
+        yield terminal
+    except SakuinError as error:
+        if as_json:
+            terminal.document({"error": str(error)})
+        else:
+            sys.stderr.write(f"sakuin: {error}\n")
+        raise typer.Exit(1) from error
+
+
+def paragraph(out: "Console", text: "Text") -> None:
+    """Prints an indented text: wrapped on a terminal, on one line in a file."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    if out.is_terminal:
+        out.print(Padding(text, (0, 0, 0, _INDENT)))
+    else:
+        out.print(Text(" " * _INDENT).append_text(text), soft_wrap=True)
+
+
+def counted(number: int, what: str) -> str:
+    """Returns a number with its noun: 1 page, 2 pages."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def minute(moment: str) -> str:
+    """Returns a time in ISO 8601 in the form 2026-11-22 06:15 UTC."""
+    return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,0 +1,99 @@
+"""The S3 keys of an author's files."""
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sakuin.errors import Invalid, NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file and its key, NFC. `material` is None for a `learns.yml` and for `synonyms.yml`."""
+
+    path: str
+    key: str
+    material: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Uploads:
+    """The files to upload, pages last; files with the same key (`clashes`); the number of other files."""
+
+    files: tuple[Upload, ...]
+    clashes: tuple[Upload, ...]
+    skipped: int
+
+    @property
+    def pages(self) -> tuple[Upload, ...]:
+        """Returns the files that are pages."""
+        return tuple(file for file in self.files if file.material is not None)
+
+    def clash_reason(self, upload: Upload) -> str:
+        """Returns which other files have the same key, and what to do."""
+        others = (other.path for other in self.clashes if other.key == upload.key and other != upload)
+        named = " and ".join(map(repr, others))
+        return f"{named} would have the same key; rename one of them, or push it with another --prefix"
+
+
+def uploads_below(paths: Iterable[Path], *, folder: str, material_prefix: str) -> Uploads:
+    """Returns the uploads among the files below `paths`."""
+    places = [place for path in paths for place in files_below(path)]
+    return uploads_of(places, folder=folder, material_prefix=material_prefix)
+
+
+def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_prefix: str = "") -> Uploads:
+    """Returns the uploads among `(path, place)`: `samples/a/x.html`, `a/x.html` → `{material_prefix}{folder}/a/x.html`.
+
+    Skips what is neither HTML nor `learns.yml`, except `synonyms.yml` at the top of the library.
+    """
+    # These import a YAML parser.
+    from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
+    from sakuin.knowledge.names import material_of_key, synonyms_key
+
+    by_key: defaultdict[str, dict[str, Upload]] = defaultdict(dict)
+    skipped = 0
+    for path, place in places:
+        key = f"{material_prefix}{folder_path(folder)}{unicodedata.normalize('NFC', place)}"
+        material = material_of_key(key, prefix=material_prefix)
+        is_beside = place.rpartition("/")[2] == LEARNS_FILE or key == synonyms_key(material_prefix)
+        if material is None and not is_beside:
+            skipped += 1
+        else:
+            by_key[key][path] = Upload(path, key, material)
+    alone = [next(iter(files.values())) for files in by_key.values() if len(files) == 1]
+    clashes = [upload for files in by_key.values() if len(files) > 1 for upload in files.values()]
+    # Indexing a page reads its learns.yml, so that file is uploaded first.
+    alone.sort(key=lambda upload: (upload.material is not None, upload.key))
+    return Uploads(tuple(alone), tuple(clashes), skipped)
+
+
+def folder_path(folder: str) -> str:
+    """Returns a folder as the prefix of keys and materials, NFC: `/junior` → `junior/`; empty for the top."""
+    segments = unicodedata.normalize("NFC", folder).split("/")
+    return "".join(f"{segment}/" for segment in segments if segment not in ("", "."))
+
+
+def files_below(root: Path) -> list[tuple[str, str]]:
+    """Returns the path, and the path relative to `root`, of all files in a folder but hidden ones.
+
+    A `root` that is a file is the only one; a missing one raises `NotFound`.
+    """
+    if root.is_dir():
+        places = sorted(file.relative_to(root) for file in root.rglob("*") if file.is_file())
+        shown = [place for place in places if not any(part.startswith(".") for part in place.parts)]
+        return [(_text(root / place), _text(place)) for place in shown]
+    if not root.exists():
+        raise NotFound(f"{root.as_posix()} does not exist")
+    return [(_text(root), root.name)]
+
+
+def _text(path: Path) -> str:
+    name = path.as_posix()
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise Invalid(f"The name {name!r} is not UTF-8: S3 cannot store it; rename the file") from None
+    return name

@@ -1,0 +1,135 @@
+"""The JSON documents of a deployment's REST API."""
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+
+class Work(TypedDict):
+    """Unfinished work on a page, a `learns.yml` or `synonyms.yml`, a Table or an upload.
+
+    `subject` is the S3 key, the material or the Table's id; `index` is the index version of Tables, "" for all. `state`
+    is retrying, waiting or failed; `retry_at` is None for failed work, which is a dead letter.
+    """
+
+    kind: str
+    subject: str
+    index: str
+    state: str
+    reason: str
+    vendor: str | None
+    attempts: int
+    since: str
+    retry_at: str | None
+
+
+class WorkList(TypedDict):
+    """Unfinished work, oldest first, and the counts by state of all of it."""
+
+    counts: Mapping[str, int]
+    work: list[Work]
+
+
+class Material(TypedDict):
+    """One material with its unfinished work."""
+
+    material: str
+    key: str
+    version_id: str | None
+    status: str
+    error: str | None
+    generation: int
+    chunks_count: int
+    indexed_version_id: str | None
+    indexed_at: str | None
+    work: list[Work]
+
+
+class LibraryStatus(TypedDict):
+    """The number of materials by status, the number of chunks, and the `material` and `key` of waiting keys."""
+
+    materials: Mapping[str, int]
+    chunks: int
+    waiting: list[Mapping[str, str]]
+
+
+class UploadResult(TypedDict):
+    """The result of an uploaded version: `outcome` is applied, failed, superseded or waiting."""
+
+    key: str
+    version_id: str
+    outcome: str
+    reason: str | None
+
+
+class Difference(TypedDict):
+    """A difference between the index and its sources, and its repair."""
+
+    rule: str
+    where: str
+    message: str
+    repair: str
+
+
+class IndexPart(TypedDict):
+    """The progress of pages or of Tables; `named` has `name` and `reason` of the first ten missing ones."""
+
+    total: int
+    missing: int
+    named: list[Mapping[str, str]]
+
+
+class Index(TypedDict):
+    """An index version of the deployment. `live_since` is None if it was never live."""
+
+    fingerprint: str
+    settings: Mapping[str, Any]
+    live: bool
+    created_at: str
+    live_since: str | None
+    retired_at: str | None
+    pages: IndexPart
+    tables: IndexPart
+
+
+class Member(TypedDict):
+    user_id: str
+    since: str
+
+
+class Table(TypedDict):
+    id: str
+    version: int
+    import_error: str | None
+    pending_upload: bool
+
+
+class UploadTarget(TypedDict):
+    url: str
+    headers: Mapping[str, str]
+
+
+class AnnouncedUpload(TypedDict):
+    """A Table that waits for the upload of its document."""
+
+    table: Table
+    upload: UploadTarget
+
+
+class Tool(TypedDict):
+    id: str
+    name: str
+    # `search_index` has its status.
+    metadata: Mapping[str, Any]
+
+
+class Endpoint(TypedDict):
+    id: str
+    status: str
+    tools: list[Mapping[str, Any]]
+
+
+class EndpointKey(TypedDict):
+    """An endpoint and its key, which is shown only once."""
+
+    mcp: Endpoint
+    key: str

@@ -1,1 +1,0 @@
-"""One outside system a file: translation and nothing else."""

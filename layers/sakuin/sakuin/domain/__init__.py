@@ -1,1 +1,0 @@
-"""What is true, with no I/O."""

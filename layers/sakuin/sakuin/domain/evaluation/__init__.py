@@ -1,1 +1,0 @@
-"""How right the answers are, by labelled questions."""

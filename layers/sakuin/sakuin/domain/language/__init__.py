@@ -1,1 +1,0 @@
-"""How texts and questions are read: words, readings, notation, synonyms."""

@@ -1,5 +1,0 @@
-"""How a built HTML page becomes a `Page`."""
-
-from sakuin.domain.reading.page_reader import MOST_EXPLANATIONS, read_page
-
-__all__ = ["MOST_EXPLANATIONS", "read_page"]

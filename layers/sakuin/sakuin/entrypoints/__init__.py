@@ -1,1 +1,0 @@
-"""One protocol a file."""

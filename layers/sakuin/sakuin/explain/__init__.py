@@ -1,0 +1,1 @@
+"""Explanations: how a question was interpreted and ranked."""

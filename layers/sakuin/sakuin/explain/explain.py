@@ -1,0 +1,176 @@
+"""Explains searches: the interpreted question, the scores of the best chunks, and those of an expected chunk."""
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
+from functools import partial
+
+from sakuin.errors import NotFound
+from sakuin.explain.explanation import Expected, ExplainedHit, SearchExplanation
+from sakuin.explain.why import NO_NODE, NOT_INDEXED, found_or_not, outside
+from sakuin.knowledge.model import EVERYTHING, Filters, Match
+from sakuin.knowledge.names import chunk_id, link, split_chunk_id
+from sakuin.knowledge.search import KnowledgeSearches, SearchKnowledge
+from sakuin.retrieval.calibration import GOOD_MATCH
+from sakuin.retrieval.excerpt import excerpt
+from sakuin.retrieval.vectors import SearchMode
+from sakuin.tables.json_pointer import is_within
+from sakuin.tables.model import BoundTool
+from sakuin.tables.postgres import ToolSearch
+from sakuin.tables.search import TableCandidate, TableSearches
+
+# The rank of an expected chunk is searched so far.
+_DEEPEST = 200
+
+_TITLE = 40
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainKnowledge:
+    """Explains `search_knowledge`."""
+
+    searches: KnowledgeSearches
+
+    def __call__(
+        self,
+        query: str,
+        *,
+        index: str | None = None,
+        expected: str | None = None,
+        top_k: int = 5,
+        depth: int = 10,
+        filters: Filters = EVERYTHING,
+        mode: SearchMode = "both",
+        without: Set[str] = frozenset(),
+    ) -> SearchExplanation:
+        """Explains the best `depth` chunks, even if an agent that asks for `top_k` would get none.
+
+        `index` names an index version, None is the active one. `Invalid` if `expected` is not the id of a chunk.
+        """
+        search = self.searches.knowledge_search(index)
+        wanted = chunk_id(*split_chunk_id(expected)) if expected is not None else None
+        judge = partial(search.ranked_matches, query, filters=filters, mode=mode, without=without, expected=wanted)
+        found = judge(limit=depth)
+        judged = _hits(found.matches, wanted, depth, search.base_url)
+        shown = tuple(hit for hit in judged[:depth] if hit.rank is not None)
+        refused = not shown or (shown[0].similarity or 0.0) < GOOD_MATCH
+        explanation = SearchExplanation(found.understood, shown, refused, GOOD_MATCH, degraded=found.degraded)
+        if wanted is None:
+            return explanation
+        hit = next((one for one in judged if one.id == wanted), None)
+        if hit is not None and hit.rank is None:
+            deep = _hits(judge(limit=_DEEPEST).matches, wanted, _DEEPEST, search.base_url)
+            hit = next(one for one in deep if one.id == wanted)
+        why = _absent(search, wanted, filters) if hit is None else found_or_not(explanation, hit, top_k=top_k)
+        return replace(explanation, expected=Expected(wanted, hit, why))
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainTool:
+    """Explains Search Tools."""
+
+    records: ToolSearch
+    searches: TableSearches
+
+    def __call__(
+        self,
+        mcp_id: str,
+        tool: str,
+        query: str,
+        *,
+        index: str | None = None,
+        expected: str | None = None,
+        top_k: int = 5,
+        depth: int = 10,
+        mode: SearchMode = "both",
+        without: Set[str] = frozenset(),
+    ) -> SearchExplanation:
+        """Explains the best `depth` chunks. `expected` is an absolute json_pointer."""
+        bound = self._tool(mcp_id, tool)
+        search = self.searches.table_search(index)
+        found = search.explanation(mcp_id, bound, query, top_k=top_k, expected=expected, mode=mode, without=without)
+        explanation = SearchExplanation(
+            understood=found.understood,
+            results=tuple(map(_table_hit, found.candidates[:depth])),
+            refused=False,
+            threshold=None,
+            index_state=found.index["state"],
+            degraded=found.degraded,
+        )
+        if expected is None:
+            return explanation
+        hit = next(map(_table_hit, found.expected), None)
+        if hit is not None:
+            why = found_or_not(explanation, hit, top_k=top_k)
+        elif not is_within(expected, bound.json_path):
+            why = f"It is outside the tool, which searches {bound.json_path or 'the whole Table'}."
+        else:
+            why = NO_NODE
+        return replace(explanation, expected=Expected(expected, hit, why))
+
+    def _tool(self, mcp_id: str, name: str) -> BoundTool:
+        endpoint = self.records.endpoint(mcp_id)
+        if endpoint is None:
+            raise NotFound("The MCP endpoint does not exist or is disabled. Correct SAKUIN_TOOLS_MCP_URL")
+        for tool in endpoint.tools:
+            if tool.name == name:
+                return tool
+        names = ", ".join(tool.name for tool in endpoint.tools) or "no tools"
+        raise NotFound(f"The endpoint has no tool {name!r}. It has {names}")
+
+
+def _hits(matches: Sequence[Match], expected: str | None, limit: int, base_url: str) -> list[ExplainedHit]:
+    """Returns the matches with their ranks. A match that is included only because it was expected has none."""
+    hits = [_hit(match, rank, base_url) for rank, match in enumerate(matches, 1)]
+    if hits and hits[-1].id == expected and (len(hits) > limit or not _has_evidence(hits[-1])):
+        hits[-1] = replace(hits[-1], rank=None)
+    return hits
+
+
+def _hit(match: Match, rank: int, base_url: str) -> ExplainedHit:
+    return ExplainedHit(
+        rank=rank,
+        id=match.id,
+        title=match.title,
+        url=link(match.material, match.anchor, base_url),
+        type=match.type,
+        similarity=match.similarity,
+        evidence=match.evidence,
+        cosine=match.cosine,
+        z=match.z,
+        words=match.words,
+        readings=match.readings,
+        nearest_rank=match.nearest_rank,
+        matching_rank=match.matching_rank,
+        # A term may match two slots.
+        matched=tuple(dict.fromkeys(match.matched)),
+    )
+
+
+def _absent(search: SearchKnowledge, id: str, filters: Filters) -> str:
+    """Returns why a chunk has no scores."""
+    try:
+        chunk = search.index.chunk(id)
+    except NotFound:
+        return NOT_INDEXED
+    return outside(chunk, filters) or NOT_INDEXED
+
+
+def _has_evidence(hit: ExplainedHit) -> bool:
+    """Returns whether the chunk was found by meaning or by words, or has words of the question."""
+    return hit.nearest_rank is not None or hit.matching_rank is not None or bool(hit.words or hit.readings)
+
+
+def _table_hit(candidate: TableCandidate) -> ExplainedHit:
+    chunk = candidate.chunk
+    return ExplainedHit(
+        rank=candidate.rank,
+        id=chunk.json_pointer,
+        title=excerpt(chunk.chunk_text, length=_TITLE),
+        chunk_index=chunk.chunk_index,
+        score=candidate.score,
+        cosine=candidate.cosine,
+        words=candidate.words,
+        nearest_rank=candidate.nearest_rank,
+        matching_rank=candidate.matching_rank,
+        matched=candidate.matched,
+    )

@@ -1,0 +1,268 @@
+"""The REST API of the library."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from sakuin.errors import SakuinError
+from sakuin.http.unfinished_work import WorkView
+from sakuin.knowledge.library import Library
+from sakuin.limits import Limits
+from sakuin.platform.asgi import Application, Receive, Scope, Send, error_status, read_body, replayed
+from sakuin.platform.keys import RecordUse, challenge, matching_hash
+from sakuin.platform.secrets import KeyRing
+
+
+class MaterialView(BaseModel):
+    """A material in the index."""
+
+    material: str
+    key: str
+    version_id: str | None
+    status: str
+    error: str | None
+    generation: int
+    chunks_count: int
+    indexed_version_id: str | None
+    indexed_at: str | None
+    work: list[WorkView] = Field(default=[], description="Unfinished work about it.")
+
+
+class MaterialsView(BaseModel):
+    """One page of materials; `next_cursor` is the `after` of the next page."""
+
+    materials: list[MaterialView]
+    next_cursor: str | None
+
+
+class StatusView(BaseModel):
+    """Counts of the library."""
+
+    materials: dict[str, int] = Field(description="Number of materials by status.")
+    chunks: int
+    waiting: list[dict[str, str]] = Field(description="Keys whose material belongs to another key.")
+
+
+class VersionView(BaseModel):
+    """One version of one S3 object."""
+
+    key: str
+    version_id: str
+
+
+class VersionsView(BaseModel):
+    """Uploaded versions."""
+
+    versions: list[VersionView] = Field(max_length=500)
+
+
+class ReceiptView(BaseModel):
+    """The result of an uploaded version."""
+
+    key: str
+    version_id: str
+    outcome: str = Field(description="applied, failed, superseded or waiting")
+    reason: str | None
+
+
+class ReceiptsView(BaseModel):
+    """The results of processed versions."""
+
+    receipts: list[ReceiptView]
+
+
+class AnchorView(BaseModel):
+    """One indexed anchor."""
+
+    anchor: str
+    learns: list[str]
+    learns_given: list[str] | None = Field(description="The author's items; null if the author gave none.")
+
+
+class AnchorsView(BaseModel):
+    """The indexed anchors by material. Materials that are not indexed are omitted."""
+
+    materials: dict[str, list[AnchorView]]
+
+
+class FindingView(BaseModel):
+    """A problem of a page."""
+
+    severity: str
+    rule: str
+    material: str
+    anchor: str | None
+    message: str
+
+
+class ValidationView(BaseModel):
+    """Findings about one page of materials."""
+
+    findings: list[FindingView]
+    next_cursor: str | None
+
+
+class ReapplyView(BaseModel):
+    """The number of materials that are indexed again."""
+
+    asked: int
+
+
+class KeyUseView(BaseModel):
+    """A used key of the deployment."""
+
+    hash: str = Field(description="The key's hash; `sakuin keys list` shows its first 12 digits.")
+    last_used_on: str = Field(description="The day, in UTC.")
+
+
+class KeysView(BaseModel):
+    """The keys of the deployment that were used in the last year."""
+
+    keys: list[KeyUseView]
+
+
+class AtMost:
+    """ASGI middleware: answers 413 to a request with a body of more than `size` bytes."""
+
+    def __init__(self, app: Application, *, size: int) -> None:
+        self._app = app
+        self._size = size
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        body = await read_body(receive, max_bytes=self._size)
+        if body is not None:
+            await self._app(scope, replayed(body, receive), send)
+            return
+        message = f"The request is too large; the limit is {self._size:,} (api_request_bytes)."
+        message += " Upload a large Table: POST /v1/tables/{id}/uploads."
+        await JSONResponse({"detail": message}, 413)(scope, receive, send)
+
+
+def rest_api(
+    library: Library,
+    keys: KeyRing,
+    version: str,
+    *routers: APIRouter,
+    admin_routers: Sequence[APIRouter] = (),
+    record_use: RecordUse = lambda _key_hash: None,
+    days: Callable[[], Mapping[str, str]] = dict,
+    work_of: Callable[[Sequence[str]], Mapping[str, Sequence[Any]]] = lambda _materials: {},
+    longest_body: int = Limits().api_request_bytes,
+) -> FastAPI:
+    """Returns the FastAPI application. Its own routes and `admin_routers` need an admin key; `routers` check callers.
+
+    `record_use` records the use of an admin key, `days` returns the last use of the deployment's keys, `work_of` the
+    unfinished work of materials.
+    """
+    app = FastAPI(title="Sakuin", version=version, docs_url="/docs", openapi_url="/openapi.json", redoc_url=None)
+    app.add_middleware(AtMost, size=longest_body)
+
+    def admin(request: Request) -> None:
+        if not record_admin(request):
+            raise HTTPException(401, "Send the header Authorization: Bearer <admin key>", challenge(request.headers))
+
+    def record_admin(request: Request) -> bool:
+        key_hash = matching_hash(request.headers, keys)
+        if key_hash is not None:
+            record_use(key_hash)
+        return key_hash is not None
+
+    @app.exception_handler(SakuinError)
+    async def error_answer(request: Request, error: Exception) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, *error_status(error, request.headers))
+
+    @app.exception_handler(RequestValidationError)
+    async def validation_answer(_request: Request, error: RequestValidationError) -> JSONResponse:
+        # Without the input, which may be invalid Unicode.
+        problems = [{"type": one["type"], "loc": one["loc"], "msg": one["msg"]} for one in error.errors()]
+        return JSONResponse({"detail": problems}, 422)
+
+    @app.get("/healthz")
+    def healthz() -> dict[str, str]:
+        """Returns 200 without calling another system."""
+        return {"status": "ok", "version": version}
+
+    guarded: dict[str, Any] = {"dependencies": [Depends(admin)]}
+
+    @app.get("/v1/status", **guarded)
+    def status() -> StatusView:
+        counts = dict(library.records.counts())
+        chunks = counts.pop("chunks")
+        waiting = [{"material": material, "key": key} for material, key, _owner in library.records.competing_keys()]
+        return StatusView(materials=counts, chunks=chunks, waiting=waiting)
+
+    @app.get("/v1/materials", **guarded)
+    def materials(
+        prefix: str = "", after: str | None = None, limit: Annotated[int, Query(ge=1, le=500)] = 200
+    ) -> MaterialsView:
+        page = library.records.materials(prefix=prefix, after=after, limit=limit)
+        work = work_of([item.material for item in page.items])
+        views = [_material(item, work.get(item.material, ())) for item in page.items]
+        return MaterialsView(materials=views, next_cursor=page.next_cursor)
+
+    @app.post("/v1/receipts", **guarded)
+    def receipts(asked: VersionsView) -> ReceiptsView:
+        """Returns the results of uploaded versions. Versions that were not processed yet are omitted."""
+        found = library.records.upload_results([(item.key, item.version_id) for item in asked.versions])
+        return ReceiptsView(receipts=[ReceiptView(**asdict(item)) for item in found])
+
+    @app.post("/v1/anchors", **guarded)
+    def anchors(materials: Annotated[list[str], Field(max_length=500)]) -> AnchorsView:
+        """Returns the indexed anchors of materials, to compare them with pages that are not uploaded yet."""
+        found = library.records.indexed_materials(materials)
+        views = {
+            material: [AnchorView.model_validate(asdict(chunk)) for chunk in indexed.chunks]
+            for material, indexed in found.items()
+        }
+        return AnchorsView(materials=views)
+
+    @app.get("/v1/validation", **guarded)
+    def validation(
+        prefix: str = "",
+        after: str | None = None,
+        strict: bool = False,
+        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    ) -> ValidationView:
+        """Compares the index with the HTML in the bucket, `limit` materials in each request."""
+        findings, next_cursor = library.findings(prefix=prefix, after=after, strict=strict, limit=limit)
+        return ValidationView(findings=[FindingView(**asdict(item)) for item in findings], next_cursor=next_cursor)
+
+    @app.post("/v1/reapply", status_code=202, **guarded)
+    def reapply() -> ReapplyView:
+        """Indexes every material again that was indexed with another model, text template or analyzer."""
+        return ReapplyView(asked=library.reapply_outdated())
+
+    @app.get("/v1/keys", **guarded)
+    def used_keys() -> KeysView:
+        """Returns the day of the last use of each key of `/mcp` and `/v1` within a year."""
+        return KeysView(keys=[KeyUseView(hash=key_hash, last_used_on=day) for key_hash, day in days().items()])
+
+    for router in routers:
+        app.include_router(router, dependencies=[Depends(record_admin)])
+    for router in admin_routers:
+        app.include_router(router, **guarded)
+    return app
+
+
+def _material(state: Any, work: Sequence[Any]) -> MaterialView:
+    source = state.source
+    return MaterialView(
+        material=state.material,
+        key=source.key,
+        version_id=source.version_id,
+        status=state.status,
+        error=state.error,
+        generation=state.generation,
+        chunks_count=state.chunks_count,
+        indexed_version_id=state.indexed_version_id,
+        indexed_at=state.indexed_at,
+        work=[WorkView.model_validate(row) for row in work],
+    )

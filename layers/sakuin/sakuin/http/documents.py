@@ -1,0 +1,77 @@
+"""Requests with a Table's document, read from raw bytes: the JSON may be nested deeply or invalid Unicode."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sakuin.errors import Invalid
+from sakuin.tables.document import parsed_table
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """A PATCH: another name, operations, or both."""
+
+    name: str | None
+    operations: Sequence[Mapping[str, object]]
+    expected_version: int | None
+
+
+def new_table(body: bytes) -> tuple[str, object]:
+    """Returns name and document of `{"name", "data"}`."""
+    asked = _checked(parsed_table(body), {"name", "data"})
+    if "data" not in asked:
+        raise Invalid('Send {"name": …, "data": <the document>}.')
+    return _name(asked.get("name")), asked["data"]
+
+
+def next_table(body: bytes) -> tuple[object, int | None]:
+    """Returns document and expected version of `{"data", "expected_version"?}`."""
+    asked = _checked(parsed_table(body), {"data", "expected_version"})
+    if "data" not in asked:
+        raise Invalid(
+            'Send {"data": <the document>}, with "expected_version" to replace only the version that you have read.'
+        )
+    return asked["data"], _version(asked)
+
+
+def changed_table(body: bytes) -> TableChange:
+    """Reads `{"name"?, "operations"?, "expected_version"?}`, or a list of operations."""
+    asked = parsed_table(body)
+    if isinstance(asked, list):
+        asked = {"operations": asked}
+    asked = _checked(asked, {"name", "operations", "expected_version"})
+    operations = asked.get("operations", [])
+    if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
+        raise Invalid('"operations" must be a list of {"op", "path", "value"}.')
+    name = _name(asked["name"]) if "name" in asked else None
+    if name is None and not operations:
+        raise Invalid('Send {"operations": [{"op": "set", "path": "/a/b", "value": …}]}, or {"name": …}.')
+    return TableChange(name, operations, _version(asked))
+
+
+def schema(*required: str, **members: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the request's part of the OpenAPI document."""
+    body = {"type": "object", "properties": members, "required": list(required), "additionalProperties": False}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": body}}}}
+
+
+def _checked(asked: object, members: set[str]) -> dict[str, object]:
+    if not isinstance(asked, dict):
+        raise Invalid("Send a JSON object.")
+    if unknown := asked.keys() - members:
+        raise Invalid(f"Unknown member {ascii(min(unknown))[:80]}. Use {', '.join(sorted(members))}.")
+    return asked
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str):
+        raise Invalid('"name" must be a string.')
+    return value
+
+
+def _version(asked: Mapping[str, object]) -> int | None:
+    value = asked.get("expected_version")
+    if value is not None and type(value) is not int:
+        raise Invalid('"expected_version" must be a whole number.')
+    return value

@@ -1,0 +1,96 @@
+"""The REST API of index versions: their progress, activation and deletion."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from sakuin.retrieval.index_version import BuiltPart, IndexVersionState
+from sakuin.upkeep.index_versions import IndexVersionAdmin
+
+
+class MissingView(BaseModel):
+    """A page or Table that is missing in an index version."""
+
+    name: str
+    reason: str
+
+
+class PartView(BaseModel):
+    """The progress of an index version, for pages or Tables."""
+
+    total: int
+    missing: int
+    named: list[MissingView] = Field(description="The first ten that are missing.")
+
+
+class IndexVersionView(BaseModel):
+    """An index version."""
+
+    fingerprint: str
+    settings: dict[str, Any] = Field(description="The settings that it is built with.")
+    live: bool = Field(description="Whether it is active.")
+    created_at: str
+    live_since: str | None = Field(description="When it was last activated; null: never.")
+    retired_at: str | None
+    pages: PartView
+    tables: PartView
+
+
+class IndexesView(BaseModel):
+    """The index versions, the oldest first."""
+
+    indexes: list[IndexVersionView]
+
+
+class ActivationAsked(BaseModel):
+    """The index version to activate: a fingerprint, its beginning, or "next"."""
+
+    index: str = Field(default="next", min_length=1, max_length=64)
+    force: bool = Field(default=False, description="Activate it even if it is not complete.")
+
+
+class DroppedView(BaseModel):
+    """The deleted index version."""
+
+    fingerprint: str
+
+
+def index_router(admin: IndexVersionAdmin) -> APIRouter:
+    """Returns the routes, for admins."""
+
+    routes = APIRouter(prefix="/v1")
+
+    @routes.get("/index")
+    def indexes() -> IndexesView:
+        return IndexesView(indexes=[_view(state) for state in admin.indexes.states()])
+
+    @routes.post("/index/activate")
+    def activate(asked: ActivationAsked) -> IndexVersionView:
+        """Activates an index version for pages and Tables. The previous one is still updated."""
+        return _view(admin.activate(asked.index, force=asked.force))
+
+    @routes.delete("/index/{name}")
+    def drop(name: str) -> DroppedView:
+        """Deletes an index version that is not active."""
+        return DroppedView(fingerprint=admin.delete(name))
+
+    return routes
+
+
+def _view(state: IndexVersionState) -> IndexVersionView:
+    return IndexVersionView(
+        fingerprint=state.settings.id,
+        settings=state.settings.as_json(),
+        live=state.live,
+        created_at=state.created_at,
+        live_since=state.live_since,
+        retired_at=state.retired_at,
+        pages=_part(state.pages),
+        tables=_part(state.tables),
+    )
+
+
+def _part(part: BuiltPart) -> PartView:
+    named = [MissingView(name=name, reason=reason) for name, reason in part.named]
+    return PartView(total=part.total, missing=part.missing, named=named)

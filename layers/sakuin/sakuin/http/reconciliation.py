@@ -1,0 +1,54 @@
+"""The REST API of reconciliation: compares the index with its sources, one page in each request."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from sakuin.upkeep.reconcile import Reconcile
+
+# API Gateway ends a request after 30 seconds, and the last Table of a page may be large.
+_SECONDS = 10.0
+
+
+class ReconcileView(BaseModel):
+    """The part to compare with its source, and where to begin."""
+
+    kind: Literal["keys", "pages", "words", "learns", "tables"] = Field(
+        description="keys: bucket and index; pages: within the database; words: unused readings; "
+        "learns: pages that wait for a language model; tables: the store"
+    )
+    after: str | None = Field(default=None, description="The `next` of the page before.")
+    dry_run: bool = Field(default=True, description="Changes nothing.")
+
+
+class DifferenceView(BaseModel):
+    """A difference between the index and its source."""
+
+    rule: str
+    where: str = Field(description="A key of the bucket, a material, or the id of a Table.")
+    message: str
+    repair: str = Field(description="The repair, which a dry run does not make.")
+
+
+class DifferencesView(BaseModel):
+    """The differences of one page; `next` is the `after` of the next page."""
+
+    differences: list[DifferenceView]
+    next: str | None
+
+
+def reconcile_router(reconcile: Callable[[], Reconcile]) -> APIRouter:
+    """Returns the route, for admins. The first request builds `reconcile`."""
+    router = APIRouter()
+
+    @router.post("/v1/reconcile")
+    def page(asked: ReconcileView) -> DifferencesView:
+        """Compares one page of a part with its source, and repairs differences through the queues."""
+        result = reconcile().page(asked.kind, asked.after, dry_run=asked.dry_run, seconds=_SECONDS)
+        found = [DifferenceView.model_validate(asdict(one)) for one in result.differences]
+        return DifferencesView(differences=found, next=result.after)
+
+    return router

@@ -1,0 +1,83 @@
+"""The REST API of unfinished work: pages and Tables that are retried, wait or failed, and the reason."""
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from sakuin.knowledge.names import material_of_key
+from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
+
+MOST_SUBJECTS = 50
+
+
+class WorkView(BaseModel):
+    """A page, a file beside the pages, a Table or an upload whose work did not finish."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    kind: str = Field(description="file, material (indexed again), table or upload (of a Table's document)")
+    subject: str = Field(description="The S3 key of the file or upload, the name of the material, the Table's id.")
+    index: str = Field(validation_alias="fingerprint", description="The index over Tables; empty: all.")
+    state: str = Field(description="retrying (by its queue), waiting (for a vendor, a time) or failed (a dead letter)")
+    reason: str = Field(description="The reason of the last failure.")
+    vendor: str | None = Field(description="The outside system that failed or that it waits for.")
+    attempts: int = Field(description="The number of failures.")
+    since: str = Field(description="The time of the first failure.")
+    retry_at: str | None = Field(description="The time of the next automatic attempt; null for dead letters.")
+
+
+class WorkListView(BaseModel):
+    """Matching unfinished work, the oldest first; `counts` are of all."""
+
+    counts: dict[str, int]
+    work: list[WorkView]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkOfMaterials:
+    """Finds the unfinished work of materials. `prefix` is the part of S3 keys before the material's name."""
+
+    unfinished: UnfinishedWorkStore
+    prefix: str
+
+    def __call__(self, materials: Iterable[str]) -> Mapping[str, Sequence[UnfinishedWork]]:
+        """Returns it by material. Materials without unfinished work are omitted."""
+        names = set(materials)
+        found: dict[str, list[UnfinishedWork]] = {}
+        if names:
+            for row in self.unfinished.rows(subjects=self.subjects(names)):
+                material = row.subject if row.kind == "material" else material_of_key(row.subject, prefix=self.prefix)
+                if material in names:
+                    found.setdefault(str(material), []).append(row)
+        return found
+
+    def subjects(self, names: Iterable[str]) -> set[str]:
+        """Returns the possible subjects of rows about these materials, keys or Tables: the names and their keys."""
+        subjects = set(names)
+        for name in list(subjects):
+            key = f"{self.prefix}{name}.html"
+            subjects |= {key, unicodedata.normalize("NFC", key), unicodedata.normalize("NFD", key)}
+        return subjects
+
+
+def work_router(unfinished: UnfinishedWorkStore, of_materials: WorkOfMaterials) -> APIRouter:
+    """Returns the route, for admins."""
+    router = APIRouter()
+
+    @router.get("/v1/work")
+    def listed(
+        state: Literal["retrying", "waiting", "failed"] | None = None,
+        subject: Annotated[list[str] | None, Query(max_length=MOST_SUBJECTS)] = None,
+        limit: Annotated[int, Query(ge=1, le=500)] = 200,
+    ) -> WorkListView:
+        """Returns work that did not finish. `subject` is a material, an S3 key or the id of a Table."""
+        subjects = None if subject is None else of_materials.subjects(subject)
+        rows = unfinished.rows(state=state, subjects=subjects, limit=limit)
+        counts = {str(name): number for name, number in unfinished.counts().states.items()}
+        return WorkListView(counts=counts, work=[WorkView.model_validate(row) for row in rows])
+
+    return router

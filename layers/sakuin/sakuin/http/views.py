@@ -1,0 +1,202 @@
+"""The answers and requests of the REST API of projects."""
+
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _View(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+
+class _Asked(BaseModel):
+    # A misspelt member must not be ignored.
+    model_config = ConfigDict(extra="forbid")
+
+
+class ProjectView(_View):
+    """One project."""
+
+    id: str
+    name: str
+
+
+class ProjectsView(_View):
+    """The caller's projects."""
+
+    projects: list[ProjectView]
+
+
+class ProjectAsked(_Asked):
+    """A new project."""
+
+    name: str
+
+
+class MemberView(_View):
+    """A member of a project, by the id of a user of Supabase Auth."""
+
+    user_id: str
+    since: str
+
+
+class MembersView(BaseModel):
+    """A project's members, the oldest first."""
+
+    members: list[MemberView]
+
+
+class MemberAsked(_Asked):
+    """A new member, by the id of a user of Supabase Auth."""
+
+    user_id: UUID
+
+
+class TableView(_View):
+    """A Table without its document, which is at `/v1/tables/{id}/data`."""
+
+    id: str
+    project_id: str
+    name: str
+    version: int = Field(description="0: no document was imported yet.")
+    import_error: str | None = Field(description="Why the last upload was rejected.")
+    pending_upload: bool = Field(description="A document is announced and not uploaded yet.")
+
+
+class TablesView(_View):
+    """A project's Tables."""
+
+    tables: list[TableView]
+
+
+class TableUploadAsked(_Asked):
+    """A new Table whose document is uploaded."""
+
+    name: str
+    size: int = Field(ge=1, description="Bytes of the document, exactly.")
+
+
+class UploadAsked(_Asked):
+    """The announcement of a Table's next document."""
+
+    size: int = Field(ge=1, description="Bytes of the document, exactly.")
+
+
+class UploadTargetView(_View):
+    """The URL and the headers of the PUT request for the document."""
+
+    url: str
+    headers: dict[str, str]
+
+
+class UploadView(_View):
+    """The announced Table, and the target of its document."""
+
+    table: TableView
+    upload: UploadTargetView
+
+
+class ToolAsked(_Asked):
+    """A new Search Tool."""
+
+    table_id: UUID
+    json_path: str = Field(description='RFC 6901 pointer of the searched part; "" for the whole document.')
+    type: str = "search"
+    name: str = Field(description="^[a-zA-Z0-9_-]{1,64}$")
+    description: str | None = None
+
+
+class ToolChangeAsked(_Asked):
+    """The changes of a Tool."""
+
+    name: str | None = None
+    description: str | None = None
+    enabled: bool | None = None
+
+
+class ToolView(_View):
+    """A Search Tool; its status is in `metadata.search_index`."""
+
+    id: str
+    project_id: str
+    table_id: str
+    json_path: str
+    type: str
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    enabled: bool
+    metadata: dict[str, Any]
+    version: int
+
+
+class ToolsView(_View):
+    """A project's Tools."""
+
+    tools: list[ToolView]
+
+
+class EndpointAsked(_Asked):
+    """A new MCP endpoint with its Tools."""
+
+    name: str
+    tool_ids: list[UUID] = Field(default=[], max_length=100)
+
+
+class EndpointChangeAsked(_Asked):
+    """The changes of an endpoint."""
+
+    name: str | None = None
+    status: Literal["enabled", "disabled"] | None = None
+
+
+class RotationAsked(_Asked):
+    """How long the old key stays valid."""
+
+    overlap_seconds: int = Field(default=3600, ge=0, le=7 * 24 * 3600)
+
+
+class BindingAsked(_Asked):
+    """The status of a Tool's binding."""
+
+    status: Literal["enabled", "disabled"] = "enabled"
+
+
+class BoundToolView(_View):
+    """A Tool at an endpoint."""
+
+    tool_id: str
+    name: str
+    status: str
+
+
+class EndpointView(_View):
+    """An MCP endpoint: `POST /mcp/{id}`. The days show the last use of its key, and of the previous key while valid."""
+
+    id: str
+    project_id: str
+    name: str
+    status: str
+    tools: list[BoundToolView]
+    key_last_used_on: str | None
+    previous_key_last_used_on: str | None
+
+
+class EndpointsView(_View):
+    """A project's endpoints."""
+
+    mcps: list[EndpointView]
+
+
+class EndpointKeyView(_View):
+    """An endpoint and its key, which is shown only once."""
+
+    mcp: EndpointView
+    key: str
+
+
+class HookView(_View):
+    """Whether the change starts any work."""
+
+    started: bool

@@ -1,0 +1,1 @@
+"""Specification 1: teaching pages, from the bucket to answers."""

@@ -1,0 +1,208 @@
+"""Events of the materials bucket, and how the index follows them."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+
+from sakuin.errors import NotFound, UnreadablePage
+from sakuin.knowledge.authored_files import AuthoredFiles
+from sakuin.knowledge.index_page import IndexPage, apply_if_current
+from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
+from sakuin.knowledge.messages import (
+    BucketEvent,
+    MaterialQueue,
+    ObjectRemoved,
+    ObjectWritten,
+    RecheckKey,
+    ReindexMaterial,
+    read_event,
+    subject_of_event,
+)
+from sakuin.knowledge.model import EventResult, PageChange, PageResult, Source
+from sakuin.knowledge.names import material_of_key, synonyms_key
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.platform.s3 import S3Bucket
+from sakuin.platform.unfinished_work import WorkSubject
+
+# A language model that was too slow is called again after five minutes, after ten more, and then no more.
+_MODEL_ATTEMPTS = 3
+_MODEL_DELAY_SECONDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class BucketEvents:
+    """A `QueueWork`: processes the messages of the material queue, in any order and any number of times.
+
+    `prefix` is the part of S3 keys that is not part of a material's name.
+    """
+
+    bucket: S3Bucket
+    index: KnowledgeIndex
+    queue: MaterialQueue
+    pages: IndexPage
+    prefix: str
+    logger: Logger
+    metrics: Metrics
+    asks_vendors: bool = True
+
+    def read(self, message: Mapping[str, Any]) -> BucketEvent | None:
+        return read_event(message)
+
+    def subject(self, asked: BucketEvent) -> WorkSubject:
+        return subject_of_event(asked)
+
+    def is_resumed(self, asked: BucketEvent) -> bool:
+        return isinstance(asked, ReindexMaterial | RecheckKey) and asked.resumed
+
+    def process(self, asked: BucketEvent) -> None:
+        """Processes one event, and logs and counts its result."""
+        started = time.perf_counter()
+        done = self.process_event(asked)
+        self._report(asked, done, (time.perf_counter() - started) * 1000)
+
+    def process_event(self, event: BucketEvent) -> EventResult:
+        """Processes one event and returns its result."""
+        if isinstance(event, ReindexMaterial):
+            return self._reindex(event)
+        if isinstance(event, RecheckKey):
+            event = self._current_event(event)
+        key = event.source.key
+        if key == LEARNS_FILE or key.endswith("/" + LEARNS_FILE):
+            return AuthoredFiles(self.bucket, self.index, self.queue, self.prefix).index_learns(event.source)
+        if key == synonyms_key(self.prefix):
+            return AuthoredFiles(self.bucket, self.index, self.queue, self.prefix).index_synonyms(event)
+        material = material_of_key(key, prefix=self.prefix)
+        if material is None:
+            return EventResult(None, ignored=f"{key} is not a page")
+        if isinstance(event, ObjectRemoved):
+            return self._remove(material, event)
+        try:
+            result = self.pages.index_version(material, key, event.source.version_id, event.source)
+        except NotFound:
+            return self._superseded(material, event.source)
+        return self._indexed(material, result)
+
+    def give_up(self, asked: BucketEvent, reason: str) -> None:
+        """Records on the material that its message becomes a dead letter. The indexed version stays searchable.
+
+        If a newer version was applied, the material does not change. A reindex has no version that could fail.
+        """
+        if isinstance(asked, ReindexMaterial):
+            return
+        error = f"{reason}. Its message is a dead letter: `sakuin redrive` shows it and sends it again."
+        if isinstance(asked, RecheckKey):
+            self._fail_current(asked.key, error)
+            return
+        source = asked.source
+        material = material_of_key(source.key, prefix=self.prefix)
+        if material is None:
+            self.index.record_upload_result(source, "failed", error)
+            return
+        done = self.index.apply(PageChange(material, source, error=error), expected_generation=None)
+        if done.outcome == "superseded":
+            # A client may wait for the result of this version.
+            self.index.record_upload_result(source, "superseded", error)
+
+    def _indexed(self, material: str, result: PageResult, *, attempt: int = 1) -> EventResult:
+        if result.provisional and attempt < _MODEL_ATTEMPTS:
+            delay = _MODEL_DELAY_SECONDS * attempt
+            self.queue.reindex([material], reason="provisional", attempt=attempt + 1, delay_seconds=delay)
+        return EventResult(material, result)
+
+    def _remove(self, material: str, removal: ObjectRemoved) -> EventResult:
+        source = removal.source
+        if not removal.marker:
+            current = self.bucket.current_version(source.key)
+            if current is not None:
+                if not self._is_known(material, source):
+                    return EventResult(material, ignored="the removed version was not current")
+                # The version before the removed one is current again.
+                return self._index(material, Source(source.bucket, source.key, current, source.sequencer))
+        applied = apply_if_current(self.index, self.bucket, PageChange(material, source, deleted=True))
+        if applied.next_owner is not None:
+            # Another spelling of the same key waited for this material.
+            return self._index(material, applied.next_owner)
+        return EventResult(material, PageResult(applied))
+
+    def _index(self, material: str, source: Source) -> EventResult:
+        try:
+            result = self.pages.index_version(material, source.key, source.version_id, source)
+        except NotFound:
+            return self._superseded(material, source)
+        return self._indexed(material, result)
+
+    def _superseded(self, material: str, source: Source) -> EventResult:
+        self.index.record_upload_result(source, "superseded")
+        return EventResult(material, ignored="this version no longer exists: a newer version replaced it")
+
+    def _is_known(self, material: str, source: Source) -> bool:
+        """Returns whether the index knows the removed version. A version of another key of the material counts too."""
+        state = self.index.state(material)
+        if state is None:
+            return False
+        return state.source.key != source.key or source.version_id in (
+            state.indexed_version_id,
+            state.source.version_id,
+        )
+
+    def _current_event(self, asked: RecheckKey) -> ObjectWritten | ObjectRemoved:
+        """Returns the event of the current version of a key. Its sequencer is empty unless the request knows it."""
+        version = self.bucket.current_version(asked.key)
+        is_known = asked.removed if version is None else version == asked.version_id
+        source = Source(
+            self.bucket.name,
+            asked.key,
+            asked.version_id if is_known else version,
+            asked.sequencer if is_known else "",
+        )
+        return ObjectRemoved(source, marker=True) if version is None else ObjectWritten(source)
+
+    def _reindex(self, asked: ReindexMaterial) -> EventResult:
+        state = self.index.state(asked.material)
+        if state is None or state.indexed_version_id is None:
+            return EventResult(asked.material, ignored="the material is not indexed")
+        try:
+            result = self.pages.index_version(asked.material, state.source.key, state.indexed_version_id)
+        except NotFound:
+            return EventResult(asked.material, ignored="the indexed version no longer exists: its own event follows")
+        except UnreadablePage as error:
+            return EventResult(asked.material, ignored=f"the indexed version can no longer be read: {error}")
+        return self._indexed(asked.material, result, attempt=asked.attempt)
+
+    def _fail_current(self, key: str, error: str) -> None:
+        """Records the error for the current version in the bucket, unless the index knows that version already."""
+        material = material_of_key(key, prefix=self.prefix)
+        if material is None:
+            return
+        # Reads the row first: a newer change then makes this one a conflict.
+        state = self.index.state(material)
+        current = next((one for one in self.bucket.current_objects(key, limit=1).items if one.key == key), None)
+        if current is None or current.version_id is None:
+            return
+        if state is None or state.source.version_id != current.version_id:
+            change = PageChange(material, Source(self.bucket.name, key, current.version_id, ""), error=error)
+            self.index.apply(change, expected_generation=state.generation if state else None, current=True)
+
+    def _report(self, asked: BucketEvent, done: EventResult, milliseconds: float) -> None:
+        result = done.result
+        self.logger.info(
+            "bucket event processed",
+            bucket_event=type(asked).__name__,
+            material=done.material,
+            outcome=result.applied.outcome if result else "ignored",
+            reason=result.reason if result else done.ignored,
+            chunks=result.chunks if result else 0,
+            embedded=result.embedded if result else 0,
+            asked=done.asked,
+            milliseconds=round(milliseconds),
+        )
+        if result is not None:
+            applied = result.applied.outcome == "applied"
+            self.metrics.add_metric("PagesApplied" if applied else "PagesNotApplied", MetricUnit.Count, 1)
+            self.metrics.add_metric("KnowledgeChunks", MetricUnit.Count, result.chunks if applied else 0)
+            self.metrics.add_metric("TextsEmbedded", MetricUnit.Count, result.embedded)
+            self.metrics.add_metric("PageMilliseconds", MetricUnit.Milliseconds, milliseconds)

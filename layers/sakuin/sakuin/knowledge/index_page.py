@@ -1,0 +1,198 @@
+"""Indexing of one page version: its chunks, their vectors, and the transaction that applies them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from sakuin.errors import Conflict, SakuinError, UnreadablePage
+from sakuin.knowledge.learns.sources import LearnsOfPage, LearnsSources
+from sakuin.knowledge.model import (
+    ChangeResult,
+    KnowledgeChunk,
+    Learns,
+    MaterialState,
+    PageChange,
+    PageResult,
+    Source,
+)
+from sakuin.knowledge.names import chunk_id
+from sakuin.knowledge.page import Explanation, Page, body_text, embedded_text, whole_text
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
+from sakuin.language.indexing import index_words
+from sakuin.platform.embedding import Embedder
+from sakuin.platform.s3 import S3Bucket
+from sakuin.retrieval.index_version import PageIndexVersion
+from sakuin.retrieval.vectors import embed_texts, text_hash
+
+# When two workers process one material, the second finds the change of the first and starts again.
+_ATTEMPTS = 5
+
+
+def apply_if_current(
+    index: KnowledgeIndex, bucket: S3Bucket, change: PageChange, *, since: int | None = None
+) -> ChangeResult:
+    """Applies a change. If its sequencer rejects it, applies it only if its version is current in the bucket.
+
+    The sequencers of another bucket start again, and a version that was found by listing has none. `since` is the
+    generation of the row when the version was read. Raises `Conflict` if the row keeps changing.
+    """
+    source = change.source
+    if source is None:
+        return index.apply(change, expected_generation=since)
+    applied = index.apply(change, expected_generation=since) if source.sequencer else ChangeResult("superseded", 0)
+    if applied.outcome != "superseded":
+        return applied
+    for _ in range(_ATTEMPTS):
+        # Reads the row first: a change after the read of the bucket is then a conflict, and is compared again.
+        state = index.state(change.material)
+        version = bucket.current_version(source.key)
+        if not _is_current(change, source, version) or _is_indexed(source, version, state):
+            index.record_upload_result(source, "superseded")
+            return replace(applied, outcome="superseded")
+        applied = index.apply(change, expected_generation=state.generation if state else None, current=True)
+        if applied.outcome != "conflict":
+            return applied
+    raise Conflict(f"{change.material} changed {_ATTEMPTS} times while it was compared with the bucket")
+
+
+def _is_current(change: PageChange, source: Source, version: str | None) -> bool:
+    if change.deleted:
+        return version is None
+    return version is not None and source.version_id in (None, version)
+
+
+def _is_indexed(source: Source, version: str | None, state: MaterialState | None) -> bool:
+    """Returns whether the row already equals the bucket: only then is the event really an old one."""
+    if state is None or state.source.key != source.key:
+        return state is None and version is None
+    if version is None:
+        return state.status == "deleted"
+    return state.status != "deleted" and state.source.version_id == version
+
+
+@dataclass(frozen=True, slots=True)
+class PageTarget:
+    """An index version that pages are embedded for. One that is not `live` may fail: `maintain` asks again later."""
+
+    version: PageIndexVersion
+    embedder: Embedder
+    live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPage:
+    """Reads a version of a page, splits it into chunks, embeds texts without a vector, and applies the change.
+
+    `version` is the index version of this code and its settings. `targets` are the index versions to embed for; if
+    there are none, it embeds for `version` alone.
+    """
+
+    bucket: S3Bucket
+    index: KnowledgeIndex
+    embedder: Embedder
+    learns: LearnsSources
+    version: PageIndexVersion
+    max_page_bytes: int
+    most_explanations: int = MOST_EXPLANATIONS
+    targets: Callable[[], Sequence[PageTarget]] = tuple
+
+    def index_version(
+        self, material: str, key: str, version_id: str | None, source: Source | None = None
+    ) -> PageResult:
+        """Indexes one version of a page. Raises `NotFound` if it no longer exists: a newer version replaced it.
+
+        `source` is the upload of the version. Without one the indexed version is indexed again, because something
+        other than the page changed; then a version that cannot be read raises `UnreadablePage`.
+        """
+        state = self.index.state(material)
+        generation = state.generation if state else None
+        embedded = 0
+        try:
+            stored = self.bucket.read(key, version_id=version_id, max_bytes=self.max_page_bytes)
+            page = read_page(stored.body, most_explanations=self.most_explanations)
+            if state is None or state.fingerprint != self.version.id:
+                self.index.record_index_version(self.version)
+            for _ in range(_ATTEMPTS):
+                learns = self.learns(key, material, page)
+                chunks, texts = _chunks(material, page, learns)
+                new_vectors, late = self._embed(chunks, texts)
+                embedded += new_vectors
+                change = PageChange(material, source, chunks=chunks, fingerprint=self.version.id)
+                applied = apply_if_current(self.index, self.bucket, change, since=generation)
+                if applied.outcome == "conflict":
+                    state = self.index.state(material)
+                    if source is None and (state is None or state.indexed_version_id != version_id):
+                        # Another version is indexed now, so there is nothing to index again.
+                        return PageResult(applied)
+                    generation = state.generation if state else None
+                elif applied.outcome == "applied" and self.learns.versions(key) != learns.files:
+                    # A learns.yml changed between reading and applying; its own event may have come too early.
+                    source, generation = None, applied.generation
+                else:
+                    return PageResult(applied, len(chunks), embedded, provisional=learns.provisional, reason=late)
+        except UnreadablePage as error:
+            if source is None:
+                raise
+            change = PageChange(material, source, error=str(error))
+            applied = apply_if_current(self.index, self.bucket, change)
+            return PageResult(applied, embedded=embedded, reason=str(error))
+        raise Conflict(f"{material} changed {_ATTEMPTS} times while it was read")
+
+    def _embed(self, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> tuple[int, str | None]:
+        """Returns how many texts were embedded, and why an index version that is not live has no vectors yet."""
+        embedded, late = 0, None
+        for target in self.targets() or (PageTarget(self.version, self.embedder, live=True),):
+            try:
+                embedded += self._embed_for(target, chunks, texts)
+            except SakuinError as error:
+                # The live index does not wait for an index that is being built.
+                if target.live:
+                    raise
+                late = f"The index {target.version.id} waits for its vectors: {error}"
+        return embedded, late
+
+    def _embed_for(self, target: PageTarget, chunks: Sequence[KnowledgeChunk], texts: dict[str, str]) -> int:
+        missing = self.index.missing_vectors(texts.keys(), target.version)
+        if not missing:
+            return 0
+        done = embed_texts(
+            target.embedder,
+            {text_hash: texts[text_hash] for text_hash in sorted(missing)},
+            lambda vectors: self.index.store_vectors(vectors, target.version),
+        )
+        for chunk in chunks:
+            if reason := done.refused.get(chunk.text_hash):
+                raise UnreadablePage(f"#{chunk.anchor} cannot be embedded: {reason}. Correct its text")
+        return len(missing)
+
+
+def _chunks(material: str, page: Page, learns: LearnsOfPage) -> tuple[list[KnowledgeChunk], dict[str, str]]:
+    """Returns the chunks of a page, and the texts to embed by their hash."""
+    texts: dict[str, str] = {}
+    chunks: list[KnowledgeChunk] = []
+    for explanation in page.explanations:
+        items = learns.learns[explanation.anchor]
+        text = embedded_text(whole_text(explanation, items.items, page.title))
+        texts[text_hash(text)] = text
+        chunks.append(_chunk(material, page, explanation, items, text_hash(text)))
+    return chunks, texts
+
+
+def _chunk(material: str, page: Page, explanation: Explanation, learns: Learns, hash_of_text: str) -> KnowledgeChunk:
+    return KnowledgeChunk(
+        id=chunk_id(material, explanation.anchor),
+        material=material,
+        anchor=explanation.anchor,
+        title=explanation.title,
+        content=explanation.content,
+        learns=learns,
+        type=explanation.type,
+        category=page.category,
+        level=page.level,
+        prerequisites=page.prerequisites,
+        position=explanation.position,
+        content_hash=text_hash(explanation.content),
+        text_hash=hash_of_text,
+        illustrates=explanation.illustrates,
+        words=index_words(title=explanation.title, learns=learns.items, body=body_text(explanation, page.title)),
+    )

@@ -1,0 +1,1 @@
+"""The `learns` of an explanation: things that a reader can do afterwards."""

@@ -1,0 +1,130 @@
+"""The file `learns.yml`, in which authors write `learns`."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from sakuin.errors import Invalid
+from sakuin.knowledge.page import type_of_anchor
+from sakuin.language.authored_yaml import AuthoredYaml, is_text, line_of
+from sakuin.language.unicode_text import nfc
+
+LEARNS_FILE = "learns.yml"
+
+LARGEST_FILE = 4 * 1024 * 1024  # bytes
+LONGEST_ITEM = 500  # characters
+MOST_ITEMS = 50  # of one anchor
+LONGEST_NAME = 1024  # characters of a material or an anchor, as in a key of S3
+MOST_PROBLEMS = 100
+
+_FILE = AuthoredYaml(
+    LEARNS_FILE,
+    largest=LARGEST_FILE,
+    deepest=8,
+    too_large=f"{LARGEST_FILE // 1024 // 1024} MiB. Split it by folder.",
+    no_alias="Write the list out.",
+    too_deep="Write material, anchor, list.",
+)
+
+Lists = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class LearnsFile:
+    """Lists by material and anchor, both NFC; items are as in the file.
+
+    `problems` are sentences about entries that were skipped. All other entries are valid.
+    """
+
+    lists: Mapping[str, Lists]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def materials(self) -> tuple[str, ...]:
+        """Returns the materials as in the file: full names or last segments."""
+        return tuple(self.lists)
+
+    def for_material(self, material: str) -> Lists:
+        """Returns the lists of a material. Those of its full name replace those of its last segment."""
+        name = nfc(material)
+        return {**self.lists.get(name.rpartition("/")[2], {}), **self.lists.get(name, {})}
+
+
+def parse_learns(data: bytes) -> LearnsFile:
+    """Parses a `learns.yml`. Raises `Invalid`, with the line if it is known, if the file has another structure.
+
+    Aliases are not allowed, because they can expand without limit. Of a repeated key the first entry counts.
+    """
+    root = _FILE.root(data)
+    if root is None:
+        return LearnsFile({})
+    if not isinstance(root, MappingNode):
+        raise Invalid(f"learns.yml, {line_of(root)}: write materials as keys, each with anchors and their lists.")
+    problems: list[str] = []
+    return LearnsFile(dict(_materials(root, problems)), _shown(problems))
+
+
+def learns_keys(key: str, prefix: str = "") -> list[str]:
+    """Returns the keys of the `learns.yml` of a page: in its folder, then in each parent up to the prefix.
+
+    Example: `junior/x.html` → `junior/learns.yml`, `learns.yml`.
+    """
+    top = len([part for part in prefix.split("/") if part])
+    folders = key.split("/")[:-1]
+    return ["/".join((*folders[:depth], LEARNS_FILE)) for depth in range(len(folders), min(top, len(folders)) - 1, -1)]
+
+
+def _shown(problems: list[str]) -> tuple[str, ...]:
+    more = len(problems) - MOST_PROBLEMS
+    return (*problems[:MOST_PROBLEMS], f"and {more:,} more") if more > 0 else tuple(problems)
+
+
+def _materials(root: MappingNode, problems: list[str]) -> Iterator[tuple[str, Lists]]:
+    for name, node in _entries(root, problems):
+        material = name.strip("/").removesuffix(".html")
+        if not isinstance(node, MappingNode):
+            problems.append(f"{line_of(node)}: {material} needs anchors with lists under it.")
+        elif material:
+            yield material, dict(_anchors(node, problems))
+
+
+def _anchors(node: MappingNode, problems: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for name, value in _entries(node, problems):
+        anchor = name.removeprefix("#")
+        if type_of_anchor(anchor) is None:
+            problems.append(f"{line_of(value)}: {anchor} is not an anchor (rule-…, method-…, def-…, ex-…, tip-…).")
+            continue
+        listed = value.value if isinstance(value, SequenceNode) else [value]
+        if len(listed) > MOST_ITEMS:
+            problems.append(f"{line_of(value)}: {anchor} has {len(listed):,} items; the first {MOST_ITEMS} count.")
+        items = tuple(item for item in (_item(entry, anchor, problems) for entry in listed[:MOST_ITEMS]) if item)
+        if items:
+            yield anchor, items
+
+
+def _item(node: Node, anchor: str, problems: list[str]) -> str:
+    if is_text(node) and len(node.value) > LONGEST_ITEM:
+        problems.append(f"{line_of(node)}: an item of {anchor} has more than {LONGEST_ITEM} characters. Shorten it.")
+        return ""
+    if is_text(node) and "\0" in node.value:
+        problems.append(f"{line_of(node)}: an item of {anchor} contains the character U+0000. Remove it.")
+        return ""
+    if is_text(node) and node.value.strip():
+        return str(node.value)
+    problems.append(f"{line_of(node)}: an item of {anchor} is not text. Put it in quotes, one item a line.")
+    return ""
+
+
+def _entries(node: MappingNode, problems: list[str]) -> Iterator[tuple[str, Node]]:
+    """Yields key and value of each entry, without repeated keys."""
+    seen: set[str] = set()
+    for key, value in node.value:
+        name = nfc(key.value.strip()) if isinstance(key, ScalarNode) else ""
+        if not name or "\0" in name or len(name) > LONGEST_NAME:
+            problems.append(f"{line_of(key)}: a key is not text of 1 to {LONGEST_NAME:,} characters.")
+        elif name in seen:
+            problems.append(f"{line_of(key)}: {name} is repeated; only the first entry is used. Combine them.")
+        else:
+            seen.add(name)
+            yield name, value

@@ -1,0 +1,136 @@
+"""The messages of the material queue: what they ask for, and the queue that sends them."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_plus
+
+from pydantic import Field, ValidationError
+
+from sakuin.knowledge.model import Source, padded
+from sakuin.platform.s3 import QueueMessage, S3Record, only_record, unknown_message
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.unfinished_work import WorkSubject
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectWritten:
+    """An object was stored."""
+
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRemoved:
+    """An object was deleted, or one of its versions was. `marker`: S3 wrote a delete marker, or has no versions."""
+
+    source: Source
+    marker: bool
+
+
+class ReindexMaterial(QueueMessage):
+    """A request to read a material and index it again."""
+
+    material: str = Field(min_length=1)
+    reason: str = Field(default="asked", description="Why, for the log.")
+    attempt: int = Field(default=1, ge=1, description="Counts the calls of a language model that was too slow.")
+    resumed: bool = Field(default=False, description="Whether the work waited before.")
+
+
+class RecheckKey(QueueMessage):
+    """A request to compare a key of the bucket with the index, because its event may be lost."""
+
+    key: str = Field(min_length=1, description="As it is in the bucket, not URL-encoded.")
+    reason: str = Field(default="asked", description="Why, for the log.")
+    version_id: str | None = Field(default=None, description="The version of the newest event that is known.")
+    sequencer: str = Field(default="", description="The sequencer of that event, padded; empty if none is known.")
+    removed: bool = Field(default=False, description="Whether that event removed the object.")
+    resumed: bool = Field(default=False, description="Whether the work waited before.")
+
+
+BucketEvent = ObjectWritten | ObjectRemoved | ReindexMaterial | RecheckKey
+
+
+class S3TestEvent(QueueMessage):
+    """The message that S3 sends once, when the notification is configured."""
+
+    event: str = Field(alias="Event", pattern="^s3:TestEvent$")
+
+
+class RecheckMessage(QueueMessage):
+    """Asks to compare a key of the bucket with the index."""
+
+    recheck: RecheckKey
+
+
+class ReindexMessage(QueueMessage):
+    """Asks to read and index a material again."""
+
+    reindex: ReindexMaterial
+
+
+def read_event(message: Mapping[str, Any]) -> BucketEvent | None:
+    """Returns what a message asks for, None for the test event of S3. Raises `Invalid` for any other message."""
+    try:
+        if "Records" in message:
+            return _event_of_record(only_record(message))
+        if "reindex" in message:
+            return ReindexMessage.model_validate(message).reindex
+        if "recheck" in message:
+            return RecheckMessage.model_validate(message).recheck
+        S3TestEvent.model_validate(message)
+    except ValidationError as error:
+        raise unknown_message(error) from error
+    return None
+
+
+def subject_of_event(event: BucketEvent) -> WorkSubject:
+    """Returns the file that an event is about, or the material that is indexed again."""
+    if isinstance(event, ReindexMaterial):
+        return WorkSubject("material", event.material)
+    if isinstance(event, RecheckKey):
+        return WorkSubject(
+            "file", event.key, version_id=event.version_id, sequencer=event.sequencer, removed=event.removed
+        )
+    source = event.source
+    removed = isinstance(event, ObjectRemoved) and event.marker
+    return WorkSubject("file", source.key, version_id=source.version_id, sequencer=source.sequencer, removed=removed)
+
+
+def _event_of_record(record: S3Record) -> BucketEvent:
+    stored = record.s3.object
+    source = Source(
+        bucket=record.s3.bucket.name,
+        # This is the only place that decodes a key.
+        key=unquote_plus(stored.key),
+        version_id=stored.version_id,
+        sequencer=padded(stored.sequencer),
+    )
+    name = record.event_name.removeprefix("s3:")
+    if name.startswith("ObjectCreated:"):
+        return ObjectWritten(source)
+    return ObjectRemoved(source, marker=name == "ObjectRemoved:DeleteMarkerCreated" or stored.version_id is None)
+
+
+@dataclass(frozen=True, slots=True)
+class MaterialQueue:
+    """Requests work on materials. Delivery is at least once; a request for nothing sends nothing."""
+
+    queue: SqsQueue
+
+    def reindex(self, materials: Collection[str], *, reason: str, attempt: int = 1, delay_seconds: int = 0) -> None:
+        """Asks to read each material and index it again."""
+        requests = [{"material": material, "reason": reason, "attempt": attempt} for material in sorted(materials)]
+        self.queue.send([{"reindex": request} for request in requests], delay_seconds=delay_seconds)
+
+    def recheck(self, keys: Collection[str], *, reason: str) -> None:
+        """Asks to compare each key of the bucket with the index."""
+        self.queue.send([{"recheck": {"key": key, "reason": reason}} for key in sorted(keys)])
+
+    def resume(self, subject: WorkSubject) -> None:
+        """Asks for work that waited: on a material, or on a file with its newest known event."""
+        if subject.kind == "material":
+            self.queue.send([{"reindex": {"material": subject.id, "reason": "resumed", "resumed": True}}])
+            return
+        event = {"version_id": subject.version_id, "sequencer": subject.sequencer, "removed": subject.removed}
+        self.queue.send([{"recheck": {"key": subject.id, "reason": "resumed", "resumed": True, **event}}])

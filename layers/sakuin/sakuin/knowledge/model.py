@@ -1,0 +1,290 @@
+"""Materials, their versions, their chunks, and what searches return."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sakuin.knowledge.page import ChunkType
+from sakuin.language.model import AnalyzedQuery, IndexedWords
+
+# author: from learns.yml; model: from a language model; written: from the deterministic writer;
+# provisional: from the deterministic writer, because the model was too slow.
+LearnsSource = Literal["author", "model", "provisional", "written"]
+
+
+@dataclass(frozen=True, slots=True)
+class Learns:
+    """3-5 things that a reader can do afterwards. `given` are the author's items as in the file, for validation."""
+
+    items: tuple[str, ...]
+    source: LearnsSource
+    given: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeChunk:
+    """One explanation as it is stored; `id` is `material#anchor`.
+
+    `text_hash` is the SHA-256 hex of the embedded text, and the key of its vector; `content_hash` that of `content`.
+    `words` are its search terms, and the readings of its own words.
+    """
+
+    id: str
+    material: str
+    anchor: str
+    title: str
+    content: str
+    learns: Learns
+    type: ChunkType
+    category: str | None
+    level: str | None
+    prerequisites: tuple[str, ...]
+    position: int
+    content_hash: str
+    text_hash: str
+    illustrates: tuple[str, ...]
+    words: IndexedWords
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which chunks a search or a list includes. None includes all."""
+
+    type: ChunkType | None = None
+    category: str | None = None
+    level: str | None = None
+    material: str | None = None
+
+
+EVERYTHING = Filters()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One chunk that a search found, and the parts of its score.
+
+    `similarity` is calibrated, 0-1. `cosine` is None if vectors were not compared; `z` is then 0.
+    `nearest_rank` and `matching_rank` are its ranks by meaning and by words, from 1; None if that leg did not find it.
+    `matched` are the terms of the question that it contains, those of the greatest weight first.
+    """
+
+    id: str
+    material: str
+    anchor: str
+    title: str
+    content: str
+    learns: tuple[str, ...]
+    type: ChunkType
+    similarity: float
+    cosine: float | None
+    z: float
+    words: float
+    readings: float
+    evidence: float
+    nearest_rank: int | None
+    matching_rank: int | None
+    matched: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """All fields of one chunk."""
+
+    id: str
+    material: str
+    anchor: str
+    title: str
+    content: str
+    learns: tuple[str, ...]
+    type: ChunkType
+    category: str | None
+    level: str | None
+    prerequisites: tuple[str, ...]
+    position: int
+    content_hash: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListedConcept:
+    """An entry of the list of concepts."""
+
+    id: str
+    title: str
+    type: ChunkType
+    material: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result for an agent. `url` leads to the element.
+
+    `matched` are the words of the question as the text writes them, those of the greatest weight first.
+    """
+
+    id: str
+    url: str
+    title: str
+    learns: tuple[str, ...]
+    excerpt: str
+    similarity: float
+    type: ChunkType
+    material: str
+    matched: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeAnswer:
+    """The answer to a question. With `no_good_match` it has no results, but perhaps `suggestions`: similar titles.
+
+    `degraded` is a sentence about the part of the search that was unavailable.
+    """
+
+    understood: AnalyzedQuery
+    results: tuple[Hit, ...]
+    no_good_match: bool
+    suggestions: tuple[str, ...] = ()
+    degraded: str | None = None
+
+    @property
+    def query(self) -> str:
+        """Returns the original question."""
+        return self.understood.query
+
+    @property
+    def understood_as(self) -> str | None:
+        """Returns the rewritten question, None if it was not rewritten."""
+        # A question that is too long is cut; that is not a rewriting.
+        return None if self.query.startswith(self.understood.text) else self.understood.text
+
+
+SEQUENCER_LENGTH = 64
+
+
+def padded(sequencer: str) -> str:
+    """Returns an S3 sequencer that compares correctly as text.
+
+    The sequencers of one key are hexadecimal strings of different lengths. The shorter one is padded with zeros on
+    the right before a comparison (Amazon S3 User Guide, "Event message structure").
+    """
+    return sequencer.upper().ljust(SEQUENCER_LENGTH, "0")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One version of one S3 object. `sequencer` is padded; it orders the events of one key."""
+
+    bucket: str
+    key: str
+    version_id: str | None
+    sequencer: str
+
+
+Status = Literal["ready", "failed", "deleted"]
+
+# applied: the index has this version; failed: it cannot be read, and the last good version stays searchable;
+# superseded: a newer version was applied first; waiting: another key owns the material;
+# conflict: the row changed since it was read, so that the caller has to read it again.
+Outcome = Literal["applied", "failed", "superseded", "waiting", "conflict"]
+
+
+@dataclass(frozen=True, slots=True)
+class MaterialState:
+    """The record of a material.
+
+    `source` is its newest known version, `indexed_version_id` the searchable one. `generation` counts the changes.
+    """
+
+    material: str
+    source: Source
+    status: Status
+    error: str | None
+    generation: int
+    indexed_version_id: str | None
+    fingerprint: str | None
+    chunks_count: int
+    indexed_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeResult:
+    """The result of a change. `next_owner` is a competing key that may own the material now."""
+
+    outcome: Outcome
+    generation: int
+    next_owner: Source | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UploadResult:
+    """The result of one uploaded version, for the client that waits for it."""
+
+    key: str
+    version_id: str
+    outcome: Outcome
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PageResult:
+    """The result of a page version. `embedded` counts the texts that had no vector yet.
+
+    `provisional`: some `learns` will be written again, because the language model was too slow.
+    """
+
+    applied: ChangeResult
+    chunks: int = 0
+    embedded: int = 0
+    provisional: bool = False
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventResult:
+    """The result of an event. `ignored` says why nothing was done; `asked` counts the pages that are reindexed."""
+
+    material: str | None
+    result: PageResult | None = None
+    ignored: str | None = None
+    asked: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PageChange:
+    """A change of a material: new chunks, the reason why it cannot be read (`error`), or its removal (`deleted`).
+
+    `source` is None for a change that no upload caused. The row of a deleted material stays, so that a late event of
+    an older version does not create it again.
+    """
+
+    material: str
+    source: Source | None
+    chunks: Sequence[KnowledgeChunk] | None = None
+    fingerprint: str | None = None
+    error: str | None = None
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MaterialPage:
+    """One page of a list, and the cursor of the next (None at the end)."""
+
+    items: Sequence[MaterialState]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedObject:
+    """What the index knows of a key.
+
+    An `owner` owns its material, a `waiting` key waits for it (`free`: the owner was deleted), a `file` is an authored
+    file (`free`: another analyzer read it). `version_id` is the newest known version. `young`: it changed recently.
+    """
+
+    key: str
+    kind: Literal["owner", "waiting", "file"]
+    version_id: str | None
+    gone: bool
+    free: bool = False
+    young: bool = False

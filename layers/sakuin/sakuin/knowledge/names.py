@@ -1,0 +1,67 @@
+"""The names of materials and chunks, and links to them."""
+
+import unicodedata
+
+from sakuin.errors import Invalid
+from sakuin.language.unicode_text import nfc
+
+SUFFIX = ".html"
+
+# Named here and not in `site_synonyms`: that module needs the dictionary.
+SYNONYMS_FILE = "synonyms.yml"
+
+# Characters to percent-encode in the path or fragment of a URL; Japanese stays readable.
+ENCODED = frozenset(' #?%"<>\\`^{|}')
+
+
+def material_of_key(key: str, *, prefix: str = "") -> str | None:
+    """Returns the material of a page's key: NFC, without prefix and `.html`; None if the key is not a page below it.
+
+    `key` is URL-decoded: `junior/二次方程式の解き方_教材.html` → `junior/二次方程式の解き方_教材`.
+    """
+    path = nfc(key)
+    folder = _folder(prefix)
+    if not path.startswith(folder) or not path.endswith(SUFFIX):
+        return None
+    material = path[len(folder) : -len(SUFFIX)]
+    return material if material.rpartition("/")[2] else None
+
+
+def synonyms_key(material_prefix: str) -> str:
+    """Returns the key of the site's `synonyms.yml`, directly below the prefix."""
+    return f"{material_prefix}{SYNONYMS_FILE}"
+
+
+def link(material: str, anchor: str, base_url: str = "") -> str:
+    """Returns `{base_url}/{material}.html#{anchor}`. Japanese stays readable; space and `# ? %` are percent-encoded."""
+    path = "".join(map(_encoded, nfc(material)))
+    if path.startswith("/"):
+        path = "%2F" + path[1:]  # "//host" would leave the site
+    fragment = "".join(map(_encoded, nfc(anchor)))
+    return f"{base_url.rstrip('/')}/{path}{SUFFIX}#{fragment}"
+
+
+def chunk_id(material: str, anchor: str) -> str:
+    """Returns `material#anchor`, NFC."""
+    return nfc(f"{material}#{anchor}")
+
+
+def split_chunk_id(chunk: str) -> tuple[str, str]:
+    """Returns material and anchor of a chunk id, NFC, split at the last `#`. Raises `Invalid` if one is missing."""
+    material, mark, anchor = nfc(chunk).rpartition("#")
+    if not (material and mark and anchor):
+        raise Invalid(f"{chunk!r} is not a chunk id. Use material#anchor, as in search results.")
+    return material, anchor
+
+
+def _folder(prefix: str) -> str:
+    path = nfc(prefix).strip("/")
+    return f"{path}/" if path else ""
+
+
+def _encoded(character: str) -> str:
+    """Percent-encodes reserved, blank, control and invisible characters. A lone surrogate becomes U+FFFD."""
+    if character in ENCODED or unicodedata.category(character)[0] in "CZ":
+        written = character.encode("utf-8", "surrogatepass")
+        return "%EF%BF%BD" if "\ud800" <= character <= "\udfff" else "".join(f"%{byte:02X}" for byte in written)
+    return character

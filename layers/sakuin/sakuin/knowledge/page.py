@@ -1,0 +1,95 @@
+"""A page as it was read: its explanations, and the texts that they are found by."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+ChunkType = Literal["rule", "method", "definition", "example", "tip"]
+
+TYPE_OF_PREFIX: dict[str, ChunkType] = {
+    "rule": "rule",
+    "method": "method",
+    "def": "definition",
+    "ex": "example",
+    "tip": "tip",
+}
+
+# CSS selectors of the elements that explain something, for deployments that do not set their own.
+DEFAULT_BOX_SELECTORS = (
+    *(".rule-box", ".tip-box", ".method", ".method-box", ".definition", ".definition-box", ".def-box"),
+    *(".example-box", ".theorem", ".formula-box"),
+)
+
+# OpenAI takes 8,192 tokens a text; Japanese has about one token a character.
+EMBEDDED_LENGTH = 6000
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One anchored element of a page: a rule, a method, a definition, an example or a tip.
+
+    `anchor` is NFC. `title` is the name of the concept, without pictographs, numbering or link labels.
+    `content` is plain text without the text of other anchored elements inside it.
+    `headings` are the titles of the sections around it, outermost first.
+    `illustrates` are the anchors of the page's concepts that an example shows in use.
+    `position` is its place in the page, from 0.
+    """
+
+    anchor: str
+    type: ChunkType
+    title: str
+    content: str
+    position: int
+    headings: tuple[str, ...] = ()
+    illustrates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnnamedBox:
+    """A box that explains something but has no semantic id, so that no link can lead to it."""
+
+    selector: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What one HTML page explains, and what its validation needs.
+
+    `ids` are all element ids in page order, duplicates included, NFC.
+    `links` are the fragments of in-page links (`href="#…"`), percent-decoded, NFC.
+    """
+
+    title: str
+    explanations: tuple[Explanation, ...]
+    category: str | None = None
+    level: str | None = None
+    prerequisites: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    unnamed_boxes: tuple[UnnamedBox, ...] = ()
+
+
+def type_of_anchor(anchor: str) -> ChunkType | None:
+    """Returns the type that the prefix of an id names: `rule-…`, `method-…`, `def-…`, `ex-…`, `tip-…`."""
+    prefix, dash, name = anchor.partition("-")
+    return TYPE_OF_PREFIX.get(prefix) if dash and name else None
+
+
+def whole_text(explanation: Explanation, learns: tuple[str, ...], page_title: str) -> str:
+    """Returns all that an explanation is found by: its title, its headings, its `learns` and its content."""
+    parts = (explanation.title, _headings(explanation, page_title), "、".join(learns), explanation.content)
+    return "\n".join(part for part in parts if part)
+
+
+def body_text(explanation: Explanation, page_title: str) -> str:
+    """Returns the whole text without title and `learns`, whose words have a greater weight."""
+    return "\n".join(part for part in (_headings(explanation, page_title), explanation.content) if part)
+
+
+def embedded_text(whole: str) -> str:
+    """Returns the beginning of a whole text, which is embedded."""
+    return whole[:EMBEDDED_LENGTH]
+
+
+def _headings(explanation: Explanation, page_title: str) -> str:
+    return " > ".join(dict.fromkeys((page_title, *explanation.headings)))

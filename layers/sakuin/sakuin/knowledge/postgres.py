@@ -1,0 +1,188 @@
+"""The functions in Postgres that change materials."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, Outcome, PageChange, Source
+from sakuin.language.model import IndexedWords
+from sakuin.language.notation import canonical
+from sakuin.platform.embedding import Vector
+from sakuin.platform.supabase.client import Client, answer, call, vector_text
+from sakuin.retrieval.index_version import ANALYZER, PageIndexVersion
+
+_VECTORS_A_REQUEST = 100
+_HIGHEST_IMPACT = 32767
+_COPIED = (
+    *("id", "anchor", "title", "content", "type", "category", "level", "prerequisites", "position"),
+    *("content_hash", "text_hash", "illustrates"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeIndex:
+    """Changes materials. Each change is one transaction."""
+
+    client: Client
+
+    def record_index_version(self, version: PageIndexVersion) -> None:
+        """Records the parts of an index version. Idempotent."""
+        call(self.client, "record_page_index_version", {"p_version": fingerprint_row(version)})
+
+    def state(self, material: str) -> MaterialState | None:
+        """Returns the record of a material, None if there is none."""
+        rows = answer(self.client.table("material").select("*").eq("material", material))
+        return material_state(rows[0]) if rows else None
+
+    def missing_vectors(self, text_hashes: Collection[str], version: PageIndexVersion) -> set[str]:
+        """Returns those of `text_hashes` that have no vector of the version's `space`."""
+        wanted = sorted(set(text_hashes))
+        return set(call(self.client, "missing_vectors", {"p_space": version.space, "p_text_hashes": wanted}))
+
+    def store_vectors(self, vectors: Mapping[str, Vector], version: PageIndexVersion) -> None:
+        """Stores vectors by the hash of their text. Idempotent."""
+        rows = [
+            {"space": version.space, "text_hash": text_hash, "embedding": vector_text(vector)}
+            for text_hash, vector in vectors.items()
+        ]
+        for start in range(0, len(rows), _VECTORS_A_REQUEST):
+            batch = rows[start : start + _VECTORS_A_REQUEST]
+            answer(self.client.table("embedding_cache").upsert(batch, ignore_duplicates=True))
+
+    def apply(
+        self, change: PageChange, *, expected_generation: int | None = None, current: bool = False
+    ) -> ChangeResult:
+        """Applies one change: writes new and changed chunks, deletes missing ones. All vectors must be stored before.
+
+        A version older than the indexed one is `superseded`. The same version again, or a change without a source, is
+        applied only if the row still has `expected_generation`, else it is a `conflict`.
+
+        `current` says that the bucket has this version now, or no object for a deletion. The change is then applied
+        whatever its sequencer is (empty: unknown), if the row still has `expected_generation` (None: there was no row),
+        else it is a `conflict`. Later events of the key are `superseded` without an upload result, until they too are
+        applied with `current`.
+        """
+        arguments: dict[str, Any] = {
+            "p_material": change.material,
+            "p_source": asdict(change.source) if change.source else None,
+            "p_deleted": change.deleted,
+            "p_error": change.error,
+            "p_chunks": None if change.chunks is None else [_row(chunk) for chunk in change.chunks],
+            "p_fingerprint": change.fingerprint,
+            "p_expected_generation": expected_generation,
+        }
+        done = answer(self.client.rpc("apply_current" if current else "apply_material", arguments))
+        next_owner = done.get("next_owner")
+        return ChangeResult(
+            outcome=done["outcome"],
+            generation=done["generation"],
+            next_owner=Source(**next_owner) if next_owner else None,
+        )
+
+    def record_upload_result(self, source: Source, outcome: Outcome, reason: str | None = None) -> None:
+        """Records the result of a version that changed no material."""
+        call(
+            self.client, "record_upload_result", {"p_source": asdict(source), "p_outcome": outcome, "p_reason": reason}
+        )
+
+    def store_synonyms(
+        self,
+        source: Source,
+        groups: Sequence[Sequence[str]],
+        *,
+        expected_generation: int | None = None,
+        current: bool = False,
+    ) -> Outcome:
+        """Replaces the synonyms of the site; a removed file has no groups.
+
+        A version older than the stored one is `superseded`, any other `applied`. `current` is as in `apply`.
+        """
+        rows = [{"phrases": list(group), "plain": [canonical(phrase) for phrase in group]} for group in groups]
+        arguments = {
+            "p_source": asdict(source),
+            "p_groups": rows,
+            "p_analyzer": ANALYZER,
+            "p_current": current,
+            "p_expected_generation": expected_generation,
+        }
+        outcome: Outcome = call(self.client, "store_synonyms", arguments)
+        return outcome
+
+    def synonyms_generation(self, key: str) -> int | None:
+        """Returns how often the synonyms of this file were stored, None if never."""
+        rows = answer(self.client.table("site_synonyms").select("generation").eq("key", key))
+        return int(rows[0]["generation"]) if rows else None
+
+    def record_learns_file(self, key: str, version_id: str | None) -> None:
+        """Records that the pages of this version of an authored file were requested. None stands for its removal."""
+        answer(self.client.table("authored_file").upsert({"key": key, "version_id": version_id, "applied_at": "now"}))
+
+    def cached_learns(self, cache_key: str) -> Mapping[str, tuple[str, ...]] | None:
+        """Returns the stored answer of a model, None if there is none."""
+        rows = answer(self.client.table("learns_cache").select("learns").eq("cache_key", cache_key))
+        return {anchor: tuple(items) for anchor, items in rows[0]["learns"].items()} if rows else None
+
+    def store_learns(self, cache_key: str, learns: Mapping[str, tuple[str, ...]]) -> None:
+        """Stores the answer of a model. Idempotent."""
+        row = {"cache_key": cache_key, "learns": {anchor: list(items) for anchor, items in learns.items()}}
+        answer(self.client.table("learns_cache").upsert(row, ignore_duplicates=True))
+
+    def materials_named_in(self, folder: str, names: Collection[str]) -> Sequence[str]:
+        """Returns the searchable materials below `folder` that a `learns.yml` there may change.
+
+        They have one of `names` (as full name or last segment), or have `learns` of an author.
+        """
+        return list(call(self.client, "materials_named_in", {"p_folder": folder, "p_names": sorted(names)}))
+
+    def outdated_materials(self, fingerprint: str) -> Sequence[str]:
+        """Returns the searchable materials of another index version."""
+        return list(call(self.client, "outdated_materials", {"p_fingerprint": fingerprint}))
+
+
+def fingerprint_row(version: PageIndexVersion) -> dict[str, Any]:
+    """Returns an index version as a row of `page_index_version`."""
+    model = version.model
+    return {
+        "fingerprint": version.id,
+        "space": version.space,
+        "model": model.name,
+        "dimensions": model.dimensions,
+        "query_prefix": model.query_prefix,
+        "passage_prefix": model.passage_prefix,
+        "text_template": version.text_template,
+        "analyzer": version.analyzer,
+    }
+
+
+def material_state(row: Mapping[str, Any]) -> MaterialState:
+    """Returns a row of `material` as a `MaterialState`."""
+    return MaterialState(
+        material=row["material"],
+        source=Source(row["bucket"], row["key"], row["version_id"], row["sequencer"]),
+        status=row["status"],
+        error=row["error"],
+        generation=row["generation"],
+        indexed_version_id=row["indexed_version_id"],
+        fingerprint=row["fingerprint"],
+        chunks_count=row["chunks_count"],
+        indexed_at=row["indexed_at"],
+    )
+
+
+def _row(chunk: KnowledgeChunk) -> dict[str, Any]:
+    row = {name: getattr(chunk, name) for name in _COPIED}
+    impacts = written_words(chunk.words)
+    return row | {
+        "learns": chunk.learns.items,
+        "learns_source": chunk.learns.source,
+        "learns_given": chunk.learns.given,
+        "terms": list(impacts),
+        "impacts": list(impacts.values()),
+    }
+
+
+def written_words(words: IndexedWords) -> dict[str, int]:
+    """Returns terms and impacts as in `posting`: 1 to 32767 for (0, 1]; a reading is followed by a tab and its word."""
+    impacts = {term: max(1, round(impact * _HIGHEST_IMPACT)) for term, impact in words.impacts.items()}
+    impacts |= {f"{reading}\t{form}": _HIGHEST_IMPACT for reading, form in words.readings}
+    return dict(sorted(impacts.items()))

@@ -1,0 +1,111 @@
+"""Decoding of HTML files."""
+
+import codecs
+import json
+import re
+
+from sakuin.errors import UnreadablePage
+
+BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+MAGIC = (
+    (b"%PDF-", "a PDF"),
+    (b"PK\x03\x04", "a ZIP archive or an Office document"),
+    (b"\x1f\x8b", "a gzip file (was it uploaded compressed?)"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+)
+
+CHARSET = re.compile(rb"<(?:meta|\?xml)[^>]{0,500}?(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+
+COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+
+# Browsers read these names as larger character sets (WHATWG Encoding Standard).
+WIDER = {
+    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis", "windows-31j", "ms_kanji"), "cp932"),
+    **dict.fromkeys(("iso-8859-1", "latin1", "ascii", "us-ascii"), "cp1252"),
+    **dict.fromkeys(("gb2312", "gbk", "x-gbk"), "gb18030"),
+    **dict.fromkeys(("utf-16", "utf-16le", "utf-16be", "unicode"), "utf-8"),
+    **dict.fromkeys(("x-euc-jp", "eucjp"), "euc_jp"),
+}
+
+# Python also has codecs that are not character sets (zip, hex, unicode_escape).
+CHARACTER_SET = re.compile(r"utf-8|cp\d{3,5}|iso8859-\d+|euc_(?:jp|kr)|gb18030|big5|iso2022_jp|koi8-[ru]")
+
+HTML_TAG = re.compile(
+    r"<(?:!doctype\s+html|html|head|body|main|article|section|div|p|span|h[1-6]|ul|ol|dl|table|a|pre|details"
+    r"|b|i|em|strong|figure|img|header|footer|aside|nav|math|br|title|meta)\b[^<>]*>",
+    re.IGNORECASE,
+)
+
+# Possessive, so that many comments do not cause backtracking: a comment can end in only one place.
+FOREIGN_ROOT = re.compile(
+    r"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:(?><!--.*?-->)\s*+)*+<(?:svg|rss|feed|urlset|plist)\b", re.DOTALL
+)
+
+CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+def html_text(data: bytes) -> str:
+    """Returns the text of a page. Raises `UnreadablePage` with the reason if `data` is not a decodable HTML page."""
+    if not data.strip():
+        raise UnreadablePage("The file is empty. Upload the built page again.")
+    for magic, what in MAGIC:
+        if data.startswith(magic):
+            raise UnreadablePage(f"The file is {what}, not an HTML page.")
+    text = _decoded(data)
+    if not text.strip("\x00 \t\r\n\f"):
+        raise UnreadablePage("The file is empty. Upload the built page again.")
+    if len(CONTROLS.findall(text)) > max(8, len(text) // 100):
+        raise UnreadablePage("The file is binary, not an HTML page.")
+    if _is_json(text):
+        raise UnreadablePage("The file is JSON, not an HTML page.")
+    if FOREIGN_ROOT.match(text):
+        raise UnreadablePage("The file is XML of another kind, not an HTML page.")
+    if not HTML_TAG.search(text):
+        raise UnreadablePage("The file has no HTML element.")
+    return text.replace("\x00", "")
+
+
+def _decoded(data: bytes) -> str:
+    encoding = _encoding(data)
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise UnreadablePage(
+            f"The file is not valid {encoding} (byte {error.start}). Save it as UTF-8, or declare its real encoding."
+        ) from error
+
+
+def _encoding(data: bytes) -> str:
+    for bom, encoding in BOMS:
+        if data.startswith(bom):
+            return encoding
+    declared = CHARSET.search(COMMENT.sub(b"", data[:4096]))
+    if declared is None:
+        return "utf-8"
+    label = declared[1].decode("ascii", "replace").lower()
+    try:
+        encoding = codecs.lookup(WIDER.get(label, label)).name
+    except (LookupError, ValueError):
+        encoding = ""
+    if not CHARACTER_SET.fullmatch(encoding):
+        raise UnreadablePage(f"The page declares an unknown encoding, {label!r}. Save it as UTF-8.")
+    return encoding
+
+
+def _is_json(text: str) -> bool:
+    if text.lstrip()[:1] not in ("{", "["):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,228 @@
+"""The outline of a page: the text, links and surrounding headings of every explanation."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+from bs4 import Tag
+
+from sakuin.knowledge.reading.anchors import AnchoredElement
+from sakuin.knowledge.reading.names import concept_name, is_label, without_example_link
+from sakuin.knowledge.reading.parsing import attribute
+from sakuin.knowledge.reading.prose import INLINE_TEXT, Prose, raised
+from sakuin.knowledge.reading.titles import words_of
+from sakuin.knowledge.reading.tree import HEADINGS, Step
+from sakuin.language.unicode_text import one_line, visible
+
+# A heading inside one of these does not apply to the text after it.
+SECTIONS = frozenset(
+    {"section", "article", "aside", "details", "li", "dd", "td", "th", "blockquote", "figure", "fieldset"}
+)
+
+BADGE = re.compile(r"badge|number|label|(?:^|[-_ ])(?:no|num|step)(?:$|[-_ ])", re.IGNORECASE)
+
+LONGEST_CLASS = 500  # characters, searched for every text in the element
+
+
+@dataclass(slots=True)
+class Region:
+    """The text of one element. `outer` is the region around it, `links` are its in-page links."""
+
+    prose: Prose
+    headings: tuple[str, ...]
+    outer: "Region | None"
+    links: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A region that is being read. It ends when `tag` closes, or, with a rank, at a heading of that rank."""
+
+    region: Region
+    tag: Tag
+    rank: int | None = None
+    is_term: bool = False
+    started: bool = False
+
+
+class Outline:
+    """The regions of a page by the id of their element, and its first heading."""
+
+    def __init__(self, found: Sequence[AnchoredElement]) -> None:
+        self.regions: dict[int, Region] = {}
+        self.first_heading = ""
+        self._shapes = {id(anchored.element): anchored.shape for anchored in found}
+        self._open: list[_Open] = []
+        self._headings: list[tuple[int, str, int]] = []  # rank, title, serial number
+        self._marks: list[int] = []  # the serial number at which each open section began
+        self._serial = 0
+        self._muted: Tag | None = None
+        self._cells: list[int] = []
+        self._items: list[int | None] = []
+
+    def read(self, page_steps: Iterable[Step]) -> "Outline":
+        """Reads every step of a page and returns itself."""
+        for step in page_steps:
+            if step.kind == "open":
+                self._enter(step.tag)
+            elif step.kind == "close":
+                self._leave(step.tag)
+            elif self._open and self._muted is None:
+                self._text(step)
+        return self
+
+    def _enter(self, tag: Tag) -> None:
+        rank = HEADINGS.get(tag.name)
+        self._end_runs(tag, rank)
+        if tag.name in SECTIONS or id(tag) in self._shapes:
+            self._marks.append(self._serial)
+        self._layout(tag)
+        if id(tag) in self._shapes:
+            self._begin(tag, rank)
+        if rank is not None:
+            self._note_heading(tag, rank)
+        if tag.name == "a" and self._open and self._muted is None:
+            self._note_link(tag)
+
+    def _leave(self, tag: Tag) -> None:
+        if tag is self._muted:
+            self._muted = None
+        if tag.name in SECTIONS or id(tag) in self._shapes:
+            mark = self._marks.pop()
+            if tag.name not in HEADINGS:
+                self._headings = [heading for heading in self._headings if heading[2] <= mark]
+        while self._open and self._open[-1].tag is tag:
+            ending = self._open[-1]
+            if ending.rank is not None and not ending.started and tag.parent is not None and tag.name != "body":
+                ending.tag = tag.parent  # a wrapper around nothing but the heading
+                break
+            self._open.pop()
+        self._layout_end(tag)
+
+    def _end_runs(self, tag: Tag, rank: int | None) -> None:
+        """Ends the region of a heading at a heading of its rank, at the next anchor or at the footer."""
+        if not self._open:
+            return
+        last = self._open[-1]
+        if (
+            last.rank is not None
+            and ((rank is not None and rank <= last.rank) or id(tag) in self._shapes or tag.name == "footer")
+        ) or (last.is_term and (id(tag) in self._shapes or (tag.name == "dt" and tag.parent is last.tag))):
+            self._open.pop()
+
+    def _begin(self, tag: Tag, rank: int | None) -> None:
+        shape = self._shapes[id(tag)]
+        path = tuple(title for level, title, _ in self._headings if rank is None or level < rank)
+        region = Region(Prose(), path, self._open[-1].region if self._open else None)
+        self.regions[id(tag)] = region
+        if shape == "element" or tag.parent is None:
+            self._open.append(_Open(region, tag))
+        else:
+            self._open.append(_Open(region, tag.parent, rank=rank, is_term=shape == "term"))
+
+    def _note_heading(self, tag: Tag, rank: int) -> None:
+        title = concept_name(words_of(tag))
+        self._serial += 1
+        self._headings = [heading for heading in self._headings if heading[0] < rank]
+        if title:
+            self._headings.append((rank, title, self._serial))
+        if rank == 1 and not self.first_heading:
+            self.first_heading = title
+
+    def _note_link(self, tag: Tag) -> None:
+        fragment = fragment_of(tag)
+        if not fragment:
+            return
+        self._open[-1].region.links.append(fragment)
+        label = one_line("".join(child for child in tag.contents if isinstance(child, str)))
+        if not without_example_link(" " + label).strip() or (is_label(label) and not label.isalnum()):
+            self._muted = tag
+
+    def _text(self, step: Step) -> None:
+        current = self._open[-1]
+        if current.rank is not None and step.text.strip() and not _inside_heading(step.tag):
+            current.started = True
+        text = step.text
+        if step.tag.name == "pre":
+            for line in text.split("\n"):
+                current.region.prose.add(line)
+                current.region.prose.add_break()
+            return
+        if BADGE.search(attribute(step.tag, "class")[:LONGEST_CLASS]) and is_label(text):
+            text += " "  # the badge "例1" is separate from the text after it
+        current.region.prose.add(text)
+
+    def _layout(self, tag: Tag) -> None:
+        name = tag.name
+        if name in ("ol", "ul"):
+            self._items.append(_first_number(tag) if name == "ol" else None)
+        elif name == "tr":
+            self._cells.append(0)
+        prose = self._open[-1].region.prose if self._open else None
+        if prose is None:
+            return
+        if name in INLINE_TEXT:
+            if name in ("td", "th") and self._cells:
+                if self._cells[-1]:
+                    prose.add_cell()
+                self._cells[-1] += 1
+            elif sign := raised(tag):
+                prose.add(sign + ("{" if len(tag.get_text(strip=True)) > 1 else ""))
+            return
+        self._break(tag, prose)
+        if name == "li" and not self._cells:
+            prose.lead(self._marker())
+
+    def _layout_end(self, tag: Tag) -> None:
+        name = tag.name
+        if name in ("ol", "ul") and self._items:
+            self._items.pop()
+        elif name == "tr" and self._cells:
+            self._cells.pop()
+        if not self._open:
+            return
+        prose = self._open[-1].region.prose
+        if name not in INLINE_TEXT:
+            if name == "li":
+                prose.lead("")
+            self._break(tag, prose)
+        elif raised(tag) and len(tag.get_text(strip=True)) > 1:
+            prose.add("}")
+
+    def _break(self, tag: Tag, prose: Prose) -> None:
+        if self._cells and tag.name != "tr":
+            prose.add(" ")  # a row is one line
+        else:
+            prose.add_break()
+
+    def _marker(self) -> str:
+        if not self._items:
+            return "- "
+        number = self._items[-1]
+        if number is None:
+            return "- "
+        self._items[-1] = number + 1
+        return f"{number}. "
+
+
+def fragment_of(tag: Tag) -> str:
+    """Returns the fragment of an in-page link, percent-decoded and NFC; empty for any other link and for `#`."""
+    href = attribute(tag, "href").strip()
+    return visible(unquote(href[1:].partition(":~:")[0])) if href.startswith("#") else ""
+
+
+def _inside_heading(tag: Tag) -> bool:
+    outer: Tag | None = tag
+    for _ in range(6):
+        if outer is None:
+            return False
+        if outer.name in HEADINGS:
+            return True
+        outer = outer.parent
+    return False
+
+
+def _first_number(tag: Tag) -> int:
+    start = attribute(tag, "start")
+    return int(start) if start.isascii() and start.isdigit() and len(start) < 6 else 1

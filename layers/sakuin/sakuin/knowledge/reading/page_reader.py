@@ -1,0 +1,129 @@
+"""The reader that turns an HTML page into a `Page`."""
+
+import re
+from collections.abc import Sequence
+
+from bs4 import Tag
+
+from sakuin.errors import UnreadablePage
+from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Explanation, Page, type_of_anchor
+from sakuin.knowledge.reading.anchors import AnchoredElement, anchored_elements
+from sakuin.knowledge.reading.boxes import unnamed_boxes
+from sakuin.knowledge.reading.decoding import html_text
+from sakuin.knowledge.reading.examples import illustrated
+from sakuin.knowledge.reading.names import concept_name
+from sakuin.knowledge.reading.outline import Outline, fragment_of
+from sakuin.knowledge.reading.parsing import attribute, parsed
+from sakuin.knowledge.reading.titles import title_of
+from sakuin.knowledge.reading.tree import steps
+from sakuin.language.unicode_text import one_line
+
+# Typical pages have a dozen. A page with many thousands takes longer than the time limit of a message.
+MOST_EXPLANATIONS = 2000
+
+SITE_SUFFIX = re.compile(r"\s+[-–—|｜:：·»]\s+[^-–—|｜:：·»]+$|\s*[|｜]\s*[^|｜]+$")
+
+# More characters take longer than the time limit of a message.
+MOST_CHARACTERS = 2_000_000
+
+# Every chunk repeats the metadata of its page. 500 characters are the limit of filters, too.
+LONGEST_LABEL = 500
+MOST_PREREQUISITES = 100
+
+LIST_SEPARATOR = re.compile(r"[,、，;；\n]")
+
+
+def read_page(
+    html: bytes,
+    *,
+    box_selectors: Sequence[str] = DEFAULT_BOX_SELECTORS,
+    most_explanations: int = MOST_EXPLANATIONS,
+) -> Page:
+    """Returns what an HTML page explains. Raises `UnreadablePage` with the reason if it cannot be read.
+
+    `category`, `level` and `prerequisites` (separated by "," or "、") are `<meta name="…" content="…">`. The names
+    `sakuin:category` and so on take precedence.
+    """
+    root, ids = parsed(html_text(html))
+    if (many := sum(type_of_anchor(id) is not None for id in ids)) > most_explanations:
+        raise UnreadablePage(
+            f"It has {many:,} semantic ids; the limit is {most_explanations:,} (page_explanations). Split the page."
+        )
+    page_steps = list(steps(root))
+    found = anchored_elements(page_steps)
+    outline = Outline(found).read(page_steps)
+    meta = _meta(root)
+    return Page(
+        title=_title(root, outline),
+        explanations=_explanations(found, outline),
+        category=_label(meta.get("category")),
+        level=_label(meta.get("level")),
+        prerequisites=_listed(meta.get("prerequisites", "")),
+        ids=ids,
+        links=_links(root),
+        unnamed_boxes=unnamed_boxes(root, page_steps, found, box_selectors),
+    )
+
+
+def _explanations(found: Sequence[AnchoredElement], outline: Outline) -> tuple[Explanation, ...]:
+    regions = {anchored.anchor: outline.regions[id(anchored.element)] for anchored in found}
+    concepts_of = illustrated(found, regions)
+    texts = {key: region.prose.text() for key, region in outline.regions.items()}
+    if (length := sum(map(len, texts.values()))) > MOST_CHARACTERS:
+        raise UnreadablePage(
+            f"Its explanations have {length:,} characters; the limit is {MOST_CHARACTERS:,}. Split the page."
+        )
+    explanations = []
+    for position, anchored in enumerate(found):
+        content = texts[id(anchored.element)]
+        title = title_of(anchored, content)
+        explanations.append(
+            Explanation(
+                anchor=anchored.anchor,
+                type=anchored.type,
+                title=title,
+                content=content or title,
+                position=position,
+                headings=regions[anchored.anchor].headings,
+                illustrates=concepts_of.get(anchored.anchor, ()),
+            )
+        )
+    return tuple(explanations)
+
+
+def _title(root: Tag, outline: Outline) -> str:
+    if outline.first_heading:
+        return outline.first_heading
+    element = root.find("title")
+    written = one_line(element.get_text()) if element is not None else ""
+    return concept_name(SITE_SUFFIX.sub("", written)) or concept_name(written)
+
+
+def _meta(root: Tag) -> dict[str, str]:
+    """Returns meta tags by lower-case name without `sakuin:`. A `sakuin:` name wins, then the first with a value."""
+    own: dict[str, str] = {}
+    general: dict[str, str] = {}
+    for tag in root.find_all("meta"):
+        name = (attribute(tag, "name") or attribute(tag, "property")).strip().lower()
+        value = one_line(attribute(tag, "content"))
+        if value:
+            target = own if name.startswith("sakuin:") else general
+            target.setdefault(name.removeprefix("sakuin:"), value)
+    return general | own
+
+
+def _label(text: str | None) -> str | None:
+    return text[:LONGEST_LABEL].rstrip() if text else None
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    items = dict.fromkeys(item.strip()[:LONGEST_LABEL] for item in LIST_SEPARATOR.split(text) if item.strip())
+    return tuple(items)[:MOST_PREREQUISITES]
+
+
+def _links(root: Tag) -> tuple[str, ...]:
+    """Returns in-page links, except those to an `<a name>`, which browsers follow too."""
+    anchors = root.find_all(["a", "area"])
+    names = {attribute(tag, "name") for tag in anchors if "name" in tag.attrs}
+    fragments = (fragment_of(tag) for tag in anchors if "href" in tag.attrs)
+    return tuple(fragment for fragment in fragments if fragment and fragment not in names)

@@ -1,0 +1,102 @@
+"""Plain text of explanations: a line for each block, nothing between inline elements."""
+
+import re
+
+from bs4 import Tag
+from bs4.element import NavigableString
+
+from sakuin.knowledge.reading.names import PICTOGRAPH
+from sakuin.language.tex import readable_tex
+from sakuin.language.unicode_text import INVISIBLE, visible
+
+INLINE_TEXT = frozenset(
+    {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "button"}
+    | {"cite", "code", "data", "del", "dfn", "em", "font"}
+    | {"i", "ins", "kbd", "label", "mark", "meter", "output"}
+    | {"progress", "q", "rb", "rtc", "ruby", "s", "samp"}
+    | {"small", "span", "strong", "sub", "sup", "time", "tt"}
+    | {"u", "var", "wbr", "input", "img", "math", "picture"}
+    | {"source", "svg", "td", "th"}
+)
+
+# Marks between pieces of text. `INVISIBLE` removes control characters from the text of the page.
+BREAK, CELL = "\x1e", "\x1f"
+
+SPACES = re.compile("[ \t\r\n\f\v\u00a0\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+
+WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\U00020000-\U0003ffff]")
+
+# Possessive, so that a page of only pictographs does not cause backtracking.
+DECORATION = re.compile(rf"^(?:{PICTOGRAPH.pattern}\s*+)++", re.MULTILINE)
+
+AFTER_DECORATION = re.compile(r"[\w「『（(\\]")
+
+ORDINAL = re.compile(r"^(?:st|nd|rd|th|er|e)$")
+
+
+class Prose:
+    """The growing text of one explanation."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._lead = ""
+
+    def add(self, text: str) -> None:
+        """Adds text of the page, with the white space of the source."""
+        text = INVISIBLE.sub("", text)
+        if self._lead and text.strip():
+            self._pieces.append(BREAK + self._lead)
+            self._lead = ""
+        self._pieces.append(text)
+
+    def add_break(self) -> None:
+        """Begins a new line."""
+        self._pieces.append(BREAK)
+
+    def add_cell(self) -> None:
+        """Adds the border between two cells of a row."""
+        self._pieces.append(CELL)
+
+    def lead(self, marker: str) -> None:
+        """Sets the marker of a list item, which is written before the first text of the item."""
+        self._lead = marker
+
+    def text(self) -> str:
+        """Returns the plain text: readable TeX, a line for each block, cells joined with " | "."""
+        joined = "".join(self._pieces)
+        flowing = SPACES.sub(lambda run: _space(run, joined), joined)
+        lines = [_row(line) for line in flowing.split(BREAK)]
+        plain = readable_tex(visible("\n".join(line for line in lines if line)))
+        return DECORATION.sub(lambda found: _decoration(found, plain), plain)
+
+
+def raised(tag: Tag) -> str:
+    """Returns the sign of a superscript or subscript: x<sup>2</sup> is x^2. The "th" of an ordinal has none."""
+    sign = {"sup": "^", "sub": "_"}.get(tag.name, "")
+    only = tag.contents[0] if len(tag.contents) == 1 else None
+    if not sign or not isinstance(only, NavigableString) or ORDINAL.match(only.strip()):
+        return ""
+    return sign
+
+
+def _space(run: re.Match[str], text: str) -> str:
+    """Returns a space, or nothing for a line break in the source between two wide characters."""
+    before, after = text[run.start() - 1 : run.start()], text[run.end() : run.end() + 1]
+    wraps = "\n" in run[0] and WIDE.match(before) and WIDE.match(after)
+    return "" if wraps else " "
+
+
+def _decoration(found: re.Match[str], text: str) -> str:
+    """Returns what remains of pictographs at the beginning of a line: nothing before words, all of them elsewhere."""
+    if AFTER_DECORATION.match(text, found.end()):
+        return ""
+    # ❶ is a pictograph and a number; only the pictographs before it are decoration.
+    numbered = max((place for place, sign in enumerate(found[0]) if sign.isalnum()), default=0)
+    return found[0][numbered:]
+
+
+def _row(line: str) -> str:
+    if CELL not in line:
+        return line.strip()
+    cells = [cell.strip() for cell in line.split(CELL)]
+    return " | ".join(cells) if any(cells) else ""

@@ -1,0 +1,95 @@
+"""The titles of explanations."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from bs4 import Tag
+
+from sakuin.knowledge.reading.anchors import AnchoredElement
+from sakuin.knowledge.reading.names import concept_name, is_generic, is_label, shortened, without_example_link
+from sakuin.knowledge.reading.parsing import attribute, classes
+from sakuin.knowledge.reading.prose import raised
+from sakuin.knowledge.reading.tree import HEADINGS, Step, begins_with_text, steps
+from sakuin.language.unicode_text import one_line
+
+TITLE_CLASS = re.compile(r"(?:^|[-_])(?:title|heading|header|name|caption|headline|term)$", re.IGNORECASE)
+
+TITLE_TAGS = HEADINGS.keys() | {"strong", "b", "dfn", "em", "th", "dt", "summary", "legend", "caption", "figcaption"}
+
+FIRST_STEPS = 40  # a title is at the beginning of its element
+TITLE_STEPS = 60  # and is short
+LONGEST_TITLE = 120  # characters
+LONGEST_TITLE_TEXT = 2000  # characters in the source, white space included
+
+
+def title_of(anchored: AnchoredElement, content: str) -> str:
+    """Returns the title of an explanation, from the first of these sources that has one.
+
+    Its heading, title element or first bold words; the attributes `data-title`, `title`, `aria-label`; a `figcaption`
+    or `summary` in it; one of its first lines, cut at about 40 characters; the words of its anchor.
+    """
+    fallback = ""
+    for candidate in _candidates(anchored, content):
+        name = concept_name(candidate)[:LONGEST_TITLE].rstrip()
+        if name and not is_generic(name) and not is_label(name):
+            return name
+        fallback = fallback or name
+    return fallback or anchored.anchor
+
+
+def words_of(tag: Tag) -> str:
+    """Returns the text of a title on one line, without badges ("例1") and link labels ("→ 例1")."""
+    kept: list[str] = []
+    for step in islice(steps(tag), TITLE_STEPS):
+        if step.kind == "open":
+            kept.append(raised(step.tag))
+        elif step.kind == "text" and not _is_furniture(step, tag, first=not "".join(kept).strip()):
+            # Cut, since nested headings read the same text several times.
+            kept.append(step.text[:LONGEST_TITLE_TEXT])
+    return one_line("".join(kept))
+
+
+def _candidates(anchored: AnchoredElement, content: str) -> Iterator[str]:
+    if anchored.shape != "element":
+        yield words_of(anchored.element)
+    elif anchored.origin is not anchored.element and begins_with_text(anchored.origin):
+        yield words_of(anchored.origin)
+    else:
+        yield from _leading_titles(anchored.element)
+    for tag in (anchored.origin, anchored.element):
+        for name in ("data-title", "title", "aria-label"):
+            yield attribute(tag, name)
+    if anchored.shape == "element":
+        for step in islice(steps(anchored.element), FIRST_STEPS):
+            if step.kind == "open" and step.tag.name in ("figcaption", "summary", "legend", "caption"):
+                yield words_of(step.tag)
+                break
+    yield from (shortened(line.removeprefix("- ")) for line in content[:500].split("\n")[:3])
+    yield anchored.anchor.partition("-")[2].replace("-", " ").replace("_", " ")
+
+
+def _leading_titles(element: Tag) -> Iterator[str]:
+    """Yields titles at the beginning of a box. Only labels and decoration may come before them."""
+    within: Tag | None = None
+    for step in islice(steps(element), FIRST_STEPS):
+        if within is not None:
+            within = None if step.kind == "close" and step.tag is within else within
+        elif step.kind == "open" and step.tag is not element and is_title(step.tag):
+            within = step.tag
+            yield words_of(step.tag)
+        elif step.kind == "text" and not is_label(step.text):
+            return
+
+
+def is_title(tag: Tag) -> bool:
+    """Returns whether an element is a title by its tag or class."""
+    return tag.name in TITLE_TAGS or any(TITLE_CLASS.search(name) for name in classes(tag))
+
+
+def _is_furniture(step: Step, title: Tag, *, first: bool) -> bool:
+    if step.tag is title or not step.text.strip():
+        return False
+    if step.tag.name == "a" and attribute(step.tag, "href").startswith("#"):
+        return is_label(step.text) or not without_example_link(" " + one_line(step.text)).strip()
+    return first and is_label(step.text)

@@ -1,0 +1,70 @@
+"""The tree of a page in reading order: elements that open and close, and visible text."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from bs4 import Tag
+from bs4.element import NavigableString, PreformattedString
+
+from sakuin.knowledge.reading.mathematics import rendered_tex
+from sakuin.knowledge.reading.parsing import OPAQUE, attribute
+
+HEADINGS = {f"h{rank}": rank for rank in range(1, 7)}
+
+# Not part of the text, or rendered by the browser in another way.
+SKIPPED = OPAQUE | {"head", "title", "nav", "rp", "rt", "dialog", "menu", "option", "annotation", "annotation-xml"}
+
+HIDING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
+
+
+class Step(NamedTuple):
+    """`tag` opens, closes, or contains `text`."""
+
+    kind: Literal["open", "close", "text"]
+    tag: Tag
+    text: str = ""
+
+
+def steps(root: Tag) -> Iterator[Step]:
+    """Yields every visible element and text under `root`, `root` first. Iterative, so that any depth works."""
+    yield Step("open", root)
+    path = [(root, iter(root.contents))]
+    while path:
+        parent, children = path[-1]
+        for child in children:
+            if isinstance(child, Tag):
+                instead = rendered_tex(child)
+                if instead is not None:
+                    yield Step("text", parent, instead)
+                elif not is_hidden(child):
+                    yield Step("open", child)
+                    path.append((child, iter(child.contents)))
+                    break
+            elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
+                yield Step("text", parent, str(child))
+        else:
+            path.pop()
+            yield Step("close", parent)
+
+
+def begins_with_text(tag: Tag) -> bool:
+    """Returns whether there is text near the beginning of an element. Bounded, since pages may nest without limit."""
+    return any(step.kind == "text" and step.text.strip() for step in islice(steps(tag), 20))
+
+
+def is_hidden(tag: Tag) -> bool:
+    """Returns whether the text of an element is hidden by its tag, an attribute or a style.
+
+    Hidden text must never reach an agent, since a person cannot see it on the page.
+    """
+    if tag.name in SKIPPED:
+        return True
+    if not tag.attrs:
+        return False
+    return (
+        ("hidden" in tag.attrs and attribute(tag, "hidden").lower() != "until-found")
+        or attribute(tag, "aria-hidden").lower() == "true"
+        or HIDING_STYLE.search(attribute(tag, "style")) is not None
+    )

@@ -1,0 +1,131 @@
+"""The search for the elements of pages that answer a question."""
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from typing import Protocol
+
+from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, ListedConcept, Match, StoredChunk
+from sakuin.knowledge.names import chunk_id, link, split_chunk_id
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, Question
+from sakuin.language.model import AnalyzedQuery
+from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
+from sakuin.platform.embedding import QuestionEmbedder
+from sakuin.retrieval.calibration import GOOD_MATCH, NEAR_MATCH
+from sakuin.retrieval.excerpt import EXCERPT_LENGTH, excerpt
+from sakuin.retrieval.index_version import PageIndexVersion
+from sakuin.retrieval.matched_words import matched_words
+from sakuin.retrieval.vectors import SearchMode, question_vector
+
+_SUGGESTIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RankedMatches:
+    """How a question was understood, and its matches, good or not.
+
+    `degraded` is a sentence about the part of the search that was unavailable.
+    """
+
+    understood: AnalyzedQuery
+    matches: Sequence[Match]
+    degraded: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchKnowledge:
+    """Searches by meaning and by words. Links begin with `base_url`."""
+
+    index: KnowledgeSearch
+    lexicon: Lexicon
+    embedder: QuestionEmbedder
+    version: PageIndexVersion
+    base_url: str
+
+    def __call__(self, query: str, *, top_k: int = 5, filters: Filters = EVERYTHING) -> KnowledgeAnswer:
+        """Returns the best `top_k` matches by falling similarity, or none if even the best is not good enough."""
+        ranked = self.ranked_matches(query, limit=top_k, filters=filters)
+        question, matches, degraded = ranked.understood, ranked.matches, ranked.degraded
+        best = matches[0].similarity if matches else 0.0
+        if best < GOOD_MATCH:
+            near = [match.title for match in matches if match.similarity >= NEAR_MATCH]
+            return KnowledgeAnswer(question, (), True, tuple(dict.fromkeys(near))[:_SUGGESTIONS], degraded)
+        return KnowledgeAnswer(question, tuple(self._hit(match) for match in matches), False, degraded=degraded)
+
+    def ranked_matches(
+        self,
+        query: str,
+        *,
+        limit: int,
+        filters: Filters = EVERYTHING,
+        mode: SearchMode = "both",
+        without: Set[str] = frozenset(),
+        expected: str | None = None,
+    ) -> RankedMatches:
+        """Returns the best `limit` matches, found by words alone if the question cannot be embedded.
+
+        `mode` selects the legs of the search, `without` switches off rules of understanding. `expected` is the id of
+        a chunk that is scored wherever it ranks.
+        """
+        question = analyze_query(query, self.lexicon.look_up(query, lexicon_lookup(query)), without=without)
+        vector, degraded = question_vector(self.embedder, question.text, mode=mode)
+        matches = self.index.matches(
+            Question(
+                vector=vector,
+                slots=question.slots if mode != "vectors" else (),
+                version=self.version,
+                filters=filters,
+                limit=limit,
+                expected=expected,
+                wants_example=question.wants_example,
+            )
+        )
+        return RankedMatches(question, matches, degraded)
+
+    def _hit(self, match: Match) -> Hit:
+        body = _body(match)
+        matched = matched_words(f"{match.title}\n{body}", match.matched)
+        return Hit(
+            id=match.id,
+            url=link(match.material, match.anchor, self.base_url),
+            title=match.title,
+            learns=match.learns,
+            excerpt=excerpt(body, around=matched, length=EXCERPT_LENGTH),
+            similarity=match.similarity,
+            type=match.type,
+            material=match.material,
+            matched=matched,
+        )
+
+
+def _body(match: Match) -> str:
+    """Returns the content without its heading, which repeats the title."""
+    heading, _, body = match.content.partition("\n")
+    return body if match.title in heading and body.strip() else match.content
+
+
+class KnowledgeSearches(Protocol):
+    """The searches of all index versions of a deployment."""
+
+    def knowledge_search(self, version: str | None = None) -> SearchKnowledge:
+        """Returns the search of the live or the named index version. Raises `NotFound` if there is none."""
+
+
+CONCEPTS_A_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ReadKnowledge:
+    """Reads chunks without searching. Links begin with `base_url`."""
+
+    index: KnowledgeSearch
+    base_url: str
+
+    def chunk(self, id: str) -> tuple[StoredChunk, str]:
+        """Returns a chunk with its link. Raises `Invalid` for an id of the wrong form, `NotFound` for an unknown id."""
+        found = self.index.chunk(chunk_id(*split_chunk_id(id)))
+        return found, link(found.material, found.anchor, self.base_url)
+
+    def concepts(self, filters: Filters, cursor: str | None) -> tuple[list[tuple[ListedConcept, str]], str | None]:
+        """Returns concepts with their links by material and anchor, and the next cursor (None at the end)."""
+        concepts, following = self.index.concepts(filters, after=cursor, limit=CONCEPTS_A_PAGE)
+        return [(item, link(item.material, item.anchor, self.base_url)) for item in concepts], following

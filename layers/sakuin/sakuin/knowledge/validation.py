@@ -1,0 +1,158 @@
+"""Findings about a page, for its author."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from sakuin.knowledge.learns.actions import names_action
+from sakuin.knowledge.learns.writer import LEARNS_MAX, LEARNS_MIN, clean_learns
+from sakuin.knowledge.page import EMBEDDED_LENGTH, Page, type_of_anchor
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to correct. `rule` is a fixed kebab-case name, `message` tells the author what to do."""
+
+    severity: Severity
+    rule: str
+    material: str
+    anchor: str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedChunk:
+    """An indexed chunk. `learns_given` are the author's items as in the file, None without them."""
+
+    anchor: str
+    learns: tuple[str, ...]
+    learns_given: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedMaterial:
+    """The indexed chunks of one material."""
+
+    chunks: tuple[IndexedChunk, ...]
+
+
+def findings_of_page(
+    material: str, page: Page, indexed: IndexedMaterial | None, *, strict: bool = False
+) -> tuple[Finding, ...]:
+    """Returns the findings about a page and its chunks. `indexed` is None if the material is not indexed.
+
+    With `strict` a box without an id is an error.
+    """
+    chunks = indexed.chunks if indexed else ()
+    return (
+        *_missing_anchors(material, page, chunks),
+        *_not_indexed(material, page, chunks),
+        *_duplicate_ids(material, page),
+        *_unnamed_boxes(material, page, "error" if strict else "warning"),
+        *_poor_learns(material, chunks),
+        *_broken_links(material, page),
+        *_long_explanations(material, page),
+    )
+
+
+def missing_page(material: str, indexed: IndexedMaterial) -> Finding:
+    """Returns the finding about an indexed material without a page."""
+    return Finding(
+        *("error", "missing-page", material, None),
+        f"The page no longer exists, but {len(indexed.chunks)} of its chunks can still be found. "
+        f"Upload it again, or run `sakuin rm {material}`.",
+    )
+
+
+def unreadable_page(material: str, reason: str) -> Finding:
+    """Returns the finding about a page that cannot be read."""
+    return Finding("error", "unreadable-page", material, None, f"The page cannot be indexed. {reason}")
+
+
+def waiting_page(material: str, key: str, owner_key: str) -> Finding:
+    """Returns the finding about a competing key, which is not indexed while the owner's key exists."""
+    return Finding(
+        *("warning", "waiting-page", material, None),
+        f"{key!r} is the same material as {owner_key!r} and waits for it. Delete one of the two keys.",
+    )
+
+
+def _missing_anchors(material: str, page: Page, chunks: Iterable[IndexedChunk]) -> Iterator[Finding]:
+    present = {explanation.anchor for explanation in page.explanations}
+    for chunk in chunks:
+        if chunk.anchor not in present:
+            message = f"The page has no #{chunk.anchor} although the index links to it. Push the page again."
+            yield Finding("error", "missing-anchor", material, chunk.anchor, message)
+
+
+def _not_indexed(material: str, page: Page, chunks: Iterable[IndexedChunk]) -> Iterator[Finding]:
+    indexed = {chunk.anchor for chunk in chunks}
+    explained = {explanation.anchor for explanation in page.explanations}
+    for anchor in dict.fromkeys(anchor for anchor in page.ids if type_of_anchor(anchor)):
+        if anchor in indexed:
+            continue
+        if anchor in explained:
+            message = f"#{anchor} is in the page but not in the index. Push the page again."
+        else:
+            message = (
+                f"#{anchor} cannot be indexed: it is hidden, inside a drawing, or its id is too long or has "
+                "white space or # in it. Move or rename it."
+            )
+        yield Finding("warning", "not-indexed", material, anchor, message)
+
+
+def _duplicate_ids(material: str, page: Page) -> Iterator[Finding]:
+    for anchor, times in Counter(page.ids).items():
+        if times > 1:
+            message = f"{times} elements have the id {anchor!r}; a link reaches only the first. Rename the rest."
+            yield Finding("error", "duplicate-id", material, anchor, message)
+
+
+def _unnamed_boxes(material: str, page: Page, severity: Severity) -> Iterator[Finding]:
+    for box in page.unnamed_boxes:
+        message = (
+            f"The box 「{box.title}」 ({box.selector}) has no semantic id, so nothing can link to it. "
+            "Give it one: rule-…, method-…, def-…, ex-… or tip-…."
+        )
+        yield Finding(severity, "box-without-id", material, None, message)
+
+
+def _poor_learns(material: str, chunks: Iterable[IndexedChunk]) -> Iterator[Finding]:
+    for chunk in chunks:
+        if chunk.learns_given is None:
+            continue
+        given = clean_learns(chunk.learns_given)
+        if not LEARNS_MIN <= len(given) <= LEARNS_MAX:
+            done = "more were added" if len(given) < LEARNS_MIN else "only the first 5 are used"
+            message = f"#{chunk.anchor} has {len(given)} learns items, so {done}. Write 3 to 5."
+            yield Finding("warning", "learns-completed", material, chunk.anchor, message)
+        passive = [item for item in given[:LEARNS_MAX] if not names_action(item)]
+        if passive:
+            listed = " / ".join(passive)
+            message = (
+                f"#{chunk.anchor} has learns items that name no action (〜する方法, 〜の計算): {listed}. Reword them."
+            )
+            yield Finding("warning", "learns-no-action", material, chunk.anchor, message)
+
+
+def _broken_links(material: str, page: Page) -> Iterator[Finding]:
+    targets = {*page.ids, "", "top"}
+    for fragment in dict.fromkeys(page.links):
+        # "#/path" and "#!path" are addresses of an application, not of an element.
+        if fragment.lower() not in targets and fragment not in targets and fragment[0] not in "/!":
+            message = f"A link in the page leads to #{fragment}, which no element has. Correct one of them."
+            yield Finding("warning", "broken-link", material, fragment, message)
+
+
+def _long_explanations(material: str, page: Page) -> Iterator[Finding]:
+    for explanation in page.explanations:
+        length = len(explanation.content)
+        if length > EMBEDDED_LENGTH:
+            message = (
+                f"#{explanation.anchor} has {length:,} characters; what comes after {EMBEDDED_LENGTH:,} is found by "
+                "its words only. Split it into explanations of their own."
+            )
+            yield Finding("warning", "long-explanation", material, explanation.anchor, message)

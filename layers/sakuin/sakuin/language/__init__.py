@@ -1,0 +1,1 @@
+"""How texts and questions are read: words, notation, typos, synonyms."""

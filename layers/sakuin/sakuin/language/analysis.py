@@ -1,0 +1,95 @@
+"""Analysis of text into the terms of the index, the same for pages, Tables and questions."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sakuin.language.concepts import concept_mentions
+from sakuin.language.formulas import Formula, formulas
+from sakuin.language.morphemes import LONGEST_TERM, Morpheme, morphemes
+from sakuin.language.notation import canonical
+
+_SHORT = 100  # characters
+_KANA_RUN = re.compile(r"[ァ-ヶー]+")
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzedText:
+    """A text in canonical form, the morphemes of its prose by line, and its formulas with start and end."""
+
+    text: str
+    lines: tuple[list[Morpheme], ...]
+    formulas: tuple[tuple[int, int, Formula], ...]
+
+
+def analyze(text: str) -> AnalyzedText:
+    """Analyzes any text."""
+    return analyze_canonical(canonical(text))
+
+
+def analyze_canonical(plain: str) -> AnalyzedText:
+    """Analyzes a text in canonical form. Short texts are cached: they are questions, analyzed again at every step."""
+    return _analyze_cached(plain) if len(plain) <= _SHORT else _analyze(plain)
+
+
+def _analyze(plain: str) -> AnalyzedText:
+    found = list(formulas(plain))
+    prose = blanked(plain, ((start, end) for start, end, _ in found))
+    return AnalyzedText(plain, tuple(morphemes(prose)), tuple(found))
+
+
+_analyze_cached = lru_cache(maxsize=256)(_analyze)
+
+
+def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Returns `text` with spaces in place of ordered spans, so that all other positions stay."""
+    parts, at = [], 0
+    for start, end in spans:
+        parts += [text[at:start], " " * (end - start)]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def term_counts(text: AnalyzedText) -> dict[str, int]:
+    """Returns each term of an analyzed text with its count.
+
+    Terms are normalised words (`襷掛け` for たすきがけ, たすき掛け and 襷掛け), formulas in canonical notation with
+    their parts, glossary concepts with the prefix `#`, and 3-grams of the katakana reading with the prefix `~`
+    (`~タスキ`), by which a question in kana finds kanji. No term is empty or longer than 39 bytes.
+    """
+    counts: dict[str, int] = {}
+    for term in _terms(text):
+        counts[term] = counts.get(term, 0) + 1
+    return counts
+
+
+def formula_terms(formula: Formula) -> Iterator[str]:
+    """Yields the terms of a formula: whole, shape and parts."""
+    for name in (formula.whole, formula.shape, *formula.parts):
+        # A longer formula is indexed by its parts.
+        if name and len(name.encode()) <= LONGEST_TERM:
+            yield name
+
+
+def reading_grams(line: list[Morpheme]) -> Iterator[str]:
+    """Yields the 3-grams of a line's reading, each with the prefix `~`."""
+    for run in _KANA_RUN.findall("".join([morpheme.reading for morpheme in line])):
+        if len(run) <= 3:
+            if len(run) > 1:
+                yield "~" + run
+            continue
+        for start in range(len(run) - 2):
+            yield "~" + run[start : start + 3]
+
+
+def _terms(text: AnalyzedText) -> Iterator[str]:
+    for line in text.lines:
+        for morpheme in line:
+            yield from morpheme.terms
+        yield from reading_grams(line)
+    for _, _, formula in text.formulas:
+        yield from formula_terms(formula)
+    for named in concept_mentions(text.text):
+        for concept in named.concepts:
+            yield concept.term

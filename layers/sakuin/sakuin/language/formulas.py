@@ -1,0 +1,82 @@
+"""Formulas in a text, and the terms by which the index finds them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+LONGEST = 60  # characters; nobody types a longer formula into a search
+_RUN = re.compile(r"[a-zα-ω\d√△∠∫(|\-±][a-zα-ω\d√△∠∫^_()|/+\-=≤≥<>≠≈±×÷°%∥⊥∽≡∞:'!.,·]+")
+_SIGN = re.compile(
+    r"[\^_√/+=≤≥<>≠≈±×÷°%△∠∥⊥∽≡:!]|\d[-][\da-z]|[a-z]-\d|(?<![a-z])[a-z]-[a-z](?![a-z])|^-\w"
+    r"|^(?:\d{1,2}|n)[cph](?:\d{1,2}|r|k)$"
+)
+_SIDE = re.compile(r"[^=≤≥<>≠,]+")
+_JOINTS = frozenset(".,:'!-+=/×÷±<>")
+_WORD = re.compile(r"[a-z]{4,}")
+_FUNCTIONS = re.compile(r"sin|cos|tan|log|lim|max|min")
+_CHOICE = re.compile(r"(?:\d{1,2}|n)([cph])(?:\d{1,2}|r|k)")
+_RELATIONS = re.compile(r"[=≤≥<>≠≈∥⊥∽≡:,]")
+_PARTS = re.compile(r"[=≤≥<>≠≈∥⊥∽≡:,+\-±×÷()|]+")
+_ATOM = re.compile(r"[a-zα-ω\d]\^[a-z\d]|√[a-z\d]+|\d+/\d+")
+_COEFFICIENT = re.compile(r"(?:\d+(?:\.\d+)?|(?<![a-z])[abckmpqr])(?=[xyθ√(])")
+_CONSTANT = re.compile(r"(?<![\^\d/.a-z_])(?:\d+(?:\.\d+)?(?:/\d+)?|[abckmpqr])(?![\d/a-z^(])")
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A formula: `whole`, `parts` (the terms between its signs, with their powers and roots), and its `shape`.
+
+    The shape abstracts from numbers and coefficients: `x^2-7x+12=0` and `ax^2+bx+c=0` both have `:x^2+x+n=0`.
+    """
+
+    whole: str
+    parts: tuple[str, ...]
+    shape: str | None
+
+
+def formulas(text: str) -> Iterator[tuple[int, int, Formula]]:
+    """Yields start, end and content of every formula in a canonical text."""
+    for match in _RUN.finditer(text):
+        if not _SIGN.search(match[0]):
+            continue
+        for start, end in _pieces(match[0]):
+            run = match[0][start:end]
+            if not _SIGN.search(run) or _WORD.search(_FUNCTIONS.sub("0", run)):
+                continue
+            if 1 < len(run) <= LONGEST:
+                yield match.start() + start, match.start() + end, _formula(run)
+
+
+def _pieces(run: str) -> Iterator[tuple[int, int]]:
+    """Yields the span of a run, or of each side of its relations if it is long, without punctuation of the prose."""
+    sides = ((0, len(run)),) if len(run) <= LONGEST else ((m.start(), m.end()) for m in _SIDE.finditer(run))
+    for begin, stop in sides:
+        start, end = begin, stop
+        while end > start and (run[end - 1] in _JOINTS or (run[end - 1] == ")" and _surplus(run[start:end]) > 0)):
+            end -= 1
+        while start < end and run[start] == "(" and _surplus(run[start:end]) < 0:
+            start += 1
+        yield start, end
+
+
+def _surplus(run: str) -> int:
+    return run[-LONGEST:].count(")") - run[-LONGEST:].count("(")
+
+
+@lru_cache(maxsize=4096)
+def _formula(run: str) -> Formula:
+    parts = [part for part in _PARTS.split(run) if len(part) > 1 and not part.isdigit()]
+    parts += [atom for part in parts for atom in _ATOM.findall(_FUNCTIONS.sub(" ", part)) if atom != part]
+    names = tuple(dict.fromkeys(part for part in parts if part != run))
+    return Formula(run, names[:12], _shape(run))
+
+
+def _shape(run: str) -> str | None:
+    if choice := _CHOICE.fullmatch(run):
+        return f":n{choice[1]}r"
+    if not re.search(r"[xyθn]", run) or not re.search(r"[=^≤≥<>]", run) or "," in run:
+        return None
+    shape = _COEFFICIENT.sub("", run.replace("-", "+"))
+    shape = re.sub(r"(?<==)n$", "0", _CONSTANT.sub("n", shape)) if run.endswith("=0") else _CONSTANT.sub("n", shape)
+    return ":" + re.sub(r"(^|[=(≤≥<>])\++", r"\1", shape)

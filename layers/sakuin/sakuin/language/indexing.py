@@ -1,0 +1,38 @@
+"""The words of a text for the index: term weights and readings."""
+
+from collections.abc import Mapping, Sequence
+
+from sakuin.language.analysis import analyze, term_counts
+from sakuin.language.model import IndexedWords
+from sakuin.language.readings import readings_of
+
+# Field weights and normalization of BM25F (Robertson, Zaragoza, Taylor: Simple BM25 Extension to Multiple Weighted
+# Fields, CIKM 2004), fitted by hand. The average length is a constant, so that the weights of one text do not depend on
+# other texts.
+TITLE_WEIGHT, LEARNS_WEIGHT, BODY_WEIGHT = 4.0, 3.0, 1.0
+AVERAGE_TERMS = 400
+LENGTH_SHARE = 0.4
+SATURATION = 1.2
+# Words behind this place are not indexed: one SQL statement could not write them all.
+LONGEST_BODY = 100_000  # characters
+
+
+def index_words(*, title: str, learns: Sequence[str], body: str) -> IndexedWords:
+    """Returns the weighted terms and the readings of a text.
+
+    The weight of a term is tf / (tf + k), where tf is its count over all fields, weighted and normalized by length.
+    """
+    texts = [analyze(text) for text in (title, "\n".join(learns), body[:LONGEST_BODY])]
+    weights = (TITLE_WEIGHT, LEARNS_WEIGHT, BODY_WEIGHT)
+    fields = [(weight, term_counts(text)) for weight, text in zip(weights, texts, strict=True)]
+    return IndexedWords(_impacts(fields), readings_of([line for text in texts for line in text.lines]))
+
+
+def _impacts(fields: Sequence[tuple[float, Mapping[str, int]]]) -> dict[str, float]:
+    length = sum(sum(counts.values()) for _, counts in fields)
+    norm = 1 - LENGTH_SHARE + LENGTH_SHARE * length / AVERAGE_TERMS
+    weighted: dict[str, float] = {}
+    for weight, counts in fields:
+        for term, count in counts.items():
+            weighted[term] = weighted.get(term, 0.0) + weight * count / norm
+    return {term: frequency / (frequency + SATURATION) for term, frequency in weighted.items()}

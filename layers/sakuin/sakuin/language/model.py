@@ -1,0 +1,92 @@
+"""The data of text analysis: words for the index, and questions as they are searched."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedWords:
+    """The terms and readings of one text, as the index stores them.
+
+    `impacts`: the weight of each term, (0-1]; multiplied by the term's IDF it is the term's share of BM25F.
+    `readings`: pairs of a katakana reading and its spelling in this text. They resolve questions written in kana.
+    """
+
+    impacts: Mapping[str, float]
+    readings: frozenset[tuple[str, str]]
+
+
+# word     a normalised word, a concept of the glossary or a formula
+# reading  a 3-gram of the katakana reading
+SlotKind = Literal["word", "reading"]
+# Rules of query analysis that can be switched off; a rewrite step carries the name of its rule.
+Rule = Literal["notation", "reduction", "rewriting", "typos", "synonyms", "english", "readings", "examples"]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedTerm:
+    """A term of the index with its weight in a slot, (0-1]."""
+
+    term: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One thing that a question asks for, as alternative terms. The best matching term of a chunk counts."""
+
+    kind: SlotKind
+    terms: tuple[WeightedTerm, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteStep:
+    """One change of a question: the rule `rule` interpreted `found` as `read_as`."""
+
+    rule: str
+    found: str
+    read_as: str
+
+
+@dataclass(frozen=True, slots=True)
+class LexiconLookup:
+    """The words to look up in the index's lexicon before a question is analyzed.
+
+    `readings`: katakana readings of all possible words in kana, and of the words in kanji.
+    `words`: words and compounds of the question with their katakana readings. A word is a possible typo if the index
+    has another spelling for its reading.
+    """
+
+    readings: frozenset[str]
+    words: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class LexiconEntries:
+    """The lexicon's answer to a `LexiconLookup`.
+
+    `spellings`: by reading, the spellings in the index, the most frequent first.
+    `similar`: by word that the index does not have, spellings whose reading is one or two edits away, the closest and
+    most frequent first.
+    `synonyms`: by phrase of the question, its synonyms from the site's own list.
+    """
+
+    spellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    similar: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzedQuery:
+    """A question ready for the search. The same question and lexicon entries give the same result.
+
+    `text` is embedded, `slots` are searched by words, `steps` explain the changes. With `wants_example`, examples rank
+    without their usual penalty.
+    """
+
+    query: str
+    text: str
+    slots: tuple[Slot, ...]
+    steps: tuple[RewriteStep, ...] = ()
+    wants_example: bool = False

@@ -1,0 +1,170 @@
+"""Morphemes of Japanese text, from Sudachi with its small dictionary in split mode A."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from threading import Lock
+
+from sudachipy import Dictionary, SplitMode
+
+from sakuin.language.letters import LETTERS, is_kana, stem, to_katakana
+from sakuin.language.numerals import COUNTED, reading_of
+
+# Parts of speech without terms: particles, auxiliaries, signs, spaces.
+_WITHOUT_TERMS = {"助詞", "助動詞", "補助記号", "空白", "記号"}
+_NOUNS = {"名詞", "接頭辞", "接尾辞", "形状詞"}
+_SIGNS = {"補助記号", "空白", "記号"}
+# The built-in tokenizers of turbopuffer drop longer terms.
+LONGEST_TERM = 39  # bytes of UTF-8
+_PIECE = 10_000
+# Readings that depend on the next morpheme, which split mode A ignores: (first, second) to their readings, where None
+# keeps the reading of the dictionary.
+_READ_TOGETHER = {
+    **{(before, "形"): (None, "ケイ") for before in ("三角", "四角", "五角", "六角", "多角", "角", "正方", "長方")},
+    **{("平方", "根"): (None, "コン"), ("立方", "根"): (None, "コン"), ("乗", "根"): (None, "コン")},
+    **{("中", "点"): ("チュウ", "テン"), ("角", "柱"): ("カク", "チュウ"), ("扇", "形"): ("オウギ", "ガタ")},
+    **{
+        ("底", "の"): ("テイ", "ノ"),
+        ("角", "の"): ("カク", "ノ"),
+        ("球", "の"): ("キュウ", "ノ"),
+        ("和", "積"): ("ワ", "セキ"),
+    },
+    **{
+        ("角", "が"): ("カク", "ガ"),
+        ("角", "を"): ("カク", "ヲ"),
+        ("角", "と"): ("カク", "ト"),
+        ("角", "すい"): ("カク", "スイ"),
+    },
+    **{
+        ("側", "面積"): ("ソク", None),
+        ("母", "集団"): ("ボ", None),
+        ("空", "集合"): ("クウ", None),
+        ("傍", "心"): ("ボウ", "シン"),
+    },
+    **{("陰", "関数"): ("イン", None), ("n", "乗"): ("エヌ", "ジョウ"), ("極", "座標"): ("キョク", None)},
+    **{
+        ("極", "形式"): ("キョク", None),
+        ("極", "方程"): ("キョク", None),
+        ("四", "分"): ("シ", "ブン"),
+        ("四", "分位"): ("シ", None),
+        ("箱", "ひげ"): ("ハコ", None),
+    },
+    **{
+        ("4", "分"): ("シ", "ブン"),
+        ("はずれ", "値"): (None, "チ"),
+        ("箱", "髭"): ("ハコ", None),
+        ("接", "線"): ("セッ", "セン"),
+    },
+}
+_FOREIGN = re.compile(r"[가-힣一-鿿㐀-䶿]{3,}|[가-힣]{2,}")
+_LATIN = re.compile(r"[a-zà-ɏ][a-zà-ɏ']*")
+
+
+@dataclass(frozen=True, slots=True)
+class Morpheme:
+    """A piece of a text with its terms, and its reading in katakana (a space if it has none).
+
+    `part`: UniDic's part of speech. `is_noun`: can be part of a compound noun. `may_begin`: can be the first part.
+    `is_known`: is in the dictionary. Particles and signs have no terms.
+    """
+
+    surface: str
+    terms: tuple[str, ...]
+    reading: str
+    part: str
+    is_noun: bool
+    may_begin: bool
+    is_known: bool
+
+
+def morphemes(text: str) -> Iterator[list[Morpheme]]:
+    """Yields the morphemes of each line of a canonical text; their surfaces joined are the line."""
+    analyzer = _analyzer()
+    for line in text.splitlines():
+        # Sudachi accepts at most 49,149 bytes at a time.
+        for start in range(0, len(line), _PIECE):
+            yield analyzer.of(line[start : start + _PIECE])
+
+
+def bounded_terms(word: str) -> tuple[str, ...]:
+    """Returns `word` as terms of at most `LONGEST_TERM` bytes, in pieces if it is longer."""
+    if len(word) <= LONGEST_TERM // 3 or len(word.encode()) <= LONGEST_TERM:
+        return (word,) if word.strip() else ()
+    size = LONGEST_TERM // 4
+    return tuple(word[start : start + size] for start in range(0, len(word), size))
+
+
+class _Analyzer:
+    """Sudachi with a cache of dictionary words: reading the features of a word costs more than the tokenization."""
+
+    def __init__(self) -> None:
+        self._tokenizer = Dictionary(dict="small").tokenizer(mode=SplitMode.A)
+        self._known: dict[int, Morpheme] = {}
+        # A Sudachi tokenizer must not be shared between threads.
+        self._lock = Lock()
+
+    def of(self, line: str) -> list[Morpheme]:
+        found: list[Morpheme] = []
+        known = self._known
+        with self._lock:
+            for item in self._tokenizer.tokenize(line):
+                word = item.word_id()
+                morpheme = known.get(word)
+                surface = item.surface()
+                # The dictionary folds width and case, so that one word id can have several surfaces.
+                if morpheme is None or morpheme.surface != surface:
+                    part = item.part_of_speech()
+                    morpheme = _morpheme(surface, item.normalized_form(), item.reading_form(), part[0], item.is_oov())
+                    known[word] = morpheme
+                if found and (found[-1].surface, surface) in _READ_TOGETHER:
+                    before, here = _READ_TOGETHER[found[-1].surface, surface]
+                    found[-1], morpheme = _read_as(found[-1], before), _read_as(morpheme, here)
+                found.append(morpheme)
+        return found
+
+
+def _read_as(morpheme: Morpheme, reading: str | None) -> Morpheme:
+    return morpheme if reading is None else replace(morpheme, reading=reading)
+
+
+@lru_cache(maxsize=1)
+def _analyzer() -> _Analyzer:
+    return _Analyzer()
+
+
+def _morpheme(surface: str, normal: str, reading: str, part: str, is_unknown: bool) -> Morpheme:
+    terms, reading = _terms(surface, normal, part), _reading(surface, normal, reading, part)
+    may_begin = bool(terms) and part != "接尾辞" and reading != " "
+    return Morpheme(surface, terms, reading, part, part in _NOUNS, may_begin, not is_unknown)
+
+
+def _terms(surface: str, normal: str, part: str) -> tuple[str, ...]:
+    if _FOREIGN.fullmatch(surface) and normal == surface and (part in _SIGNS or len(surface) > 4):
+        # Chinese and Korean are not in the dictionary: their terms are 2-grams.
+        return tuple(surface[at : at + 2] for at in range(len(surface) - 1))
+    if part in _WITHOUT_TERMS:
+        return ()
+    if _LATIN.fullmatch(surface):
+        return bounded_terms(stem(surface))
+    count = COUNTED.get(surface) or COUNTED.get(normal)
+    if count:
+        return (str(count), "つ")
+    at = normal.find("々")
+    if at > 0:
+        normal = normal[:at] + normal[at - 1] + normal[at + 1 :]
+    return bounded_terms(normal.lower())
+
+
+def _reading(surface: str, normal: str, reading: str, part: str) -> str:
+    # Kana are their own reading: the dictionary finds wrong words in にじほうていしき.
+    if is_kana(surface):
+        return to_katakana(surface)
+    if normal.isascii() and normal.isdigit():
+        return reading_of(normal)
+    if surface in LETTERS:
+        return LETTERS[surface]
+    # Sudachi reads every sign as キゴウ, and Latin letters by their names.
+    if part in _WITHOUT_TERMS or surface.isascii():
+        return " "
+    return reading

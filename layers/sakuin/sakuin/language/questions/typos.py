@@ -1,0 +1,205 @@
+"""Typos in a question: conversions into wrong kanji, wrong keys, missing letters."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sakuin.language.analysis import analyze_canonical
+from sakuin.language.concepts import (
+    concept_mentions,
+    english_vocabulary,
+    japanese_spellings,
+    longest_mentions,
+    spelling_of_reading,
+)
+from sakuin.language.model import LexiconEntries
+from sakuin.language.numerals import DIGITS
+from sakuin.language.questions.kana import kana_word_candidates
+
+LONGEST_SPELLING = 10
+LONGEST_COMPOUND = 8  # morphemes
+LONGEST_READING = 24  # kana
+# Shorter readings have too many homophones.
+SHORTEST_READING = 3
+# Characters after a number: 三次, 四角, 二乗.
+_COUNTERS = "次乗元倍角辺点項桁回個組番人枚"
+
+
+@dataclass(frozen=True, slots=True)
+class Typo:
+    """A probable typo from `start` to `end`, and the text that was meant."""
+
+    start: int
+    end: int
+    meant: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    start: int
+    end: int
+    reading: str
+    morphemes: int
+
+
+def possible_typos(text: str, known: LexiconEntries) -> list[Typo]:
+    """Returns the typos in a canonical question, without overlaps. What the index or the glossary knows is no typo.
+
+    In order of precedence: compounds with the reading of another word of the index or the glossary (判別指揮),
+    glossary spellings with one wrong kanji (余事像), words one or two edits from a word of the index.
+    """
+    right = [False] * len(text)
+    for mention in longest_mentions(concept_mentions(text)):
+        right[mention.start : mention.end] = [True] * (mention.end - mention.start)
+    pieces = sorted(_pieces(text), key=lambda one: (one.start - one.end, one.start))
+    for piece in pieces:
+        if text[piece.start : piece.end] in known.spellings.get(piece.reading, ()):
+            right[piece.start : piece.end] = [True] * (piece.end - piece.start)
+    found: list[Typo] = []
+    for typo in _candidates(text, known, pieces, right):
+        if typo.meant != text[typo.start : typo.end] and not all(right[typo.start : typo.end]):
+            found.append(typo)
+            right[typo.start : typo.end] = [True] * (typo.end - typo.start)
+    return _without_overlaps(found)
+
+
+def kana_typos(text: str, known: LexiconEntries, recognized: Sequence[tuple[int, int]]) -> list[Typo]:
+    """Returns words in kana that are one or two edits from a word of the index and recognized only in part."""
+    found = []
+    for start, word in kana_word_candidates(text):
+        kana = sum(stop - begin for begin, stop in recognized if start <= begin and stop <= start + len(word))
+        similar = known.similar.get(word)
+        if similar and 0 < kana < len(word):
+            found.append(Typo(start, start + len(word), similar[0]))
+    return found
+
+
+def closest_english(word: str) -> str | None:
+    """Returns the glossary word one or two edits from `word` (folded, without plural); None if there is none."""
+    if len(word) < 5:
+        return None
+    most = 1 if len(word) < 7 else 2
+    near = [
+        (distance, other)
+        for other in english_vocabulary()
+        if abs(len(other) - len(word)) <= most and (other[0] == word[0] or other[-3:] == word[-3:])
+        for distance in (edit_distance(word, other, most=most),)
+        if distance <= most
+    ]
+    return min(near)[1] if near else None
+
+
+def edit_distance(one: str, other: str, *, most: int) -> int:
+    """Returns the optimal string alignment distance of two words, or `most` + 1 if it is larger.
+
+    Counts insertions, deletions, substitutions and transpositions of neighbours (restricted Damerau-Levenshtein).
+    """
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, sign in enumerate(one, start=1):
+        following = [i]
+        for j, wanted in enumerate(other, start=1):
+            cost = min(row[j] + 1, following[j - 1] + 1, row[j - 1] + (sign != wanted))
+            if i > 1 and j > 1 and sign == other[j - 2] and one[i - 2] == wanted:
+                cost = min(cost, before[j - 2] + 1)
+            following.append(cost)
+        before, row = row, following
+        if min(row) > most:
+            return most + 1
+    return min(row[-1], most + 1)
+
+
+def _candidates(text: str, known: LexiconEntries, pieces: list[_Piece], right: list[bool]) -> Iterator[Typo]:
+    # A single dictionary word is no typo, even if it is not a word of this subject.
+    compounds = [piece for piece in pieces if piece.morphemes > 1]
+    for piece in compounds:
+        if len(piece.reading) < SHORTEST_READING or all(right[piece.start : piece.end]):
+            continue
+        if meant := next(iter(known.spellings.get(piece.reading, ())), None) or spelling_of_reading(piece.reading):
+            yield Typo(piece.start, piece.end, meant)
+    for place in range(len(text)):
+        if _may_be_wrong(text, place) and not right[place] and (typo := _with_another_kanji(text, place)):
+            yield typo
+    for piece in compounds:
+        written = text[piece.start : piece.end]
+        # A form that is only shorter is no correction.
+        if closest := next((form for form in known.similar.get(written, ()) if form not in written), None):
+            yield Typo(piece.start, piece.end, closest)
+    for start, word in kana_word_candidates(text):
+        closest = next((form for form in known.similar.get(word, ()) if form not in word), None)
+        if closest and not _is_a_word(word) and not any(right[start : start + len(word)]):
+            yield Typo(start, start + len(word), closest)
+
+
+def _is_a_word(text: str) -> bool:
+    (line,) = analyze_canonical(text).lines
+    return len(line) == 1 and line[0].is_known
+
+
+def _without_overlaps(found: list[Typo]) -> list[Typo]:
+    kept: list[Typo] = []
+    for typo in found:
+        if all(typo.end <= other.start or other.end <= typo.start for other in kept):
+            kept.append(typo)
+    return kept
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    """Yields every span with kanji that can be the conversion of a reading."""
+    places = 0
+    for line in analyze_canonical(text).lines:
+        starts = [places]
+        for morpheme in line:
+            starts.append(starts[-1] + len(morpheme.surface))
+        places = starts[-1]
+        for first in range(len(line)):
+            reading = ""
+            for last in range(first, min(first + LONGEST_COMPOUND, len(line))):
+                reading += line[last].reading
+                if " " in reading or len(reading) > LONGEST_READING:
+                    break
+                written = text[starts[first] : starts[last + 1]]
+                if line[first].terms and line[last].terms and any(map(_is_ideograph, written)):
+                    yield _Piece(starts[first], starts[last + 1], reading, last - first + 1)
+
+
+def _with_another_kanji(text: str, place: int) -> Typo | None:
+    """Returns the longest glossary spelling that differs from the text only by the kanji at `place`."""
+    patterns = _patterns()
+    for size in range(min(LONGEST_SPELLING, len(text)), 2, -1):
+        for start in range(max(0, place - size + 1), min(place, len(text) - size) + 1):
+            end = start + size
+            meant = patterns.get(f"{text[start:place]}\0{text[place + 1 : end]}")
+            if meant and not _continues(text, start) and not _continues(text, end):
+                return Typo(start, end, meant)
+    return None
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> dict[str, str]:
+    patterns: dict[str, str] = {}
+    for spelling in japanese_spellings():
+        if 3 <= len(spelling) <= LONGEST_SPELLING:
+            for place, sign in enumerate(spelling):
+                if _is_ideograph(sign):
+                    patterns.setdefault(f"{spelling[:place]}\0{spelling[place + 1 :]}", spelling)
+    return patterns
+
+
+def _continues(text: str, at: int) -> bool:
+    """Returns whether a kanji compound continues across this position."""
+    return 0 < at < len(text) and _is_ideograph(text[at - 1]) and _is_ideograph(text[at])
+
+
+def _may_be_wrong(text: str, at: int) -> bool:
+    sign, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
+    # Numbers are right: 三次関数 is a typo of neither 二次関数 nor 三角関数.
+    is_of_number = sign in DIGITS or (before in DIGITS and sign in _COUNTERS)
+    beside_kanji = any(_is_ideograph(beside) or beside.isdigit() for beside in (before, after) if beside)
+    return _is_ideograph(sign) and not is_of_number and beside_kanji
+
+
+def _is_ideograph(sign: str) -> bool:
+    return "一" <= sign <= "鿿"

@@ -1,0 +1,56 @@
+"""Readings of the words in a text: the lexicon for questions written in kana."""
+
+from collections.abc import Iterator, Sequence
+
+from sakuin.language.letters import is_kana
+from sakuin.language.morphemes import Morpheme
+
+LONGEST_COMPOUND = 5  # morphemes
+LONGEST_READING = 24  # kana
+MOST_READINGS = 2000  # of one text
+
+
+def readings_of(lines: Sequence[Sequence[Morpheme]]) -> frozenset[tuple[str, str]]:
+    """Returns pairs of katakana reading and spelling, of words and of compounds with up to five morphemes.
+
+    Words in kana are included, so that a kana word of a question is recognized as a word of the text.
+    """
+    found: dict[tuple[str, str], None] = {}
+    for line in lines:
+        for pair in _pairs(line):
+            found[pair] = None
+            if len(found) == MOST_READINGS:
+                return frozenset(found)
+    return frozenset(found)
+
+
+def compounds(line: Sequence[Morpheme]) -> Iterator[tuple[str, str, Morpheme]]:
+    """Yields reading, spelling and last morpheme of each word and each compound noun in a line."""
+    for start, first in enumerate(line):
+        if not first.may_begin:
+            continue
+        reading = written = ""
+        before = first
+        for last in line[start : start + LONGEST_COMPOUND]:
+            # 方 continues a verb: 解き方.
+            if last.reading == " " or (
+                last is not first and not ((last.is_noun and before.is_noun) or last.surface == "方")
+            ):
+                break
+            reading += last.reading
+            written += last.surface
+            before = last
+            if last.part != "接頭辞":
+                yield reading, written, last
+
+
+def _pairs(line: Sequence[Morpheme]) -> Iterator[tuple[str, str]]:
+    for reading, written, last in compounds(line):
+        size = len(reading)
+        if not 2 <= size <= LONGEST_READING:
+            continue
+        # Verbs are left to the dictionary: かける can be 掛ける, 書ける or 欠ける.
+        if not last.is_noun or (is_kana(written) and (size < 3 or written != last.surface)):
+            continue
+        if not written.isdigit():
+            yield reading, written

@@ -1,0 +1,63 @@
+"""The limits of a deployment."""
+
+import json
+from dataclasses import dataclass, field, fields
+
+from sakuin.errors import Invalid, Misconfigured
+
+
+def _limit(default: int, description: str) -> int:
+    limit: int = field(default=default, metadata={"description": description})
+    return limit
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The members of the parameter `Limits`; each default is far above normal use."""
+
+    page_bytes: int = _limit(10_000_000, "bytes of a page")
+    page_explanations: int = _limit(2_000, "semantic ids in a page")
+    table_bytes: int = _limit(100_000_000, "bytes of a Table")
+    table_memory_bytes: int = _limit(
+        600_000_000, "bytes of memory of a Table that `/v1` changes or reads by pointer; more needs more `MemorySize`"
+    )
+    table_strings: int = _limit(200_000, "large strings of a Table")
+    table_chunks: int = _limit(1_000_000, "chunks of a Table")
+    string_chars: int = _limit(5_000_000, "characters of one string of a Table")
+    projects: int = _limit(100, "projects that a user created")
+    members: int = _limit(1_000, "members of a project")
+    tables: int = _limit(1_000, "Tables of a project")
+    tools: int = _limit(1_000, "Tools of a project")
+    endpoints: int = _limit(1_000, "MCP endpoints of a project")
+    endpoint_tools: int = _limit(100, "Tools of an MCP endpoint")
+    mcp_request_bytes: int = _limit(1_000_000, "bytes of a request to `/mcp`")
+    api_request_bytes: int = _limit(6_000_000, "bytes of a request to `/v1`; Lambda accepts no more than 6 MB")
+    queries_per_minute: int = _limit(1_200, "tool calls in a minute by a key of `/mcp` or at an endpoint; 0: no limit")
+    embedding_daily_tokens: int = _limit(0, "tokens embedded in a day (UTC) for all projects; 0: no limit")
+
+    @classmethod
+    def read(cls, text: str) -> "Limits":
+        """Reads a JSON object of the limits that differ from their defaults; `Misconfigured` if it is wrong."""
+        example = '{"table_bytes": 200000000}'
+        try:
+            given = json.loads(text or "{}")
+        except ValueError:
+            given = None
+        if not isinstance(given, dict):
+            raise Misconfigured(f"LIMITS must be a JSON object, for example {example}, not {text!r}")
+        known = [each.name for each in fields(cls)]
+        for name, value in given.items():
+            if name not in known:
+                raise Misconfigured(f"LIMITS: unknown limit {name!r}; use {', '.join(known)}")
+            if type(value) is not int or value < 0:
+                raise Misconfigured(f"LIMITS: {name} must be a whole number, for example {example}, not {value!r}")
+        return cls(**given)
+
+
+def check_limit(present: int, most: int, *, what: str, limit: str, more: int = 1) -> None:
+    """Raises `Invalid` if `present` and `more` exceed the limit `most`. `limit` is the member of `Limits`."""
+    if present + more > most:
+        raise Invalid(
+            f"That would be {present + more:,} {what}; the limit is {most:,} ({limit}). "
+            "Remove some, or raise the limit."
+        )

@@ -1,0 +1,210 @@
+"""MCP over HTTP: one POST, one JSON answer, no sessions."""
+
+import json
+import logging
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import anyio.to_thread
+from mcp.server import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+
+from sakuin.errors import OverLimit, Unauthorized, Unavailable
+from sakuin.mcp.endpoint_keys import EndpointKeys, EndpointOf, WrongKeys
+from sakuin.mcp.messages import Messages, error_body, problem_of, read_messages, too_many_body
+from sakuin.mcp.origins import is_foreign, is_preflight, preflight_headers, with_origin
+from sakuin.mcp.server import ENDPOINT
+from sakuin.platform.asgi import Application, Message, Receive, Scope, Send, read_body, replayed, retry_header
+from sakuin.platform.keys import RecordUse, challenge, key_of, matching_hash
+from sakuin.platform.secrets import KeyRing
+from sakuin.tables.model import Endpoint
+
+PATH = "/mcp"
+# Explanations need the dictionary and the embedder, which this function has.
+EXPLAIN_PATH = "/v1/explain"
+# A question has a kilobyte or two; the limit of Lambda is six megabytes.
+LONGEST_BODY = 1_000_000
+# Takes so many searches of a principal; `OverLimit` if too few are left.
+Allow = Callable[[str, int], None]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Caller:
+    """The caller: its principal is the hash of a key of `/mcp`, or the id of an endpoint of Search Tools."""
+
+    principal: str
+    key_hash: str
+    endpoint: Endpoint | None = None
+
+
+class McpApp:
+    """The ASGI application: checks the origin, the key and the rate limit, then calls the SDK.
+
+    `allow` counts searches, `record_use` records the use of a key, `endpoint` finds an endpoint of Search Tools.
+    `explain` answers `/v1/explain`.
+    """
+
+    def __init__(
+        self,
+        server: Server[Any],
+        keys: KeyRing,
+        allowed_origins: tuple[str, ...] = (),
+        *,
+        tools_server: Server[Any] | None = None,
+        endpoint: EndpointOf = lambda _mcp_id: None,
+        record_use: RecordUse = lambda _key_hash: None,
+        allow: Allow = lambda _principal, _searches: None,
+        wrong: WrongKeys | None = None,
+        longest_body: int = LONGEST_BODY,
+        explain: Application | None = None,
+    ) -> None:
+        self._keys = keys
+        self._allowed_origins = allowed_origins
+        self._endpoint_keys = EndpointKeys(endpoint, wrong or WrongKeys(time.monotonic))
+        self._record_use = record_use
+        self._allow = allow
+        self._longest_body = longest_body
+        self._explain = explain
+        self.sessions = _sessions(server)
+        self._tool_sessions = _sessions(tools_server or Server("sakuin-search-tools"))
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """Runs both servers of the SDK."""
+        async with self.sessions.run(), self._tool_sessions.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._explain is not None and scope["path"].rstrip("/") == EXPLAIN_PATH:
+            await self._explain(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        if is_foreign(headers, self._allowed_origins):
+            await _answer(send, 403, "Origin not allowed (AllowedOrigins).")
+            return
+        send = with_origin(send, headers.get("origin"))
+        if is_preflight(scope["method"], headers):
+            await _answer(send, 204, "", preflight_headers())
+        # The SDK would never end a GET.
+        elif scope["method"] != "POST":
+            await _answer(send, 405, "Use POST.", {"Allow": "POST"})
+        else:
+            await self._post(headers, scope, receive, send)
+
+    async def _post(self, headers: Mapping[str, str], scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            caller = await anyio.to_thread.run_sync(self._caller, scope["path"], headers)
+        except Unauthorized:
+            refusal = "Send Authorization: Bearer <key> with a key of this endpoint."
+            await _answer(send, 401, refusal, challenge(headers))
+            return
+        except OverLimit as error:
+            await _answer(send, 429, str(error), {"Retry-After": str(math.ceil(error.retry_after))})
+            return
+        except Unavailable as error:
+            logger.warning("a key could not be checked", exc_info=True)
+            await _answer(send, 503, "The keys cannot be checked now. Try again in a moment.", retry_header(error))
+            return
+        body = await read_body(receive, max_bytes=self._longest_body)
+        if body is None:
+            limit = f"The request is too large; the limit is {self._longest_body:,} bytes (mcp_request_bytes)."
+            await _answer(send, 413, limit)
+            return
+        messages = read_messages(body, headers)
+        try:
+            if messages.calls:
+                await anyio.to_thread.run_sync(self._allow, caller.principal, messages.calls)
+        except OverLimit as error:
+            await _refuse_calls(send, messages, error)
+            return
+        sessions = self.sessions if caller.endpoint is None else self._tool_sessions
+        scope = {**scope, ENDPOINT: caller.endpoint}
+        if messages.refusal is not None:
+            await _json(send, 400, error_body(messages.refusal))
+        elif messages.batch is not None:
+            await _answer_batch(sessions, scope, messages.batch, send)
+        else:
+            after = _disconnected if messages.has_handshake else receive
+            await sessions.handle_request(scope, replayed(body, after), send)
+
+    def _caller(self, path: str, headers: Mapping[str, str]) -> _Caller:
+        """Returns the caller. An unknown endpoint gives the same error as a wrong key: ids cannot be guessed."""
+        if path.rstrip("/") == PATH:
+            key_hash = matching_hash(headers, self._keys)
+            caller = _Caller(key_hash, key_hash) if key_hash is not None else None
+        else:
+            found = self._endpoint_keys.find(path.removeprefix(f"{PATH}/").rstrip("/"), key_of(headers))
+            # Not the hash of its key: a new key would start another minute.
+            caller = _Caller(found[0].id, found[1], found[0]) if found is not None else None
+        if caller is None:
+            raise Unauthorized("The key is not valid.")
+        self._record_use(caller.key_hash)
+        return caller
+
+
+def _sessions(server: Server[Any]) -> StreamableHTTPSessionManager:
+    # API Gateway checks the host; the origin is checked above.
+    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    return StreamableHTTPSessionManager(server, json_response=True, stateless=True, security_settings=security)
+
+
+async def _answer_batch(sessions: StreamableHTTPSessionManager, scope: Scope, batch: Any, send: Send) -> None:
+    """Answers each message of a batch in turn, then sends all answers at once."""
+    answers: list[bytes] = []
+    for message in batch:
+        if problem := problem_of(message):
+            answers.append(error_body(problem))
+            continue
+        start, body = await _ask(sessions, scope, message)
+        # The headers are those of the batch: all messages would be rejected.
+        if start["status"] not in (200, 202):
+            await send(start)
+            await send({"type": "http.response.body", "body": body})
+            return
+        # A notification has no answer.
+        answers += [body] if body else []
+    await (_json(send, 200, b"[" + b",".join(answers) + b"]") if answers else _json(send, 202, b""))
+
+
+async def _ask(sessions: StreamableHTTPSessionManager, scope: Scope, message: Any) -> tuple[Message, bytes]:
+    """Returns the start and the body of the answer to one message."""
+    body = json.dumps(message).encode()
+    length = (b"content-length", str(len(body)).encode())
+    headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
+    sent: list[Message] = []
+
+    async def collect(part: Message) -> None:
+        sent.append(part)
+
+    await sessions.handle_request({**scope, "headers": [*headers, length]}, replayed(body, _disconnected), collect)
+    return sent[0], b"".join(part.get("body", b"") for part in sent)
+
+
+async def _disconnected() -> Message:
+    return {"type": "http.disconnect"}
+
+
+async def _refuse_calls(send: Send, messages: Messages, error: OverLimit) -> None:
+    seconds = math.ceil(error.retry_after)
+    body = too_many_body(f"{error}. Try again in {seconds} s.", seconds, messages.id)
+    await _json(send, 429, body, (b"retry-after", str(seconds).encode()))
+
+
+async def _json(send: Send, status: int, body: bytes, *more: tuple[bytes, bytes]) -> None:
+    headers = [(b"content-type", b"application/json")] if body else []
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, *more]})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _answer(send: Send, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+    sent = {"Content-Type": "text/plain; charset=utf-8", **(headers or {})}
+    encoded = [(name.lower().encode(), value.encode()) for name, value in sent.items()]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    await send({"type": "http.response.body", "body": message.encode()})

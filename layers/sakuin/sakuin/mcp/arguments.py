@@ -1,0 +1,150 @@
+"""The arguments of the MCP tools: strict types, ranges, no unknown names."""
+
+import re
+import unicodedata
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError
+from pydantic.json_schema import SkipJsonSchema
+
+from sakuin.errors import Invalid
+from sakuin.knowledge.page import ChunkType
+from sakuin.language.unicode_text import INVISIBLE, one_line
+
+MAX_TOP_K = 50
+MAX_QUERY = 1000
+# Postgres stores neither, and an embedding model reads no further than U+0000.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NUL = "\0"
+# Limits the length of an error message.
+_SHOWN_PROBLEMS = 5
+_SHOWN_NAME = 64
+
+
+def _whole(value: object) -> object:
+    # JSON has one type of number, so 5.0 is 5. In Python true is a number.
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_TOP_K:
+        raise ValueError(f"must be a whole number from 1 to {MAX_TOP_K}")
+    return value
+
+
+def _whole_text(value: object) -> object:
+    if isinstance(value, str) and _SURROGATE.search(value):
+        raise ValueError("holds a lone surrogate. Send valid Unicode")
+    if isinstance(value, str) and _NUL in value:
+        raise ValueError("holds the character U+0000. Remove it")
+    return value
+
+
+def _not_blank(value: object) -> object:
+    if isinstance(value, str) and not INVISIBLE.sub("", value).strip():
+        raise ValueError("must not be blank")
+    return value
+
+
+TopK = Annotated[
+    int,
+    Field(ge=1, le=MAX_TOP_K, description=f"How many results to give, 1 to {MAX_TOP_K}."),
+    BeforeValidator(_whole),
+]
+_WHOLE = BeforeValidator(_whole_text)
+Query = Annotated[
+    StrictStr,
+    BeforeValidator(_not_blank),
+    _WHOLE,
+    Field(
+        min_length=1,
+        max_length=MAX_QUERY,
+        description="A question, a goal or a term, in any words: 「二次方程式を公式で解きたい」, 「たすきがけ」.",
+    ),
+]
+# Ids and names are NFC in the index; keyboards and file systems may produce another form.
+_NFC = AfterValidator(lambda text: unicodedata.normalize("NFC", text))
+# The length applies to the string: pydantic would check the length of null, too.
+Name = Annotated[StrictStr, _WHOLE, Field(max_length=500), _NFC]
+Cursor = Annotated[StrictStr, _WHOLE, Field(max_length=2000), _NFC]
+Id = Annotated[
+    StrictStr, _WHOLE, Field(min_length=1, max_length=2000, description="An `id` of a result: material#anchor.")
+]
+# Without it there is no filter. The schema shows the plain type; null, which some clients send, means absent.
+Type = Annotated[ChunkType | SkipJsonSchema[None], Field(description="Only explanations of this type.")]
+
+
+def _only(what: str) -> Any:
+    return Field(default=None, description=f"Only explanations of this {what}.")
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SearchArguments(_Arguments):
+    """The arguments of `search_knowledge`."""
+
+    query: Query
+    top_k: TopK = 5
+    type: Type = None
+    category: Name | SkipJsonSchema[None] = _only("category, as the pages name it")
+    level: Name | SkipJsonSchema[None] = _only("level, as the pages name it")
+    material: Name | SkipJsonSchema[None] = _only("page, named as in a result's `material`")
+
+
+class ToolSearchArguments(_Arguments):
+    """The arguments of a Search Tool."""
+
+    query: Query
+    top_k: TopK = 5
+
+
+class ChunkArguments(_Arguments):
+    """The arguments of `get_chunk_by_id`."""
+
+    id: Id
+
+
+class ListArguments(_Arguments):
+    """The arguments of `list_concepts`."""
+
+    type: Type = None
+    category: Name | SkipJsonSchema[None] = _only("category, as the pages name it")
+    material: Name | SkipJsonSchema[None] = _only("page")
+    cursor: Cursor | SkipJsonSchema[None] = Field(default=None, description="`next_cursor` of the page before.")
+
+
+def sentence(error: ValidationError) -> Invalid:
+    """Returns the error about wrong arguments, with the name of each."""
+    problems = (dict(problem) for problem in error.errors(include_url=False))
+    # For an optional argument pydantic adds the useless problem that it is not null.
+    messages = [_problem(problem) for problem in problems if problem["type"] != "none_required"]
+    more = [f"and {len(messages) - _SHOWN_PROBLEMS} more"] if len(messages) > _SHOWN_PROBLEMS else []
+    return Invalid("; ".join([*messages[:_SHOWN_PROBLEMS], *more]))
+
+
+def _problem(problem: dict[str, Any]) -> str:
+    # The name of an unknown field comes from the caller.
+    field = one_line(str(problem["loc"][0]))[:_SHOWN_NAME] if problem["loc"] else "arguments"
+    match problem["type"]:
+        case "extra_forbidden":
+            return f"{field!r} is not an argument of this tool"
+        case "missing":
+            return f"{field!r} is required"
+        case "literal_error":
+            return f"{field!r} must be {problem['ctx']['expected']}"
+        case "value_error":
+            return f"{field!r} {problem['ctx']['error']}"
+        case _:
+            return f"{field!r}: {problem['msg']}"
+
+
+def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
+    """Returns the JSON Schema for `tools/list`, without titles that repeat names."""
+    schema = arguments.model_json_schema()
+    schema.pop("title", None)
+    schema.pop("description", None)
+    for field in schema["properties"].values():
+        field.pop("title", None)
+        if field.get("default", 0) is None:
+            del field["default"]
+    return schema

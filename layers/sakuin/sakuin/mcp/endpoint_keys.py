@@ -1,0 +1,91 @@
+"""Keys of MCP endpoints: the check of a key, and recent wrong keys, which cost no database call."""
+
+import hashlib
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from sakuin.errors import OverLimit
+from sakuin.platform.keys import is_key, known_hash
+from sakuin.tables.model import Endpoint
+
+# Gives the enabled endpoint of an id, if there is one.
+EndpointOf = Callable[[str], Endpoint | None]
+
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_SECONDS = 5.0
+# Wrong keys for one endpoint, in one worker, within `_SECONDS`.
+_MAX_FAILURES = 20
+# Entries in memory; the oldest are removed first.
+_MAX_ENTRIES = 1000
+
+
+@dataclass(slots=True)
+class _Failures:
+    """The number of wrong keys for one endpoint, and the hashes of its valid keys."""
+
+    until: float
+    count: int = 0
+    hashes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class WrongKeys:
+    """The wrong keys of the last seconds, as hashes, and their number for each endpoint."""
+
+    clock: Callable[[], float]
+    _wrong: OrderedDict[bytes, float] = field(default_factory=OrderedDict)
+    _failures: OrderedDict[str, _Failures] = field(default_factory=OrderedDict)
+
+    def is_wrong(self, mcp_id: str, key: str) -> bool:
+        """Returns whether this key was wrong for this endpoint within the last seconds."""
+        return self._wrong.get(_digest(mcp_id, key), 0.0) > self.clock()
+
+    def limit(self, mcp_id: str) -> tuple[float, Sequence[str]] | None:
+        """Returns, after too many wrong keys, the seconds to wait and the hashes of the valid keys."""
+        failures, now = self._failures.get(mcp_id), self.clock()
+        if failures is None or failures.until <= now or failures.count < _MAX_FAILURES:
+            return None
+        return failures.until - now, failures.hashes
+
+    def add(self, mcp_id: str, key: str, hashes: Sequence[str]) -> None:
+        """Adds a wrong key for an endpoint whose valid keys have these hashes."""
+        now = self.clock()
+        self._wrong[_digest(mcp_id, key)] = now + _SECONDS
+        failures = self._failures.get(mcp_id)
+        if failures is None or failures.until <= now:
+            failures = self._failures[mcp_id] = _Failures(now + _SECONDS)
+        failures.count, failures.hashes = failures.count + 1, tuple(hashes)
+        for entries in (self._wrong, self._failures):
+            while len(entries) > _MAX_ENTRIES:
+                entries.popitem(last=False)
+
+
+def _digest(mcp_id: str, key: str) -> bytes:
+    return hashlib.sha256(f"{mcp_id} {key}".encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointKeys:
+    """Checks keys of endpoints."""
+
+    endpoint: EndpointOf
+    wrong: WrongKeys
+
+    def find(self, mcp_id: str, key: str | None) -> tuple[Endpoint, str] | None:
+        """Returns the endpoint and its key's hash, None for a wrong key; `OverLimit` after too many wrong keys."""
+        mcp_id = mcp_id.lower()
+        # A malformed key or id is neither looked up nor counted.
+        if key is None or not is_key(key) or not _ID.fullmatch(mcp_id) or self.wrong.is_wrong(mcp_id, key):
+            return None
+        # A key that was valid at the last lookup is not limited: others cannot lock it out.
+        if (limit := self.wrong.limit(mcp_id)) and known_hash(key, limit[1]) is None:
+            raise OverLimit("Too many wrong keys.", retry_after=limit[0])
+        endpoint = self.endpoint(mcp_id)
+        hashes = endpoint.key_hashes if endpoint else ()
+        known = known_hash(key, hashes)
+        if endpoint is None or known is None:
+            self.wrong.add(mcp_id, key, hashes)
+            return None
+        return endpoint, known

@@ -1,0 +1,101 @@
+"""The JSON-RPC messages of a request: validation, batches and errors."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+# All messages of a batch must be answered within API Gateway's 30 seconds.
+LONGEST_BATCH = 20
+# One of the codes that JSON-RPC leaves to servers.
+_TOO_MANY = -32029
+# The only revision with batches has no header of its own.
+_WITH_BATCHES = ("", "2025-03-26")
+_CALL = "tools/call"
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """The content of a request.
+
+    `refusal` is the reason to reject the whole request. `batch` are the messages of a batch, None for a single message,
+    invalid JSON and revisions without a handshake, which the SDK handles. `calls` counts the calls of tools; `id` is
+    that of a single message. `has_handshake`: the revision has one.
+    """
+
+    calls: int
+    has_handshake: bool = True
+    id: str | int | None = None
+    batch: Sequence[Any] | None = None
+    refusal: str | None = None
+
+
+def read_messages(body: bytes, headers: Mapping[str, str]) -> Messages:
+    """Reads the body of a request. Header names are lower case."""
+    version = headers.get("mcp-protocol-version", "")
+    has_handshake = not version or version in HANDSHAKE_PROTOCOL_VERSIONS
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        # The SDK answers invalid JSON.
+        return Messages(0, has_handshake=has_handshake)
+    calls = _calls(content)
+    if not has_handshake:
+        return Messages(calls, has_handshake, _id(content))
+    if isinstance(content, list):
+        return Messages(calls, batch=content, refusal=_batch_problem(content, version))
+    return Messages(calls, id=_id(content), refusal=problem_of(content))
+
+
+def problem_of(message: Any) -> str | None:
+    """Returns why it is not a valid message; None for a request, a notification or an answer."""
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        return 'A message must be an object with "jsonrpc": "2.0"'
+    if "method" not in message and "result" not in message and "error" not in message:
+        return "A message must have a method, a result or an error"
+    if not isinstance(message.get("method", ""), str) or not isinstance(message.get("params", {}), dict):
+        return "A method must be a string, and params an object"
+    # In Python true is an integer.
+    if isinstance(message.get("id"), bool) or not isinstance(message.get("id", ""), str | int):
+        return "An id must be a string or an integer"
+    return None
+
+
+def error_body(message: str) -> bytes:
+    """Returns the JSON-RPC error about an invalid request."""
+    return _error(None, ErrorData(code=INVALID_REQUEST, message=message))
+
+
+def too_many_body(message: str, seconds: int, id: str | int | None) -> bytes:
+    """Returns the JSON-RPC error about a rate limit."""
+    return _error(id, ErrorData(code=_TOO_MANY, message=message, data={"retry_after": seconds}))
+
+
+def _error(id: str | int | None, error: ErrorData) -> bytes:
+    answer = JSONRPCError(jsonrpc="2.0", id=id, error=error)
+    return answer.model_dump_json(by_alias=True, exclude_unset=True).encode()
+
+
+def _calls(content: Any) -> int:
+    messages = content if isinstance(content, list) else [content]
+    return sum(isinstance(message, dict) and message.get("method") == _CALL for message in messages)
+
+
+def _id(content: Any) -> str | int | None:
+    id = content.get("id") if isinstance(content, dict) else None
+    return id if isinstance(id, str | int) and not isinstance(id, bool) else None
+
+
+def _batch_problem(batch: list[Any], version: str) -> str | None:
+    if version not in _WITH_BATCHES:
+        return f"Revision {version} has no batches. Send each message separately"
+    if not batch:
+        return "A batch must have at least one message"
+    if len(batch) > LONGEST_BATCH:
+        return f"A batch may have at most {LONGEST_BATCH} messages. Send the rest separately"
+    if any(isinstance(message, dict) and message.get("method") == "initialize" for message in batch):
+        return "Send initialize separately, not in a batch"
+    return None

@@ -1,0 +1,85 @@
+"""The servers of the MCP SDK: one for the knowledge tools, one for Search Tools."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio.to_thread
+from mcp import MCPError
+from mcp.server import CacheHint, Server
+from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult
+
+from sakuin.mcp.knowledge_tools import INSTRUCTIONS, KnowledgeTools
+from sakuin.mcp.search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
+from sakuin.mcp.search_tools import SearchTools
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA, Endpoint
+
+# The key of a request's endpoint in its scope.
+ENDPOINT = "sakuin.endpoint"
+_TOOLS_TTL_MS = 60_000
+# The Tools of an endpoint may change at any time, and an unbound Tool must not be listed.
+_BOUND_TOOLS_TTL_MS = 0
+_DISCOVER_TTL_MS = 3_600_000
+
+CallTool = Callable[[Any, CallToolRequestParams], Awaitable[CallToolResult]]
+ListTools = Callable[[Any, Any], Awaitable[ListToolsResult]]
+
+
+def knowledge_server(tools: KnowledgeTools, version: str) -> Server[Any]:
+    """Returns the server of the knowledge endpoint."""
+
+    async def list_tools(_context: Any, _params: Any) -> ListToolsResult:
+        return ListToolsResult(tools=tools.listed(), ttl_ms=_TOOLS_TTL_MS, cache_scope="private")
+
+    async def call_tool(_context: Any, params: CallToolRequestParams) -> CallToolResult:
+        return _known(await anyio.to_thread.run_sync(tools.call, params.name, params.arguments), params.name)
+
+    return _server(("sakuin", "Sakuin"), version, INSTRUCTIONS, list_tools, call_tool, tools.input_schema)
+
+
+def search_tools_server(tools: SearchTools, version: str) -> Server[Any]:
+    """Returns the server of Search Tools, which lists the Tools of a request's endpoint."""
+
+    async def list_tools(context: Any, _params: Any) -> ListToolsResult:
+        found = tools.listed(_endpoint(context))
+        return ListToolsResult(tools=found, ttl_ms=_BOUND_TOOLS_TTL_MS, cache_scope="private")
+
+    async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResult:
+        result = await anyio.to_thread.run_sync(tools.call, _endpoint(context), params.name, params.arguments)
+        return _known(result, params.name)
+
+    names = ("sakuin-search-tools", "Sakuin Search Tools")
+    # All Search Tools have the same schema.
+    return _server(names, version, SEARCH_INSTRUCTIONS, list_tools, call_tool, lambda _name: SEARCH_INPUT_SCHEMA)
+
+
+def _server(
+    names: tuple[str, str],
+    version: str,
+    instructions: str,
+    list_tools: ListTools,
+    call_tool: CallTool,
+    input_schema: Callable[[str], dict[str, Any] | None],
+) -> Server[Any]:
+    name, title = names
+    return Server(
+        name,
+        version=version,
+        title=title,
+        instructions=instructions,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        # Without it the SDK lists all tools before each call.
+        get_tool_input_schema=input_schema,
+        cache_hints={"server/discover": CacheHint(ttl_ms=_DISCOVER_TTL_MS, scope="private")},
+    )
+
+
+def _known(result: CallToolResult | None, name: str) -> CallToolResult:
+    if result is None:
+        raise MCPError(INVALID_PARAMS, f"Unknown tool: {name[:64]}")
+    return result
+
+
+def _endpoint(context: Any) -> Endpoint:
+    found: Endpoint = context.request.scope[ENDPOINT]
+    return found

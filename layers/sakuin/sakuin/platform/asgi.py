@@ -1,0 +1,83 @@
+"""ASGI applications behind API Gateway."""
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from mangum import Mangum
+
+from sakuin.errors import Conflict, Invalid, NotFound, Unauthorized, Unavailable
+from sakuin.platform.keys import challenge
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
+
+_RETRY_SECONDS = 5
+_STATUS = {NotFound: 404, Unauthorized: 401, Invalid: 422, Conflict: 409, Unavailable: 503}
+
+
+async def read_body(receive: Receive, *, max_bytes: int) -> bytes | None:
+    """Returns the body, or the part that arrived before the client disconnected; None if it is too long."""
+    body = b""
+    while (message := await receive())["type"] == "http.request":
+        body += message.get("body", b"")
+        if len(body) > max_bytes:
+            return None
+        if not message.get("more_body"):
+            break
+    return body
+
+
+def replayed(body: bytes, after: Receive) -> Receive:
+    """Returns a `receive` that gives this body once, and then what `after` gives."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Message:
+        return messages.pop() if messages else await after()
+
+    return receive
+
+
+def persistent_handler(app: Any, running: Callable[[], AbstractAsyncContextManager[None]]) -> Handler:
+    """Returns a Lambda handler for `app` that enters the context `running` once and never leaves it.
+
+    A lifespan would enter it for each invocation, which fails the second time.
+    """
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    entered = loop.create_future()
+
+    async def enter() -> None:
+        async with running():
+            entered.set_result(None)
+            await asyncio.Event().wait()
+
+    # An event loop has only weak references to its tasks; the handler has a strong one.
+    task = loop.create_task(enter())
+    loop.run_until_complete(entered)
+    mangum = Mangum(app, lifespan="off")
+
+    def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        if task.done():
+            raise RuntimeError("the context of the application has ended")
+        return dict(mangum(event, context))
+
+    return handler
+
+
+def error_status(error: Exception, headers: Mapping[str, str]) -> tuple[int, dict[str, str] | None]:
+    """Returns the status of an error (500 for one that is not ours) and its headers; `headers` are the request's."""
+    status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
+    return status, {401: challenge(headers), 503: retry_header(error)}.get(status)
+
+
+def retry_header(error: Exception) -> dict[str, str]:
+    """Returns the header `Retry-After`, with the seconds that the error names or a default."""
+    seconds = error.retry_after if isinstance(error, Unavailable) else None
+    return {"Retry-After": str(_RETRY_SECONDS if seconds is None else max(math.ceil(seconds), 1))}

@@ -1,0 +1,107 @@
+"""API keys: their form, their hashes, the `Authorization` header, and the days of their use."""
+
+import hashlib
+import hmac
+import logging
+import re
+import secrets
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
+from sakuin.errors import SakuinError
+from sakuin.platform.supabase.client import Client, answer, call
+
+if TYPE_CHECKING:
+    # The command uses the form of keys, and has no secret to read.
+    from sakuin.platform.secrets import KeyRing
+
+KEY_PREFIX = "sk_sakuin_"
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="sakuin"'}
+_KEY = re.compile(rf"{KEY_PREFIX}[A-Za-z0-9_-]{{43}}")
+
+# Takes the hash of a valid key that was used.
+RecordUse = Callable[[str], None]
+
+logger = logging.getLogger(__name__)
+
+
+def new_key() -> str:
+    """Returns a key of 32 random bytes in URL-safe base64, behind a prefix that secret scanners can find."""
+    return KEY_PREFIX + secrets.token_urlsafe(32)
+
+
+def is_key(text: str) -> bool:
+    """Returns whether the text has the form of a key that `new_key` makes."""
+    return _KEY.fullmatch(text) is not None
+
+
+def hash_of_key(key: str) -> str:
+    """Returns the SHA-256 of the key in hex. A key has 256 random bits, so its hash cannot be searched for."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def known_hash(key: str, hashes: Iterable[str]) -> str | None:
+    """Returns the key's hash if it is one of `hashes`, else None. Every wrong key takes the same time."""
+    made = hash_of_key(key)
+    # No early exit: the time must not show which hash was similar.
+    found = [known for known in hashes if hmac.compare_digest(made, known)]
+    return found[0] if found else None
+
+
+def matching_hash(headers: Mapping[str, str], ring: "KeyRing") -> str | None:
+    """Returns the hash of the valid key in the `Authorization` header, else None. Header names are lower case."""
+    key = key_of(headers)
+    if key is None:
+        return None
+    found = known_hash(key, ring.hashes())
+    # The key may be newer than the hashes that the worker has read.
+    return known_hash(key, ring.hashes(newer=True)) if found is None and is_key(key) else found
+
+
+def key_of(headers: Mapping[str, str]) -> str | None:
+    """Returns the bearer key or token of the `Authorization` header; None without one."""
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    return key.strip() or None if scheme.lower() == "bearer" else None
+
+
+def challenge(headers: Mapping[str, str]) -> dict[str, str]:
+    """Returns the header of a 401. If the request had a key, the header says that it is invalid (RFC 6750, 3)."""
+    if "authorization" not in headers:
+        return CHALLENGE
+    return {"WWW-Authenticate": f'{CHALLENGE["WWW-Authenticate"]}, error="invalid_token"'}
+
+
+def record_once_a_day(record: RecordUse, today: Callable[[], date] = lambda: datetime.now(UTC).date()) -> RecordUse:
+    """Returns `record`, limited to one call for each key and day. A failure is logged and not raised."""
+    days: dict[str, date] = {}
+
+    def record_first(key_hash: str) -> None:
+        day = today()
+        if days.get(key_hash) == day:
+            return
+        # Also if it fails: while the database is unavailable, requests must not wait for it.
+        days[key_hash] = day
+        try:
+            record(key_hash)
+        except SakuinError:
+            logger.warning("the use of a key is not recorded", exc_info=True)
+
+    return record_first
+
+
+@dataclass(frozen=True, slots=True)
+class KeyUse:
+    """The table `key_use`: the day on which each key was last used, by its hash."""
+
+    client: Client
+
+    def record(self, key_hash: str) -> None:
+        """Records that the key was used today, in UTC."""
+        call(self.client, "record_key_use", {"p_key_hash": key_hash})
+
+    def days(self, key_hashes: Collection[str]) -> Mapping[str, str]:
+        """Returns the last day, as 2026-11-22, of each key that was used within a year."""
+        rows = answer(self.client.table("key_use").select("*").in_("key_hash", sorted(key_hashes)))
+        return {row["key_hash"]: row["last_used_on"] for row in rows}

@@ -1,0 +1,1 @@
+"""OpenAI, and endpoints with its API."""

@@ -1,0 +1,181 @@
+"""The functions' secret in AWS Secrets Manager, and clients that use its current keys."""
+
+import json
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field
+from typing import Any
+
+from aws_lambda_powertools.utilities import parameters
+from aws_lambda_powertools.utilities.parameters.constants import DEFAULT_PROVIDERS
+from aws_lambda_powertools.utilities.parameters.exceptions import GetParameterError
+
+from sakuin.errors import Misconfigured, SakuinError, Unavailable
+from sakuin.platform.aws import CONFIG
+
+_MAX_AGE_SECONDS = 300
+# Between two reads that ignore the maximum age.
+_SECONDS_BETWEEN_READS = 30.0
+# `sakuin keys` writes the next version before it moves this label to it.
+_CURRENT = "AWSCURRENT"
+
+
+def _member(description: str, default: Any = MISSING) -> Any:
+    return field(default=default, repr=False, metadata={"description": description})
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """The members of the secret."""
+
+    supabase_service_key: str = _member("the service key of the Supabase project")
+    openai_api_key: str = _member("the key for embeddings and `learns`")
+    knowledge_key_hashes: tuple[str, ...] = _member("list of the SHA-256 hashes of the keys for `POST /mcp`")
+    admin_key_hashes: tuple[str, ...] = _member("list of the SHA-256 hashes of the keys for `/v1`")
+    turbopuffer_api_key: str = _member("the key for turbopuffer", default="")
+    supabase_publishable_key: str = _member(
+        "the publishable key of the Supabase project, sent with users' tokens; without it only admin keys are accepted",
+        default="",
+    )
+    supabase_jwt_secret: str = _member(
+        "only for projects that sign users' tokens with a shared secret; without it Supabase's public keys verify them",
+        default="",
+    )
+    hook_secret: str = _member(
+        "the secret that Supabase's webhook sends; without it no webhook is accepted", default=""
+    )
+    previous_jwt_secrets: tuple[str, ...] = _member("list of JWT secrets that are still accepted", default=())
+    previous_hook_secrets: tuple[str, ...] = _member("list of webhook secrets that are still accepted", default=())
+
+    @property
+    def confidential(self) -> tuple[str, ...]:
+        """The members to redact. Hashes of keys and the publishable key are not confidential."""
+        single = self.supabase_service_key, self.openai_api_key, self.turbopuffer_api_key
+        return tuple(filter(None, (*single, *self.jwt_secrets, *self.hook_secrets)))
+
+    @property
+    def jwt_secrets(self) -> tuple[str, ...]:
+        """The accepted secrets of users' tokens; none if Supabase signs with key pairs only."""
+        return tuple(filter(None, (self.supabase_jwt_secret, *self.previous_jwt_secrets)))
+
+    @property
+    def hook_secrets(self) -> tuple[str, ...]:
+        """The accepted secrets of webhooks; none if no webhook is accepted."""
+        return tuple(filter(None, (self.hook_secret, *self.previous_hook_secrets)))
+
+    @classmethod
+    def read(cls, secret: Mapping[str, object], name: str) -> "Secrets":
+        """Reads the members; `Misconfigured`, without any value, if one is missing or wrong."""
+
+        def required(member: str) -> str:
+            value = secret.get(member)
+            if isinstance(value, str) and value:
+                return value
+            raise Misconfigured(f"The secret {name} has no member {member!r}: add it to its JSON object, as a string")
+
+        def strings(member: str, what: str, default: object = None) -> tuple[str, ...]:
+            value = secret.get(member, default)
+            # An empty string would match a request without a key.
+            if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
+                return tuple(value)
+            raise Misconfigured(f"The secret {name} has no member {member!r} that is a list of {what}: correct it")
+
+        return cls(
+            supabase_service_key=required("supabase_service_key"),
+            openai_api_key=required("openai_api_key"),
+            knowledge_key_hashes=strings("knowledge_key_hashes", "hashes"),
+            admin_key_hashes=strings("admin_key_hashes", "hashes"),
+            supabase_jwt_secret=str(secret.get("supabase_jwt_secret") or ""),
+            supabase_publishable_key=str(secret.get("supabase_publishable_key") or ""),
+            hook_secret=str(secret.get("hook_secret") or ""),
+            turbopuffer_api_key=str(secret.get("turbopuffer_api_key") or ""),
+            previous_jwt_secrets=strings("previous_jwt_secrets", "secrets", []),
+            previous_hook_secrets=strings("previous_hook_secrets", "secrets", []),
+        )
+
+
+@dataclass(slots=True)
+class NamedSecret:
+    """The secret by its name. `on_read` receives the confidential members each time it is read."""
+
+    name: str
+    clock: Callable[[], float] = time.monotonic
+    on_read: Callable[[Iterable[str]], None] = lambda _confidential: None
+    _last_read: float = -_SECONDS_BETWEEN_READS
+
+    def now(self) -> Secrets:
+        """Returns its members, at most five minutes old: a rotated key needs no deployment."""
+        return self._read(fresh=False)
+
+    def newer(self) -> Secrets:
+        """Returns its current members, after a key was rejected. Reads it at most every 30 seconds."""
+        if self.clock() - self._last_read < _SECONDS_BETWEEN_READS:
+            return self.now()
+        self._last_read = self.clock()
+        return self._read(fresh=True)
+
+    def _read(self, *, fresh: bool) -> Secrets:
+        if "secrets" not in DEFAULT_PROVIDERS:
+            # Powertools' own provider would wait for a minute, five times.
+            DEFAULT_PROVIDERS["secrets"] = parameters.SecretsProvider(boto_config=CONFIG)
+        try:
+            value = parameters.get_secret(self.name, max_age=_MAX_AGE_SECONDS, force_fetch=fresh, VersionStage=_CURRENT)
+        except GetParameterError as error:
+            message = f"The secret {self.name} cannot be read: does it exist, and may this function read it?"
+            raise Unavailable(message, vendor="secrets") from error
+        try:
+            secret = json.loads(value)
+        except ValueError:
+            secret = None
+        if not isinstance(secret, dict):
+            raise Misconfigured(f"The secret {self.name} must be one JSON object")
+        members = Secrets.read(secret, self.name)
+        self.on_read(members.confidential)
+        return members
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRing:
+    """The valid keys of an endpoint, which are members of the secret."""
+
+    secret: NamedSecret
+    hashes_of: Callable[[Secrets], Iterable[str]]
+
+    def hashes(self, *, newer: bool = False) -> Iterable[str]:
+        """Returns their hashes, at most five minutes old; with `newer` it reads them again, at a limited rate."""
+        return self.hashes_of(self.secret.newer() if newer else self.secret.now())
+
+
+@dataclass(slots=True)
+class RenewedKey:
+    """The key of a client that was built with the key `first`. `now` returns the current key of the secret."""
+
+    first: str = field(repr=False)
+    now: Callable[[], str] = field(repr=False)
+    headers: Callable[[str], Mapping[str, str]] = lambda key: {"Authorization": f"Bearer {key}"}
+
+    def set_key(self, request: Any) -> None:
+        """Replaces the first key in a request. A request with another key, such as a user's token, is not changed."""
+        old = self.headers(self.first)
+        if all(request.headers.get(name) == value for name, value in old.items()):
+            for name in old:
+                del request.headers[name]
+            request.headers.update(self.headers(self._current()))
+
+    def _current(self) -> str:
+        try:
+            return self.now() or self.first
+        except SakuinError:
+            # If Secrets Manager is unavailable, the first key may still be valid.
+            return self.first
+
+
+def auth_of(auth: type[Any], key: RenewedKey) -> Any:
+    """Returns the key as an `auth` of httpx or httpx2, which have different base classes."""
+
+    class Renewed(auth):  # type: ignore[misc]  # mypy cannot know the base class
+        def auth_flow(self, request: Any) -> Generator[Any, Any, None]:
+            key.set_key(request)
+            yield request
+
+    return Renewed()

@@ -1,0 +1,111 @@
+"""A queue on Amazon SQS, and the lease of a received message."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from threading import Event, Thread
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from sakuin.errors import Unavailable
+
+LONGEST_DELAY_SECONDS = 900
+_BATCH = 10
+_COUNTS = (
+    "ApproximateNumberOfMessages",
+    "ApproximateNumberOfMessagesDelayed",
+    "ApproximateNumberOfMessagesNotVisible",
+)
+# If one extension fails, another one comes in time.
+_EXTENSIONS_PER_LEASE = 3
+# A late extension does no harm: the message is deleted, or returns a little later.
+_LONGEST_JOIN_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class SqsQueue:
+    """One queue. `client` is boto3's SQS client. A request that SQS does not accept is `Unavailable`."""
+
+    client: Any
+    url: str
+
+    def send(self, messages: Sequence[Mapping[str, Any]], *, delay_seconds: int = 0) -> None:
+        """Sends messages in batches of ten, visible after `delay_seconds` (at most 900). May be empty.
+
+        If it raises, some messages may have been sent.
+        """
+        for start in range(0, len(messages), _BATCH):
+            entries = [
+                {
+                    "Id": str(number),
+                    "MessageBody": json.dumps(message, ensure_ascii=False),
+                    "DelaySeconds": delay_seconds,
+                }
+                for number, message in enumerate(messages[start : start + _BATCH])
+            ]
+            with translate_errors():
+                answer = self.client.send_message_batch(QueueUrl=self.url, Entries=entries)
+            if answer.get("Failed"):
+                raise Unavailable(
+                    f"SQS did not accept {len(answer['Failed'])} of {len(entries)} messages", vendor="sqs"
+                )
+
+    def send_copy(self, body: str, attributes: Mapping[str, str], *, delay_seconds: int) -> None:
+        """Sends a message's body again as a new message, visible after `delay_seconds` (at most 900)."""
+        named = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items() if value}
+        with translate_errors():
+            self.client.send_message(
+                QueueUrl=self.url, MessageBody=body, MessageAttributes=named, DelaySeconds=delay_seconds
+            )
+
+    def hide(self, receipt_handle: str, *, seconds: int) -> None:
+        """Makes a received message visible again after `seconds` instead of the queue's visibility timeout."""
+        with translate_errors():
+            self.client.change_message_visibility(
+                QueueUrl=self.url, ReceiptHandle=receipt_handle, VisibilityTimeout=seconds
+            )
+
+    def is_empty(self) -> bool:
+        """Returns whether the queue has no message, visible or not. SQS counts approximately."""
+        with translate_errors():
+            answer = self.client.get_queue_attributes(QueueUrl=self.url, AttributeNames=list(_COUNTS))
+        return not any(int(answer["Attributes"][name]) for name in _COUNTS)
+
+
+class MessageLease:
+    """Hides a message for `seconds`, and extends that in a thread until `stop`.
+
+    After a worker is killed the message becomes visible within `seconds`. The queue's visibility timeout would take
+    many times as long. If SQS does not accept an extension, the visibility timeout applies.
+    """
+
+    def __init__(self, queue: SqsQueue, receipt_handle: str, *, seconds: int) -> None:
+        self._queue = queue
+        self._receipt_handle = receipt_handle
+        self._seconds = seconds
+        self._stopped = Event()
+        self._thread = Thread(target=self._extend, name="message lease", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the extensions, and waits for a running one."""
+        self._stopped.set()
+        self._thread.join(_LONGEST_JOIN_SECONDS)
+
+    def _extend(self) -> None:
+        while True:
+            with suppress(Unavailable):
+                self._queue.hide(self._receipt_handle, seconds=self._seconds)
+            if self._stopped.wait(self._seconds / _EXTENSIONS_PER_LEASE):
+                return
+
+
+@contextmanager
+def translate_errors() -> Iterator[None]:
+    """Translates boto3's errors into `Unavailable`."""
+    try:
+        yield
+    except (ClientError, BotoCoreError) as error:
+        raise Unavailable("SQS did not accept the request", vendor="sqs") from error

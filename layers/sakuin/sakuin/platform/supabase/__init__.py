@@ -1,0 +1,1 @@
+"""Supabase: its database API and its tokens."""

@@ -1,0 +1,138 @@
+"""The client of Supabase's database API (PostgREST), for the service and for users, and its errors."""
+
+import re
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import httpx
+from postgrest import APIError, SyncPostgrestClient
+
+from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, Refused, SakuinError, Unauthorized, Unavailable
+from sakuin.platform.calls import interactive
+from sakuin.platform.embedding import Vector
+from sakuin.platform.supabase.retries import RepeatingTransport
+
+# The part of Supabase's SDK that calls SQL functions.
+Client = SyncPostgrestClient
+
+VENDOR = "supabase"
+# Longer than the statement timeout of 8 seconds.
+_TIMEOUT = httpx.Timeout(10.0, connect=3.0)
+# https://supabase.com/docs/guides/api/api-keys
+_PLAIN_KEYS = "sb_"
+# PostgREST's codes for a token that is malformed, wrongly signed, expired, or has wrong claims.
+_WRONG_TOKEN = ("PGRST301", "PGRST302", "PGRST303")
+# PostgREST or the gateway rejects the key, or its role has no rights.
+_NOT_ALLOWED = (*_WRONG_TOKEN, "42501", "401", "403")
+# The key is right, but its role has no right to a table that a function uses.
+_NO_GRANT = re.compile(r"permission denied for (table|view|sequence) \w+")
+# The database is overloaded, restarting or out of time, or aborted this transaction because of a deadlock.
+_TRANSIENT = ("57", "53", "40", "08", "55P03", "PGRST000", "PGRST001", "PGRST002", "PGRST003")
+
+# Gives the client of a user by the user's token.
+ClientOf = Callable[[str], Client]
+
+
+class Request(Protocol):
+    """A request that the client has built."""
+
+    def execute(self) -> Any: ...
+
+
+def connected(url: str, key: str) -> Client:
+    """Returns a client that acts with `key`. It connects at its first request."""
+    address = f"{url}/rest/v1"
+    transport = RepeatingTransport(httpx.HTTPTransport(), interactive())
+    session = httpx.Client(base_url=address, timeout=_TIMEOUT, transport=transport)
+    # The client's own retries sleep for one, two and four seconds.
+    return Client(address, headers=credentials(key), http_client=session, retry_enabled=False)
+
+
+def clients_of_users(client: Client, publishable_key: Callable[[], str]) -> ClientOf:
+    """Returns clients of users: they share the session of `client`, and row level security applies to them.
+
+    Supabase's gateway needs the publishable key beside a user's token. Without one no user is accepted. The service key
+    in its place would give access to everything if a token were missing by mistake.
+    """
+
+    def client_of(token: str) -> Client:
+        if not (key := publishable_key()):
+            raise Misconfigured("To accept users, add supabase_publishable_key to the functions' secret")
+        headers = credentials(key, token)
+        return Client(str(client.base_url), headers=headers, http_client=client.session, retry_enabled=False)
+
+    return client_of
+
+
+def no_users(_token: str) -> Client:
+    """Rejects users, in functions that act for none."""
+    raise Unauthorized("This function accepts no user's token")
+
+
+def credentials(key: str, token: str = "") -> dict[str, str]:
+    """Returns the headers of a user with `token`, or of the key itself.
+
+    A key `sb_…` is not a token: Supabase's gateway accepts it as `apikey` only, and adds a token of the key's role.
+    """
+    bearer = token or ("" if key.startswith(_PLAIN_KEYS) else key)
+    return {"apikey": key} | ({"Authorization": f"Bearer {bearer}"} if bearer else {})
+
+
+def answer(request: Request) -> Any:
+    """Returns the data of a request's answer, or raises one of our errors."""
+    try:
+        data = request.execute().data
+    except APIError as error:
+        raise _translated(error) from error
+    except httpx.HTTPError as error:
+        raise Unavailable("Supabase did not answer", vendor=VENDOR) from error
+    # The client returns invalid JSON as text: a proxy's page, or an incomplete answer. No SQL function does that.
+    if isinstance(data, str) and data.lstrip().startswith(("<", "{", "[")):
+        raise Unavailable("Supabase's answer could not be read", vendor=VENDOR)
+    return data
+
+
+def call(client: Client, function: str, arguments: dict[str, Any]) -> Any:
+    """Returns the answer of a SQL function."""
+    return answer(client.rpc(function, arguments))
+
+
+def call_as_user(client: Client, function: str, arguments: dict[str, Any]) -> Any:
+    """Returns the answer of a SQL function that is called with a user's token; `Unauthorized` for a wrong token."""
+    try:
+        return call(client, function, arguments)
+    except Unavailable as error:
+        if isinstance(error.__cause__, APIError) and error.__cause__.code in _WRONG_TOKEN:
+            raise Unauthorized("The token is invalid or has expired. Sign in again") from error
+        raise
+
+
+def _translated(error: APIError) -> SakuinError:
+    code = error.code or ""
+    if code == "42501" and (denied := _NO_GRANT.match(error.message or "")):
+        message = f"A grant is missing in Supabase ({denied[0]}): apply the migrations with `supabase db push`"
+        return Refused(message, vendor=VENDOR)
+    # The gateway's own errors have no code.
+    if code in _NOT_ALLOWED or (not code and "api key" in (error.message or "").lower()):
+        message = f"Supabase refused the key ({code or 'no code'}): check supabase_service_key in the secret"
+        return Refused(message, vendor=VENDOR)
+    # The code of a proxy's error is an HTTP status; a code of the database has five characters.
+    if code.startswith(_TRANSIENT) or (len(code) == 3 and code >= "500"):
+        return Unavailable(f"Supabase is not available ({code})", vendor=VENDOR)
+    if code == "P0002":
+        # Raised by our own functions, with a message for users.
+        return NotFound(error.message or "It does not exist")
+    if code == "23505":
+        own = error.message and not error.message.startswith("duplicate key")
+        return Conflict(str(error.message) if own else "Another request wrote the same record first")
+    if code == "23503":
+        return Conflict("The record that this belongs to was removed. Read it again")
+    if code.startswith(("22", "23")):
+        return Invalid(f"The database refused the data ({code})")
+    # The database's own message may quote data: it stays in the cause, which is logged and never sent.
+    return Unavailable(f"Supabase refused the request ({code or 'no code'})", vendor=VENDOR)
+
+
+def vector_text(vector: Vector) -> str:
+    """Returns a vector as pgvector reads it. A 4-byte float has seven digits."""
+    return "[" + ",".join(f"{number:.7g}" for number in vector) + "]"

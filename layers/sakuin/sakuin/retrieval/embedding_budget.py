@@ -1,0 +1,71 @@
+"""The daily token budget of paid models."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sakuin.errors import OverBudget, SakuinError
+from sakuin.platform.embedding import Embedder, Vector
+from sakuin.platform.supabase.client import Client, call
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingLedger:
+    """The sum of tokens that all workers embedded for indexing today, from 00:00 UTC."""
+
+    client: Client
+
+    def spent(self) -> int:
+        """Returns today's sum."""
+        return int(call(self.client, "embedding_tokens_today", {}))
+
+    def add(self, tokens: int) -> None:
+        """Adds tokens to today's sum, atomically."""
+        call(self.client, "add_embedding_tokens", {"p_tokens": tokens})
+
+    def require_budget(self, daily_tokens: int) -> None:
+        """Raises `OverBudget` if today's sum has reached `daily_tokens`."""
+        if self.spent() >= daily_tokens:
+            raise OverBudget(f"The day's {daily_tokens:,} embedding tokens are used up; indexing goes on at 00:00 UTC")
+
+
+@dataclass(slots=True)
+class TokenCounter:
+    """Adds tokens to the ledger; after a failure they are added with the next call.
+
+    A failure is logged only: the vectors are already paid for and must not be lost because of the count.
+    """
+
+    ledger: EmbeddingLedger
+    owed: int = 0
+
+    def __call__(self, tokens: int) -> None:
+        self.owed += tokens
+        try:
+            self.ledger.add(self.owed)
+        except SakuinError:
+            logger.warning("the day's tokens were not counted yet", exc_info=True)
+            return
+        self.owed = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetedEmbedder:
+    """An `Embedder` for indexing that raises `OverBudget` once `daily_tokens` are spent.
+
+    The cost of a call is known only after it, so that a day can exceed its budget by one call per worker.
+    """
+
+    embedder: Embedder
+    ledger: EmbeddingLedger
+    daily_tokens: int
+
+    def passages(self, texts: Sequence[str]) -> list[Vector]:
+        if texts:
+            self.ledger.require_budget(self.daily_tokens)
+        return self.embedder.passages(texts)
+
+    def query(self, text: str) -> Vector:
+        return self.embedder.query(text)

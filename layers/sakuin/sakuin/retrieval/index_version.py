@@ -1,0 +1,178 @@
+"""Index versions: what an index of pages and Tables is built with, how far it is built, and whether it is live."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sakuin.errors import NotFound
+from sakuin.platform.embedding import EmbeddingModel
+
+# Names of the code that makes texts, terms and chunks: a change of that code needs another name, which makes another
+# index version. The analyzer's code is `sakuin.language`.
+TEXT_TEMPLATE = "title+headings+learns+content/1"
+ANALYZER = "sudachi-small-A+kana3+notation+glossary/2"
+CHUNKER = "sentences+graphemes/1"
+
+# The name of the newest version that was never live.
+NEXT = "next"
+
+
+@dataclass(frozen=True, slots=True)
+class TableCut:
+    """The length of strings to index (`threshold`) and of their chunks, in code points."""
+
+    threshold: int = 1000
+    chunk_size: int = 1000
+    overlap: int = 150
+
+
+@dataclass(frozen=True, slots=True)
+class PageIndexVersion:
+    """The part of an index version that applies to pages. Only vectors of the same `space` are compared."""
+
+    model: EmbeddingModel
+    text_template: str
+    analyzer: str
+
+    @property
+    def id(self) -> str:
+        """16 hex digits that identify the version."""
+        return _digest({"model": asdict(self.model), "recipe": self.text_template, "analyzer": self.analyzer})
+
+    @property
+    def space(self) -> str:
+        """16 hex digits of all that changes vectors: all but the analyzer."""
+        model = self.model
+        parts = (model.name, str(model.dimensions), model.query_prefix, model.passage_prefix, self.text_template)
+        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class TableIndexVersion:
+    """The part of an index version that applies to Tables. Only vectors of the same `space` are compared."""
+
+    model: EmbeddingModel
+    cut: TableCut
+    chunker: str = CHUNKER
+    analyzer: str = ANALYZER
+
+    @property
+    def id(self) -> str:
+        """16 hex digits that identify the version."""
+        return _digest(asdict(self))
+
+    @property
+    def space(self) -> str:
+        """16 hex digits of all that changes the vector of a text."""
+        return _digest(asdict(self.model))
+
+
+@dataclass(frozen=True, slots=True)
+class IndexVersion:
+    """The settings and code names of an index. Any other value is another version, built beside this one."""
+
+    model: EmbeddingModel
+    text_template: str
+    analyzer: str
+    cut: TableCut
+    chunker: str
+
+    @property
+    def id(self) -> str:
+        """16 hex digits that identify the version."""
+        return _digest(self.as_json())
+
+    @property
+    def pages(self) -> PageIndexVersion:
+        """The part that applies to pages."""
+        return PageIndexVersion(self.model, self.text_template, self.analyzer)
+
+    @property
+    def tables(self) -> TableIndexVersion:
+        """The part that applies to Tables."""
+        return TableIndexVersion(self.model, self.cut, self.chunker, self.analyzer)
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the parts as they are stored and shown; the text template is `recipe` there."""
+        return {
+            "model": asdict(self.model),
+            "recipe": self.text_template,
+            "analyzer": self.analyzer,
+            "cut": asdict(self.cut),
+            "chunker": self.chunker,
+        }
+
+    @classmethod
+    def from_json(cls, parts: Mapping[str, Any]) -> "IndexVersion":
+        """Returns the version whose `as_json` gave the parts."""
+        model, cut = EmbeddingModel(**parts["model"]), TableCut(**parts["cut"])
+        return cls(model, parts["recipe"], parts["analyzer"], cut, parts["chunker"])
+
+
+@dataclass(frozen=True, slots=True)
+class StoredIndexVersion:
+    """An index version that every change is written to. One is `live`: searches use it.
+
+    `answered`: is or was live. `tables`: the id of its part for Tables. `suffix`: the suffix of its namespaces.
+    """
+
+    settings: IndexVersion
+    live: bool
+    answered: bool
+    tables: str
+    suffix: str
+
+
+def live_version(kept: Sequence[StoredIndexVersion]) -> StoredIndexVersion | None:
+    """Returns the live version; None before the first version is stored."""
+    return next((each for each in kept if each.live), None)
+
+
+def find_version(kept: Sequence[StoredIndexVersion], name: str | None) -> StoredIndexVersion:
+    """Returns the version whose id begins with `name`; `next` is the newest never live, None the live one.
+
+    Raises `NotFound` if there is not exactly one.
+    """
+    if name is None:
+        found = [each for each in kept if each.live]
+    elif name == NEXT:
+        found = [each for each in kept if not each.answered][-1:]
+    else:
+        found = [each for each in kept if each.settings.id.startswith(name)]
+    if len(found) != 1:
+        known = ", ".join(each.settings.id for each in kept) or "none yet"
+        raise NotFound(f"There is no index {name or 'that answers'!r}. There is: {known}")
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltPart:
+    """The progress of an index over pages or over Tables: `missing` of `total`, the first ten with their reasons."""
+
+    total: int
+    missing: int
+    named: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexVersionState:
+    """An index version with its progress, for operators. Times are ISO 8601; `live_since` None: never live."""
+
+    settings: IndexVersion
+    live: bool
+    created_at: str
+    live_since: str | None
+    retired_at: str | None
+    pages: BuiltPart
+    tables: BuiltPart
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is missing, so that it can become live."""
+        return not self.pages.missing and not self.tables.missing
+
+
+def _digest(parts: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]

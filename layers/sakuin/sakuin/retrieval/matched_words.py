@@ -1,0 +1,63 @@
+"""Matched words: how the terms of a question are spelled in a result."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from sakuin.language.analysis import AnalyzedText, analyze, formula_terms
+from sakuin.language.concepts import concept_mentions
+
+MOST_SHOWN = 8
+_ANALYZED = 1500  # characters; more would cost more time than it improves the display
+
+
+def matched_words(text: str, terms: Sequence[str]) -> tuple[str, ...]:
+    """Returns the spellings in `text` of index terms, adjacent ones joined, without repetition.
+
+    `terms` come with the highest weight first, and so do the spellings, at most `MOST_SHOWN`.
+    """
+    if not terms:
+        return ()
+    weight = {term: place for place, term in enumerate(terms)}
+    read = analyze(text[:_ANALYZED])
+    best: dict[str, int] = {}
+    for start, end, place in _joined(sorted(_places(read, weight))):
+        words = read.text[start:end].strip()
+        best[words] = min(place, best.get(words, place))
+    # Ties keep the order of the text, which starts with the title.
+    kept = sorted(best, key=lambda words: best[words])
+    # A part of a longer spelling is redundant (公式 beside 解の公式), and so is a single character.
+    whole = [words for words in kept if not any(words != other and words in other for other in kept)]
+    return tuple(([words for words in whole if len(words) > 1] or whole)[:MOST_SHOWN])
+
+
+def _places(text: AnalyzedText, weight: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
+    """Yields start, end and rank (0 is the highest weight) of each span with one of the terms."""
+    at = 0
+    for morpheme in (morpheme for line in text.lines for morpheme in line if morpheme.terms):
+        start = text.text.find(morpheme.surface, at)
+        if start >= 0:
+            at = start + len(morpheme.surface)
+            yield from _span_of(start, at, morpheme.terms, weight)
+    for start, end, formula in text.formulas:
+        yield from _span_of(start, end, formula_terms(formula), weight)
+    for named in concept_mentions(text.text):
+        yield from _span_of(named.start, named.end, (concept.term for concept in named.concepts), weight)
+
+
+def _span_of(start: int, end: int, terms: Iterable[str], weight: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
+    places = [weight[term] for term in terms if term in weight]
+    if places:
+        yield start, end, min(places)
+
+
+def _joined(places: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Yields spans from left to right, adjacent and overlapping ones joined."""
+    whole: tuple[int, int, int] | None = None
+    for start, end, place in places:
+        if whole is not None and start <= whole[1]:
+            whole = (whole[0], max(end, whole[1]), min(place, whole[2]))
+            continue
+        if whole is not None:
+            yield whole
+        whole = (start, end, place)
+    if whole is not None:
+        yield whole

@@ -1,0 +1,1 @@
+"""Specification 2: Search Tools over large JSON documents."""

@@ -1,0 +1,1 @@
+"""Administration of projects, Tables, Tools and endpoints."""

@@ -1,0 +1,214 @@
+"""The functions in Postgres for projects, Tables, Tools and endpoints."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sakuin.platform.supabase.client import Client, ClientOf, answer, call, call_as_user, no_users
+from sakuin.tables.model import (
+    Binding,
+    EventName,
+    McpEndpoint,
+    Member,
+    PendingUpload,
+    Project,
+    StoredTable,
+    Switch,
+    Table,
+    Tool,
+    User,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRecords:
+    """Projects, Tables, Tools and endpoints. Each change is one transaction and writes its own events.
+
+    `user` is a member of the project, whose token `acting` turns into a client; None is an admin or a worker, who uses
+    `client`. A record that does not exist, or that the user may not access, raises `NotFound`. SQL functions contain
+    the rules.
+    """
+
+    client: Client
+    acting: ClientOf = no_users
+
+    def create_project(self, user: User | None, name: str) -> Project:
+        """Creates a project, of which `user` becomes a member."""
+        return Project(**self._call(user, "create_project", p_name=name))
+
+    def projects(self, user: User | None) -> Sequence[Project]:
+        """Returns the projects of the user, or all for an admin, oldest first."""
+        return [Project(**row) for row in self._call(user, "list_projects")]
+
+    def count_projects(self, user: User) -> int:
+        """Returns how many existing projects the user created, also those that the user has left."""
+        return int(self._call(user, "count_projects"))
+
+    def delete_project(self, user: User | None, project_id: str) -> None:
+        """Deletes a project with its Tables, Tools and endpoints."""
+        self._call(user, "delete_project", p_project=project_id)
+
+    def add_member(self, user: User | None, project_id: str, member: str) -> None:
+        """Makes a user a member. Idempotent."""
+        self._call(user, "add_member", p_project=project_id, p_member=member)
+
+    def members(self, user: User | None, project_id: str) -> Sequence[Member]:
+        """Returns the members of a project, the oldest first."""
+        return [Member(**row) for row in self._call(user, "list_members", p_project=project_id)]
+
+    def remove_member(self, user: User | None, project_id: str, member: str) -> None:
+        """Removes a member. Raises `Conflict` for the last one, `NotFound` for a user who is not a member."""
+        self._call(user, "remove_member", p_project=project_id, p_member=member)
+
+    def create_table(self, user: User | None, project_id: str, *, name: str, data: str | None) -> Table:
+        """Creates a Table with `data` (JSON text), version 1; or with None, version 0, for a later upload."""
+        return Table(**self._call(user, "create_table", p_project=project_id, p_name=name, p_data=data))
+
+    def table(self, user: User | None, table_id: str) -> StoredTable:
+        """Returns a Table with its document."""
+        row = self._call(user, "read_table", p_table=table_id)
+        data, data_key = row.pop("data"), row.pop("data_key")
+        return StoredTable(Table(**row), data, data_key)
+
+    def tables(self, user: User | None, project_id: str) -> Sequence[Table]:
+        """Returns the Tables of a project by name."""
+        return [Table(**row) for row in self._call(user, "list_tables", p_project=project_id)]
+
+    def replace_table(self, user: User | None, table_id: str, *, data: str, expected_version: int | None) -> Table:
+        """Replaces the document. Raises `Conflict` if the Table has another version than expected (None: any)."""
+        return Table(
+            **self._call(user, "replace_table", p_table=table_id, p_data=data, p_expected_version=expected_version)
+        )
+
+    def rename_table(self, user: User | None, table_id: str, name: str) -> Table:
+        """Changes the name, without reindexing."""
+        return Table(**self._call(user, "rename_table", p_table=table_id, p_name=name))
+
+    def delete_table(self, user: User | None, table_id: str) -> None:
+        """Deletes a Table with its Tools."""
+        self._call(user, "delete_table", p_table=table_id)
+
+    def begin_upload(self, user: User | None, table_id: str) -> PendingUpload:
+        """Announces an upload. A later announcement, or a replaced document, makes it obsolete."""
+        return PendingUpload(**self._call(user, "begin_upload", p_table=table_id))
+
+    def finish_upload(self, table_id: str, upload: int, key: str | None, error: str | None) -> bool:
+        """Records an upload: its `key`, or the `error` why it is invalid. Returns False if it is obsolete."""
+        return bool(self._own("finish_upload", p_table=table_id, p_upload=upload, p_key=key, p_error=error))
+
+    def create_tool(
+        self,
+        user: User | None,
+        table_id: str,
+        *,
+        json_path: str,
+        name: str,
+        description: str,
+        input_schema: Mapping[str, Any],
+    ) -> Tool:
+        """Creates a Search Tool, which is pending."""
+        return Tool(
+            **self._call(
+                user,
+                "create_tool",
+                p_table=table_id,
+                p_json_path=json_path,
+                p_name=name,
+                p_description=description,
+                p_input_schema=input_schema,
+            )
+        )
+
+    def tool(self, user: User | None, tool_id: str) -> Tool:
+        """Returns a Tool with its status."""
+        return Tool(**self._call(user, "read_tool", p_tool=tool_id))
+
+    def tools(self, user: User | None, project_id: str) -> Sequence[Tool]:
+        """Returns the Tools of a project by name."""
+        return [Tool(**row) for row in self._call(user, "list_tools", p_project=project_id)]
+
+    def change_tool(
+        self,
+        user: User | None,
+        tool_id: str,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        enabled: bool | None = None,
+    ) -> Tool:
+        """Changes the fields that are not None. Raises `Conflict` if an endpoint has another Tool of this name."""
+        return Tool(
+            **self._call(user, "change_tool", p_tool=tool_id, p_name=name, p_description=description, p_enabled=enabled)
+        )
+
+    def reindex_tool(self, user: User | None, tool_id: str) -> Tool:
+        """Makes a Tool pending again. Its scan also restores rows that the store has lost."""
+        return Tool(**self._call(user, "reindex_tool", p_tool=tool_id))
+
+    def delete_tool(self, user: User | None, tool_id: str) -> None:
+        """Deletes a Tool with its bindings."""
+        self._call(user, "delete_tool", p_tool=tool_id)
+
+    def create_endpoint(
+        self, user: User | None, project_id: str, *, name: str, key_hash: str, tools: Sequence[str]
+    ) -> McpEndpoint:
+        """Creates an MCP endpoint with these Tools. Raises `Conflict` if two of them have the same name."""
+        return _endpoint(
+            self._call(user, "create_mcp", p_project=project_id, p_name=name, p_key_hash=key_hash, p_tools=list(tools))
+        )
+
+    def endpoint(self, user: User | None, mcp_id: str) -> McpEndpoint:
+        """Returns an endpoint with its bindings, by the names of the Tools."""
+        return _endpoint(self._call(user, "read_mcp", p_mcp=mcp_id))
+
+    def endpoints(self, user: User | None, project_id: str) -> Sequence[McpEndpoint]:
+        """Returns the endpoints of a project by name."""
+        return [_endpoint(row) for row in self._call(user, "list_mcps", p_project=project_id)]
+
+    def bind(self, user: User | None, mcp_id: str, tool_id: str, *, status: Switch) -> McpEndpoint:
+        """Binds a Tool of the same project, or changes the status. Raises `Conflict` if its name is in use."""
+        return _endpoint(self._call(user, "bind_tool", p_mcp=mcp_id, p_tool=tool_id, p_status=status))
+
+    def unbind(self, user: User | None, mcp_id: str, tool_id: str) -> McpEndpoint:
+        """Removes a binding. Raises `NotFound` if there is none."""
+        return _endpoint(self._call(user, "unbind_tool", p_mcp=mcp_id, p_tool=tool_id))
+
+    def rotate(self, user: User | None, mcp_id: str, *, key_hash: str, overlap_seconds: int) -> McpEndpoint:
+        """Replaces the key. The old key stays valid for `overlap_seconds`."""
+        return _endpoint(
+            self._call(user, "rotate_mcp", p_mcp=mcp_id, p_key_hash=key_hash, p_overlap_seconds=overlap_seconds)
+        )
+
+    def change_endpoint(
+        self, user: User | None, mcp_id: str, *, name: str | None = None, status: Switch | None = None
+    ) -> McpEndpoint:
+        """Changes the name or status that is not None."""
+        return _endpoint(self._call(user, "change_mcp", p_mcp=mcp_id, p_name=name, p_status=status))
+
+    def delete_endpoint(self, user: User | None, mcp_id: str) -> None:
+        """Deletes an endpoint with its bindings."""
+        self._call(user, "delete_mcp", p_mcp=mcp_id)
+
+    def record_database_change(self, event: EventName, *, project_id: str, table_id: str, tool_id: str | None) -> None:
+        """Writes the event of a change that was made directly in the database, and makes its Tools pending.
+
+        For a Table that no longer exists, it writes only `TableDeleted`.
+        """
+        there = answer(self.client.table("context_table").select("id").eq("id", table_id))
+        if there:
+            self._own("table_changed", p_table=table_id, p_event=event, p_tool=tool_id)
+        elif event == "TableDeleted":
+            row = {"event": event, "project_id": project_id, "table_id": table_id}
+            answer(self.client.table("outbox").insert(row))
+
+    def _call(self, user: User | None, function: str, **arguments: Any) -> Any:
+        if user is None:
+            return self._own(function, **arguments)
+        return call_as_user(self.acting(user.token), function, arguments)
+
+    def _own(self, function: str, **arguments: Any) -> Any:
+        return call(self.client, function, arguments)
+
+
+def _endpoint(row: dict[str, Any]) -> McpEndpoint:
+    return McpEndpoint(**{**row, "tools": tuple(Binding(**tool) for tool in row["tools"])})

@@ -1,0 +1,48 @@
+"""Administration of projects and their members."""
+
+from dataclasses import dataclass, field
+
+from sakuin.errors import Invalid
+from sakuin.limits import Limits, check_limit
+from sakuin.tables.admin.postgres import ProjectRecords
+from sakuin.tables.model import Project, User
+from sakuin.tables.scan import problem_of
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectAdmin:
+    """Creates projects and adds members, within the limits."""
+
+    records: ProjectRecords
+    limits: Limits = field(default_factory=Limits)
+
+    def create(self, user: User | None, name: str) -> Project:
+        """Creates a project. The user becomes its member."""
+        if user is not None:
+            there = self.records.count_projects(user)
+            check_limit(there, self.limits.projects, what="projects that you created", limit="projects")
+        return self.records.create_project(user, check_name(name))
+
+    def add_member(self, user: User | None, project_id: str, member: str) -> None:
+        """Makes another user a member. Idempotent."""
+        others = [one for one in self.records.members(user, project_id) if one.user_id != member]
+        check_limit(len(others), self.limits.members, what="members of one project", limit="members")
+        self.records.add_member(user, project_id, member)
+
+
+_LONGEST_NAME = 200
+
+
+def check_name(name: str) -> str:
+    """Returns the name without white space around it. Raises `Invalid` if it is empty or too long."""
+    name = check_text(name.strip(), "The name")
+    if not 0 < len(name) <= _LONGEST_NAME:
+        raise Invalid(f"A name has 1 to {_LONGEST_NAME} characters. Choose another one.")
+    return name
+
+
+def check_text(text: str, what: str) -> str:
+    """Returns the text. Raises `Invalid` if Postgres cannot store it."""
+    if problem := problem_of(text):
+        raise Invalid(f"{what} cannot be stored. {problem}")
+    return text

@@ -1,0 +1,134 @@
+"""Administration of Tables."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sakuin.errors import Conflict, Invalid, NotFound
+from sakuin.limits import Limits, check_limit
+from sakuin.tables.admin.documents import TableDocuments
+from sakuin.tables.admin.postgres import ProjectRecords
+from sakuin.tables.admin.projects import check_name
+from sakuin.tables.document import parsed_table, patched, written_body, written_table
+from sakuin.tables.json_pointer import resolve
+from sakuin.tables.model import StoredTable, Table, UploadTarget, User
+
+_UPLOAD_SECONDS = 900
+
+# A larger document is stored in the bucket (bytes).
+_LARGE = 4_000_000
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TableAdmin:
+    """Creates, reads and changes Tables, within the limits."""
+
+    records: ProjectRecords
+    bodies: TableDocuments
+    limits: Limits = field(default_factory=Limits)
+
+    def create(self, user: User | None, project_id: str, *, name: str, document: object) -> Table:
+        """Creates a Table with a document."""
+        self._check_limit(user, project_id)
+        return self.records.create_table(user, project_id, name=check_name(name), data=self._text(document))
+
+    def read(self, user: User | None, table_id: str) -> Table:
+        """Returns a Table without its document."""
+        return self.records.table(user, table_id).table
+
+    def node(self, user: User | None, table_id: str, pointer: str) -> object:
+        """Returns the node at a pointer. Raises `NotFound` if there is none."""
+        return resolve(self._document(self.records.table(user, table_id)), pointer)
+
+    def replace(self, user: User | None, table_id: str, *, document: object, expected_version: int | None) -> Table:
+        """Replaces the document. Raises `Conflict` if the Table does not have the expected version."""
+        data = self._text(document)
+        return self.records.replace_table(user, table_id, data=data, expected_version=expected_version)
+
+    def rename(self, user: User | None, table_id: str, name: str) -> Table:
+        """Changes the name."""
+        return self.records.rename_table(user, table_id, check_name(name))
+
+    def patch(
+        self,
+        user: User | None,
+        table_id: str,
+        operations: Iterable[Mapping[str, object]],
+        *,
+        expected_version: int | None,
+    ) -> Table:
+        """Changes the document by pointers. A concurrent change is a `Conflict` only with an expected version."""
+        wanted = list(operations)
+        for left in reversed(range(_ATTEMPTS)):
+            try:
+                return self._patched(user, table_id, wanted, expected_version)
+            except Conflict:
+                if not left or expected_version is not None:
+                    raise
+        raise AssertionError
+
+    def announce(self, user: User | None, project_id: str, *, name: str, size: int) -> tuple[Table, UploadTarget]:
+        """Creates a Table whose document will be uploaded. Returns it with the target of the upload."""
+        self._check(size)
+        self._check_limit(user, project_id)
+        table = self.records.create_table(user, project_id, name=check_name(name), data=None)
+        return self.announce_document(user, table.id, size=size)
+
+    def announce_document(self, user: User | None, table_id: str, *, size: int) -> tuple[Table, UploadTarget]:
+        """Returns a Table with the target for an upload of its next document of `size` bytes."""
+        self._check(size)
+        upload = self.records.begin_upload(user, table_id)
+        target = self.bodies.upload_target(upload.key, seconds=_UPLOAD_SECONDS, size=size)
+        return self.read(user, table_id), target
+
+    def _patched(
+        self,
+        user: User | None,
+        table_id: str,
+        operations: Sequence[Mapping[str, object]],
+        expected_version: int | None,
+    ) -> Table:
+        stored = self.records.table(user, table_id)
+        if expected_version not in (None, stored.table.version):
+            raise Conflict(f"The table has version {stored.table.version}, not {expected_version}")
+        document = patched(self._document(stored), operations)
+        body = written_body(document)
+        self._check(len(body))
+        if len(body) <= _LARGE and len(data := written_table(document)) <= _LARGE:
+            return self.records.replace_table(user, table_id, data=data, expected_version=stored.table.version)
+        return self._replaced_by_upload(user, stored.table, body)
+
+    def _replaced_by_upload(self, user: User | None, read: Table, body: bytes) -> Table:
+        # Reserves the number first: a later upload has a higher one, which makes this one obsolete.
+        upload = self.records.begin_upload(user, read.id)
+        if self.read(user, read.id).version != read.version:
+            raise Conflict("The table was changed by another request")
+        self.bodies.write(upload.key, body)
+        if not self.records.finish_upload(read.id, upload.upload, upload.key, None):
+            raise Conflict("The table was changed by another request")
+        return self.read(user, read.id)
+
+    def _document(self, stored: StoredTable) -> object:
+        most = self.limits.table_memory_bytes
+        if stored.data is not None:
+            return parsed_table(stored.data, most_memory=most)
+        if stored.data_key is not None:
+            body = self.bodies.read(stored.data_key, max_bytes=self.limits.table_bytes)
+            return parsed_table(body, most_memory=most)
+        raise NotFound("The table has no document yet. Upload one, or wait until the upload is imported.")
+
+    def _text(self, document: object) -> str:
+        text = written_table(document)
+        if len(text) > self.limits.table_bytes:
+            self._check(len(written_body(document)))
+        return text
+
+    def _check(self, size: int) -> None:
+        most = self.limits.table_bytes
+        if not 0 < size <= most:
+            raise Invalid(
+                f"A Table has at least 1 byte, and the limit is {most:,} (table_bytes); this one has {size:,}."
+            )
+
+    def _check_limit(self, user: User | None, project_id: str) -> None:
+        check_limit(len(self.records.tables(user, project_id)), self.limits.tables, what="tables", limit="tables")

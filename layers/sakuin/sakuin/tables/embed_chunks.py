@@ -1,0 +1,196 @@
+"""Embedding of the chunks of Tables: one batch, and the work of the embed queue."""
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+
+from sakuin.language.indexing import index_words
+from sakuin.language.model import IndexedWords
+from sakuin.platform.embedding import Embedder, Vector
+from sakuin.platform.run_all import run_all
+from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.retrieval.vectors import embed_texts, text_hash
+from sakuin.tables.chunk_store import ChunkStore, StoredChunkRow, doc_id, namespace
+from sakuin.tables.index_table import sweep_nodes
+from sakuin.tables.json_pointer import ancestors, pointer_hash
+from sakuin.tables.messages import EmbedRequest, embed_message, subject_of_request
+from sakuin.tables.nodes import StoredChunkRef, WantedChunk
+from sakuin.tables.postgres import TableIndex
+from sakuin.tables.recovery import RecordTableFailure
+
+
+@dataclass(frozen=True, slots=True)
+class ChunksEmbedded:
+    """The result of a batch. `embedded` counts the texts without a known vector, `refused` those that have none."""
+
+    stored: int
+    embedded: int
+    ready: bool
+    refused: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedChunks:
+    """Stores the chunks of a batch that are wanted and not stored yet."""
+
+    index: TableIndex
+    store: ChunkStore
+    embedder: Embedder
+    suffix: str = ""
+
+    def __call__(self, project_id: str, table_id: str, ids: Collection[str]) -> ChunksEmbedded:
+        """Processes one batch. Idempotent, also with several workers."""
+        name = namespace(project_id, table_id, self.suffix)
+        wanted = self.index.chunks_to_store(table_id, ids, namespace=name)
+        if len(wanted) < len(ids):
+            # The message was delivered before. That worker may have ended between publishing and sweeping.
+            sweep_nodes(self.store, self.index, name, table_id, self.index.nodes_to_sweep(table_id))
+        vectors, refused, embedded = self._vectors(project_id, wanted)
+        if refused:
+            wanted = self._without_refused(table_id, name, wanted, refused)
+        if wanted:
+            self._store(table_id, name, wanted, vectors)
+        ready = self.index.mark_ready_if_complete(table_id)
+        return ChunksEmbedded(len(wanted), embedded, ready, len(refused))
+
+    def _without_refused(
+        self, table_id: str, name: str, wanted: Sequence[WantedChunk], refused: Mapping[str, str]
+    ) -> Sequence[WantedChunk]:
+        """Returns the chunks of nodes that can be embedded. Deletes the other nodes and records why on their Tools."""
+        reasons = {chunk.id: reason for chunk in wanted if (reason := refused.get(text_hash(chunk.chunk_text)))}
+        nodes = {chunk.json_pointer: chunk.generation for chunk in wanted if chunk.id in reasons}
+
+        def sweep() -> None:
+            for pointer, generation in nodes.items():
+                hashed = pointer_hash(pointer)
+                self.store.sweep_node(name, json_pointer_hash=hashed, keep_content_hash=None, generation=generation)
+
+        # Sweeps before, so that a worker that ends in between starts again, and after, because another worker may
+        # have stored rows meanwhile.
+        sweep()
+        self.index.record_refused(table_id, reasons)
+        sweep()
+        return [chunk for chunk in wanted if chunk.json_pointer not in nodes]
+
+    def _store(self, table_id: str, name: str, wanted: Sequence[WantedChunk], vectors: Mapping[str, Vector]) -> None:
+        words = [index_words(title="", learns=(), body=chunk.chunk_text) for chunk in wanted]
+        rows = [
+            _row(table_id, chunk, its_words, vectors[text_hash(chunk.chunk_text)])
+            for chunk, its_words in zip(wanted, words, strict=True)
+        ]
+        self.store.upsert(name, rows)
+        stored = [
+            StoredChunkRef(chunk.id, name, row.doc_id, its_words.readings)
+            for chunk, row, its_words in zip(wanted, rows, words, strict=True)
+        ]
+        result = self.index.record_stored(table_id, stored)
+        if not result.table_exists:
+            # The upsert may have created the namespace of a deleted Table again.
+            self.store.delete_namespace(name)
+        elif result.unwanted:
+            newest = max(chunk.generation for chunk in wanted)
+            self.store.delete(name, result.unwanted, generation=newest)
+        sweep_nodes(self.store, self.index, name, table_id, result.published)
+
+    def _vectors(
+        self, project_id: str, wanted: Sequence[WantedChunk]
+    ) -> tuple[Mapping[str, Vector], Mapping[str, str], int]:
+        """Returns vectors by text hash, reasons why a text has none by text hash, and how many texts were embedded."""
+        if not wanted:
+            return {}, {}, 0
+        texts = {text_hash(chunk.chunk_text): chunk.chunk_text for chunk in wanted}
+        known = dict(self.index.known_vectors(project_id, texts.keys()))
+        missing = sorted(texts.keys() - known.keys())
+        new = embed_texts(
+            self.embedder,
+            {name: texts[name] for name in missing},
+            lambda vectors: self.index.store_vectors(project_id, vectors),
+        )
+        return known | dict(new.vectors), new.refused, len(missing)
+
+
+def repeated_terms(impacts: Mapping[str, float]) -> tuple[str, ...]:
+    """Returns each term as often as in the text, for an engine that counts terms itself.
+
+    An impact is count / (count + c), so that impact / (1 - impact) is count / c, with the same c for the whole text.
+    The rarest term of a chunk is taken as one occurrence.
+    """
+    counts = {term: impact / (1 - impact) for term, impact in impacts.items() if 0 < impact < 1}
+    once = min(counts.values(), default=1.0)
+    return tuple(term for term, count in counts.items() for _ in range(round(count / once)))
+
+
+def _row(table_id: str, chunk: WantedChunk, words: IndexedWords, vector: Vector) -> StoredChunkRow:
+    return StoredChunkRow(
+        doc_id=doc_id(table_id, chunk.json_pointer, chunk.content_hash, chunk.chunk_index),
+        json_pointer=chunk.json_pointer,
+        ancestors=tuple(pointer_hash(pointer) for pointer in ancestors(chunk.json_pointer)),
+        content_hash=chunk.content_hash,
+        chunk_index=chunk.chunk_index,
+        generation=chunk.generation,
+        content=chunk.chunk_text,
+        terms=repeated_terms(words.impacts),
+        vector=vector,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedInEachVersion:
+    """Embeds chunks. `indexes` are the workers of the index versions, by fingerprint."""
+
+    indexes: Callable[[], Mapping[str, EmbedChunks]]
+
+    def __call__(
+        self, project_id: str, table_id: str, ids: Collection[str], *, fingerprint: str | None = None
+    ) -> ChunksEmbedded:
+        """Processes a batch of `fingerprint`. Without it all index versions do; each knows only its own chunks."""
+        done = run_all(
+            [embed for name, embed in self.indexes().items() if fingerprint in (None, name)],
+            lambda embed: embed(project_id, table_id, ids),
+        )
+        return ChunksEmbedded(
+            stored=sum(each.stored for each in done),
+            embedded=sum(each.embedded for each in done),
+            ready=any(each.ready for each in done),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedWork:
+    """A `QueueWork`: embeds and stores chunks of Tables."""
+
+    embed: EmbedInEachVersion
+    give_up_table: RecordTableFailure
+    logger: Logger
+    metrics: Metrics
+    asks_vendors: bool = True
+
+    def read(self, message: Mapping[str, Any]) -> EmbedRequest:
+        return embed_message(message)
+
+    def subject(self, asked: EmbedRequest) -> WorkSubject:
+        return subject_of_request(asked)
+
+    def is_resumed(self, asked: EmbedRequest) -> bool:
+        return asked.resumed
+
+    def give_up(self, asked: EmbedRequest, reason: str) -> None:
+        self.give_up_table(asked.table_id, reason, asked.fingerprint)
+
+    def process(self, asked: EmbedRequest) -> None:
+        started = time.perf_counter()
+        done = self.embed(asked.project_id, asked.table_id, asked.chunks, fingerprint=asked.fingerprint)
+        self.logger.info(
+            "chunks embedded",
+            table_id=asked.table_id,
+            stored=done.stored,
+            embedded=done.embedded,
+            ready=done.ready,
+            milliseconds=round((time.perf_counter() - started) * 1000),
+        )
+        self.metrics.add_metric("ChunksStored", MetricUnit.Count, done.stored)
+        self.metrics.add_metric("ChunkTextsEmbedded", MetricUnit.Count, done.embedded)

@@ -1,0 +1,222 @@
+"""The scan of a Table, which finds new, changed and removed strings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sakuin.errors import Invalid, NotFound
+from sakuin.limits import Limits, check_limit
+from sakuin.retrieval.index_version import TableCut
+from sakuin.tables.admin.documents import TableDocuments
+from sakuin.tables.chunk_store import ChunkStore, namespace
+from sakuin.tables.chunking import chunks
+from sakuin.tables.document import parsed_table
+from sakuin.tables.json_pointer import is_within, pointer_hash
+from sakuin.tables.messages import TableQueues
+from sakuin.tables.model import SkippedNode
+from sakuin.tables.nodes import NodeVersion, PublishedNode, Scan
+from sakuin.tables.postgres import TableIndex
+from sakuin.tables.reconcile import compare_rows, repair_rows
+from sakuin.tables.scan import LargeString, UnreachablePart, content_hash, large_strings, problem_of
+
+# A page is one request to Postgres, and as many chunks in messages. One node may exceed it.
+CHUNKS_A_PAGE = 1000
+CHUNKS_A_MESSAGE = 32
+
+# They are part of the status of every Tool; the first ones show what is wrong with the others.
+_SKIPPED_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ScanResult:
+    """The result of one page of a scan. `planned` counts the chunks to embed."""
+
+    outcome: str
+    nodes: int = 0
+    planned: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTable:
+    """Scans the current document of a Table for one index version."""
+
+    index: TableIndex
+    bodies: TableDocuments
+    store: ChunkStore
+    queues: TableQueues
+    cut: TableCut
+    suffix: str = ""
+    chunks_a_page: int = CHUNKS_A_PAGE
+    limits: Limits = field(default_factory=Limits)
+
+    def __call__(
+        self,
+        project_id: str,
+        table_id: str,
+        *,
+        generation: int | None = None,
+        skip: int = 0,
+        for_event: bool = False,
+    ) -> ScanResult:
+        """Scans one page after `skip` strings, and requests the next. Idempotent, also with several workers.
+
+        `for_event`: the scan is skipped if another event of this generation already caused one.
+        """
+        scan = self.index.begin_scan(table_id, generation, skip=skip, for_event=for_event)
+        if scan.decision == "gone":
+            # Deletes only recorded namespaces: another deployment may use the same account.
+            for name in self.index.orphaned_namespaces(table_id):
+                self.store.delete_namespace(name)
+        if scan.decision != "scan":
+            return ScanResult(scan.decision)
+        name = namespace(scan.project_id, table_id, self.suffix)
+        if scan.check_store:
+            self._compare(scan, table_id, name)
+        try:
+            strings, skipped = _strings(self._document(scan), scan.scopes, self.cut.threshold, self.limits.string_chars)
+            _check(strings, self.cut, self.limits)
+        except Invalid as error:
+            self.index.record_failure(table_id, scan.generation, f"The table cannot be indexed: {error}")
+            self.index.record_scan(table_id, scan.generation, nodes=skip + 1)
+            return ScanResult("unreadable")
+        page, end = self._page(table_id, strings, skip)
+        planned = 0
+        if page:
+            plan = self.index.plan_nodes(table_id, scan.generation, page)
+            if plan is None:
+                return ScanResult("superseded")
+            # These nodes need no embedding: their text was indexed before, or the message was delivered twice.
+            sweep_nodes(self.store, self.index, name, table_id, plan.published)
+            batches = range(0, len(plan.missing), CHUNKS_A_MESSAGE)
+            messages = [plan.missing[start : start + CHUNKS_A_MESSAGE] for start in batches]
+            self.queues.embed(scan.project_id, table_id, messages)
+            planned = len(plan.missing)
+        if end < len(strings):
+            self.queues.index(scan.project_id, table_id, generation=scan.generation, skip=end)
+            # Recorded last: if the worker ends before, the page is scanned again.
+            self.index.record_scan(table_id, scan.generation, nodes=end)
+            return ScanResult("page", end - skip, planned)
+        return self._finish(scan, table_id, name, strings, skipped, planned)
+
+    def _compare(self, scan: Scan, table_id: str, name: str) -> None:
+        rows = compare_rows(self.store, self.index, name, table_id)
+        if rows is not None:
+            repair_rows(rows, self.store, self.index, name, table_id)
+        self.index.record_comparison(table_id, scan.generation)
+
+    def _document(self, scan: Scan) -> object:
+        if scan.data_key is not None:
+            return parsed_table(self.bodies.read(scan.data_key, max_bytes=self.limits.table_bytes))
+        return parsed_table(scan.data) if scan.data is not None else None
+
+    def _page(self, table_id: str, strings: Sequence[LargeString], skip: int) -> tuple[list[NodeVersion], int]:
+        """Returns the next nodes to plan, and how many strings are scanned then. Complete nodes are skipped."""
+        nodes = [_Node.of(string) for string in strings[skip:]]
+        places = self.index.changed_nodes(
+            table_id, [(node.pointer_hash, node.content_hash) for node in nodes], limit=self.chunks_a_page + 1
+        )
+        page: list[NodeVersion] = []
+        count = 0
+        for place in places:
+            if count >= self.chunks_a_page:
+                return page, skip + place
+            version = nodes[place].cut(self.cut)
+            page.append(version)
+            count += len(version.chunks)
+        return page, len(strings)
+
+    def _finish(
+        self,
+        scan: Scan,
+        table_id: str,
+        name: str,
+        strings: Sequence[LargeString],
+        skipped: Sequence[SkippedNode],
+        planned: int,
+    ) -> ScanResult:
+        kept = [pointer_hash(string.json_pointer) for string in strings]
+        nodes = max(len(strings), 1)
+        removed = self.index.finish_scan(table_id, scan.generation, kept=kept, skipped=skipped, nodes=nodes)
+        if removed is None:
+            return ScanResult("superseded")
+        for generation, doc_ids in removed.items():
+            self.store.delete(name, doc_ids, generation=generation)
+        if removed:
+            self.index.record_removed(table_id, removed.keys(), scan.generation, nodes=nodes)
+        return ScanResult("scanned", len(strings), planned)
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    string: LargeString
+    pointer_hash: str
+    content_hash: str
+
+    @classmethod
+    def of(cls, string: LargeString) -> "_Node":
+        return cls(string, pointer_hash(string.json_pointer), content_hash(string.text))
+
+    def cut(self, cut: TableCut) -> NodeVersion:
+        pieces = chunks(self.string.text, size=cut.chunk_size, overlap=cut.overlap)
+        return NodeVersion(self.pointer_hash, self.string.json_pointer, self.content_hash, tuple(pieces))
+
+
+def _check(strings: Sequence[LargeString], cut: TableCut, limits: Limits) -> None:
+    """Raises `Invalid` if there are more strings or chunks than the limits allow. Indexed chunks stay searchable."""
+    check_limit(0, limits.table_strings, what="large strings", limit="table_strings", more=len(strings))
+    pieces = sum(-(-len(string.text) // (cut.chunk_size - cut.overlap)) for string in strings)
+    check_limit(0, limits.table_chunks, what="chunks", limit="table_chunks", more=pieces)
+
+
+def _strings(
+    document: object, scopes: Sequence[str], threshold: int, longest: int
+) -> tuple[list[LargeString], list[SkippedNode]]:
+    """Returns the large strings of all scopes, each once, and the nodes that cannot be indexed."""
+    found: dict[str, LargeString] = {}
+    skipped: dict[str, SkippedNode] = {}
+    for scope in _outermost(scopes):
+        try:
+            for string in large_strings(document, scope, threshold=threshold):
+                if isinstance(string, UnreachablePart):
+                    skipped[string.json_pointer] = SkippedNode(string.json_pointer, string.problem)
+                    continue
+                problem = problem_of(string.json_pointer) or problem_of(string.text) or _length_problem(string, longest)
+                if problem is None:
+                    found[string.json_pointer] = string
+                else:
+                    skipped[string.json_pointer] = SkippedNode(string.json_pointer, problem)
+        except NotFound:
+            skipped[scope] = SkippedNode(scope, "The Table has no node here.")
+    return list(found.values()), _shown(list(skipped.values()))
+
+
+def _shown(skipped: list[SkippedNode]) -> list[SkippedNode]:
+    more = len(skipped) - _SKIPPED_SHOWN
+    if more <= 0:
+        return skipped
+    rest = SkippedNode(skipped[_SKIPPED_SHOWN].json_pointer, f"This and {more - 1:,} more cannot be indexed either.")
+    return [*skipped[:_SKIPPED_SHOWN], rest]
+
+
+def _length_problem(string: LargeString, longest: int) -> str | None:
+    if len(string.text) <= longest:
+        return None
+    return f"It has {len(string.text):,} characters; the limit is {longest:,} (string_chars). Split it."
+
+
+def _outermost(scopes: Sequence[str]) -> list[str]:
+    return [scope for scope in scopes if not any(other != scope and is_within(scope, other) for other in scopes)]
+
+
+def sweep_nodes(
+    store: ChunkStore, index: TableIndex, namespace: str, table_id: str, nodes: Sequence[PublishedNode]
+) -> None:
+    """Deletes the older rows of published nodes, and records that this is done."""
+    for node in nodes:
+        store.sweep_node(
+            namespace,
+            json_pointer_hash=node.pointer_hash,
+            keep_content_hash=node.content_hash,
+            generation=node.generation,
+        )
+    if nodes:
+        index.mark_swept(table_id, nodes)

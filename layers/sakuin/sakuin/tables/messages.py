@@ -1,0 +1,174 @@
+"""The messages of the queues of Tables: what they ask for, and the queues that send them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_plus
+
+from pydantic import Field, ValidationError
+
+from sakuin.platform.s3 import QueueMessage, only_record, unknown_message
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.unfinished_work import WorkSubject
+
+EVENTS = ("ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted")
+
+_UUID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
+_DOCUMENT_KEY = re.compile(r"tables/(?P<project>[0-9a-f-]{36})/(?P<table>[0-9a-f-]{36})/(?P<upload>[0-9]{1,18})\.json")
+
+
+class EventSubject(QueueMessage):
+    """What an event is about. It has only ids, because workers read the current state."""
+
+    project_id: str = Field(pattern=_UUID)
+    table_id: str = Field(pattern=_UUID)
+    tool_id: str | None = Field(default=None, pattern=_UUID)
+    request_id: str | None = Field(default=None, description="The request that made the change, for the logs.")
+
+
+class ToolEvent(QueueMessage):
+    """An event of the bus, as EventBridge delivers it to the queue."""
+
+    event: str = Field(alias="detail-type", pattern="^(" + "|".join(EVENTS) + ")$")
+    detail: EventSubject
+
+
+class ScanRequest(QueueMessage):
+    """A request to scan a Table, or to continue a scan."""
+
+    project_id: str = Field(pattern=_UUID)
+    table_id: str = Field(pattern=_UUID)
+    generation: int | None = None
+    skip: int = Field(default=0, ge=0)
+    fingerprint: str | None = Field(default=None, description="The index version that asks; null: all.")
+    resumed: bool = Field(default=False, description="Whether the work waited before.")
+
+
+class EventScanRequest(ScanRequest):
+    """A request to scan a Table because of an event. One scan is enough for all events of one generation."""
+
+
+class EmbedRequest(QueueMessage):
+    """A batch of chunks to embed and store."""
+
+    project_id: str = Field(pattern=_UUID)
+    table_id: str = Field(pattern=_UUID)
+    chunks: list[str] = Field(max_length=1000)
+    fingerprint: str | None = Field(default=None, description="The index version of the chunks; null: all.")
+    resumed: bool = Field(default=False, description="Whether it tests a vendor that the Table waits for.")
+
+
+class ImportRequest(QueueMessage):
+    """A request to import an uploaded document."""
+
+    key: str
+
+
+class IndexMessage(QueueMessage):
+    """Asks to scan a Table."""
+
+    index: ScanRequest
+
+
+class ImportMessage(QueueMessage):
+    """Asks to import an uploaded document whose import waited."""
+
+    request: ImportRequest = Field(alias="import")
+
+
+class EmbedMessage(QueueMessage):
+    """Asks to embed and store chunks."""
+
+    embed: EmbedRequest
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentUploaded:
+    """The document of a Table was uploaded to `key`. `resumed`: its import waited before."""
+
+    project_id: str
+    table_id: str
+    upload: int
+    key: str
+    resumed: bool = False
+
+
+def tool_message(message: Mapping[str, Any]) -> ScanRequest | DocumentUploaded | None:
+    """Returns what a message of the tool queue asks for. Raises `Invalid` for an unknown message.
+
+    It is None for the test event of S3, and for objects that are not documents of Tables.
+    """
+    try:
+        if "Records" in message:
+            return _uploaded(unquote_plus(only_record(message).s3.object.key))
+        if "index" in message:
+            return IndexMessage.model_validate(message).index
+        if "import" in message:
+            return _uploaded(ImportMessage.model_validate(message).request.key, resumed=True)
+        if message.get("Event") == "s3:TestEvent":
+            return None
+        subject = ToolEvent.model_validate(message).detail
+        return EventScanRequest(project_id=subject.project_id, table_id=subject.table_id)
+    except ValidationError as error:
+        raise unknown_message(error) from error
+
+
+def embed_message(message: Mapping[str, Any]) -> EmbedRequest:
+    """Returns what a message of the embed queue asks for. Raises `Invalid` for an unknown message."""
+    try:
+        return EmbedMessage.model_validate(message).embed
+    except ValidationError as error:
+        raise unknown_message(error) from error
+
+
+def subject_of_request(asked: ScanRequest | EmbedRequest | DocumentUploaded) -> WorkSubject:
+    """Returns what a message is about: a Table in one index version or in all, or an uploaded document."""
+    if isinstance(asked, DocumentUploaded):
+        return WorkSubject("upload", asked.key)
+    return WorkSubject("table", asked.table_id, asked.fingerprint or "")
+
+
+def _uploaded(key: str, *, resumed: bool = False) -> DocumentUploaded | None:
+    found = _DOCUMENT_KEY.fullmatch(key)
+    if found is None:
+        return None
+    return DocumentUploaded(found["project"], found["table"], int(found["upload"]), key, resumed)
+
+
+@dataclass(frozen=True, slots=True)
+class TableQueues:
+    """Requests work on Tables. Delivery is at least once.
+
+    `fingerprint` is the index version that asks; "" asks for all. `resumed`: the work waited before.
+    """
+
+    tool_queue: SqsQueue
+    embed_queue: SqsQueue
+    fingerprint: str = ""
+
+    def index(
+        self,
+        project_id: str,
+        table_id: str,
+        *,
+        generation: int | None = None,
+        skip: int = 0,
+        resumed: bool = False,
+    ) -> None:
+        """Asks to scan a Table, or with `generation` to continue the scan of that generation after `skip` strings."""
+        request = {**self._table(project_id, table_id, resumed), "generation": generation, "skip": skip}
+        self.tool_queue.send([{"index": request}])
+
+    def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False) -> None:
+        """Asks to embed chunks, in one message for each batch."""
+        table = self._table(project_id, table_id, resumed)
+        self.embed_queue.send([{"embed": {**table, "chunks": list(batch)}} for batch in batches])
+
+    def import_document(self, key: str) -> None:
+        """Asks to import the uploaded document at `key`."""
+        self.tool_queue.send([{"import": {"key": key}}])
+
+    def _table(self, project_id: str, table_id: str, resumed: bool) -> dict[str, Any]:
+        version = {"fingerprint": self.fingerprint} if self.fingerprint else {}
+        return {"project_id": project_id, "table_id": table_id, **version, **({"resumed": True} if resumed else {})}

@@ -1,0 +1,219 @@
+"""Projects, Tables, Tools and endpoints."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+EventName = Literal["ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted"]
+
+Switch = Literal["enabled", "disabled"]
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A user of Supabase Auth: the UUID, and the token that proves it."""
+
+    id: str
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One project."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of a project, `since` when (ISO 8601)."""
+
+    user_id: str
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A Table without its document. Version 0 has no document yet.
+
+    `pending_upload`: an upload is announced; `import_error`: why the last upload was invalid.
+    """
+
+    id: str
+    project_id: str
+    name: str
+    version: int
+    import_error: str | None
+    pending_upload: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """A Table and its document: JSON text, or the key of an upload; both None in version 0."""
+
+    table: Table
+    data: str | None
+    data_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PendingUpload:
+    """An announced upload. `upload` is its number, which increases for each Table."""
+
+    project_id: str
+    table_id: str
+    upload: int
+
+    @property
+    def key(self) -> str:
+        """Returns the key of the upload."""
+        return f"tables/{self.project_id}/{self.table_id}/{self.upload}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class UploadTarget:
+    """The URL for an upload by HTTP PUT, and its required headers."""
+
+    url: str
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A Search Tool; its status is in `metadata["search_index"]`."""
+
+    id: str
+    project_id: str
+    table_id: str
+    json_path: str
+    type: str
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    enabled: bool
+    metadata: Mapping[str, Any]
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A Tool at an endpoint."""
+
+    tool_id: str
+    name: str
+    status: Switch
+
+
+@dataclass(frozen=True, slots=True)
+class McpEndpoint:
+    """An MCP endpoint without its key, and the days in UTC on which its key and the previous key were last used."""
+
+    id: str
+    project_id: str
+    name: str
+    status: Switch
+    tools: tuple[Binding, ...]
+    key_last_used_on: str | None = None
+    previous_key_last_used_on: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxEvent:
+    """The event of a committed change. `request_id` is the request that made it, for the logs."""
+
+    id: int
+    event: EventName
+    project_id: str
+    table_id: str
+    tool_id: str | None
+    request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundTool:
+    """A Search Tool of an endpoint. `index` is its `search_index`."""
+
+    id: str
+    project_id: str
+    table_id: str
+    json_path: str
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    index: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An enabled MCP endpoint with its enabled Tools, and the hashes of its valid keys."""
+
+    id: str
+    project_id: str
+    key_hashes: tuple[str, ...]
+    tools: tuple[BoundTool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FullChunk:
+    """A chunk in a search result."""
+
+    id: str
+    table_id: str
+    json_pointer: str
+    chunk_index: int
+    total_chunks: int
+    chunk_text: str
+    char_start: int
+    char_end: int
+    content_hash: str
+    turbopuffer_namespace: str
+    turbopuffer_doc_id: str
+
+
+TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
+
+TOP_K_MAX = 50
+TOP_K_DEFAULT = 5
+
+SEARCH_INPUT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string", "description": "What to look for: a question, a phrase or words."},
+        "top_k": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": TOP_K_MAX,
+            "default": TOP_K_DEFAULT,
+            "description": "How many results to return.",
+        },
+    },
+    "required": ["query"],
+    "additionalProperties": False,
+}
+
+
+def tool_name_problem(name: str) -> str | None:
+    """Returns why a Tool cannot have this name, as a sentence; None if it can."""
+    # `$` alone would allow a final line feed.
+    if TOOL_NAME.fullmatch(name):
+        return None
+    return f"{name[:80]!r} cannot name a tool. Use 1 to 64 letters (a-z, A-Z), digits, '_' and '-'."
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedNode:
+    """A large string that could not be indexed, and why."""
+
+    json_pointer: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class OrphanedFolder:
+    """The folder of a Table's uploads. `current_key` is its current document; `gone`: the Table was deleted."""
+
+    folder: str
+    current_key: str | None
+    gone: bool

@@ -1,0 +1,106 @@
+"""The nodes and chunks of a Table during indexing."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sakuin.tables.chunking import ChunkText
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The current state of a Table for a scan.
+
+    `decision` is "scan", or why there is none: "gone", "empty" (no document), "superseded" (by a newer generation, or
+    this page was scanned before). Then the other fields are empty. Either `data` (JSON text) or `data_key` is set.
+    `scopes` are the json_paths of the enabled Tools. `check_store`: the records have to be compared with the store.
+    """
+
+    decision: Literal["scan", "gone", "empty", "superseded"]
+    project_id: str = ""
+    generation: int = 0
+    data: str | None = None
+    data_key: str | None = None
+    scopes: tuple[str, ...] = ()
+    check_store: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The result of planning: ids of chunks that are not stored, and nodes that are published without embedding."""
+
+    missing: Sequence[str]
+    published: Sequence["PublishedNode"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeVersion:
+    """One version of a large string with its chunks."""
+
+    pointer_hash: str
+    json_pointer: str
+    content_hash: str
+    chunks: tuple[ChunkText, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WantedChunk:
+    """A chunk to embed and store. `generation` is that of its node."""
+
+    id: str
+    json_pointer: str
+    content_hash: str
+    chunk_index: int
+    chunk_text: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunkRef:
+    """A stored chunk, with `(reading in katakana, word)` of its words."""
+
+    id: str
+    namespace: str
+    doc_id: str
+    readings: frozenset[tuple[str, str]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedNode:
+    """A node whose version is searchable, while rows of older versions may still be in the store."""
+
+    pointer_hash: str
+    content_hash: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """The result of storing chunks. `unwanted` are doc ids that a newer generation no longer has."""
+
+    table_exists: bool
+    unwanted: tuple[str, ...]
+    published: tuple[PublishedNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRows:
+    """All recorded chunks of a Table: chunk ids by doc id of those `stored`, and the doc ids of those `coming`.
+
+    `planned`: the scan of the current `generation` is finished, so that no other rows can be wanted.
+    """
+
+    generation: int
+    planned: bool
+    stored: Mapping[str, str]
+    coming: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class OrphanedIndex:
+    """The rows of a Table for an index version that was dropped."""
+
+    project_id: str
+    table_id: str
+    fingerprint: str
+    suffix: str

@@ -1,0 +1,337 @@
+"""The functions in Postgres that index and search Tables."""
+
+import json
+import uuid
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sakuin.language.model import LexiconEntries, LexiconLookup
+from sakuin.platform.embedding import Vector
+from sakuin.platform.supabase.client import Client, answer, call, vector_text
+from sakuin.retrieval.index_version import TableIndexVersion
+from sakuin.tables.model import BoundTool, Endpoint, FullChunk, SkippedNode
+from sakuin.tables.nodes import (
+    NodeVersion,
+    OrphanedIndex,
+    Plan,
+    PublishedNode,
+    RecordedRows,
+    Scan,
+    StoredChunkRef,
+    StoredResult,
+    WantedChunk,
+)
+from sakuin.tables.scan import storable
+
+ROWS_A_REQUEST = 20_000
+_VECTORS_A_REQUEST = 100
+
+
+def combined_rows(part: Callable[[Any], Any]) -> RecordedRows | None:
+    """Returns all parts as one; None if the Table was deleted. `part` returns the rows after a cursor.
+
+    If the generation changes between parts, the result is not `planned`: earlier parts may have new rows.
+    """
+    row = part(None)
+    if row is None:
+        return None
+    generation, planned = row["generation"], row["planned"]
+    stored, coming = dict(row["stored"]), list(row["coming"])
+    while row["next"] is not None:
+        row = part(row["next"])
+        if row is None:
+            return None
+        planned = planned and row["planned"] and row["generation"] == generation
+        stored |= row["stored"]
+        coming += row["coming"]
+    return RecordedRows(generation, planned, stored, coming)
+
+
+@dataclass(frozen=True, slots=True)
+class TableIndex:
+    """Changes the chunks of Tables in one index version. Each call is one transaction.
+
+    Until the deployment records its first index version, every version counts as the live one.
+    """
+
+    client: Client
+    built_with: TableIndexVersion
+    rows_a_request: int = ROWS_A_REQUEST
+
+    @property
+    def fingerprint(self) -> str:
+        return self.built_with.id
+
+    def begin_scan(self, table_id: str, generation: int | None, *, skip: int, for_event: bool) -> Scan:
+        """Begins a scan of this generation (None: the current one), or continues it after `skip` strings.
+
+        For an event (`for_event`) a page is scanned only once, unless the store has to be compared, or an old scan did
+        not complete the Table. Any other request with `skip` 0 begins a scan.
+        """
+        row = self._of_table(table_id, "begin_scan", p_generation=generation, p_skip=skip, p_for_event=for_event)
+        return Scan(**{**row, "scopes": tuple(row.get("scopes", ()))})
+
+    def changed_nodes(self, table_id: str, nodes: Sequence[tuple[str, str]], *, limit: int) -> Sequence[int]:
+        """Returns the indexes of the first `limit` of these `(pointer hash, content hash)` that are not complete.
+
+        A node is complete if all chunks of this content are stored and its older rows are swept.
+        """
+        if not nodes:
+            return []
+        pointers, contents = zip(*nodes, strict=True)
+        hashes = {"p_pointer_hashes": list(pointers), "p_content_hashes": list(contents)}
+        places: list[int] = self._of_table(table_id, "changed_nodes", p_limit=limit, **hashes)
+        return [place - 1 for place in places]
+
+    def plan_nodes(self, table_id: str, generation: int, nodes: Sequence[NodeVersion]) -> Plan | None:
+        """Records new versions of nodes with their chunks. Idempotent. Returns None if a newer generation exists."""
+        rows = [_node(node) for node in nodes]
+        plan = self._of_table(table_id, "plan_nodes", p_generation=generation, p_nodes=rows)
+        return plan and Plan(plan["missing"], [PublishedNode(**row) for row in plan["published"]])
+
+    def record_scan(self, table_id: str, generation: int, *, nodes: int) -> None:
+        """Records that the first `nodes` strings of this generation are scanned, and their messages sent."""
+        self._of_table(table_id, "record_scan", p_generation=generation, p_nodes=nodes)
+
+    def finish_scan(
+        self, table_id: str, generation: int, *, kept: Collection[str], skipped: Sequence[SkippedNode], nodes: int
+    ) -> Mapping[int, Sequence[str]] | None:
+        """Ends the scan and removes the nodes whose pointer hashes are not in `kept`.
+
+        Returns the doc ids to delete from the store, by their newest generation, until `record_removed` is called; None
+        if a newer generation exists. Without doc ids the scan is recorded, and each Tool is `ready` if it is complete.
+        """
+        reasons = [{"json_pointer": storable(node.json_pointer), "reason": storable(node.reason)} for node in skipped]
+        removed: dict[str, list[str]] | None = self._of_table(
+            table_id,
+            "finish_scan",
+            p_generation=generation,
+            p_kept=sorted(kept),
+            p_skipped=reasons,
+            p_nodes=nodes,
+        )
+        return None if removed is None else {int(name): ids for name, ids in removed.items()}
+
+    def record_removed(self, table_id: str, removed: Collection[int], generation: int, *, nodes: int) -> None:
+        """Records the scan, and that the rows of these generations from `finish_scan` are deleted from the store."""
+        self._of_table(table_id, "record_removed", p_removed=sorted(removed), p_generation=generation, p_nodes=nodes)
+
+    def chunks_to_store(self, table_id: str, ids: Collection[str], *, namespace: str) -> Sequence[WantedChunk]:
+        """Returns those of the chunks that are wanted and not stored; none of a deleted Table.
+
+        If there are any, it records their namespace, so that `orphaned_namespaces` finds it.
+        """
+        rows = self._of_table(
+            table_id,
+            "chunks_to_store",
+            p_namespace=namespace,
+            p_ids=sorted(ids),
+        )
+        return [WantedChunk(**row) for row in rows]
+
+    def known_vectors(self, project_id: str, text_hashes: Collection[str]) -> Mapping[str, Vector]:
+        """Returns the vectors of texts that this project embedded before, by text hash."""
+        found = self._call(
+            "known_vectors",
+            p_project=project_id,
+            p_space=self.built_with.space,
+            p_text_hashes=sorted(text_hashes),
+        )
+        return {text_hash: json.loads(vector) for text_hash, vector in found.items()}
+
+    def store_vectors(self, project_id: str, vectors: Mapping[str, Vector]) -> None:
+        """Stores vectors by text hash. Idempotent."""
+        rows = [
+            {
+                "project_id": project_id,
+                "space": self.built_with.space,
+                "text_hash": text_hash,
+                "embedding": vector_text(vector),
+            }
+            for text_hash, vector in vectors.items()
+        ]
+        for start in range(0, len(rows), _VECTORS_A_REQUEST):
+            batch = rows[start : start + _VECTORS_A_REQUEST]
+            answer(self.client.table("chunk_vector").upsert(batch, ignore_duplicates=True))
+
+    def record_stored(self, table_id: str, chunks: Sequence[StoredChunkRef]) -> StoredResult:
+        """Records stored chunks and publishes the nodes that are complete now. Updates the known words of the Table."""
+        # Each word is sent once; the chunks refer to it by its index.
+        words = sorted({word for chunk in chunks for word in chunk.readings})
+        places = {word: place for place, word in enumerate(words)}
+        stored = [asdict(chunk) | {"readings": sorted(map(places.__getitem__, chunk.readings))} for chunk in chunks]
+        row = self._of_table(table_id, "record_stored", p_stored=stored, p_readings=words)
+        published = tuple(PublishedNode(**node) for node in row["published"])
+        return StoredResult(row["alive"], tuple(row["unwanted"]), published)
+
+    def record_refused(self, table_id: str, reasons: Mapping[str, str]) -> None:
+        """Records the reasons why chunks cannot be embedded, by chunk id.
+
+        Their nodes are not searchable until their text changes. Their Tools show the reasons (`SkippedNode`).
+        """
+        refused = [{"id": id, "reason": storable(reason)} for id, reason in reasons.items()]
+        self._of_table(table_id, "mark_refused", p_refused=refused)
+
+    def recorded_rows(self, table_id: str) -> RecordedRows | None:
+        """Returns the recorded rows of a Table in the store; None if the Table was deleted."""
+        limit = self.rows_a_request
+        return combined_rows(lambda after: self._of_table(table_id, "recorded_rows", p_after=after, p_limit=limit))
+
+    def mark_missing(self, table_id: str, ids: Collection[str]) -> None:
+        """Records that the store has lost these chunks. The next scan requests them; until then they stay published."""
+        self._of_table(table_id, "mark_missing", p_ids=sorted(ids))
+
+    def record_comparison(self, table_id: str, generation: int) -> None:
+        """Records that the store was compared for this generation. Does nothing if a newer generation exists."""
+        self._of_table(table_id, "finish_comparison", p_generation=generation)
+
+    def mark_swept(self, table_id: str, nodes: Sequence[PublishedNode]) -> None:
+        """Records that the older rows of these nodes are deleted from the store."""
+        swept = [asdict(node) for node in nodes]
+        self._of_table(table_id, "mark_swept", p_swept=swept)
+
+    def nodes_to_sweep(self, table_id: str) -> Sequence[PublishedNode]:
+        """Returns the published nodes that may still have rows of older versions in the store."""
+        return [PublishedNode(**row) for row in self._of_table(table_id, "nodes_to_sweep")]
+
+    def mark_ready_if_complete(self, table_id: str) -> bool:
+        """Returns whether the current generation is complete. For the live index, updates the status of the Tools."""
+        return bool(self._of_table(table_id, "mark_ready_if_complete"))
+
+    def record_failure(self, table_id: str, generation: int | None, message: str) -> None:
+        """Records why this generation (None: the current one) is not indexed, in a sentence for people.
+
+        For the live index, it also sets the Tools to `error`.
+        """
+        self._of_table(table_id, "record_scan_failure", p_generation=generation, p_error=storable(message))
+
+    def stalled_tables(self, seconds: int) -> Sequence[tuple[str, str]]:
+        """Returns `(project, table)` of incomplete Tables without progress for `seconds` and without unfinished work.
+
+        It includes Tables without Tools that still have rows. For an index version that is not live, it excludes Tables
+        that were never requested, or whose indexing failed.
+        """
+        rows = self._call("stalled_tables", p_fingerprint=self.fingerprint, p_seconds=seconds)
+        return [(row["project_id"], row["table_id"]) for row in rows]
+
+    def record_restart(self, table_id: str, *, seconds: int) -> int | None:
+        """Counts a restart of a Table's indexing. Returns the number of restarts, this one included.
+
+        It is None if the Table was restarted within `seconds`, or deleted. The count starts again with a new
+        generation, and after a day.
+        """
+        count: int | None = self._of_table(table_id, "record_table_restart", p_seconds=seconds)
+        return count
+
+    def namespace_suffix(self) -> str:
+        """Returns the suffix of this version's namespaces; empty for the first version of a deployment."""
+        return str(self._call("assign_namespace_suffix", p_fingerprint=self.fingerprint))
+
+    def orphaned_indexes(self) -> Sequence[OrphanedIndex]:
+        """Returns the rows of Tables for dropped index versions."""
+        return [OrphanedIndex(**row) for row in self._call("orphaned_table_indexes", p_fingerprint=self.fingerprint)]
+
+    def delete_records(self, orphaned: OrphanedIndex) -> None:
+        """Deletes the records of a dropped index version."""
+        self._call("delete_table_index", p_table=orphaned.table_id, p_fingerprint=orphaned.fingerprint)
+
+    def orphaned_namespaces(self, table_id: str | None = None) -> Sequence[str]:
+        """Returns the recorded namespaces, of one Table or of all, that nothing needs any more, in order.
+
+        Their Table was deleted, or their index version was dropped and its records are deleted. The store may or may
+        not have them.
+        """
+        names: list[str] = self._call("mark_abandoned_namespaces", p_fingerprint=self.fingerprint, p_table=table_id)
+        return names
+
+    def delete_namespace_records(self, namespaces: Collection[str], *, seconds: int) -> None:
+        """Deletes the records of those namespaces that have been orphaned for `seconds`."""
+        self._call("delete_namespace_records", p_namespaces=sorted(namespaces), p_seconds=seconds)
+
+    def _of_table(self, table_id: str, function: str, **arguments: Any) -> Any:
+        return self._call(function, p_table=table_id, p_fingerprint=self.fingerprint, **arguments)
+
+    def _call(self, function: str, **arguments: Any) -> Any:
+        return call(self.client, function, arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSearch:
+    """Reads endpoints, words and chunks for searches, in one index version."""
+
+    client: Client
+    fingerprint: str
+
+    def endpoint(self, mcp_id: str) -> Endpoint | None:
+        """Returns the endpoint; None if it does not exist, is disabled, or its id is not a UUID."""
+        if not _is_uuid(mcp_id):
+            return None
+        row = call(self.client, "endpoint", {"p_mcp": mcp_id})
+        if row is None:
+            return None
+        tools = tuple(_bound(tool) for tool in row["tools"])
+        return Endpoint(row["id"], row["project_id"], tuple(row["key_hashes"]), tools)
+
+    def known_words(self, mcp_id: str, tool_id: str, words: LexiconLookup) -> LexiconEntries:
+        """Returns what the Table knows about the words of a question; nothing if the Tool is not allowed now."""
+        if not words.readings and not words.words:
+            return LexiconEntries()
+        row = call(
+            self.client,
+            "table_lexicon_entries",
+            {
+                "p_mcp": mcp_id,
+                "p_tool": tool_id,
+                "p_fingerprint": self.fingerprint,
+                "p_readings": sorted(words.readings),
+                "p_words": dict(words.words),
+            },
+        )
+        written, near = ({word: tuple(forms) for word, forms in row[kind].items()} for kind in ("written", "near"))
+        return LexiconEntries(spellings=written, similar=near)
+
+    def current_chunks(self, mcp_id: str, tool_id: str, doc_ids: Collection[str]) -> Mapping[str, FullChunk]:
+        """Returns by doc id the chunks that are current, in scope, and allowed at this endpoint now."""
+        if not doc_ids:
+            return {}
+        arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_doc_ids": list(doc_ids)}
+        rows = call(self.client, "current_chunks", arguments)
+        return {row["turbopuffer_doc_id"]: FullChunk(**row) for row in rows}
+
+
+def _node(node: NodeVersion) -> dict[str, Any]:
+    return {
+        "pointer_hash": node.pointer_hash,
+        "json_pointer": node.json_pointer,
+        "content_hash": node.content_hash,
+        "chunks": [
+            {
+                "chunk_index": chunk.index,
+                "chunk_text": chunk.text,
+                "char_start": chunk.char_start,
+                "char_end": chunk.char_end,
+            }
+            for chunk in node.chunks
+        ],
+    }
+
+
+def _bound(row: Mapping[str, Any]) -> BoundTool:
+    return BoundTool(
+        id=row["id"],
+        project_id=row["project_id"],
+        table_id=row["table_id"],
+        json_path=row["json_path"],
+        name=row["name"],
+        description=row["description"],
+        input_schema=row["input_schema"],
+        index=row["metadata"].get("search_index", {}),
+    )
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return str(uuid.UUID(text)) == text.lower()
+    except ValueError:
+        return False

@@ -1,0 +1,194 @@
+"""Reconciliation of the records of Tables with the rows of the search engine."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sakuin.errors import CircuitOpen, SakuinError
+from sakuin.platform.reconciliation import ComparedPage, Difference
+from sakuin.platform.supabase.client import Client, answer, call
+from sakuin.tables.chunk_store import ChunkStore, namespace
+from sakuin.tables.messages import TableQueues
+from sakuin.tables.nodes import RecordedRows
+from sakuin.tables.postgres import TableIndex
+
+_CHUNKS_A_REQUEST = 1_000
+_TABLES_A_PAGE = 20
+_SCAN = "the table is scanned again"
+
+
+@dataclass(frozen=True, slots=True)
+class RowComparison:
+    """The differences: ids of chunks `missing` in the store, doc ids of `orphaned` rows, its `newest` generation."""
+
+    recorded: RecordedRows
+    missing: Sequence[str]
+    orphaned: Sequence[str]
+    newest: int
+
+    @property
+    def is_behind(self) -> bool:
+        """Returns whether the records are older than the store, which would reject all their writes."""
+        return self.recorded.planned and self.newest > self.recorded.generation
+
+
+def missing_and_orphaned(recorded: RecordedRows, rows: Mapping[str, int]) -> tuple[list[str], list[str]]:
+    """Returns the doc ids that the store has lost, and those that nothing wants, up to the recorded generation.
+
+    Before a scan is finished, no row is orphaned: a wanted row may not be recorded yet.
+    """
+    missing = sorted(recorded.stored.keys() - rows.keys())
+    if not recorded.planned:
+        return missing, []
+    wanted = {*recorded.stored, *recorded.coming}
+    orphaned = (doc_id for doc_id, made in rows.items() if doc_id not in wanted and made <= recorded.generation)
+    return missing, sorted(orphaned)
+
+
+def compare_rows(store: ChunkStore, index: TableIndex, name: str, table_id: str) -> RowComparison | None:
+    """Compares all rows and changes nothing. Returns None if the Table was deleted."""
+    # Reads the records first: rows that are stored meanwhile are in the store, and not missing.
+    recorded = index.recorded_rows(table_id)
+    if recorded is None:
+        return None
+    rows = store.ids(name)
+    missing, orphaned = missing_and_orphaned(recorded, rows)
+    newest = max(rows.values(), default=0)
+    if newest > recorded.generation:
+        # Either the records come from a backup, or the Table has just changed.
+        now = index.recorded_rows(table_id)
+        newest = newest if now is not None and now.generation < newest else recorded.generation
+    return RowComparison(recorded, [recorded.stored[doc_id] for doc_id in missing], orphaned, newest)
+
+
+def repair_rows(rows: RowComparison, store: ChunkStore, index: TableIndex, name: str, table_id: str) -> None:
+    """Marks missing chunks, and deletes orphaned rows, except those of a newer generation."""
+    for at in range(0, len(rows.missing), _CHUNKS_A_REQUEST):
+        index.mark_missing(table_id, rows.missing[at : at + _CHUNKS_A_REQUEST])
+    if rows.orphaned:
+        store.delete(name, rows.orphaned, generation=rows.recorded.generation)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSummary:
+    """The recorded state of a Table. `idle`: it needs no work. `unbuilt`: a Tool is ready without its records."""
+
+    project_id: str
+    table_id: str
+    idle: bool
+    unbuilt: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TableSummaries:
+    """Reads the recorded states of Tables in one index version."""
+
+    client: Client
+    fingerprint: str
+
+    def ids_after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
+        """Returns the ids of Tables after this one, in order."""
+        query = self.client.table("context_table").select("id").order("id").limit(limit)
+        rows = answer(query if table_id is None else query.gt("id", table_id))
+        return [row["id"] for row in rows]
+
+    def of_tables(self, table_ids: Collection[str]) -> Sequence[TableSummary]:
+        """Returns the summaries of these Tables, without deleted ones. Raises `Unavailable` if they take too long."""
+        rows = self._call("table_claims", p_fingerprint=self.fingerprint, p_tables=sorted(table_ids))
+        return [TableSummary(row["project_id"], row["table_id"], row["settled"], row["unbuilt"]) for row in rows]
+
+    def raise_generation(self, table_id: str, generation: int) -> None:
+        """Raises a Table to at least this generation, which has to be indexed."""
+        self._call("raise_generation", p_table=table_id, p_generation=generation)
+
+    def _call(self, function: str, **arguments: Any) -> Any:
+        return call(self.client, function, arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileTables:
+    """Finds missing and orphaned rows. It skips Tables that need work anyway."""
+
+    summaries: TableSummaries
+    index: TableIndex
+    store: ChunkStore
+    queues: TableQueues
+    suffix: Callable[[], str]
+
+    def page(self, after: str | None, *, dry_run: bool, is_over: Callable[[], bool]) -> ComparedPage:
+        """Compares Tables by id until the page ends or `is_over`; at least one, so that each call makes progress.
+
+        A Table that fails is a difference. An open circuit raises `CircuitOpen`, since it fails all Tables.
+        """
+        found: list[Difference] = []
+        ids = self.summaries.ids_after(after, limit=_TABLES_A_PAGE)
+        compared = 0
+        for table_id, summary in self._summaries(ids, found):
+            if compared and is_over():
+                break
+            try:
+                found += self._differences(summary, dry_run=dry_run) if summary else []
+            except CircuitOpen:
+                raise
+            except SakuinError as error:
+                found.append(_failed(table_id, error))
+            compared += 1
+        is_end = compared == len(ids) < _TABLES_A_PAGE
+        return ComparedPage(found, None if is_end else ids[compared - 1])
+
+    def _summaries(self, ids: Sequence[str], found: list[Difference]) -> Iterator[tuple[str, TableSummary | None]]:
+        """Yields the summary of each Table, None without one. Reads all at once, or each by itself if that fails."""
+        try:
+            summaries = {summary.table_id: summary for summary in self.summaries.of_tables(ids)} if ids else {}
+        except CircuitOpen:
+            raise
+        except SakuinError as error:
+            if len(ids) > 1:
+                # Large Tables together may exceed the time limit of a query.
+                for table_id in ids:
+                    yield from self._summaries([table_id], found)
+                return
+            found.append(_failed(ids[0], error))
+            summaries = {}
+        for table_id in ids:
+            yield table_id, summaries.get(table_id)
+
+    def _differences(self, table: TableSummary, *, dry_run: bool) -> list[Difference]:
+        table_id = table.table_id
+        if table.unbuilt:
+            # The scan restores the doc ids, so that the next comparison finds orphaned rows.
+            if not dry_run:
+                self.queues.index(table.project_id, table_id)
+            return [Difference("unbuilt", table_id, "A Tool is ready, but its records are missing.", _SCAN)]
+        if not table.idle:
+            return []
+        name = namespace(table.project_id, table_id, self.suffix())
+        rows = compare_rows(self.store, self.index, name, table_id)
+        if rows is None:
+            return []
+        if not dry_run:
+            repair_rows(rows, self.store, self.index, name, table_id)
+            if rows.is_behind:
+                self.summaries.raise_generation(table_id, rows.newest + 1)
+            if rows.missing or rows.is_behind:
+                self.queues.index(table.project_id, table_id)
+        return _differences_of_rows(table_id, rows)
+
+
+def _failed(table_id: str, error: SakuinError) -> Difference:
+    message = f"It could not be compared: {str(error).removesuffix('.')}."
+    return Difference("failed", table_id, message, "nothing yet: a later run compares it again")
+
+
+def _differences_of_rows(table_id: str, rows: RowComparison) -> list[Difference]:
+    found = []
+    if rows.missing:
+        message = f"The store does not have {len(rows.missing)} of {len(rows.recorded.stored)} recorded chunks."
+        found.append(Difference("lost", table_id, message, "they are stored again"))
+    if rows.orphaned:
+        message = f"The store has {len(rows.orphaned)} rows that no record needs."
+        found.append(Difference("left over", table_id, message, "they are removed"))
+    if rows.is_behind:
+        message = f"The store has rows of generation {rows.newest}, the records are at {rows.recorded.generation}."
+        found.append(Difference("behind", table_id, message, f"the generation is raised, and {_SCAN}"))
+    return found

@@ -1,0 +1,71 @@
+"""Recovery of the indexing of Tables: recorded failures, and restarts of stalled Tables."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sakuin.platform.retry import MAX_RECEIVES
+from sakuin.platform.run_all import run_all
+from sakuin.tables.messages import TableQueues
+from sakuin.tables.postgres import TableIndex
+
+# An event arrives within a second, or with the maintenance of the next minute. After two minutes it is lost.
+SECONDS_WITHOUT_BACKLOG = 120
+
+# With a backlog, the message of the Table may be in the queue; another scan would only make the queue longer.
+SECONDS_WITH_BACKLOG = 900
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTableFailure:
+    """Sets the Tools of a Table to `error`. `indexes` are the kept index versions, by fingerprint."""
+
+    indexes: Callable[[], Mapping[str, TableIndex]]
+
+    def __call__(self, table_id: str, reason: str, fingerprint: str | None) -> None:
+        """Records the reason for the current generation of a Table. A Table that was deleted is not an error."""
+        message = f"{reason}. Send it again with `sakuin redrive`, or start over with `sakuin tool reindex`."
+        for name, index in self.indexes().items():
+            if fingerprint in (None, "", name):
+                index.record_failure(table_id, None, message)
+
+
+@dataclass(frozen=True, slots=True)
+class RestartTables:
+    """Restarts stalled Tables of one index version: those without unfinished work that could complete them.
+
+    `has_backlog` returns whether the queues of Tables have messages, waiting or in progress. `give_up` records a
+    reason on the Tools of a Table.
+    """
+
+    fingerprint: str
+    index: TableIndex
+    queues: TableQueues
+    has_backlog: Callable[[], bool]
+    give_up: Callable[[str, str, str | None], None]
+
+    def __call__(self) -> int:
+        """Restarts stalled Tables and returns their number. Records an error on those that keep stalling."""
+        if not self.index.stalled_tables(SECONDS_WITHOUT_BACKLOG):
+            return 0
+        seconds = SECONDS_WITH_BACKLOG if self.has_backlog() else SECONDS_WITHOUT_BACKLOG
+        restarted = 0
+        for project_id, table_id in self.index.stalled_tables(seconds):
+            attempts = self.index.record_restart(table_id, seconds=seconds)
+            if attempts is not None and attempts <= MAX_RECEIVES:
+                self.queues.index(project_id, table_id)
+                restarted += 1
+            elif attempts is not None:
+                reason = f"Its indexing was started {MAX_RECEIVES} times and stalled each time"
+                self.give_up(table_id, reason, self.fingerprint)
+        return restarted
+
+
+@dataclass(frozen=True, slots=True)
+class RestartInEachVersion:
+    """Restarts stalled Tables of all index versions. `restarts` are those of each version, by fingerprint."""
+
+    restarts: Callable[[], Mapping[str, RestartTables]]
+
+    def __call__(self) -> int:
+        """Returns how many Tables were restarted."""
+        return sum(run_all(self.restarts().values(), lambda restart: restart()))

@@ -1,0 +1,1 @@
+"""The search engine of Tables, on turbopuffer."""

@@ -1,0 +1,97 @@
+"""Documents of turbopuffer, and their schema."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from turbopuffer.types import AttributeSchemaParam, Row
+
+from sakuin.errors import Invalid
+from sakuin.tables.chunk_store import FoundChunk, StoredChunkRow
+from sakuin.tables.turbopuffer.words import sent_term
+
+DISTANCE: Literal["cosine_distance"] = "cosine_distance"
+
+SCHEMA: dict[str, AttributeSchemaParam] = {
+    "content": {"type": "string", "full_text_search": True},
+    # turbopuffer has no Japanese analyzer, so the product sends terms.
+    "terms": {"type": "[]string", "full_text_search": {"tokenizer": "pre_tokenized_array"}},
+    # A filterable value has at most 4 KiB, and a pointer may be longer, so filters use hashes.
+    "json_pointer": {"type": "string", "filterable": False},
+    "pointer_hash": {"type": "string", "filterable": True},
+    "ancestors": {"type": "[]string", "filterable": True},
+    "content_hash": {"type": "string", "filterable": True},
+    "chunk_index": {"type": "int", "filterable": True},
+    "generation": {"type": "int", "filterable": True},
+}
+
+# The names, hashes and numbers of a row.
+_OTHER_BYTES = 1_000
+
+
+def document(row: StoredChunkRow) -> dict[str, Any]:
+    """Returns a row as a document of turbopuffer."""
+    return {
+        "id": row.doc_id,
+        "vector": row.vector,
+        "content": row.content,
+        "terms": [sent_term(term) for term in row.terms],
+        "json_pointer": row.json_pointer,
+        "pointer_hash": row.ancestors[-1],
+        "ancestors": list(row.ancestors),
+        "content_hash": row.content_hash,
+        "chunk_index": row.chunk_index,
+        "generation": row.generation,
+    }
+
+
+def cosine(row: Row) -> float:
+    """Returns the cosine of a nearest row with the question; turbopuffer returns the distance."""
+    return 1 - _dist(row)
+
+
+def found_chunk(row: Row, score: float | None = None) -> FoundChunk:
+    """Returns a row of an answer as a `FoundChunk`. The default score is that of turbopuffer."""
+    return FoundChunk(
+        doc_id=str(row.id),
+        json_pointer=str(row["json_pointer"]),
+        content_hash=str(row["content_hash"]),
+        chunk_index=int(str(row["chunk_index"])),
+        score=_dist(row) if score is None else score,
+    )
+
+
+def requests(rows: Sequence[StoredChunkRow], max_bytes: int) -> Iterator[list[StoredChunkRow]]:
+    """Yields requests of at most `max_bytes`, with the rows in order; of one id only the greatest generation."""
+    request: list[StoredChunkRow] = []
+    size = 0
+    for row in _newest(rows):
+        row_size = _size(row)
+        if request and size + row_size > max_bytes:
+            yield request
+            request, size = [], 0
+        request.append(row)
+        size += row_size
+    if request:
+        yield request
+
+
+def _dist(row: Row) -> float:
+    return float(str(row["$dist"]))
+
+
+def _newest(rows: Sequence[StoredChunkRow]) -> list[StoredChunkRow]:
+    # turbopuffer rejects a write with the same id twice.
+    by_id: dict[str, StoredChunkRow] = {}
+    for row in rows:
+        if row.doc_id not in by_id or by_id[row.doc_id].generation <= row.generation:
+            by_id[row.doc_id] = row
+    return list(by_id.values())
+
+
+def _size(row: StoredChunkRow) -> int:
+    """Returns about how many bytes of JSON a row takes; a vector is base64 of float32."""
+    try:
+        texts = sum(len(text.encode()) + 3 for text in (row.content, row.json_pointer, *row.terms, *row.ancestors))
+    except UnicodeEncodeError as error:
+        raise Invalid(f"{row.doc_id} contains half of a surrogate pair, which is not Unicode text") from error
+    return texts + len(row.vector) * 16 // 3 + _OTHER_BYTES

@@ -1,0 +1,146 @@
+"""The `ChunkStore` on turbopuffer."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from turbopuffer import Turbopuffer
+from turbopuffer.types import Row
+
+from sakuin.errors import NotFound
+from sakuin.language.model import Slot
+from sakuin.platform.calls import Ask, background, interactive
+from sakuin.platform.embedding import Vector
+from sakuin.tables.chunk_store import FoundChunk, StoredChunkRow
+from sakuin.tables.turbopuffer.client import quick, translate_errors, understood
+from sakuin.tables.turbopuffer.documents import DISTANCE, SCHEMA, cosine, document, found_chunk, requests
+from sakuin.tables.turbopuffer.words import words_leg
+
+# The limit of turbopuffer is 512 MB, but a function has the request and its rows in memory.
+_MAX_REQUEST_BYTES = 64_000_000
+_MAX_IDS = 5_000
+_MAX_ROWS_AN_ANSWER = 10_000
+
+_FOUND = ["json_pointer", "content_hash", "chunk_index"]
+_NOT_NEWER = ("generation", "Lte", {"$ref_new": "generation"})
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class TurbopufferChunkStore:
+    """A `ChunkStore`. `ask` makes the background calls of workers, `ask_now` the interactive calls of searches."""
+
+    client: Turbopuffer
+    max_request_bytes: int = _MAX_REQUEST_BYTES
+    ask: Ask = field(default_factory=background)
+    ask_now: Ask = field(default_factory=interactive)
+
+    def upsert(self, namespace: str, rows: Sequence[StoredChunkRow]) -> None:
+        for request in requests(rows, self.max_request_bytes):
+            self._write(
+                namespace,
+                upsert_rows=[document(row) for row in request],
+                upsert_condition=_NOT_NEWER,
+                schema=SCHEMA,
+                distance_metric=DISTANCE,
+            )
+
+    def search(
+        self, namespace: str, *, vector: Vector | None, slots: Sequence[Slot], text: str, scope: str, depth: int
+    ) -> tuple[Sequence[FoundChunk], Sequence[FoundChunk]]:
+        nearest = None if vector is None else ("vector", "ANN", list(vector))
+        legs = [leg for leg in (nearest, words_leg(slots, text)) if leg]
+        if not legs:
+            return (), ()
+        asked = {"filters": ("ancestors", "Contains", scope), "limit": depth, "include_attributes": _FOUND}
+        queries: list[Any] = [{"rank_by": leg, **asked} for leg in legs]
+        try:
+            rankings = self.ask_now(lambda: self._rankings(namespace, queries), namespace=namespace)
+        except NotFound:
+            return (), ()
+        by_vector = rankings.pop(0) if nearest else ()
+        by_words = rankings.pop() if rankings else ()
+        return tuple(found_chunk(row, cosine(row)) for row in by_vector), tuple(map(found_chunk, by_words))
+
+    def sweep_node(
+        self, namespace: str, *, json_pointer_hash: str, keep_content_hash: str | None, generation: int
+    ) -> int:
+        unwanted: list[Any] = [("pointer_hash", "Eq", json_pointer_hash)]
+        if keep_content_hash is not None:
+            unwanted.append(("content_hash", "NotEq", keep_content_hash))
+        return self._sweep(namespace, unwanted, generation)
+
+    def delete(self, namespace: str, doc_ids: Collection[str], *, generation: int | None = None) -> None:
+        condition = {} if generation is None else {"delete_condition": ("generation", "Lte", generation)}
+        for ids in _parts(doc_ids):
+            try:
+                self._write(namespace, deletes=ids, **condition)
+            except NotFound:
+                return
+
+    def delete_namespace(self, namespace: str) -> None:
+        try:
+            self._asked(namespace, lambda: self.client.namespace(namespace).delete_all(), "status")
+        except NotFound:
+            return
+
+    def ids(self, namespace: str) -> Mapping[str, int]:
+        generations: dict[str, int] = {}
+        after: dict[str, Any] = {}
+        while True:
+            page = self._page_of_ids(namespace, after)
+            generations |= {str(row.id): int(str(row["generation"])) for row in page}
+            if len(page) < _MAX_ROWS_AN_ANSWER:
+                return generations
+            after = {"filters": ("id", "Gt", page[-1].id)}
+
+    def namespaces(self, prefix: str) -> list[str]:
+        def names() -> list[str]:
+            with translate_errors(""):
+                return sorted(each.id for each in understood(self.client.namespaces(prefix=prefix), "namespaces"))
+
+        return self.ask(names)
+
+    def _rankings(self, namespace: str, queries: list[Any]) -> list[Sequence[Row]]:
+        with translate_errors(namespace):
+            answer = quick(self.client).namespace(namespace).multi_query(queries=queries)
+            results = understood(answer, "results").results
+            if len(results) != len(queries):
+                raise ValueError("each query has a result")
+            return [understood(result, "rows").rows or () for result in results]
+
+    def _page_of_ids(self, namespace: str, after: dict[str, Any]) -> Sequence[Row]:
+        def page() -> Any:
+            return self.client.namespace(namespace).query(
+                rank_by=("id", "asc"), limit=_MAX_ROWS_AN_ANSWER, include_attributes=["generation"], **after
+            )
+
+        try:
+            rows: Sequence[Row] = self._asked(namespace, page, "rows").rows
+        except NotFound:
+            return ()
+        return rows
+
+    def _sweep(self, namespace: str, unwanted: list[Any], generation: int) -> int:
+        filter = ("And", [*unwanted, ("generation", "Lte", generation)])
+        try:
+            return int(self._write(namespace, delete_by_filter=filter).rows_deleted or 0)
+        except NotFound:
+            return 0
+
+    def _write(self, namespace: str, **operation: Any) -> Any:
+        return self._asked(namespace, lambda: self.client.namespace(namespace).write(**operation), "rows_affected")
+
+    def _asked(self, namespace: str, call: Callable[[], T], *members: str) -> T:
+        def answer() -> T:
+            with translate_errors(namespace):
+                return understood(call(), *members)
+
+        return self.ask(answer, namespace=namespace)
+
+
+def _parts(ids: Collection[str]) -> Iterator[list[str]]:
+    different = list(dict.fromkeys(ids))
+    for start in range(0, len(different), _MAX_IDS):
+        yield different[start : start + _MAX_IDS]

@@ -1,0 +1,126 @@
+"""The work of the tool queue: imports of uploaded documents, and scans of Tables in each index version."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+
+from sakuin.errors import Invalid, NotFound
+from sakuin.platform.run_all import run_all
+from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.tables.admin.documents import TableDocuments
+from sakuin.tables.admin.postgres import ProjectRecords
+from sakuin.tables.document import MAX_BYTES, parsed_table
+from sakuin.tables.index_table import IndexTable, ScanResult
+from sakuin.tables.messages import DocumentUploaded, EventScanRequest, ScanRequest, subject_of_request, tool_message
+from sakuin.tables.recovery import RecordTableFailure
+
+
+@dataclass(frozen=True, slots=True)
+class ImportDocument:
+    """Imports an uploaded document, if it is valid."""
+
+    records: ProjectRecords
+    bodies: TableDocuments
+    max_bytes: int = MAX_BYTES
+
+    def __call__(self, table_id: str, upload: int, key: str) -> bool:
+        """Returns whether the document is the current one of the Table now. Records why an invalid one is not."""
+        try:
+            parsed_table(self.bodies.read(key, max_bytes=self.max_bytes))
+        except NotFound:
+            return False
+        except Invalid as error:
+            self.records.finish_upload(table_id, upload, key=None, error=str(error))
+            return False
+        return self.records.finish_upload(table_id, upload, key=key, error=None)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInEachVersion:
+    """Scans a Table. `indexes` are the scans of the index versions by fingerprint, the live version last."""
+
+    indexes: Callable[[], Mapping[str, IndexTable]]
+
+    def __call__(
+        self,
+        project_id: str,
+        table_id: str,
+        *,
+        generation: int | None = None,
+        skip: int = 0,
+        fingerprint: str | None = None,
+        for_event: bool = False,
+    ) -> ScanResult:
+        """Scans for `fingerprint`, or for all index versions. Returns the result of the last, which is the live one."""
+        scans = self.indexes()
+        if fingerprint is None and generation is not None:
+            # Only the live version continues a scan whose message names no version.
+            fingerprint = list(scans)[-1]
+        results = run_all(
+            [scan for name, scan in scans.items() if fingerprint in (None, name)],
+            lambda scan: scan(project_id, table_id, generation=generation, skip=skip, for_event=for_event),
+        )
+        return results[-1] if results else ScanResult("dropped")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolWork:
+    """A `QueueWork`: imports documents and scans Tables."""
+
+    scan: IndexInEachVersion
+    import_document: ImportDocument
+    give_up_table: RecordTableFailure
+    logger: Logger
+    metrics: Metrics
+    # A scan calls no model, and the search engine only to delete rows.
+    asks_vendors: bool = False
+
+    def read(self, message: Mapping[str, Any]) -> ScanRequest | DocumentUploaded | None:
+        return tool_message(message)
+
+    def subject(self, asked: ScanRequest | DocumentUploaded) -> WorkSubject:
+        return subject_of_request(asked)
+
+    def is_resumed(self, asked: ScanRequest | DocumentUploaded) -> bool:
+        return asked.resumed
+
+    def give_up(self, asked: ScanRequest | DocumentUploaded, reason: str) -> None:
+        fingerprint = asked.fingerprint if isinstance(asked, ScanRequest) else None
+        self.give_up_table(asked.table_id, reason, fingerprint)
+
+    def process(self, asked: ScanRequest | DocumentUploaded) -> None:
+        if isinstance(asked, DocumentUploaded):
+            self._import(asked)
+        else:
+            self._scan(asked)
+
+    def _import(self, asked: DocumentUploaded) -> None:
+        is_imported = self.import_document(asked.table_id, asked.upload, asked.key)
+        self.logger.info("document uploaded", table_id=asked.table_id, upload=asked.upload, imported=is_imported)
+        if is_imported:
+            # The scan does not wait until its event leaves the outbox.
+            self.scan(asked.project_id, asked.table_id)
+
+    def _scan(self, asked: ScanRequest) -> None:
+        started = time.perf_counter()
+        done = self.scan(
+            asked.project_id,
+            asked.table_id,
+            generation=asked.generation,
+            skip=asked.skip,
+            fingerprint=asked.fingerprint,
+            for_event=isinstance(asked, EventScanRequest),
+        )
+        self.logger.info(
+            "table scanned",
+            table_id=asked.table_id,
+            outcome=done.outcome,
+            nodes=done.nodes,
+            planned=done.planned,
+            milliseconds=round((time.perf_counter() - started) * 1000),
+        )
+        self.metrics.add_metric("TablesScanned", MetricUnit.Count, 1)

@@ -1,0 +1,1 @@
+"""Scheduled work: the outbox, unfinished work, reconciliation, index versions, the canary."""

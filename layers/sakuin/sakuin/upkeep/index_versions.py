@@ -1,0 +1,173 @@
+"""The index versions of a deployment: building, activation and deletion."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sakuin.errors import Conflict
+from sakuin.knowledge.messages import MaterialQueue
+from sakuin.knowledge.postgres import fingerprint_row
+from sakuin.platform.supabase.client import Client, call
+from sakuin.retrieval.index_version import BuiltPart, IndexVersion, IndexVersionState, StoredIndexVersion, find_version
+from sakuin.tables.messages import TableQueues
+
+# A page that is not indexed after so long is requested again. Tables are restarted by maintenance.
+_PAGE_SECONDS = 900
+# A Table whose indexing failed is requested again after a day.
+_TABLE_SECONDS = 86_400
+_PAGES_PER_RUN = 500
+_TABLES_IN_PROGRESS = 200
+_VECTORS_PER_RUN = 2_000
+_REFRESH_SECONDS = 4
+# Workers may search the previous index version for seconds after an activation.
+_SECONDS_AFTER_ACTIVATION = 60
+
+
+@dataclass(frozen=True, slots=True)
+class IndexVersions:
+    """The index versions in Postgres. Each method is one transaction."""
+
+    client: Client
+
+    def all(self) -> Sequence[StoredIndexVersion]:
+        """Returns all of them, the oldest first; none before the first is added."""
+        return [
+            StoredIndexVersion(
+                settings=IndexVersion.from_json(row["parts"]),
+                live=row["live"],
+                answered=row["answered"],
+                tables=row["tables"],
+                suffix=row["suffix"],
+            )
+            for row in call(self.client, "index_versions", {})
+        ]
+
+    def add(self, settings: IndexVersion) -> None:
+        """Adds an index version, which every later change updates. The first one becomes active."""
+        tables = settings.tables
+        row = {
+            "fingerprint": settings.id,
+            "parts": settings.as_json(),
+            "knowledge": fingerprint_row(settings.pages),
+            "tables": tables.id,
+            "table_space": tables.space,
+        }
+        call(self.client, "record_index_version", {"p_index": row})
+
+    def states(self) -> Sequence[IndexVersionState]:
+        """Returns the progress of each, the oldest first."""
+        return [_state(row) for row in call(self.client, "index_version_states", {})]
+
+    def activate(self, fingerprint: str, *, force: bool = False) -> IndexVersionState:
+        """Activates this index version; the previous one stays. `Conflict` if it is not complete, unless forced."""
+        return _state(call(self.client, "activate_index_version", {"p_fingerprint": fingerprint, "p_force": force}))
+
+    def delete(self, fingerprint: str, *, seconds: int) -> None:
+        """Deletes it; `Conflict` if it is active, or was active within the last `seconds`."""
+        call(self.client, "delete_index_version", {"p_fingerprint": fingerprint, "p_seconds": seconds})
+
+    def pages_to_build(self, text_template: str, *, seconds: int, limit: int) -> Sequence[str]:
+        """Returns materials missing in an index version with this text template, not returned within `seconds`."""
+        arguments = {"p_text_template": text_template, "p_seconds": seconds, "p_limit": limit}
+        return list(call(self.client, "claim_pages_to_build", arguments))
+
+    def tables_to_build(self, tables: str, *, seconds: int, limit: int) -> Sequence[tuple[str, str]]:
+        """Returns `(project, table)` never requested for this index over Tables, or failed `seconds` ago.
+
+        With the Tables in progress at most `limit`; none for the active one.
+        """
+        arguments = {"p_fingerprint": tables, "p_seconds": seconds, "p_limit": limit}
+        return [(row["project_id"], row["table_id"]) for row in call(self.client, "claim_tables_to_build", arguments)]
+
+    def refresh_tools(self, *, seconds: int) -> int:
+        """Updates the status of Tools for the active index version, for at most `seconds`; returns the Tables."""
+        return int(call(self.client, "refresh_tool_status", {"p_seconds": seconds}))
+
+    def sweep_vectors(self, *, limit: int) -> int:
+        """Deletes vectors that no index version uses, at most `limit` of each kind; returns their number."""
+        return int(call(self.client, "sweep_vectors", {"p_limit": limit}))
+
+
+def _state(row: Mapping[str, Any]) -> IndexVersionState:
+    pages, tables = row["pages"], row["tables"]
+    return IndexVersionState(
+        settings=IndexVersion.from_json(row["parts"]),
+        live=row["live"],
+        created_at=row["created_at"],
+        live_since=row["live_since"],
+        retired_at=row["retired_at"],
+        pages=BuiltPart(pages["total"], pages["missing"], tuple((name, "is not built yet") for name in pages["named"])),
+        tables=BuiltPart(
+            tables["total"], tables["missing"], tuple((each["table_id"], each["reason"]) for each in tables["named"])
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class IndexVersionAdmin:
+    """Activation and deletion by name. `is_deployed` returns whether the deployed settings make an index version."""
+
+    indexes: IndexVersions
+    is_deployed: Callable[[IndexVersion], bool]
+
+    def activate(self, name: str, *, force: bool = False) -> IndexVersionState:
+        """Activates the named index version."""
+        return self.indexes.activate(find_version(self.indexes.all(), name).settings.id, force=force)
+
+    def delete(self, name: str) -> str:
+        """Deletes the named index version and returns its fingerprint."""
+        found = find_version(self.indexes.all(), name)
+        fingerprint = found.settings.id
+        if self.is_deployed(found.settings) and not found.live:
+            raise Conflict(f"{fingerprint} has the deployed settings, so it would be built again. Deploy others first")
+        self.indexes.delete(fingerprint, seconds=_SECONDS_AFTER_ACTIVATION)
+        return fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """The requested pages and Tables, the deleted vectors, and the activated index version."""
+
+    pages: int
+    tables: int
+    swept: int
+    activated: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BuildIndexVersions:
+    """Builds the index version of the deployed settings beside the active one. Repeated, concurrent runs are safe.
+
+    `queues_of` gives the queues of an index over Tables. `activates`: a complete index version that was never active
+    is activated.
+    """
+
+    indexes: IndexVersions
+    deployed: IndexVersion
+    pages: MaterialQueue
+    queues_of: Callable[[str], TableQueues]
+    activates: bool = False
+
+    def __call__(self) -> BuildResult:
+        """Requests missing pages and Tables that are not requested yet."""
+        self.indexes.add(self.deployed)
+        pages = self.indexes.pages_to_build(self.deployed.text_template, seconds=_PAGE_SECONDS, limit=_PAGES_PER_RUN)
+        self.pages.reindex(pages, reason="an index is built")
+        tables = sum(self._request_tables(each.tables) for each in self.indexes.all() if not each.live)
+        activated = self._activate_complete() if self.activates else None
+        self.indexes.refresh_tools(seconds=_REFRESH_SECONDS)
+        return BuildResult(len(pages), tables, self.indexes.sweep_vectors(limit=_VECTORS_PER_RUN), activated)
+
+    def _request_tables(self, fingerprint: str) -> int:
+        missing = self.indexes.tables_to_build(fingerprint, seconds=_TABLE_SECONDS, limit=_TABLES_IN_PROGRESS)
+        queues = self.queues_of(fingerprint)
+        for project_id, table_id in missing:
+            queues.index(project_id, table_id)
+        return len(missing)
+
+    def _activate_complete(self) -> str | None:
+        for state in self.indexes.states():
+            # The operator deactivated an index version that was active before.
+            if state.settings == self.deployed and state.live_since is None and state.is_whole:
+                return self.indexes.activate(state.settings.id).settings.id
+        return None

@@ -1,0 +1,124 @@
+"""Maintenance: publishes the outbox, resumes deferred work, restarts stalled Tables, deletes orphaned data."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sakuin.errors import SakuinError
+from sakuin.knowledge.messages import MaterialQueue
+from sakuin.platform.run_all import run_all
+from sakuin.platform.unfinished_work import DueWork, UnfinishedWorkStore
+from sakuin.tables.chunk_store import ChunkStore, namespace
+from sakuin.tables.messages import TableQueues
+from sakuin.tables.nodes import OrphanedIndex
+from sakuin.tables.postgres import TableIndex
+
+# Workers live for minutes. The records stay longer, to find what a slow worker writes after the deletion.
+_RECORD_SECONDS = 86_400
+# The function has two minutes for all its parts.
+_SECONDS_PER_PART = 10.0
+# Messages in one run. After an outage, or at the beginning of a day, a vendor must not receive all at once.
+_RESUMED_PER_RUN = 100
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeWork:
+    """Sends messages for deferred work that is due. Each row belongs to one run; a repeated message does no harm."""
+
+    unfinished: UnfinishedWorkStore
+    materials: MaterialQueue
+    queues_of: Callable[[str], TableQueues]
+    limit: int = _RESUMED_PER_RUN
+
+    def __call__(self) -> int:
+        """Returns the number of messages."""
+        due = self.unfinished.claim_due(limit=self.limit)
+        for work in due:
+            self._send(work)
+        return len(due)
+
+    def _send(self, work: DueWork) -> None:
+        subject = work.subject
+        if subject.kind in ("file", "material"):
+            self.materials.resume(subject)
+        elif subject.kind == "upload":
+            self.queues_of("").import_document(subject.id)
+        elif work.project_id is not None and work.chunks:
+            self.queues_of(subject.fingerprint).embed(work.project_id, subject.id, [work.chunks], resumed=True)
+        elif work.project_id is not None:
+            self.queues_of(subject.fingerprint).index(work.project_id, subject.id, resumed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenanceResult:
+    """The counts of one run."""
+
+    sent: int
+    restarted: int
+    removed: int
+    resumed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Maintain:
+    """Runs each minute. Repeated and concurrent runs are safe."""
+
+    publish_events: Callable[[], int]
+    index: TableIndex
+    store: ChunkStore
+    restart_tables: Callable[[], int]
+    resume_work: Callable[[], int]
+    delete_uploads: Callable[[], int]
+    clock: Callable[[], float] = time.monotonic
+
+    def __call__(self) -> MaintenanceResult:
+        """Runs all parts. The first error is raised after the last part."""
+        failures: list[SakuinError] = []
+
+        def run(part: Callable[[], int]) -> int:
+            try:
+                return part()
+            except SakuinError as error:
+                failures.append(error)
+                return 0
+
+        resumed, sent, restarted = run(self.resume_work), run(self.publish_events), run(self.restart_tables)
+        removed = run(self._delete_namespaces) + run(self._delete_indexes) + run(self.delete_uploads)
+        if failures:
+            raise failures[0]
+        return MaintenanceResult(sent, restarted, removed, resumed)
+
+    def _delete_indexes(self) -> int:
+        """Deletes the indexes over Tables of deleted index versions.
+
+        The records are deleted first: if the index version is added again, no record refers to deleted rows. A
+        namespace without records is found by `_delete_namespaces`.
+        """
+
+        def delete(index: OrphanedIndex) -> None:
+            self.index.delete_records(index)
+            self.store.delete_namespace(namespace(index.project_id, index.table_id, index.suffix))
+
+        return self._run_in_time(self.index.orphaned_indexes(), delete)
+
+    def _delete_namespaces(self) -> int:
+        """Deletes orphaned namespaces of this deployment; another one may use the same account."""
+        orphaned = set(self.index.orphaned_namespaces())
+        if not orphaned:
+            return 0
+        found = orphaned.intersection(self.store.namespaces("project_"))
+        self.index.delete_namespace_records(orphaned - found, seconds=_RECORD_SECONDS)
+        return self._run_in_time(sorted(found), self.store.delete_namespace)
+
+    def _run_in_time(self, items: Sequence[T], delete: Callable[[T], None]) -> int:
+        """Deletes as many items as the time allows. The first error is raised after the last item.
+
+        Each run begins with another item, so that slow items that fail do not block the others.
+        """
+        until = self.clock() + _SECONDS_PER_PART
+        first = int(until // 60) % len(items) if items else 0
+        rotated = [*items[first:], *items[:first]]
+        return len(run_all(rotated, delete, is_over=lambda: self.clock() > until))

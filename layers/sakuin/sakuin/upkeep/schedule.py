@@ -1,0 +1,94 @@
+"""The handler of the schedule: maintenance each minute, reconciliation each night, the canary every five minutes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+
+from sakuin.errors import Unavailable
+from sakuin.platform.telemetry import CurrentWork
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.upkeep.canary import Canary
+from sakuin.upkeep.index_versions import BuildIndexVersions
+from sakuin.upkeep.maintain import Maintain
+from sakuin.upkeep.reconcile import Reconcile
+
+# The metric counts all of them.
+_MOST_LOGGED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Handles the events of the schedule; `{"canary": true}` and `{"reconcile": true}` request these parts.
+
+    `reconcile` gives the reconciliation of the active index version.
+    """
+
+    maintain: Maintain
+    build: BuildIndexVersions
+    reconcile: Callable[[], Reconcile]
+    canary: Canary
+    unfinished: UnfinishedWorkStore
+    logger: Logger
+    metrics: Metrics
+    current: CurrentWork
+
+    def handle(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        """Returns the result. The first error is raised after the last part."""
+        self.current.id = context.aws_request_id
+        self.logger.append_keys(correlation_id=self.current.id)
+        if event.get("canary"):
+            return self._run_canary()
+        if event.get("reconcile"):
+            return self._reconcile(whole=True)
+        done: dict[str, Any] = {}
+        failures: list[Exception] = []
+        for part in (self._maintain, self._build_indexes, self._count_unfinished, self._continue_reconciliation):
+            try:
+                done |= part()
+            except Exception as error:
+                # An unavailable vendor must not stop the parts that do not need it.
+                failures.append(error)
+        if failures:
+            raise failures[0]
+        return done
+
+    def _maintain(self) -> dict[str, Any]:
+        done = asdict(self.maintain())
+        self.logger.info("maintained", **done)
+        self.metrics.add_metric("TablesRestarted", MetricUnit.Count, done["restarted"])
+        self.metrics.add_metric("WorkResumed", MetricUnit.Count, done["resumed"])
+        return done
+
+    def _build_indexes(self) -> dict[str, Any]:
+        self.logger.info("indexes built", **asdict(self.build()))
+        return {}
+
+    def _count_unfinished(self) -> dict[str, Any]:
+        counts = self.unfinished.counts()
+        self.metrics.add_metric("WaitingWork", MetricUnit.Count, counts.states.get("waiting", 0))
+        self.metrics.add_metric("OldestWaitingSeconds", MetricUnit.Seconds, counts.oldest_waiting_seconds)
+        return {}
+
+    def _continue_reconciliation(self) -> dict[str, Any]:
+        return self._reconcile(whole=False)
+
+    def _reconcile(self, *, whole: bool) -> dict[str, Any]:
+        run = self.reconcile()(whole=whole)
+        for one in run.differences[:_MOST_LOGGED]:
+            self.logger.warning(
+                "difference found", rule=one.rule, where=one.where, difference=one.message, repair=one.repair
+            )
+        self.metrics.add_metric("ReconcileFindings", MetricUnit.Count, len(run.differences))
+        if run.failed:
+            raise Unavailable("Reconciliation failed in part: " + "; ".join(run.failed))
+        return {"differences": len(run.differences), "goes_on": run.goes_on}
+
+    def _run_canary(self) -> dict[str, Any]:
+        result = self.canary.run()
+        self.logger.info("canary", **asdict(result))
+        self.metrics.add_metric("CanaryMilliseconds", MetricUnit.Milliseconds, result.milliseconds)
+        self.metrics.add_metric("CanaryFound", MetricUnit.Count, float(result.found))
+        return asdict(result)

@@ -1,0 +1,1 @@
+"""Builds the handler of each function from its settings."""

@@ -1,0 +1,110 @@
+"""The function `api`: the REST API of the library and of projects."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sakuin import __version__
+from sakuin.platform.aws import client as aws
+from sakuin.platform.redaction import Handler
+from sakuin.platform.secrets import KeyRing, NamedSecret
+from sakuin.settings import Settings
+from sakuin.wiring.clients import bucket_of_pages, material_queue, secret_of, start_telemetry, supabase
+from sakuin.wiring.handlers import http_handler
+from sakuin.wiring.index_versions import is_deployed, page_fingerprint
+from sakuin.wiring.starting import without_gc
+
+if TYPE_CHECKING:
+    from sakuin.http.projects import ProjectServices
+    from sakuin.platform.supabase.client import Client
+
+
+@without_gc
+def rest_endpoint(environ: Mapping[str, str]) -> Handler:
+    """Returns the handler of the function."""
+    from mangum import Mangum
+
+    from sakuin.http.app import rest_api
+    from sakuin.http.index_versions import index_router
+    from sakuin.http.projects import project_routers
+    from sakuin.http.reconciliation import reconcile_router
+    from sakuin.http.unfinished_work import WorkOfMaterials, work_router
+    from sakuin.knowledge.library import Library
+    from sakuin.knowledge.postgres import KnowledgeIndex
+    from sakuin.knowledge.postgres_records import MaterialRecords
+    from sakuin.platform.keys import KeyUse, record_once_a_day
+    from sakuin.platform.unfinished_work import UnfinishedWorkStore
+    from sakuin.upkeep.index_versions import IndexVersionAdmin, IndexVersions
+    from sakuin.wiring.reconciliation import reconciling
+
+    settings, telemetry = Settings.read(environ), start_telemetry("Api")
+    secret = secret_of(settings, telemetry)
+    client = supabase(settings, secret.now(), telemetry)
+    library = Library(
+        records=MaterialRecords(client),
+        index=KnowledgeIndex(client),
+        bucket=bucket_of_pages(settings),
+        queue=material_queue(settings, telemetry),
+        prefix=settings.material_prefix,
+        fingerprint=page_fingerprint(settings).id,
+        max_page_bytes=settings.limits.page_bytes,
+        box_selectors=settings.box_selectors,
+        most_explanations=settings.limits.page_explanations,
+    )
+    ring = KeyRing(secret, lambda now: now.admin_key_hashes)
+    unfinished = UnfinishedWorkStore(client)
+    work_of = WorkOfMaterials(unfinished, settings.material_prefix)
+    reconcile = reconciling(settings, secret.now(), telemetry, client)
+    admin_routers = (
+        work_router(unfinished, work_of),
+        reconcile_router(reconcile),
+        index_router(IndexVersionAdmin(IndexVersions(client), is_deployed(settings))),
+    )
+    key_use = KeyUse(client)
+
+    def days() -> Mapping[str, str]:
+        now = secret.now()
+        return key_use.days([*now.knowledge_key_hashes, *now.admin_key_hashes])
+
+    rest = rest_api(
+        library,
+        ring,
+        __version__,
+        *project_routers(project_services(settings, secret, client), ring),
+        admin_routers=admin_routers,
+        record_use=record_once_a_day(key_use.record),
+        days=days,
+        work_of=work_of,
+        longest_body=settings.limits.api_request_bytes,
+    )
+    return http_handler(Mangum(rest, lifespan="off"), telemetry)
+
+
+def project_services(settings: Settings, secret: NamedSecret, client: "Client") -> "ProjectServices":
+    """Returns the use cases of projects."""
+    from sakuin.http.projects import ProjectServices
+    from sakuin.platform.supabase.client import clients_of_users
+    from sakuin.platform.supabase.tokens import tokens_of
+    from sakuin.tables.admin.database_changes import HandleDatabaseChange
+    from sakuin.tables.admin.documents import S3TableDocuments
+    from sakuin.tables.admin.endpoints import EndpointAdmin
+    from sakuin.tables.admin.eventbridge import EventBridgeBus
+    from sakuin.tables.admin.outbox import Outbox, PublishOutbox
+    from sakuin.tables.admin.postgres import ProjectRecords
+    from sakuin.tables.admin.projects import ProjectAdmin
+    from sakuin.tables.admin.tables import TableAdmin
+    from sakuin.tables.admin.tools import ToolAdmin
+
+    now = secret.now
+    acting = clients_of_users(client, lambda: now().supabase_publishable_key)
+    records = ProjectRecords(client, acting)
+    return ProjectServices(
+        records=records,
+        projects=ProjectAdmin(records, settings.limits),
+        tables=TableAdmin(records, S3TableDocuments(aws("s3"), settings.tables_bucket), settings.limits),
+        tools=ToolAdmin(records, settings.limits.tools),
+        endpoints=EndpointAdmin(records, settings.limits),
+        handle_change=HandleDatabaseChange(records),
+        publish=PublishOutbox(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name)),
+        user_of=tokens_of(settings.supabase_url, lambda: now().jwt_secrets).user_of,
+        hook_secrets=lambda: now().hook_secrets,
+    )

@@ -1,0 +1,88 @@
+"""The Lambda handlers of requests, queues and the schedule, with logs, metrics and redaction."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aws_lambda_powertools.metrics import MetricUnit
+
+from sakuin.platform.queue_handler import QueueHandler, QueueWork
+from sakuin.platform.redaction import Failed, Handler, hide
+from sakuin.platform.secrets import Secrets
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
+from sakuin.settings import Settings
+from sakuin.wiring.clients import Telemetry, renew_key, sqs
+
+
+def instrument(handle: Callable[[Mapping[str, Any], Any], dict[str, Any]], telemetry: Telemetry) -> Handler:
+    """Returns the handler with metrics, a trace and redacted failures."""
+
+    @telemetry.metrics.log_metrics
+    @telemetry.tracer.capture_lambda_handler(capture_response=False)
+    @telemetry.logger.inject_lambda_context
+    def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        try:
+            return handle(event, context)
+        except Exception as error:
+            # The runtime and the trace would show the whole error.
+            telemetry.logger.exception("failed")
+            raise Failed(telemetry.redaction(f"{type(error).__name__}: {error}")) from None
+
+    return handler
+
+
+def http_handler(answer: Handler, telemetry: Telemetry) -> Handler:
+    """Returns the handler with a log line, metrics and a trace for each request.
+
+    Logs and calls have the id of the gateway's request. Known secrets are redacted in answers. A failure becomes a 500,
+    because an exception would end the worker.
+    """
+    logger = telemetry.logger
+
+    @telemetry.metrics.log_metrics
+    @telemetry.tracer.capture_lambda_handler(capture_response=False)
+    @logger.inject_lambda_context
+    def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        started = time.perf_counter()
+        request = event.get("requestContext", {})
+        telemetry.work.id = str(request.get("requestId") or context.aws_request_id)
+        logger.set_correlation_id(telemetry.work.id)
+        try:
+            response = answer(event, context)
+        except Exception:
+            logger.exception("request failed")
+            response = {"statusCode": 500, "headers": {"content-type": "text/plain"}, "body": "Something went wrong."}
+        milliseconds = (time.perf_counter() - started) * 1000
+        logger.info(
+            "request answered",
+            method=request.get("http", {}).get("method"),
+            path=request.get("http", {}).get("path"),
+            status=response["statusCode"],
+            milliseconds=round(milliseconds, 1),
+        )
+        telemetry.metrics.add_metric("RequestMilliseconds", MetricUnit.Milliseconds, milliseconds)
+        body = response.get("body")
+        if isinstance(body, str) and (clean := hide(body, telemetry.redaction.known)) != body:
+            logger.error("a secret in an answer is redacted", path=event.get("rawPath"))
+            return {**response, "body": clean}
+        return response
+
+    return handle
+
+
+def queue_handler(
+    url: str, work: QueueWork[Any], settings: Settings, secrets: Secrets, telemetry: Telemetry
+) -> Handler:
+    """Returns the handler of the queue at `url`."""
+    client = renew_key(short_client(settings.supabase_url, secrets.supabase_service_key), settings, secrets, telemetry)
+    handler = QueueHandler(
+        SqsQueue(sqs(telemetry), url),
+        work,
+        UnfinishedWorkStore(client),
+        telemetry.logger,
+        telemetry.metrics,
+        telemetry.work,
+        lease_seconds=settings.lease_seconds,
+    )
+    return instrument(handler.handle, telemetry)

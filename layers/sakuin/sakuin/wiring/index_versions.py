@@ -1,0 +1,145 @@
+"""The index versions of a function: its own settings, and those that Postgres records."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
+
+from sakuin.platform.embedding import EmbeddingModel
+from sakuin.platform.secrets import Secrets
+from sakuin.retrieval.index_version import (
+    ANALYZER,
+    TEXT_TEMPLATE,
+    IndexVersion,
+    PageIndexVersion,
+    StoredIndexVersion,
+    live_version,
+)
+from sakuin.settings import Settings
+from sakuin.upkeep.index_versions import IndexVersions
+from sakuin.wiring.clients import Telemetry, indexing_embedder
+
+if TYPE_CHECKING:
+    from sakuin.knowledge.index_page import PageTarget
+    from sakuin.platform.embedding import Embedder
+    from sakuin.platform.supabase.client import Client
+    from sakuin.retrieval.index_version import TableIndexVersion
+    from sakuin.tables.postgres import TableIndex
+
+
+def page_fingerprint(settings: Settings) -> PageIndexVersion:
+    """Returns the index version of pages that the settings and this code make."""
+    return PageIndexVersion(settings.embedding_model, TEXT_TEMPLATE, ANALYZER)
+
+
+def table_fingerprint(settings: Settings) -> "TableIndexVersion":
+    """Returns the index version of Tables that the settings make."""
+    from sakuin.retrieval.index_version import TableIndexVersion
+
+    return TableIndexVersion(settings.embedding_model, settings.table_cut)
+
+
+def embedder_of_each_model(
+    settings: Settings, secrets: Secrets, telemetry: Telemetry, client: "Client"
+) -> "Callable[[EmbeddingModel], Embedder]":
+    """Returns the embedder of a model, built once."""
+
+    @cache
+    def embedder_for(model: EmbeddingModel) -> "Embedder":
+        return indexing_embedder(replace(settings, embedding_model=model), secrets, telemetry, client)
+
+    return embedder_for
+
+
+T = TypeVar("T")
+Kept = Callable[[], Sequence[StoredIndexVersion]]
+
+# After an activation a worker may use the previous index version for so long.
+_SECONDS = 5.0
+
+
+def recent(
+    read: Callable[[], T], *, seconds: float = _SECONDS, clock: Callable[[], float] = time.monotonic
+) -> Callable[[], T]:
+    """Returns `read` with a cached result, which is at most `seconds` old."""
+    cached: list[tuple[float, T]] = []
+
+    def latest() -> T:
+        now = clock()
+        if not cached or now - cached[0][0] > seconds:
+            cached[:] = [(now, read())]
+        return cached[0][1]
+
+    return latest
+
+
+def recorded_versions(client: "Client") -> Kept:
+    """Returns the index versions of the deployment; none before the first is added."""
+    return recent(IndexVersions(client).all)
+
+
+def kept_or_own(client: "Client", settings: Settings) -> Kept:
+    """Returns the index versions of the deployment; before the first is added, the function's own."""
+    own = own_index(settings)
+
+    def kept() -> Sequence[StoredIndexVersion]:
+        from sakuin.tables.postgres import TableIndex
+
+        found = IndexVersions(client).all()
+        if found:
+            return found
+        tables = own.tables
+        suffix = TableIndex(client, tables).namespace_suffix()
+        return [StoredIndexVersion(own, live=True, answered=True, tables=tables.id, suffix=suffix)]
+
+    return recent(kept)
+
+
+def own_index(settings: Settings) -> IndexVersion:
+    """Returns the index version that the settings and this code make."""
+    from sakuin.retrieval.index_version import CHUNKER
+
+    return IndexVersion(settings.embedding_model, TEXT_TEMPLATE, ANALYZER, settings.table_cut, CHUNKER)
+
+
+def is_deployed(settings: Settings) -> Callable[[IndexVersion], bool]:
+    """Returns whether the settings make an index version. The chunker is ignored: not every function has its layer."""
+    own = (settings.embedding_model, TEXT_TEMPLATE, ANALYZER, settings.table_cut)
+    return lambda index: (index.model, index.text_template, index.analyzer, index.cut) == own
+
+
+def pages_of(kept: Kept, embedder_of: "Callable[[EmbeddingModel], Embedder]") -> "Callable[[], Sequence[PageTarget]]":
+    """Returns the targets of pages: each model once, and only those with the text template of this code."""
+    from sakuin.knowledge.index_page import PageTarget
+
+    embedders = cache(embedder_of)
+
+    def pages() -> "Sequence[PageTarget]":
+        spaces: dict[str, PageTarget] = {}
+        for each in sorted(kept(), key=lambda one: one.live):
+            fingerprint = each.settings.pages
+            if fingerprint.text_template == TEXT_TEMPLATE:
+                spaces[fingerprint.space] = PageTarget(fingerprint, embedders(fingerprint.model), each.live)
+        return list(spaces.values())
+
+    return pages
+
+
+def live_last(kept: Kept) -> list[StoredIndexVersion]:
+    """Returns one index version for each index over Tables, the active one last."""
+    found = kept()
+    live = live_version(found)
+    others = {each.tables: each for each in found if live is None or each.tables != live.tables}
+    return [*others.values(), *([live] if live else [])]
+
+
+def table_indexes(client: "Client", kept: Kept) -> "Callable[[], Mapping[str, TableIndex]]":
+    """Returns the index over Tables of each index version, by fingerprint, the active one last."""
+
+    def indexes() -> "Mapping[str, TableIndex]":
+        from sakuin.tables.postgres import TableIndex
+
+        return {each.tables: TableIndex(client, each.settings.tables) for each in live_last(kept)}
+
+    return indexes

@@ -1,0 +1,113 @@
+"""The function `maintain`, which runs on a schedule."""
+
+import json
+import string
+from collections.abc import Mapping
+from dataclasses import replace
+from secrets import choice
+from typing import TYPE_CHECKING
+
+from sakuin.platform.aws import LambdaFunction
+from sakuin.platform.aws import client as aws
+from sakuin.platform.redaction import Handler
+from sakuin.settings import Settings
+from sakuin.wiring.clients import (
+    bucket_of_pages,
+    chunk_store,
+    material_queue,
+    secret_of,
+    start_telemetry,
+    supabase,
+    table_queues,
+)
+from sakuin.wiring.handlers import instrument
+from sakuin.wiring.index_versions import kept_or_own, own_index, table_fingerprint, table_indexes
+
+if TYPE_CHECKING:
+    from sakuin.knowledge.canary import CanaryAnswer
+    from sakuin.tables.messages import TableQueues
+
+
+def maintainer(environ: Mapping[str, str]) -> Handler:
+    """Returns the handler of the function."""
+    import time
+    from datetime import UTC, datetime
+
+    from sakuin.knowledge.canary import CanaryAnswer
+    from sakuin.knowledge.postgres_records import MaterialRecords
+    from sakuin.platform.s3 import S3Bucket
+    from sakuin.platform.unfinished_work import UnfinishedWorkStore
+    from sakuin.tables.admin.eventbridge import EventBridgeBus
+    from sakuin.tables.admin.orphaned_uploads import DeleteOrphanedUploads, OrphanedUploads
+    from sakuin.tables.admin.outbox import Outbox, PublishOutbox
+    from sakuin.tables.postgres import TableIndex
+    from sakuin.tables.recovery import RecordTableFailure, RestartInEachVersion, RestartTables
+    from sakuin.upkeep.canary import Canary
+    from sakuin.upkeep.index_versions import BuildIndexVersions, IndexVersions
+    from sakuin.upkeep.maintain import Maintain, ResumeWork
+    from sakuin.upkeep.schedule import Schedule
+    from sakuin.wiring.reconciliation import reconciling
+
+    settings, telemetry = Settings.read(environ), start_telemetry("Maintain")
+    secrets = secret_of(settings, telemetry).now()
+    client = supabase(settings, secrets, telemetry)
+    publish = PublishOutbox(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name))
+    index = TableIndex(client, table_fingerprint(settings))
+    store = chunk_store(settings, secrets, telemetry)
+    tables, materials = table_queues(settings, telemetry), material_queue(settings, telemetry)
+    indexes = table_indexes(client, kept_or_own(client, settings))
+    give_up_table, unfinished = RecordTableFailure(indexes), UnfinishedWorkStore(client)
+
+    def queues_of(fingerprint: str) -> "TableQueues":
+        return replace(tables, fingerprint=fingerprint)
+
+    def has_backlog() -> bool:
+        return not (tables.tool_queue.is_empty() and tables.embed_queue.is_empty())
+
+    def restarts() -> "dict[str, RestartTables]":
+        return {
+            name: RestartTables(name, index, queues_of(name), has_backlog, give_up_table)
+            for name, index in indexes().items()
+        }
+
+    resume = ResumeWork(unfinished, materials, queues_of)
+    delete_uploads = DeleteOrphanedUploads(
+        OrphanedUploads(client), S3Bucket(aws("s3"), settings.tables_bucket), lambda: datetime.now(UTC)
+    )
+    maintain = Maintain(publish, index, store, RestartInEachVersion(restarts), resume, delete_uploads)
+    build = BuildIndexVersions(
+        indexes=IndexVersions(client),
+        deployed=own_index(settings),
+        pages=materials,
+        queues_of=queues_of,
+        activates=settings.activate_when_built,
+    )
+    mcp = LambdaFunction(aws("lambda"), settings.mcp_function)
+
+    def ask(token: str) -> "CanaryAnswer":
+        return CanaryAnswer(**json.loads(mcp.invoke({"canary": token})["body"]))
+
+    canary = Canary(
+        bucket_of_pages(settings),
+        MaterialRecords(client),
+        ask,
+        settings.material_prefix,
+        _new_token,
+        time.monotonic,
+        time.sleep,
+    )
+    schedule = Schedule(
+        maintain,
+        build,
+        reconciling(settings, secrets, telemetry, client),
+        canary,
+        unfinished,
+        telemetry.logger,
+        telemetry.metrics,
+        telemetry.work,
+    )
+    return instrument(schedule.handle, telemetry)
+
+
+def _new_token() -> str:
+    return "".join(choice(string.ascii_lowercase) for _ in range(12))

@@ -1,0 +1,154 @@
+"""The function `mcp`, which answers agents."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from sakuin import __version__
+from sakuin.platform.embedding import EmbeddingModel
+from sakuin.platform.redaction import Handler
+from sakuin.platform.secrets import KeyRing, Secrets
+from sakuin.retrieval.index_version import StoredIndexVersion, find_version
+from sakuin.settings import Settings
+from sakuin.wiring.clients import (
+    Telemetry,
+    chunk_store,
+    question_embedder,
+    secret_of,
+    start_telemetry,
+    supabase,
+)
+from sakuin.wiring.handlers import http_handler
+from sakuin.wiring.index_versions import Kept, kept_or_own, table_fingerprint
+from sakuin.wiring.starting import starts_ahead, without_gc
+
+if TYPE_CHECKING:
+    from sakuin.knowledge.search import SearchKnowledge
+    from sakuin.platform.embedding import QuestionEmbedder
+    from sakuin.platform.supabase.client import Client
+    from sakuin.tables.search import SearchTable
+    from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
+
+
+class Searches:
+    """The searches of the index versions, each built once in a worker."""
+
+    def __init__(
+        self, client: "Client", kept: Kept, settings: Settings, secrets: Secrets, telemetry: Telemetry
+    ) -> None:
+        from sakuin.knowledge.postgres_search import Lexicon
+
+        self._client = client
+        self._kept = kept
+        self._settings = settings
+        self._secrets = secrets
+        self._telemetry = telemetry
+        self._lexicon = Lexicon(client)
+        self._knowledge: dict[StoredIndexVersion, SearchKnowledge] = {}
+        self._tables: dict[StoredIndexVersion, SearchTable] = {}
+        self._embedders: dict[EmbeddingModel, QuestionEmbedder] = {}
+        self._store: TurbopufferChunkStore | None = None
+
+    def knowledge_search(self, version: str | None = None) -> "SearchKnowledge":
+        """Returns the search of pages in the active or the named index version."""
+        from sakuin.knowledge.postgres_search import KnowledgeSearch
+        from sakuin.knowledge.search import SearchKnowledge
+        from sakuin.retrieval.calibration import calibration_of
+
+        index = find_version(self._kept(), version)
+        if index not in self._knowledge:
+            model = index.settings.model
+            searched = KnowledgeSearch(self._client, calibration_of(model.name))
+            embedder, base_url = self.embedder(model), self._settings.base_url
+            made = SearchKnowledge(searched, self._lexicon, embedder, index.settings.pages, base_url)
+            self._knowledge[index] = made
+        return self._knowledge[index]
+
+    def table_search(self, version: str | None = None) -> "SearchTable":
+        """Returns the search of Tables in the active or the named index version."""
+        from sakuin.tables.postgres import ToolSearch
+        from sakuin.tables.search import SearchTable
+
+        index = find_version(self._kept(), version)
+        if index not in self._tables:
+            records = ToolSearch(self._client, index.tables)
+            embedder = self.embedder(index.settings.model)
+            self._tables[index] = SearchTable(records, self.store(), embedder, index.suffix)
+        return self._tables[index]
+
+    def embedder(self, model: EmbeddingModel) -> "QuestionEmbedder":
+        """Returns the embedder of questions for a model."""
+        if model not in self._embedders:
+            settings = replace(self._settings, embedding_model=model)
+            self._embedders[model] = question_embedder(settings, self._secrets, self._telemetry)
+        return self._embedders[model]
+
+    def store(self) -> "TurbopufferChunkStore":
+        """Returns the store of chunks. Only Search Tools load its SDK."""
+        if self._store is None:
+            self._store = chunk_store(self._settings, self._secrets, self._telemetry)
+        return self._store
+
+
+@without_gc
+def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
+    """Returns the handler of the function."""
+    from sakuin.explain.app import ExplainApp
+    from sakuin.explain.explain import ExplainKnowledge, ExplainTool
+    from sakuin.knowledge.canary import ask_for_canary
+    from sakuin.knowledge.postgres_search import KnowledgeSearch
+    from sakuin.knowledge.search import ReadKnowledge
+    from sakuin.language.model import LexiconEntries
+    from sakuin.language.questions.query_analysis import analyze_query
+    from sakuin.mcp.app import McpApp
+    from sakuin.mcp.knowledge_tools import KnowledgeTools
+    from sakuin.mcp.rate_limiter import Quotas, RateLimiter
+    from sakuin.mcp.search_tools import SearchTools
+    from sakuin.mcp.server import knowledge_server, search_tools_server
+    from sakuin.platform.asgi import persistent_handler
+    from sakuin.platform.keys import KeyUse, record_once_a_day
+    from sakuin.retrieval.calibration import calibration_of
+    from sakuin.tables.postgres import ToolSearch
+
+    settings, telemetry = Settings.read(environ), start_telemetry("Search")
+    secret = secret_of(settings, telemetry)
+    secrets = secret.now()
+    client = supabase(settings, secrets, telemetry)
+    searches = Searches(client, kept_or_own(client, settings), settings, secrets, telemetry)
+    searches.embedder(settings.embedding_model)
+    # Loads the dictionary and the glossary before the first question.
+    analyze_query("索引", LexiconEntries())
+    if starts_ahead(environ):
+        searches.store()
+    index = KnowledgeSearch(client, calibration_of(settings.embedding_model.name))
+    tools = KnowledgeTools(searches, ReadKnowledge(index, settings.base_url), telemetry.meter)
+    records = ToolSearch(client, table_fingerprint(settings).id)
+    record_use = record_once_a_day(KeyUse(client).record)
+    explain = ExplainApp(
+        ExplainKnowledge(searches),
+        ExplainTool(records, searches),
+        KeyRing(secret_of(settings, telemetry), lambda now: now.admin_key_hashes),
+        record_use,
+    )
+    app = McpApp(
+        knowledge_server(tools, __version__),
+        KeyRing(secret, lambda now: now.knowledge_key_hashes),
+        settings.allowed_origins,
+        tools_server=search_tools_server(SearchTools(searches, telemetry.meter), __version__),
+        endpoint=records.endpoint,
+        record_use=record_use,
+        allow=RateLimiter(Quotas(client), settings.limits.queries_per_minute, time.monotonic),
+        longest_body=settings.limits.mcp_request_bytes,
+        explain=explain,
+    )
+    answer_http = persistent_handler(app, app.run)
+
+    def answer(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        # `maintain` sends this event; events of the gateway have no such member.
+        if "canary" in event:
+            return {"statusCode": 200, "body": json.dumps(asdict(ask_for_canary(searches, str(event["canary"]))))}
+        return answer_http(event, context)
+
+    return http_handler(answer, telemetry)

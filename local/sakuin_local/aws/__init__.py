@@ -1,0 +1,1 @@
+"""AWS on this machine: the emulator, and the template deployed on it."""

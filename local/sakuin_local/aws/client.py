@@ -1,0 +1,28 @@
+"""Clients of the emulator, independent of the caller's AWS settings."""
+
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import boto3
+from botocore.config import Config
+
+from sakuin_local.aws.emulator import ACCESS_KEY, REGION, SECRET_KEY, Emulator
+
+if TYPE_CHECKING:
+    from types_boto3_cloudformation import CloudFormationClient
+    from types_boto3_s3 import S3Client
+    from types_boto3_secretsmanager import SecretsManagerClient
+
+
+@overload
+def client(emulator: Emulator, service: Literal["cloudformation"]) -> "CloudFormationClient": ...
+@overload
+def client(emulator: Emulator, service: Literal["s3"]) -> "S3Client": ...
+@overload
+def client(emulator: Emulator, service: Literal["secretsmanager"]) -> "SecretsManagerClient": ...
+@overload
+def client(emulator: Emulator, service: Literal["lambda"]) -> Any: ...
+def client(emulator: Emulator, service: Literal["cloudformation", "s3", "secretsmanager", "lambda"]) -> object:
+    """Returns boto3's client of a service."""
+    session = boto3.Session(aws_access_key_id=ACCESS_KEY, aws_secret_access_key=SECRET_KEY, region_name=REGION)
+    config = Config(connect_timeout=5, read_timeout=120, retries={"max_attempts": 2}, s3={"addressing_style": "path"})
+    return session.client(service, endpoint_url=emulator.endpoint, config=config)

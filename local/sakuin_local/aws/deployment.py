@@ -1,0 +1,176 @@
+"""The template deployed on the emulator, as `sam deploy` does it."""
+
+import contextlib
+import hashlib
+import io
+import json
+import time
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
+
+from sakuin_local.aws.client import client
+from sakuin_local.aws.emulator import Emulator
+from sakuin_local.aws.layers import layer_archive
+from sakuin_local.aws.rescue import put_back, set_aside
+from sakuin_local.aws.template import Template, packaged, read_template, with_batch_permissions
+from sakuin_local.errors import LocalError
+
+if TYPE_CHECKING:
+    from types_boto3_cloudformation import CloudFormationClient
+    from types_boto3_s3 import S3Client
+
+ARTIFACTS = "sakuin-artifacts"
+_DEPLOYED_WITHIN_S = 120
+
+
+def put_secret(emulator: Emulator, name: str, value: str) -> None:
+    """Stores a secret under this name."""
+    secrets = client(emulator, "secretsmanager")
+    try:
+        secrets.create_secret(Name=name, SecretString=value)
+    except secrets.exceptions.ResourceExistsException:
+        secrets.put_secret_value(SecretId=name, SecretString=value)
+
+
+def uploaded_template(emulator: Emulator, file: Path, *, minor: str) -> Template:
+    """Returns the template with its code uploaded; unchanged code keeps its name, so it is not deployed again."""
+    template = with_batch_permissions(read_template(file))
+    s3 = client(emulator, "s3")
+    _bucket_for_artifacts(s3)
+    root = file.parent
+
+    def upload(name: str, folder: Path) -> str:
+        is_layer = template["Resources"][name]["Type"] == "AWS::Serverless::LayerVersion"
+        body = layer_archive(folder, minor=minor) if is_layer else zipped(folder)
+        key = f"{name}-{hashlib.sha256(body).hexdigest()[:16]}.zip"
+        s3.put_object(Bucket=ARTIFACTS, Key=key, Body=body)
+        return f"s3://{ARTIFACTS}/{key}"
+
+    return packaged(template, root, upload)
+
+
+def deploy(
+    emulator: Emulator, stack: str, template: Template, parameters: Mapping[str, str], *, rescue: Path
+) -> dict[str, str]:
+    """Creates or updates the stack, waits until it is ready, and returns its outputs.
+
+    A crash of the emulator leaves buckets without a stack: their objects are saved in the folder `rescue` and restored.
+    """
+    formation = client(emulator, "cloudformation")
+    if not _exists(formation, stack):
+        set_aside(emulator, _bucket_names(template, stack), rescue)
+    known = template["Parameters"]
+    unknown = sorted(set(parameters) - set(known))
+    if unknown:
+        raise LocalError(f"template.yaml has no parameter {', '.join(unknown)}")
+    _submit(formation, stack, _template_url(emulator, template), parameters)
+    status, reason = _final_status(formation, stack)
+    if status not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
+        raise LocalError(f"the deployment ended in {status} {reason}\n{_failures(formation, stack)}")
+    _wait_for_versions(emulator, formation, stack)
+    put_back(emulator, rescue)
+    described = formation.describe_stacks(StackName=stack)["Stacks"][0]
+    return {each["OutputKey"]: each["OutputValue"] for each in described.get("Outputs", [])}
+
+
+def zipped(folder: Path) -> bytes:
+    """Returns a zip of the folder without bytecode and times: the same code is the same zip."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                archive.writestr(zipfile.ZipInfo(str(file.relative_to(folder))), file.read_bytes())
+    return buffer.getvalue()
+
+
+def _template_url(emulator: Emulator, template: Template) -> str:
+    # CloudFormation accepts 51,200 characters in a request, 1 MB from S3.
+    body = json.dumps(template).encode()
+    key = f"template-{hashlib.sha256(body).hexdigest()[:16]}.json"
+    s3 = client(emulator, "s3")
+    _bucket_for_artifacts(s3)
+    s3.put_object(Bucket=ARTIFACTS, Key=key, Body=body)
+    return f"https://s3.amazonaws.com/{ARTIFACTS}/{key}"
+
+
+def _bucket_names(template: Template, stack: str) -> tuple[str, ...]:
+    """Returns the prefixes of the names of the template's buckets."""
+    buckets = [each for each in template["Resources"].values() if each["Type"] == "AWS::S3::Bucket"]
+    names = [each["Properties"]["BucketName"]["Fn::Sub"] for each in buckets]
+    return tuple(name.replace("${AWS::StackName}", stack).split("${")[0] for name in names)
+
+
+def _bucket_for_artifacts(s3: "S3Client") -> None:
+    # After a crash the emulator reports buckets as existing that it otherwise accepts.
+    with contextlib.suppress(s3.exceptions.BucketAlreadyOwnedByYou):
+        s3.create_bucket(Bucket=ARTIFACTS)
+
+
+def _submit(formation: "CloudFormationClient", stack: str, url: str, parameters: Mapping[str, str]) -> None:
+    submit = formation.update_stack if _exists(formation, stack) else formation.create_stack
+    try:
+        submit(
+            StackName=stack,
+            TemplateURL=url,
+            Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"],
+            Parameters=[{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
+        )
+    except ClientError as error:
+        if "No updates are to be performed" not in str(error):
+            raise LocalError(f"CloudFormation rejected the template: {error}") from error
+
+
+def _exists(formation: "CloudFormationClient", stack: str) -> bool:
+    """Returns whether there is a stack to update. Deletes one whose creation failed: it cannot be updated."""
+    status, _ = _status(formation, stack)
+    if status in ("CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"):
+        formation.delete_stack(StackName=stack)
+        status, _ = _final_status(formation, stack)
+    return status != "DELETE_COMPLETE"
+
+
+def _wait_for_versions(emulator: Emulator, formation: "CloudFormationClient", stack: str) -> None:
+    """Waits until every alias can be called: AWS does so by itself, the emulator does not."""
+    functions = client(emulator, "lambda")
+    resources = formation.describe_stack_resources(StackName=stack)["StackResources"]
+    deadline = time.monotonic() + _DEPLOYED_WITHIN_S
+    for alias in (one["PhysicalResourceId"] for one in resources if one["ResourceType"] == "AWS::Lambda::Alias"):
+        while (state := functions.get_function_configuration(FunctionName=alias)["State"]) == "Pending":
+            if time.monotonic() > deadline:
+                raise LocalError(f"{alias} is still {state} after {_DEPLOYED_WITHIN_S} s: see logs/emulator.log")
+            time.sleep(0.05)
+
+
+def _final_status(
+    formation: "CloudFormationClient", stack: str, *, timeout_s: float = _DEPLOYED_WITHIN_S
+) -> tuple[str, str]:
+    deadline = time.monotonic() + timeout_s
+    while True:
+        status, reason = _status(formation, stack)
+        if not status.endswith("IN_PROGRESS"):
+            return status, reason
+        if time.monotonic() > deadline:
+            raise LocalError(f"the deployment is still {status} after {timeout_s:.0f} s")
+        time.sleep(0.05)
+
+
+def _status(formation: "CloudFormationClient", stack: str) -> tuple[str, str]:
+    """Returns the status of the stack and its reason; a missing stack counts as deleted."""
+    try:
+        described = formation.describe_stacks(StackName=stack)["Stacks"][0]
+    except ClientError:
+        return "DELETE_COMPLETE", ""
+    return described["StackStatus"], described.get("StackStatusReason", "")
+
+
+def _failures(formation: "CloudFormationClient", stack: str) -> str:
+    events = formation.describe_stack_events(StackName=stack)["StackEvents"]
+    return "\n".join(
+        f"  {event['LogicalResourceId']} ({event['ResourceType']}): {event.get('ResourceStatusReason', '')}"
+        for event in reversed(events)
+        if event["ResourceStatus"].endswith("FAILED")
+    )

@@ -1,0 +1,1 @@
+"""Supabase on this machine: Postgres with the migrations, PostgREST, and their keys."""

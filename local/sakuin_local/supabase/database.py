@@ -1,0 +1,119 @@
+"""The database: Postgres with the migrations, and PostgREST behind the prefix `/rest/v1`."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from sakuin_local.addresses import stable_ports
+from sakuin_local.errors import LocalError, OtherMigrations
+from sakuin_local.parts import Parts
+from sakuin_local.places import MIGRATIONS, TOOLS
+from sakuin_local.processes import Programs, end_leftovers
+from sakuin_local.proxy import Proxy, prefix_removed
+from sakuin_local.serving import served
+from sakuin_local.supabase import postgres, postgrest
+from sakuin_local.supabase.migrations import apply_migrations
+from sakuin_local.supabase.tokens import keys_of, secret_of
+
+_ROLES = Path(__file__).with_name("roles.sql")
+PORTS = ("postgres", "postgrest", "postgrest_admin", "rest")
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """Addresses and keys of a running database.
+
+    `dsn` is for the superuser, `dsn_postgres` for the role that owns the database and applies migrations.
+    `rest_url` is the URL for `supabase.create_client`, `http://127.0.0.1:PORT`, without `/rest/v1`.
+    """
+
+    dsn: str = field(repr=False)
+    dsn_postgres: str = field(repr=False)
+    rest_url: str
+    anon_key: str = field(repr=False)
+    service_key: str = field(repr=False)
+    jwt_secret: str = field(repr=False)
+
+
+@contextmanager
+def running_database(folder: Path, migrations: Path = MIGRATIONS) -> Iterator[Database]:
+    """Starts the database alone in `folder`, whose data is kept, and stops it when the block ends. For tests.
+
+    Nothing is synced to disk, so a power failure may corrupt the folder.
+    """
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    end_leftovers(folder)
+    programs = Programs(folder)
+    try:
+        ports = stable_ports(folder / "ports.json", PORTS)
+        parts = Parts(programs)
+        with database_of(folder, programs, parts, ports, migrations=migrations, settings={"fsync": "off"}) as database:
+            yield database
+    finally:
+        programs.stop()
+
+
+@contextmanager
+def database_of(
+    folder: Path,
+    programs: Programs,
+    parts: Parts,
+    ports: Mapping[str, int],
+    *,
+    migrations: Path,
+    settings: Mapping[str, str] | None = None,
+) -> Iterator[Database]:
+    """Starts both programs, as `parts`, on these `PORTS`; serves `/rest/v1` while the block runs."""
+    program = postgrest.postgrest_program(TOOLS)
+    keys = keys_of(folder)
+    password = secret_of(folder / "postgres-password")
+    server = parts.start(
+        "postgres",
+        lambda: postgres.start(folder, programs, port=ports["postgres"], password=password, settings=settings),
+    )
+    ensure_roles(server.dsn(), password=password)
+    try:
+        apply_migrations(server.dsn("postgres"), migrations)
+    except OtherMigrations as error:
+        raise LocalError(
+            f"{folder} has the data of another version of Sakuin: {error}. Databases are not upgraded before v1.0.0. "
+            "`sakuin up --fresh` deletes the content of the folder and starts with an empty one. To keep the data, "
+            "move the folder away first."
+        ) from error
+    parts.start(
+        "postgrest",
+        lambda: postgrest.start(
+            programs,
+            server,
+            program=program,
+            port=ports["postgrest"],
+            admin_port=ports["postgrest_admin"],
+            jwt_secret=keys.jwt_secret,
+        ),
+    )
+    with served(Proxy(prefix_removed(b"/rest/v1", ports["postgrest"])), port=ports["rest"]) as rest:
+        yield Database(
+            dsn=server.dsn(),
+            dsn_postgres=server.dsn("postgres"),
+            rest_url=f"http://127.0.0.1:{rest}",
+            anon_key=keys.anon,
+            service_key=keys.service,
+            jwt_secret=keys.jwt_secret,
+        )
+
+
+def ensure_roles(dsn: str, *, password: str) -> None:
+    """Creates what a Supabase project has before its first migration, once: roles, schemas, `auth`, limits.
+
+    `dsn` is the superuser's.
+    """
+    with psycopg.connect(dsn) as connection:
+        if connection.execute("select 1 from pg_roles where rolname = 'authenticator'").fetchone():
+            return
+        script = _ROLES.read_text().replace(":password", sql.Literal(password).as_string(connection))
+        connection.execute(script.encode())

@@ -1,0 +1,42 @@
+"""Supabase's keys: JWTs for its roles, signed with the project's secret."""
+
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import jwt
+
+# Supabase's keys are valid for ten years.
+EXPIRES = 2_100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The secret that signs keys, and the keys."""
+
+    jwt_secret: str = field(repr=False)
+
+    @property
+    def anon(self) -> str:
+        return self.of_role("anon")
+
+    @property
+    def service(self) -> str:
+        return self.of_role("service_role")
+
+    def of_role(self, role: str, **claims: object) -> str:
+        """Returns a key for a role; `of_role("authenticated", sub=…)` is a user of Supabase Auth."""
+        return jwt.encode({"role": role, "iss": "supabase", "exp": EXPIRES, **claims}, self.jwt_secret, "HS256")
+
+
+def keys_of(folder: Path) -> Keys:
+    """Returns the keys of a data folder, created the first time, readable by its owner only."""
+    return Keys(secret_of(folder / "jwt-secret"))
+
+
+def secret_of(file: Path) -> str:
+    """Returns the random secret in a file, created the first time."""
+    if not file.exists():
+        file.touch(mode=0o600)
+        file.write_text(secrets.token_urlsafe(48))
+    return file.read_text()

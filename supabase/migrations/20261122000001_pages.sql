@@ -1,0 +1,407 @@
+-- Teaching pages: what is indexed of each page ("material"), and the function that applies one version of a page.
+-- Searching pages is in 2_search, index versions are in 5_index_versions.
+--
+-- Rules of all files:
+--   * Text in an index or an order has the collation "C". Hosted Supabase has an ICU collation by default, which
+--     orders keys differently than S3, Python and a developer's machine.
+--   * Functions return lists as one jsonb value or one array: PostgREST cuts off rows after the first 1,000.
+--   * Functions in PL/pgSQL may call what a later file defines; functions in SQL are checked when they are created.
+--   * Rights are granted in 7_rights, for all files at once.
+
+create schema if not exists extensions;
+create extension if not exists vector with schema extensions;
+create extension if not exists fuzzystrmatch with schema extensions;
+
+-- ---------------------------------------------------------------- what pages are indexed with
+
+-- What an index over pages is built with. `fingerprint` is a hash of the other columns, `space` one without the
+-- analyzer: vectors of one space can be compared, so versions that differ in the analyzer share their vectors.
+create table public.page_index_version (
+  fingerprint text collate "C" primary key,
+  space text collate "C" not null,
+  model text not null,
+  dimensions integer not null,
+  query_prefix text not null,
+  passage_prefix text not null,
+  text_template text not null,
+  analyzer text not null
+);
+
+create function public.record_page_index_version(p_version jsonb) returns void
+language sql set search_path = public, extensions as $$
+  insert into page_index_version (
+    fingerprint, space, model, dimensions, query_prefix, passage_prefix, text_template, analyzer)
+  select v.fingerprint, v.space, v.model, v.dimensions, v.query_prefix, v.passage_prefix, v.text_template, v.analyzer
+  from jsonb_populate_record(null::page_index_version, p_version) v
+  on conflict do nothing
+$$;
+
+-- ---------------------------------------------------------------- tables
+
+-- One row for each material. It stays when the page is deleted: its sequencer rejects late events.
+create table public.material (
+  material text collate "C" primary key,
+  -- Numbers the materials, see posting_block.
+  number integer generated always as identity,
+  bucket text not null,
+  key text collate "C" not null,
+  -- Orders the events of one key. Compared as bytes; the writer pads it on the right to a fixed length.
+  sequencer text collate "C" not null,
+  version_id text,
+  status text not null check (status in ('ready', 'failed', 'deleted')),
+  error text,
+  generation bigint not null default 1,
+  -- The searchable version. It differs from the newest one if that could not be read.
+  indexed_sequencer text collate "C",
+  indexed_version_id text,
+  indexed_at timestamptz,
+  fingerprint text collate "C" references public.page_index_version,
+  chunks_count integer not null default 0,
+  -- When the page was last requested to build an index version, to limit repeated requests.
+  build_requested_at timestamptz,
+  -- Sequencers do not order this material's versions: events are rejected, and the worker asks the bucket instead.
+  sequencer_unreliable boolean not null default false,
+  updated_at timestamptz not null default now()
+);
+create index material_key on public.material (key);
+
+-- One row for each anchored explanation of a page.
+create table public.knowledge_chunks (
+  id text collate "C" primary key,
+  material text collate "C" not null references public.material,
+  anchor text collate "C" not null,
+  position integer not null,
+  title text not null,
+  content text not null,
+  learns text[] not null check (cardinality(learns) between 3 and 5),
+  learns_source text not null check (learns_source in ('author', 'model', 'provisional', 'written')),
+  learns_given text[],
+  type text not null check (type in ('rule', 'method', 'definition', 'example', 'tip')),
+  category text,
+  level text,
+  prerequisites text[] not null,
+  illustrates text[] not null,
+  content_hash text collate "C" not null,
+  text_hash text collate "C" not null,
+  fingerprint text collate "C" not null references public.page_index_version,
+  generation bigint not null,
+  check (id = material || '#' || anchor)
+);
+create index knowledge_chunks_material on public.knowledge_chunks (material, anchor);
+
+-- Keys of a material that another key owns (NFC and NFD spellings of one name), each with its own sequencer.
+create table public.competing_key (
+  key text collate "C" primary key,
+  material text collate "C" not null references public.material,
+  bucket text not null,
+  sequencer text collate "C" not null,
+  version_id text,
+  deleted boolean not null,
+  since timestamptz not null default now()
+);
+create index competing_key_material on public.competing_key (material);
+
+-- The result of each uploaded version, for the client that waits for it.
+create table public.upload_result (
+  key text collate "C" not null,
+  version_id text collate "C" not null,
+  outcome text not null,
+  reason text,
+  recorded_at timestamptz not null default now(),
+  primary key (key, version_id)
+);
+create index upload_result_recorded_at on public.upload_result (recorded_at);
+
+-- Answers of the language model, so that the same text is paid for once.
+create table public.learns_cache (
+  cache_key text collate "C" primary key,
+  learns jsonb not null,
+  created_at timestamptz not null default now()
+);
+
+-- The version of each learns.yml and synonyms.yml that was applied last. No version: its deletion.
+create table public.authored_file (
+  key text collate "C" primary key,
+  version_id text,
+  applied_at timestamptz not null default now()
+);
+
+-- ---------------------------------------------------------------- the fence
+-- One version of one page is applied completely or not at all. Two sequencers decide: `sequencer` orders what is known
+-- of the key (its status), `indexed_sequencer` what is searchable. They differ after a version that could not be read:
+-- an older, readable version that arrives late still counts then.
+
+-- Finishes the work on a file's event, unless the outcome says that its message became a dead letter.
+create function public.finish_file_work(p_source jsonb, p_outcome text) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if p_outcome <> 'failed' or not exists (
+    select from unfinished_work u where u.kind = 'file' and u.subject = p_source->>'key' and u.state = 'failed'
+  ) then
+    perform finish_work(jsonb_build_object('kind', 'file', 'subject', p_source->>'key', 'fingerprint', '',
+                                           'sequencer', p_source->>'sequencer'), p_outcome = 'applied');
+  end if;
+end $$;
+
+-- Records the outcome of an uploaded version and finishes the work on it.
+create function public.record_upload_result(p_source jsonb, p_outcome text, p_reason text) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  delete from upload_result where recorded_at < now() - interval '30 days';
+  insert into upload_result as r (key, version_id, outcome, reason)
+  select p_source->>'key', p_source->>'version_id', p_outcome, p_reason
+  where p_source->>'version_id' is not null
+  on conflict (key, version_id) do update set outcome = excluded.outcome, reason = excluded.reason, recorded_at = now();
+  perform finish_file_work(p_source, p_outcome);
+end $$;
+
+-- Makes p_chunks the searchable chunks of a material: deletes missing ones, writes new and changed ones. A chunk of
+-- which only the words changed keeps its row, its vectors and its generation.
+--
+-- An index version of another text template keeps the vector of a chunk while title, content and learns are the same.
+-- Otherwise the vector is deleted; in that version the chunk is found by its words until the page is built again.
+create function public.replace_chunks(
+  p_material text, p_chunks jsonb, p_fingerprint text, p_generation bigint
+) returns void language plpgsql set search_path = public, extensions as $$
+begin
+  delete from knowledge_chunks k
+  where k.material = p_material
+    and not exists (select from jsonb_array_elements(p_chunks) c where c->>'id' = k.id);
+
+  delete from knowledge_vector v
+  using knowledge_chunks k, jsonb_to_recordset(p_chunks) as c(
+    id text, title text, content_hash text, text_hash text, learns text[])
+  where k.material = p_material and c.id = k.id and v.id = k.id and v.space <> all (spaces_of_template(p_fingerprint))
+    and ((k.title, k.content_hash, k.learns) is distinct from (c.title, c.content_hash, c.learns)
+         or k.fingerprint = p_fingerprint and k.text_hash <> c.text_hash);
+
+  insert into knowledge_chunks as k
+  select r.* from jsonb_array_elements(p_chunks) c cross join jsonb_populate_record(null::knowledge_chunks,
+    c || jsonb_build_object('material', p_material, 'fingerprint', p_fingerprint, 'generation', p_generation)) r
+  on conflict (id) do update set
+    title = excluded.title, content = excluded.content, learns = excluded.learns,
+    learns_source = excluded.learns_source, learns_given = excluded.learns_given, type = excluded.type,
+    category = excluded.category, level = excluded.level, prerequisites = excluded.prerequisites,
+    position = excluded.position, content_hash = excluded.content_hash, text_hash = excluded.text_hash,
+    illustrates = excluded.illustrates, fingerprint = excluded.fingerprint, generation = excluded.generation
+  where to_jsonb(k) - 'generation' <> to_jsonb(excluded) - 'generation';
+
+  perform replace_vectors(p_material, p_chunks, p_fingerprint);
+  perform replace_words(p_material, p_chunks);
+end $$;
+
+-- The oldest competing key of a material whose owner is deleted: {bucket, key, version_id, sequencer}.
+create function public.next_owner_of(r public.material) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('bucket', w.bucket, 'key', w.key, 'version_id', w.version_id, 'sequencer', w.sequencer)
+  from competing_key w
+  where w.material = r.material and not w.deleted and r.status = 'deleted'
+  order by w.since, w.key limit 1
+$$;
+
+-- Applies a version of a key that does not own the material: it waits, or it replaces a deleted owner.
+create function public.apply_other_key(
+  r public.material, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  fence text collate "C";
+  outcome text;
+begin
+  select w.sequencer into fence from competing_key w where w.key = p_source->>'key' for update;
+  if fence > (p_source->>'sequencer') collate "C" then
+    return jsonb_build_object('outcome', 'superseded', 'generation', r.generation);
+  end if;
+
+  if p_deleted or r.status <> 'deleted' then
+    insert into competing_key as w (key, material, bucket, sequencer, version_id, deleted)
+    select s.key, r.material, s.bucket, s.sequencer, s.version_id, p_deleted
+    from jsonb_populate_record(null::competing_key, p_source) s
+    on conflict (key) do update set
+      sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = excluded.deleted,
+      since = case when w.deleted then now() else w.since end;
+    outcome := case when p_deleted then 'applied' else 'waiting' end;
+    perform record_upload_result(p_source, outcome,
+                                 case when not p_deleted then 'the material belongs to the key ' || r.key end);
+    return jsonb_build_object('outcome', outcome, 'generation', r.generation);
+  end if;
+
+  -- The former owner becomes a competing key, the new owner stops being one.
+  insert into competing_key (key, material, bucket, sequencer, version_id, deleted)
+  values (r.key, r.material, r.bucket, r.sequencer, r.version_id, true)
+  on conflict (key) do update set sequencer = excluded.sequencer, version_id = excluded.version_id, deleted = true;
+  delete from competing_key w where w.key = p_source->>'key';
+  update material m set bucket = p_source->>'bucket', key = p_source->>'key', sequencer = '', version_id = null,
+    indexed_sequencer = null
+  where m.material = r.material;
+  return public.apply_material(r.material, p_source, p_deleted, p_error, p_chunks, p_fingerprint, null);
+end $$;
+
+-- Applies one version of a page.
+--   p_source: {bucket, key, version_id, sequencer}, or null for a change without an upload.
+--   p_chunks: the chunks of the page; null for a version that cannot be read (p_error) or a deletion (p_deleted).
+--   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
+--     source, apply only if the row still has it.
+-- Returns {outcome, generation, next_owner}. A superseded version has no upload_result: the bucket may still show that
+-- it
+-- is the current one.
+create function public.apply_material(
+  p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
+  p_expected_generation bigint
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  r material;
+  seq text := p_source->>'sequencer';
+  generation_now bigint;
+  newest boolean;
+begin
+  if seq is not null then
+    insert into material (material, bucket, key, sequencer, status, generation)
+    select p_material, p_source->>'bucket', p_source->>'key', '', 'deleted', 0
+    -- An insert that conflicts uses up a number, and blocks would not be filled.
+    where not exists (select from material m where m.material = p_material)
+    on conflict do nothing;
+  end if;
+  select * into r from material m where m.material = p_material for update;
+  if not found then
+    return jsonb_build_object('outcome', 'conflict', 'generation', 0);
+  end if;
+
+  if seq is null then
+    if r.generation is distinct from p_expected_generation or r.status = 'deleted' then
+      return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
+    end if;
+    seq := r.indexed_sequencer;
+    newest := false;
+  elsif r.key <> p_source->>'key' then
+    return public.apply_other_key(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint);
+  elsif r.sequencer_unreliable or seq < r.sequencer collate "C"
+        and (p_error is not null or seq <= coalesce(r.indexed_sequencer, '') collate "C") then
+    return jsonb_build_object('outcome', 'superseded', 'generation', r.generation,
+                              'next_owner', public.next_owner_of(r));
+  elsif seq = r.sequencer collate "C" and r.generation is distinct from p_expected_generation
+        and not p_deleted and p_error is null then
+    return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
+  else
+    newest := seq >= r.sequencer collate "C";
+  end if;
+
+  generation_now := r.generation + 1;
+  if p_error is not null then
+    update material m set
+      sequencer = seq, version_id = p_source->>'version_id', status = 'failed', error = p_error,
+      generation = generation_now, updated_at = now()
+    where m.material = p_material;
+    perform record_upload_result(p_source, 'failed', p_error);
+    return jsonb_build_object('outcome', 'failed', 'generation', generation_now);
+  end if;
+
+  perform replace_chunks(p_material, case when p_deleted then '[]' else p_chunks end, p_fingerprint, generation_now);
+  update material m set
+    sequencer = case when newest then seq else m.sequencer end,
+    version_id = case when newest then p_source->>'version_id' else m.version_id end,
+    status = case when newest then case when p_deleted then 'deleted' else 'ready' end else m.status end,
+    error = case when newest then null else m.error end,
+    generation = generation_now,
+    indexed_sequencer = seq,
+    indexed_version_id = case when p_deleted then null when p_source is null then m.indexed_version_id
+                              else p_source->>'version_id' end,
+    fingerprint = case when p_deleted then null else p_fingerprint end,
+    chunks_count = case when p_deleted then 0 else jsonb_array_length(p_chunks) end,
+    indexed_at = case when p_deleted then null else now() end,
+    updated_at = now()
+  where m.material = p_material
+  returning * into r;
+  perform record_upload_result(p_source, 'applied', null);
+  return jsonb_build_object('outcome', 'applied', 'generation', generation_now,
+                            'next_owner', public.next_owner_of(r));
+end $$;
+
+-- Applies a version (or, with p_deleted, a deletion) that is the bucket's current one, whatever its sequencer is.
+-- Sequencers start again in a new bucket and in an emulator that lost its data; a lost event or a removed delete marker
+-- has none. It applies only if the row still has p_expected_generation (null: no row). An empty sequencer is unknown:
+-- that of the row stays.
+create function public.apply_current(
+  p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
+  p_expected_generation bigint
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  r material;
+  fence text;
+  done jsonb;
+begin
+  insert into material (material, bucket, key, sequencer, status, generation)
+  select p_material, p_source->>'bucket', p_source->>'key', '', 'deleted', 0
+  where not exists (select from material m where m.material = p_material)
+  on conflict do nothing;
+  select * into r from material m where m.material = p_material for update;
+  if r.generation <> coalesce(p_expected_generation, 0) then
+    return jsonb_build_object('outcome', 'conflict', 'generation', r.generation);
+  end if;
+
+  -- Without a sequencer in the row, this version is the newest.
+  if r.key = p_source->>'key' then
+    fence := r.sequencer;
+    update material m set bucket = p_source->>'bucket', sequencer = '', indexed_sequencer = null,
+      sequencer_unreliable = false
+    where m.material = p_material;
+  else
+    select w.sequencer into fence from competing_key w where w.key = p_source->>'key' for update;
+    update competing_key w set bucket = p_source->>'bucket', sequencer = '' where w.key = p_source->>'key';
+    update material m set sequencer_unreliable = false where m.material = p_material;
+  end if;
+  -- No sequencer sorts before '0'.
+  fence := coalesce(nullif(p_source->>'sequencer', ''), nullif(fence, ''), '0');
+  done := apply_material(p_material, p_source || jsonb_build_object('sequencer', fence), p_deleted, p_error, p_chunks,
+                         p_fingerprint, r.generation);
+  update material m set sequencer_unreliable = r.sequencer_unreliable or m.key = p_source->>'key',
+    generation = greatest(m.generation, r.generation + 1)
+  where m.material = p_material
+  returning * into r;
+  -- The current version finishes every event of its key, whatever sequencer it has.
+  if done->>'outcome' <> 'superseded' then perform finish_file_work(p_source, done->>'outcome'); end if;
+  return done || jsonb_build_object('generation', r.generation);
+end $$;
+
+-- ---------------------------------------------------------------- queries
+
+create function public.material_counts() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_object_agg(status, n), '{}')
+         || jsonb_build_object('chunks', (select count(*) from knowledge_chunks))
+  from (select status, count(*) as n from material where status <> 'deleted' group by status) s
+$$;
+
+create function public.competing_keys() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(
+    jsonb_build_object('material', w.material, 'key', w.key, 'owner', m.key) order by w.key), '[]')
+  from competing_key w join material m using (material) where not w.deleted
+$$;
+
+-- p_versions: [{key, version_id}].
+create function public.upload_results(p_versions jsonb) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'key', r.key, 'version_id', r.version_id, 'outcome', r.outcome, 'reason', r.reason)), '[]')
+  from jsonb_to_recordset(p_versions) as v(key text, version_id text)
+  join upload_result r using (key, version_id)
+$$;
+
+create function public.indexed_anchors(p_materials text[]) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_object_agg(m.material, (
+    select coalesce(jsonb_agg(jsonb_build_object(
+      'anchor', k.anchor, 'learns', k.learns, 'learns_given', k.learns_given) order by k.position), '[]')
+    from knowledge_chunks k where k.material = m.material)), '{}')
+  from material m where m.material = any (p_materials) and m.status <> 'deleted'
+$$;
+
+-- The materials of a folder that a learns.yml names, or named when they were last indexed. A name without a folder
+-- matches pages of that name in every subfolder.
+create function public.materials_named_in(p_folder text, p_names text[]) returns text[]
+language sql stable set search_path = public, extensions as $$
+  select coalesce(array_agg(m.material), '{}') from material m
+  where starts_with(m.material, p_folder) and m.indexed_version_id is not null
+    and (m.material = any (p_names) or regexp_replace(m.material, '^.*/', '') = any (p_names)
+         or exists (select from knowledge_chunks k where k.material = m.material and k.learns_source = 'author'))
+$$;

@@ -1,0 +1,554 @@
+-- Searching the pages: vectors, words, readings, synonyms, and the search itself.
+
+-- ---------------------------------------------------------------- vectors
+
+-- Vectors by the hash of their text: each text is embedded once, and the transaction that applies a page is small.
+create table public.embedding_cache (
+  space text collate "C" not null,
+  text_hash text collate "C" not null,
+  embedding extensions.vector(1536) not null,
+  primary key (space, text_hash)
+);
+
+-- The vectors of a chunk, one for each space. The other columns are the same in all versions (docs/decisions/0031).
+create table public.knowledge_vector (
+  id text collate "C" not null references public.knowledge_chunks on delete cascade,
+  space text collate "C" not null,
+  text_hash text collate "C" not null,
+  embedding extensions.vector(1536) not null,
+  primary key (id, space)
+);
+create index knowledge_vector_embedding on public.knowledge_vector using hnsw (embedding extensions.vector_cosine_ops);
+-- The same sample for every question: hashes order texts at random.
+create index knowledge_vector_sample on public.knowledge_vector (space, text_hash);
+
+create function public.missing_vectors(p_space text, p_text_hashes text[]) returns text[]
+language sql stable set search_path = public, extensions as $$
+  select coalesce(array_agg(h), '{}') from unnest(p_text_hashes) h
+  where not exists (select from embedding_cache e where e.space = p_space and e.text_hash = h)
+$$;
+
+-- Makes p_chunks the vectors of a material in every index version of the writer's text template. A text without a
+-- vector gets none, except in the live version: there it is an error, because each text must have been embedded before.
+create function public.replace_vectors(p_material text, p_chunks jsonb, p_fingerprint text) returns void
+language plpgsql set search_path = public, extensions set enable_seqscan = off as $$
+declare
+  spaces constant text[] := spaces_of_template(p_fingerprint);
+  answers constant text := case when exists (select from index_version)
+    then (select f.space from index_version s join page_index_version f on f.fingerprint = s.knowledge where s.live)
+    else spaces[1] end;
+begin
+  insert into knowledge_vector as v (id, space, text_hash, embedding)
+  select c.id, s.space, c.text_hash, e.embedding
+  from jsonb_to_recordset(p_chunks) as c(id text, text_hash text) cross join unnest(spaces) as s(space)
+  left join embedding_cache e on e.space = s.space and e.text_hash = c.text_hash
+  where (e.text_hash is not null or s.space = answers)
+    and not exists (select from knowledge_vector old
+                    where old.id = c.id and old.space = s.space and old.text_hash = c.text_hash)
+  on conflict (id, space) do update set text_hash = excluded.text_hash, embedding = excluded.embedding;
+  delete from knowledge_vector v using jsonb_to_recordset(p_chunks) as c(id text, text_hash text)
+  where v.id = c.id and v.space = any (spaces) and v.text_hash <> c.text_hash;
+end $$;
+
+-- ---------------------------------------------------------------- words
+-- BM25 in SQL. A posting list in blocks makes a frequent term as cheap as a rare one.
+--
+-- An impact is the part of BM25F that does not depend on how rare the term is: 1 to 32767 stand for (0, 1]. It depends
+-- on no other text, so that a page writes only its own words.
+
+-- The words of each chunk. A search scores its candidates by them, and they name the postings to remove with it.
+create table public.chunk_words (
+  number integer generated always as identity primary key,
+  id text collate "C" not null unique,
+  material text collate "C" not null references public.material,
+  terms text[] collate "C" not null,
+  impacts smallint[] not null,
+  check (cardinality(terms) = cardinality(impacts))
+);
+create index chunk_words_material on public.chunk_words (material);
+
+-- The chunks of each term, in blocks of up to 32 pages. A block is small enough to be rewritten for one chunk, and a
+-- term has so few blocks that counting its chunks (`n`) reads a few index pages.
+create table public.posting (
+  term text collate "C" not null,
+  block integer not null,
+  chunks integer[] not null,
+  impacts smallint[] not null,
+  n integer not null generated always as (cardinality(chunks)) stored,
+  primary key (term, block) include (n)
+);
+
+-- Consecutive pages get different blocks, so that their writers do not wait for each other.
+create function public.posting_block(p_number integer) returns integer
+language sql immutable set search_path = public, extensions as $$
+  select p_number % 64 + 64 * (p_number / 2048)
+$$;
+
+-- Makes p_chunks the words of a material. Each writer locks one block only, and locks it last: writers of one block
+-- wait for each other here and nowhere else, and cannot deadlock.
+create function public.replace_postings(p_material text, p_chunks jsonb) returns void
+language plpgsql set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+declare
+  here constant integer := posting_block((select m.number from material m where m.material = p_material));
+  stale integer[];  -- numbers of the chunks whose words have changed
+  stale_terms text[];
+  fresh integer[];
+begin
+  select array_agg(w.number) into stale
+  from chunk_words w
+  left join jsonb_to_recordset(p_chunks) as c(id text, terms text[], impacts smallint[]) using (id)
+  where w.material = p_material and (c.id is null or (w.terms, w.impacts) is distinct from (c.terms, c.impacts));
+  stale_terms := array(select distinct t from chunk_words w, unnest(w.terms) t where w.number = any (stale));
+
+  delete from chunk_words w
+  where w.number = any (stale) and not exists (select from jsonb_array_elements(p_chunks) c where c->>'id' = w.id);
+  with written as (
+    insert into chunk_words as w (id, material, terms, impacts)
+    select c.id, p_material, c.terms, c.impacts
+    from jsonb_to_recordset(p_chunks) as c(id text, terms text[], impacts smallint[])
+    left join chunk_words old using (id)
+    where old.id is null or old.number = any (stale)
+    on conflict (id) do update set terms = excluded.terms, impacts = excluded.impacts
+    returning w.number
+  )
+  select array_agg(number) into fresh from written;
+  if stale is null and fresh is null then
+    return;
+  end if;
+
+  perform pg_advisory_xact_lock(hashtext('sakuin.posting'), here);
+  with brought as materialized (
+    select u.term, array_agg(w.number) as chunks, array_agg(u.impact) as impacts
+    from chunk_words w, unnest(w.terms, w.impacts) as u(term, impact)
+    where w.number = any (fresh) group by u.term
+  ), changed as (
+    insert into posting (term, block, chunks, impacts)
+    select s.term, here, kept.chunks || b.chunks, kept.impacts || b.impacts
+    from unnest(stale_terms) as s(term) left join brought b using (term)
+    cross join lateral (
+      select coalesce(array_agg(u.chunk), '{}') as chunks, coalesce(array_agg(u.impact), '{}') as impacts
+      from posting own, unnest(own.chunks, own.impacts) as u(chunk, impact)
+      where own.term = s.term and own.block = here and u.chunk <> all (stale)) as kept
+    on conflict (term, block) do update set chunks = excluded.chunks, impacts = excluded.impacts
+  )
+  insert into posting as p (term, block, chunks, impacts)
+  select b.term, here, b.chunks, b.impacts
+  from brought b left join unnest(stale_terms) as s(term) using (term) where s.term is null
+  on conflict (term, block) do update set
+    chunks = p.chunks || excluded.chunks, impacts = p.impacts || excluded.impacts;
+  delete from posting p where p.block = here and p.term = any (stale_terms) and p.n = 0;
+end $$;
+
+-- ---------------------------------------------------------------- readings
+-- How words are read and written in the indexed texts: for questions in kana, and for typing errors.
+
+-- A term with a tab is a reading and its spelling; its postings say in how many chunks it is. This table has each pair
+-- once, so that readings are found by their sound. Applying a page never deletes a pair: pairs without chunks are
+-- ignored, and `delete_unused_readings` removes them.
+create table public.reading (
+  reading text collate "C" not null,
+  written text collate "C" not null,
+  sound text collate "C" not null,
+  primary key (reading, written)
+);
+create index reading_begins on public.reading (left(sound, 2), length(sound));
+create index reading_ends on public.reading (right(sound, 2), length(sound));
+
+-- Voiced and small kana become plain ones, and repeated kana become one.
+create function public.sound_of(p_reading text) returns text
+language sql immutable set search_path = public, extensions as $$
+  select regexp_replace(
+    translate(p_reading, 'ガギグゲゴザジズゼゾダヂヅデドバビブベボパピプペポヴァィゥェォッャュョヮ',
+                         'カキクケコサシスセソタチツテトハヒフヘホハヒフヘホウアイウエオツヤユヨワ'),
+    '(.)\1+', '\1', 'g')
+$$;
+
+-- Writes the words of a material, then their readings: two writers of one new pair wait for each other.
+create function public.replace_words(p_material text, p_chunks jsonb) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform replace_postings(p_material, p_chunks);
+  -- In one order, so that writers cannot deadlock.
+  insert into reading (reading, written, sound)
+  select p.reading, p.written, sound_of(p.reading)
+  from (select distinct split_part(t, chr(9), 1) as reading, split_part(t, chr(9), 2) as written
+        from jsonb_array_elements(p_chunks) c, jsonb_array_elements_text(c->'terms') t
+        where strpos(t, chr(9)) > 0) p
+  where not exists (select from reading r where r.reading = p.reading and r.written = p.written)
+  order by p.reading collate "C", p.written collate "C"
+  on conflict do nothing;
+end $$;
+
+create function public.chunk_count(r public.reading) returns bigint
+language sql stable set search_path = public, extensions as $$
+  select coalesce(sum(p.n), 0) from posting p where p.term = r.reading || chr(9) || r.written
+$$;
+
+-- The number of typing errors between two sounds: a kana that is added, missing, replaced, or swapped with its
+-- neighbour. More than two count as three.
+create function public.typo_distance(p_one text, p_other text) returns integer
+language sql immutable set search_path = public, extensions as $$
+  select case
+    when d.edits = 2 and length(p_one) = length(p_other) and exists (
+      select from generate_series(1, length(p_one) - 1) i
+      where overlay(p_one placing substr(p_one, i + 1, 1) || substr(p_one, i, 1) from i for 2) = p_other) then 1
+    else greatest(1, d.edits) end
+  from (select levenshtein_less_equal(p_one, p_other, 2) as edits) d
+$$;
+
+-- How many typing errors are allowed in a reading.
+create function public.typo_limit(p_reading text) returns integer
+language sql immutable set search_path = public, extensions as $$
+  select case when length(p_reading) >= 7 then 2 else 1 end
+$$;
+
+-- The words of a similar sound, best first. Only readings that begin or end with the same two kana are compared: errors
+-- at both ends are not found.
+create function public.similar_words(p_reading text) returns jsonb
+language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+  with asked as materialized (
+    select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width, typo_limit(p_reading) as typos
+  ), around as (
+    select r.* from asked a, reading r
+    where left(r.sound, 2) = left(a.sound, 2) and length(r.sound) between a.width - a.typos and a.width + a.typos
+    union
+    select r.* from asked a, reading r
+    where right(r.sound, 2) = right(a.sound, 2) and length(r.sound) between a.width - a.typos and a.width + a.typos
+  ), measured as materialized (
+    select r.reading, r.written, a.typos, typo_distance(r.sound, a.sound) as distance from around r, asked a
+  ), found as (
+    select w.written, min(w.distance) as distance, max(w.n) as n
+    from (select m.written, m.distance, chunk_count((m.reading, m.written, '')::reading) as n
+          from measured m where m.distance <= m.typos) w
+    where w.n > 0 group by w.written
+  )
+  select to_jsonb((array_agg(f.written order by f.distance, f.n desc, f.written))[:5]) from found f
+$$;
+
+-- ---------------------------------------------------------------- synonyms
+
+-- The site's own synonyms, from its synonyms.yml: [{"phrases", "plain"}]. `plain` is normalised like a question, by the
+-- analyzer named here. Empty: the file is deleted. `sequencer`, `generation` and `sequencer_unreliable`: see material.
+create table public.site_synonyms (
+  key text collate "C" primary key,
+  bucket text not null,
+  sequencer text collate "C" not null,
+  version_id text,
+  groups jsonb not null,
+  analyzer text not null default '',
+  generation bigint not null default 1,
+  sequencer_unreliable boolean not null default false,
+  updated_at timestamptz not null default now()
+);
+
+-- p_current: this is the bucket's current version, its sequencer does not count (see apply_current).
+create function public.store_synonyms(
+  p_source jsonb, p_groups jsonb, p_analyzer text, p_current boolean, p_expected_generation bigint
+) returns text language plpgsql set search_path = public, extensions as $$
+declare
+  stored site_synonyms;
+begin
+  insert into site_synonyms (key, bucket, sequencer, groups, generation)
+  values (p_source->>'key', p_source->>'bucket', '', '[]', 0) on conflict do nothing;
+  select * into stored from site_synonyms s where s.key = p_source->>'key' for update;
+  if p_current and stored.generation <> coalesce(p_expected_generation, 0) then
+    return 'conflict';
+  elsif not p_current and (stored.sequencer_unreliable or stored.sequencer > (p_source->>'sequencer') collate "C") then
+    return 'superseded';
+  end if;
+  update site_synonyms s set
+    bucket = p_source->>'bucket', version_id = p_source->>'version_id', groups = p_groups, analyzer = p_analyzer,
+    sequencer = coalesce(nullif(p_source->>'sequencer', ''), s.sequencer),
+    generation = s.generation + 1, sequencer_unreliable = s.sequencer_unreliable or p_current, updated_at = now()
+  where s.key = stored.key;
+  return 'applied';
+end $$;
+
+-- What is known of a question's words, in one round trip:
+--   written   for each of p_readings, its spellings in the index
+--   near      for each unknown word of p_words ({word: reading}), words of a similar reading
+--   synonyms  the groups with a phrase that occurs in p_query
+create function public.lexicon_entries(p_readings text[], p_words jsonb, p_query text) returns jsonb
+language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+begin
+  return jsonb_build_object(
+    'written', (
+      select coalesce(jsonb_object_agg(w.reading, to_jsonb(w.forms[:5])), '{}') from (
+        select c.reading, array_agg(c.written order by c.n desc, c.written) as forms from (
+          select r.reading, r.written, chunk_count(r) as n from reading r where r.reading = any (p_readings)) c
+        where c.n > 0 group by c.reading) w),
+    'near', (
+      select coalesce(jsonb_object_agg(w.word, w.forms), '{}') from (
+        select u.word, similar_words(u.reading) as forms from (
+          select e.key as word, e.value as reading from jsonb_each_text(p_words) e
+          where length(e.value) between 4 and 40
+            and not exists (select from posting p where p.term = e.key)
+            and not exists (select from reading r where r.reading = e.value and chunk_count(r) > 0)
+          order by e.key collate "C" limit 8) u) w
+      where w.forms is not null),
+    'synonyms', (
+      select coalesce(jsonb_agg(g.value->'phrases'), '[]')
+      from site_synonyms s cross join lateral jsonb_array_elements(s.groups) as g(value)
+      where exists (select from jsonb_array_elements_text(g.value->'plain') as p(phrase)
+                    where strpos(p_query, p.phrase) > 0)));
+end $$;
+
+-- ---------------------------------------------------------------- the search
+
+-- Searches by meaning and by words, with one calibrated similarity over both.
+--
+-- A question is a list of slots, each with the terms that express it: [{"kind": "word" | "reading", "terms": [{"term",
+-- "weight"}]}]. The value of a slot in a chunk is that of the best of its terms:
+--   words     the sum over word slots of max(weight * idf(term) * share), divided by the maximum of that sum, where
+--             share = presence_weight + (1 - presence_weight) * impact
+--   readings  the same over slots of kana readings
+--   coverage  max(words, reading_weight * readings)
+--   z         the distance of the cosine from the mean cosine of the question with texts at random, in standard
+--             deviations. One model gives 0.8 to unrelated texts, another 0.2; z means the same in both.
+--   missing   the share of the word slots that no chunk of the index has
+--   evidence  = z + word_weight * coverage - missing_penalty * missing
+--               - example_penalty (for an example, unless examples are asked for)
+--   similarity = 1 / (1 + exp(-steepness * (evidence - threshold)))
+-- The constants and how they were measured: sakuin/retrieval/calibration.py, docs/decisions.
+--
+-- The number of chunks with a term is exact. For each kind of slot, all chunks of the rarest slot are candidates, and
+-- those of the next rarest while the total stays within `posting_budget` chunks. Slots beyond the budget only score
+-- candidates. A chunk is missed only if it has no other slot and is not among the nearest either.
+--
+-- p_expected: the id of a chunk that is scored in any case, for evaluation. It replaces no other result.
+create function public.search_knowledge(
+  p_embedding extensions.vector(1536), p_slots jsonb, p_space text, p_limit integer, p_calibration jsonb,
+  p_expected text default null, p_type text default null, p_category text default null, p_level text default null,
+  p_material text default null
+) returns table (
+  id text, material text, anchor text, title text, content text, learns text[], type text,
+  similarity double precision, cosine double precision, z double precision, words double precision,
+  readings double precision, evidence double precision, nearest_rank integer, matching_rank integer, matched text[]
+)
+language plpgsql set search_path = public, extensions set jit = off set max_parallel_workers_per_gather = 0
+set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  depth constant integer := greatest(4 * p_limit, 50);
+  word_weight constant double precision := p_calibration->>'word_weight';
+  reading_weight constant double precision := p_calibration->>'reading_weight';
+  presence_weight constant double precision := p_calibration->>'presence_weight';
+  missing_penalty constant double precision := p_calibration->>'missing_penalty';
+  example_penalty constant double precision := p_calibration->>'example_penalty';
+  steepness constant double precision := p_calibration->>'steepness';
+  threshold constant double precision := p_calibration->>'threshold';
+  prior_size constant double precision := p_calibration->>'prior_size';
+  posting_budget constant double precision := p_calibration->>'posting_budget';
+  is_filtered constant boolean := coalesce(p_type, p_category, p_level) is not null;
+  only_block constant integer := posting_block((select m.number from material m where m.material = p_material));
+  nearest text[] := '{}';
+  total bigint;
+  expected_rank integer;
+  background_mean double precision;
+  background_spread double precision;
+begin
+  -- The scan of the graph continues until enough chunks pass the filters.
+  perform set_config('hnsw.iterative_scan', 'strict_order', true);
+  perform set_config('hnsw.ef_search', least(1000, 2 * depth)::text, true);
+  -- The planner assumes that all terms are equally common, and would read every chunk for each of them.
+  perform set_config('enable_seqscan', 'off', true);
+
+  select coalesce(sum(m.chunks_count), 0) into total from material m;
+  if p_embedding is not null then
+    if p_material is null then
+      -- The graph returns chunks in order. Without this the planner reads and sorts all of them.
+      perform set_config('enable_sort', 'off', true);
+      if is_filtered then
+        nearest := array(
+          select v.id from knowledge_vector v
+          where v.space = p_space and exists (
+            select from knowledge_chunks k
+            where k.id = v.id and (p_type is null or k.type = p_type)
+              and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level) offset 0)
+          order by v.embedding <=> p_embedding limit depth);
+      else
+        nearest := array(
+          select v.id from knowledge_vector v where v.space = p_space order by v.embedding <=> p_embedding limit depth);
+      end if;
+      perform set_config('enable_sort', 'on', true);
+    end if;
+    if cardinality(nearest) < least(depth, total) then
+      -- One page only, or the graph found too few: compare every row that passes the filters.
+      nearest := array(
+        select k.id from knowledge_chunks k join knowledge_vector v on v.id = k.id and v.space = p_space
+        where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+          and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+        order by (v.embedding <=> p_embedding) + 0, k.id limit depth);
+    end if;
+    if p_expected <> all (nearest) then
+      select count(*) filter (where (v.embedding <=> p_embedding) + 0 < e.distance) + 1 into expected_rank
+      from knowledge_chunks k join knowledge_vector v on v.id = k.id and v.space = p_space,
+           (select (x.embedding <=> p_embedding) + 0 as distance from knowledge_vector x
+            where x.id = p_expected and x.space = p_space) e
+      where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+        and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+      group by e.distance;
+    end if;
+
+    -- A small library says little about chance: the model's own values count as `prior_size` chunks.
+    select (count(*) * coalesce(avg(s.cosine), 0) + prior_size * (p_calibration->>'prior_mean')::float8)
+             / (count(*) + prior_size),
+           sqrt((count(*) * coalesce(var_pop(s.cosine), 0) + prior_size * (p_calibration->>'prior_spread')::float8 ^ 2)
+             / (count(*) + prior_size))
+    into background_mean, background_spread
+    from (select 1 - (v.embedding <=> p_embedding) as cosine from knowledge_vector v
+          where v.space = p_space order by v.text_hash limit 200) s;
+  end if;
+
+  return query
+  with question as materialized (
+    select s.slot, s.value->>'kind' = 'reading' as is_reading, t.term, t.weight
+    from jsonb_array_elements(p_slots) with ordinality as s(value, slot)
+    cross join lateral jsonb_to_recordset(s.value->'terms') as t(term text collate "C", weight float8)
+  ), counted as materialized (
+    select t.term, (select coalesce(sum(p.n), 0) from posting p where p.term = t.term)::float8 as n
+    from (select distinct s.term from question s) t
+  ), asked as materialized (
+    select s.slot, s.is_reading, s.term, c.n, s.weight * ln(1 + (total - c.n + 0.5) / (c.n + 0.5)) as gain
+    from question s join counted c using (term)
+  ), slots as materialized (
+    select a.slot, a.is_reading, max(a.gain) as ceiling, count(*) = 1 as is_plain, sum(a.n) as n,
+           sum(sum(a.n)) over rarest as reached, bool_or(sum(a.n) > 0) over earlier as is_later
+    from asked a
+    group by a.slot, a.is_reading
+    window rarest as (partition by a.is_reading order by sum(a.n), a.slot rows unbounded preceding),
+           earlier as (partition by a.is_reading order by sum(a.n), a.slot
+                       rows between unbounded preceding and 1 preceding)
+  ), maximum as materialized (
+    select nullif(sum(s.ceiling) filter (where not s.is_reading), 0) as words,
+           nullif(sum(s.ceiling) filter (where s.is_reading), 0) as readings,
+           coalesce(sum(s.ceiling) filter (where not s.is_reading and s.n = 0)
+                    / nullif(sum(s.ceiling) filter (where not s.is_reading), 0), 0) as missing
+    from slots s
+  ), hits as (
+    select h.chunk, a.slot, a.is_reading, s.is_plain,
+           a.gain * (presence_weight + (1 - presence_weight) * h.impact / 32767) as value
+    from slots s join asked a using (slot)
+    cross join lateral (
+      select p.chunks, p.impacts from posting p
+      where p.term = a.term and (only_block is null or p.block = only_block) offset 0) p
+    cross join lateral unnest(p.chunks, p.impacts) as h(chunk, impact)
+    where s.reached <= posting_budget or not coalesce(s.is_later, false)
+  ), summed as (
+    select v.chunk, sum(v.value) filter (where not v.is_reading) as words,
+           sum(v.value) filter (where v.is_reading) as readings
+    from (select h.chunk, h.is_reading, h.value from hits h where h.is_plain
+          union all
+          select h.chunk, h.is_reading, max(h.value) from hits h where not h.is_plain
+          group by h.chunk, h.slot, h.is_reading) v
+    group by v.chunk
+  ), scored as (
+    select s.chunk,
+           greatest(coalesce(s.words / w.words, 0), reading_weight * coalesce(s.readings / w.readings, 0)) as score
+    from summed s cross join maximum w
+  ), matching as materialized (
+    select m.id, row_number() over (order by m.score desc, m.chunk)::integer as place from (
+      -- One by one in this order, until enough have passed the filters.
+      select s.chunk, s.score, k.id
+      from (select * from scored order by score desc, chunk
+            limit case when coalesce(p_type, p_category, p_level, p_material) is null then depth end) s
+      cross join lateral (
+        select k.id from knowledge_chunks k
+        where k.id = (select w.id from chunk_words w where w.number = s.chunk)
+          and (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+          and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+        offset 0) k
+      order by s.score desc, s.chunk limit depth) m
+  ), found as materialized (
+    select u.id, min(u.nearest) as nearest, min(u.matching) as matching from (
+      select n.id, n.place::integer as nearest, null::integer as matching
+      from unnest(nearest) with ordinality as n(id, place)
+      union all select m.id, null, m.place from matching m) u
+    group by u.id
+  ),
+  -- The concepts that a found example illustrates are candidates, so that the example can rank below them.
+  candidates as materialized (
+    select c.id, min(c.nearest) as nearest, min(c.matching) as matching, bool_or(c.counts) as counts
+    from (
+      select f.id, f.nearest, f.matching, true as counts from found f
+      union all select k.material || '#' || i.anchor, null, null, true
+      from found f join knowledge_chunks k using (id), unnest(k.illustrates) as i(anchor)
+      where k.type = 'example' and p_type is null
+      -- Scored, but not counted.
+      union all select p_expected, null, null, false where p_expected is not null) c
+    group by c.id
+  ), shares as materialized (
+    select c.id, a.slot, a.is_reading, max(a.gain * u.share) as share,
+           (array_agg(a.term order by a.gain * u.share desc, a.term))[1] as term
+    from candidates c
+    cross join lateral (select w.terms, w.impacts from chunk_words w where w.id = c.id offset 0) w
+    cross join lateral (
+      select t.term, presence_weight + (1 - presence_weight) * t.impact / 32767 as share
+      from unnest(w.terms, w.impacts) as t(term, impact)) u
+    join asked a on a.term = u.term
+    group by c.id, a.slot, a.is_reading
+  ), coverage as materialized (
+    select s.id,
+           coalesce(sum(s.share) filter (where not s.is_reading) / w.words, 0) as words,
+           coalesce(sum(s.share) filter (where s.is_reading) / w.readings, 0) as readings,
+           array_agg(s.term order by s.share desc, s.term) filter (where not s.is_reading) as matched
+    from shares s cross join maximum w group by s.id, w.words, w.readings
+  ), compared as materialized (
+    select k.id, c.nearest, c.matching, c.counts,
+           (select 1 - (v.embedding <=> p_embedding) from knowledge_vector v
+            where v.id = c.id and v.space = p_space) as cosine,
+           k.material, k.anchor, k.title, k.content, k.learns, k.type, k.illustrates
+    from candidates c
+    -- One by one by primary key: the planner cannot know how few they are.
+    cross join lateral (select k.* from knowledge_chunks k where k.id = c.id offset 0) k
+    where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+      and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+      -- Only the canary, which names its page, finds it.
+      and (p_material is not null or not starts_with(k.material, '_sakuin/'))
+  ), measures as materialized (
+    select c.*, coalesce((c.cosine - background_mean) / nullif(background_spread, 0), 0) as z,
+           coalesce(v.words, 0) as words, coalesce(v.readings, 0) as readings, coalesce(v.matched, '{}') as matched
+    from compared c left join coverage v using (id)
+  ), weighed as materialized (
+    select j.*, j.z + word_weight * greatest(j.words, reading_weight * j.readings) - missing_penalty * w.missing
+                - case when j.type = 'example' and p_type is null then example_penalty else 0 end as evidence
+    from measures j cross join maximum w
+  ),
+  -- An example ranks below its concept. Where only the example was found, its best concept rises above it.
+  shown as (
+    select distinct on (e.id) c.id, e.evidence
+    from weighed e join weighed c on c.material = e.material and c.anchor = any (e.illustrates)
+    where e.type = 'example' and p_type is null and e.counts
+    order by e.id, c.evidence desc, c.id
+  ), placed as (
+    select w.*, greatest(w.evidence, (select max(s.evidence) + 0.01 from shown s where s.id = w.id)) as place
+    from weighed w
+  ), ordered as (
+    select p.*, row_number() over (order by not p.counts, p.place desc, p.id) as rank from placed p
+  )
+  select o.id, o.material, o.anchor, o.title, o.content, o.learns, o.type,
+         round((1 / (1 + exp(-steepness * (o.place - threshold))))::numeric, 4)::float8,
+         o.cosine, o.z, o.words, o.readings, o.evidence,
+         coalesce(o.nearest, case when o.id = p_expected then expected_rank end), o.matching, o.matched
+  from ordered o
+  where o.counts and o.rank <= p_limit or o.id = p_expected
+  order by o.rank;
+end $$;
+
+-- The chunks in the order of material and anchor, after the id p_after. That id may be deleted: an edit of a page does
+-- not break a cursor.
+create function public.list_concepts(
+  p_limit integer, p_after text default null, p_type text default null, p_category text default null,
+  p_level text default null, p_material text default null
+) returns table (id text, title text, type text, material text, anchor text)
+language sql stable set search_path = public, extensions as $$
+  select k.id, k.title, k.type, k.material, k.anchor
+  from knowledge_chunks k
+  where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+    and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+    and (p_material is not null or not starts_with(k.material, '_sakuin/'))
+    and (p_after is null
+         or (k.material, k.anchor) > (regexp_replace(p_after, '#[^#]*$', ''), regexp_replace(p_after, '^.*#', '')))
+  order by k.material, k.anchor
+  limit p_limit
+$$;

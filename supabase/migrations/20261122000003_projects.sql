@@ -1,0 +1,655 @@
+-- Projects and what belongs to them: members, Tables, Tools, MCP endpoints, and the events of changes.
+--
+-- The functions of the API run as sakuin_member, a role that row level security binds (7_rights): a member sees and
+-- changes the rows of their own projects, the service role those of all projects. Invisible rows do not exist: error
+-- P0002 (no_data_found). Members may call these functions through PostgREST, too, so they check their arguments: error
+-- 22023 (invalid_parameter_value).
+
+-- ---------------------------------------------------------------- tables
+
+create table public.project (
+  id uuid primary key default gen_random_uuid(),
+  name text not null check (name <> ''),
+  -- Null for a project that was created with the admin key.
+  created_by uuid,
+  created_at timestamptz not null default now()
+);
+create index project_creator on public.project (created_by);
+
+create table public.project_member (
+  project_id uuid not null references public.project on delete cascade,
+  user_id uuid not null,
+  created_at timestamptz not null default now(),
+  primary key (project_id, user_id)
+);
+create index project_member_user on public.project_member (user_id);
+
+create table public.context_table (
+  id uuid primary key default gen_random_uuid(),
+  project_id uuid not null references public.project on delete cascade,
+  name text collate "C" not null check (name <> ''),
+  -- json, not jsonb: jsonb rejects NUL and lone surrogates, and one bad string must not reject the whole Table.
+  data json,
+  -- The S3 key of a document that is too large for a request, in the Table's own folder.
+  data_key text,
+  -- 0: no document has arrived yet.
+  version bigint not null,
+  -- Counts changes of what has to be indexed: the document, the Tools, a requested reindex.
+  generation bigint not null default 1,
+  -- Counts announced uploads. An import applies only if no later one was imported.
+  upload bigint not null default 0,
+  imported_upload bigint not null default 0,
+  import_error text,
+  -- The index version whose state the Tools show.
+  shown_fingerprint text collate "C",
+  -- A reindex was requested: compare the chunks recorded as stored with the search engine.
+  check_store boolean not null default false,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint body_of_its_table
+    check (data_key is null or starts_with(data_key, 'tables/' || project_id || '/' || id || '/'))
+);
+create index context_table_project on public.context_table (project_id);
+create unique index context_table_of_project on public.context_table (id, project_id);
+
+create table public.tool (
+  id uuid primary key default gen_random_uuid(),
+  project_id uuid not null references public.project on delete cascade,
+  table_id uuid not null,
+  json_path text collate "C" not null,
+  type text not null check (type = 'search'),
+  name text collate "C" not null check (name ~ '^[a-zA-Z0-9_-]{1,64}$'),
+  description text not null,
+  input_schema jsonb not null,
+  enabled boolean not null default true,
+  metadata jsonb not null default '{}',
+  version bigint not null default 1,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  -- A Tool belongs to the project of its Table, whoever writes it.
+  constraint tool_of_its_project foreign key (table_id, project_id)
+    references public.context_table (id, project_id) on delete cascade
+);
+create index tool_table on public.tool (table_id);
+create index tool_project on public.tool (project_id);
+
+-- MCP endpoints. While a key is rotated, the previous one is valid until previous_key_until.
+create table public.mcp (
+  id uuid primary key default gen_random_uuid(),
+  project_id uuid not null references public.project on delete cascade,
+  name text collate "C" not null check (name <> ''),
+  api_key_hash text collate "C" not null,
+  previous_key_hash text collate "C",
+  previous_key_until timestamptz,
+  status text not null default 'enabled' check (status in ('enabled', 'disabled')),
+  created_at timestamptz not null default now()
+);
+create index mcp_key on public.mcp (api_key_hash);
+create index mcp_previous_key on public.mcp (previous_key_hash);
+
+create table public.mcp_binding (
+  mcp_id uuid not null references public.mcp on delete cascade,
+  tool_id uuid not null references public.tool on delete cascade,
+  status text not null default 'enabled' check (status in ('enabled', 'disabled')),
+  primary key (mcp_id, tool_id)
+);
+create index mcp_binding_tool on public.mcp_binding (tool_id);
+
+-- The day on which a key was last used.
+create table public.key_use (
+  key_hash text collate "C" primary key,
+  last_used_on date not null
+);
+
+-- The id of the request that PostgREST serves; the Lambda functions send it as a header.
+create function public.request_id_of_call() returns text
+language sql stable set search_path = public, extensions as $$
+  select left(nullif(current_setting('request.headers', true), '')::json->>'x-request-id', 128)
+$$;
+
+-- Events, written in the transaction of the change and sent right afterwards, or by `maintain`.
+create table public.outbox (
+  id bigint generated always as identity primary key,
+  event text not null check (event in ('ToolCreated', 'ToolUpdated', 'ToolDeleted', 'TableUpdated', 'TableDeleted')),
+  project_id uuid not null,
+  table_id uuid not null,
+  tool_id uuid,
+  request_id text default public.request_id_of_call(),
+  created_at timestamptz not null default now(),
+  sent_at timestamptz
+);
+create index outbox_unsent on public.outbox (id) where sent_at is null;
+
+-- ---------------------------------------------------------------- who calls, and checks of arguments
+
+-- Whether the Lambda functions call, for an operator or for themselves. PostgREST sets the role; it stays the same
+-- inside a function with the rights of another role.
+create function public.is_service() returns boolean
+language sql stable set search_path = public, extensions as $$
+  select coalesce(current_setting('role', true), '') = 'service_role'
+$$;
+
+-- The signed-in user; null for others. The same as auth.uid(), which a migration cannot grant to its own role.
+create function public.acting_user() returns uuid
+language sql stable set search_path = public, extensions as $$
+  select case when c.claims->>'role' = 'authenticated' then (c.claims->>'sub')::uuid end
+  from (select nullif(current_setting('request.jwt.claims', true), '')::jsonb as claims) c
+$$;
+
+-- Raises an error unless a condition is true.
+create function public.require(p_condition boolean, p_errcode text, p_message text) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if p_condition is not true then
+    raise exception using errcode = p_errcode, message = p_message;
+  end if;
+end $$;
+
+create function public.check_caller() returns void
+language sql set search_path = public, extensions as $$
+  select require(is_service() or acting_user() is not null, '42501', 'Sign in')
+$$;
+
+create function public.check_text(p_text text, p_most integer, p_what text) returns text
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform require(p_text is null or length(p_text) <= p_most and p_text ~ '\S', '22023',
+                  format('%s has 1 to %s characters, not only space', p_what, p_most));
+  return p_text;
+end $$;
+
+create function public.check_document(p_text text) returns json
+language sql set search_path = public, extensions as $$
+  select check_text(p_text, 20000000, 'A document')::json
+$$;
+
+-- A hash as `hash_of_key` makes it.
+create function public.check_key_hash(p_hash text) returns text
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform require(p_hash ~ '^[0-9a-f]{64}$', '22023', 'A hash has 64 hexadecimal digits');
+  return p_hash;
+end $$;
+
+-- Limits for members who call PostgREST directly: ten times the API's defaults.
+create function public.check_limit(p_present bigint, p_most bigint, p_what text) returns void
+language sql set search_path = public, extensions as $$
+  select require(is_service() or p_present < p_most, '22023', format('The limit is %s %s', p_most, p_what))
+$$;
+
+-- ---------------------------------------------------------------- projects and members
+
+create function public.check_project(p_project uuid) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform check_caller();
+  perform require(exists (select from project p where p.id = p_project), 'P0002',
+                  format('There is no project %s', p_project));
+end $$;
+
+-- Projects that the user created, also those that they have left: otherwise a second account would lift the limit. Runs
+-- with the rights of postgres: members do not see projects that they have left.
+create function public.count_projects() returns bigint
+language sql stable security definer set search_path = public, extensions, pg_temp as $$
+  select check_caller();
+  select count(*) from project p where p.created_by = acting_user()
+$$;
+
+-- The creator of a project is its first member. Runs as postgres: a project without a member is invisible.
+create function public.create_project(p_name text) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  p project;
+begin
+  perform check_limit(count_projects(), 1000, 'projects that one person created');
+  insert into project (name, created_by) values (check_text(p_name, 200, 'A name'), acting_user()) returning * into p;
+  if p.created_by is not null then
+    insert into project_member (project_id, user_id) values (p.id, p.created_by);
+  end if;
+  return jsonb_build_object('id', p.id, 'name', p.name);
+end $$;
+
+create function public.list_projects() returns jsonb
+language sql stable security definer set search_path = public, extensions, pg_temp as $$
+  select check_caller();
+  select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name) order by p.created_at, p.id), '[]')
+  from project p
+$$;
+
+create function public.delete_project(p_project uuid) returns void
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project);
+  -- These events are the only record of the deleted Tables.
+  insert into outbox (event, project_id, table_id)
+  select 'TableDeleted', t.project_id, t.id from context_table t where t.project_id = p_project;
+  delete from project where id = p_project
+$$;
+
+create function public.add_member(p_project uuid, p_member uuid) returns void
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project);
+  select check_limit(count(*), 10000, 'members of a project')
+  from project_member m where m.project_id = p_project and m.user_id <> p_member;
+  insert into project_member (project_id, user_id) values (p_project, p_member) on conflict do nothing
+$$;
+
+create function public.list_members(p_project uuid) returns jsonb
+language sql stable security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project);
+  select coalesce(jsonb_agg(jsonb_build_object('user_id', m.user_id, 'since', m.created_at)
+                            order by m.created_at, m.user_id), '[]')
+  from project_member m where m.project_id = p_project
+$$;
+
+create function public.remove_member(p_project uuid, p_member uuid) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  perform check_project(p_project);
+  -- If two members remove each other, one stays.
+  perform pg_advisory_xact_lock(hashtextextended('members of ' || p_project, 0));
+  -- A member who was removed while waiting for the lock removes nobody.
+  perform check_project(p_project);
+  perform require(exists (select from project_member m where m.project_id = p_project and m.user_id = p_member),
+                  'P0002', format('There is no member %s', p_member));
+  perform require(exists (select from project_member m where m.project_id = p_project and m.user_id <> p_member),
+                  '23505', 'This is the last member: make another one first, or delete the project');
+  delete from project_member where project_id = p_project and user_id = p_member;
+end $$;
+
+-- ---------------------------------------------------------------- the status of a Tool
+-- Platforms may write `tool.metadata` themselves. A value there that is not a time, a number or an object counts as
+-- missing: one bad row must not make a query over all Tools fail.
+
+create function public.timestamp_or_null(p_text text) returns timestamptz
+language plpgsql stable set search_path = public, extensions as $$
+begin
+  return p_text::timestamptz;
+exception when data_exception then
+  return null;
+end $$;
+
+create function public.bigint_or_null(p_text text) returns bigint
+language sql immutable set search_path = public, extensions as $$
+  select case when p_text ~ '^[0-9]{1,18}$' then p_text::bigint end
+$$;
+
+create function public.object_or_empty(p_value jsonb) returns jsonb
+language sql immutable set search_path = public, extensions as $$
+  select case when jsonb_typeof(p_value) = 'object' then p_value else '{}' end
+$$;
+
+create function public.merge_status(p_tool uuid, p_status jsonb) returns void
+language sql set search_path = public, extensions as $$
+  update tool set metadata = object_or_empty(metadata)
+    || jsonb_build_object('search_index', object_or_empty(metadata->'search_index') || p_status)
+  where id = p_tool
+$$;
+
+-- ---------------------------------------------------------------- Tables
+
+create function public.table_for(p_table uuid, p_lock boolean) returns public.context_table
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+begin
+  perform check_caller();
+  if p_lock then
+    select * into t from context_table c where c.id = p_table for update;
+  else
+    select * into t from context_table c where c.id = p_table;
+  end if;
+  perform require(t.id is not null, 'P0002', format('There is no table %s', p_table));
+  return t;
+end $$;
+
+create function public.table_view(t public.context_table) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('id', t.id, 'project_id', t.project_id, 'name', t.name, 'version', t.version,
+    'import_error', t.import_error, 'pending_upload', t.upload > t.imported_upload)
+$$;
+
+-- Starts a new generation, in which all that is indexed of a Table is checked again.
+create function public.table_changed(p_table uuid, p_event text, p_tool uuid) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+begin
+  update context_table c set generation = c.generation + 1, updated_at = now() where c.id = p_table returning * into t;
+  perform merge_status(o.id, jsonb_build_object(
+    'state', 'pending', 'generation', t.generation, 'configured_at', now(), 'attempt', 0))
+  from tool o where o.table_id = p_table and o.enabled;
+  insert into outbox (event, project_id, table_id, tool_id) values (p_event, t.project_id, t.id, p_tool);
+end $$;
+
+-- A platform that writes the records itself starts a new generation by writing them.
+create function public.count_table_change() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  if (new.data::text, new.data_key) is distinct from (old.data::text, old.data_key) then
+    new.generation := greatest(new.generation, old.generation + 1);
+  end if;
+  return new;
+end $$;
+create trigger count_table_change before update of data, data_key on public.context_table
+  for each row execute function public.count_table_change();
+
+create function public.count_tool_change() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  update context_table set generation = generation + 1
+  where id = case when tg_op = 'DELETE' then old.table_id else new.table_id end;
+  return null;
+end $$;
+create trigger count_tool_change after insert or delete or update of json_path, enabled, table_id on public.tool
+  for each row execute function public.count_tool_change();
+
+-- p_data null: the document comes through an upload.
+create function public.create_table(p_project uuid, p_name text, p_data text) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project);
+  select check_limit(count(*), 10000, 'Tables of a project') from context_table t where t.project_id = p_project;
+  insert into context_table as t (project_id, name, data, version)
+  values (p_project, check_text(p_name, 200, 'A name'), check_document(p_data), (p_data is not null)::integer)
+  returning table_view(t)
+$$;
+
+create function public.read_table(p_table uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  -- As text, so that no JSON library changes the document.
+  select table_view(t) || jsonb_build_object('data', to_json(t.data::text), 'data_key', t.data_key)
+  from table_for(p_table, false) t
+$$;
+
+create function public.list_tables(p_project uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project);
+  select coalesce(jsonb_agg(table_view(t) order by t.name, t.id), '[]')
+  from context_table t where t.project_id = p_project
+$$;
+
+-- p_expected_version: the version that the change was made from, or null.
+create function public.replace_table(p_table uuid, p_data text, p_expected_version bigint) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  t context_table := table_for(p_table, true);
+begin
+  perform require(p_expected_version is null or p_expected_version = t.version, '23505',
+                  format('The table has version %s, not %s', t.version, p_expected_version));
+  update context_table c set data = check_document(coalesce(p_data, '')), data_key = null, version = c.version + 1,
+    upload = c.upload + 1, imported_upload = c.upload + 1, import_error = null
+  where c.id = p_table returning * into t;
+  perform table_changed(p_table, 'TableUpdated', null);
+  return table_view(t);
+end $$;
+
+create function public.rename_table(p_table uuid, p_name text) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select table_for(p_table, true);
+  update context_table t set name = check_text(p_name, 200, 'A name') where t.id = p_table returning table_view(t)
+$$;
+
+create function public.delete_table(p_table uuid) returns void
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  insert into outbox (event, project_id, table_id)
+  select 'TableDeleted', t.project_id, t.id from table_for(p_table, true) t;
+  delete from context_table where id = p_table
+$$;
+
+create function public.begin_upload(p_table uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select table_for(p_table, true);
+  update context_table t set upload = t.upload + 1 where t.id = p_table
+  returning jsonb_build_object('project_id', t.project_id, 'table_id', t.id, 'upload', t.upload)
+$$;
+
+-- Records that an uploaded document has arrived or cannot be read (p_error). Ignores one that is outdated.
+create function public.finish_upload(p_table uuid, p_upload bigint, p_key text, p_error text) returns boolean
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+begin
+  select * into t from context_table c where c.id = p_table for update;
+  if t.id is null or p_upload <= t.imported_upload then
+    return false;
+  end if;
+  if p_error is not null then
+    update context_table set import_error = p_error, imported_upload = p_upload where id = p_table;
+    return true;
+  end if;
+  update context_table c set data = null, data_key = p_key, version = c.version + 1, imported_upload = p_upload,
+    import_error = null
+  where c.id = p_table;
+  perform table_changed(p_table, 'TableUpdated', null);
+  return true;
+end $$;
+
+-- ---------------------------------------------------------------- Tools
+
+create function public.tool_for(p_tool uuid) returns public.tool
+language plpgsql set search_path = public, extensions as $$
+declare
+  o tool;
+begin
+  perform check_caller();
+  select * into o from tool where id = p_tool;
+  perform require(o.id is not null, 'P0002', format('There is no tool %s', p_tool));
+  return o;
+end $$;
+
+create function public.tool_view(o public.tool) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select to_jsonb(o) - array['created_at', 'updated_at']
+$$;
+
+create function public.create_tool(
+  p_table uuid, p_json_path text, p_name text, p_description text, p_input_schema jsonb
+) returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  t context_table := table_for(p_table, true);
+  o tool;
+begin
+  perform require(p_json_path ~ '^(/([^~/]|~[01])*)*$' and length(p_json_path) <= 10000, '22023',
+                  'A json_path is a JSON Pointer');
+  perform require(length(p_input_schema::text) <= 10000 and jsonb_typeof(p_input_schema) = 'object', '22023',
+                  'An input schema is an object of at most 10000 characters');
+  perform check_limit((select count(*) from tool c where c.project_id = t.project_id), 10000, 'Tools of a project');
+  insert into tool (project_id, table_id, json_path, type, name, description, input_schema)
+  values (t.project_id, t.id, p_json_path, 'search', p_name, check_text(p_description, 2000, 'A description'),
+          p_input_schema) returning * into o;
+  perform table_changed(p_table, 'ToolCreated', o.id);
+  select * into o from tool where id = o.id;
+  return tool_view(o);
+end $$;
+
+create function public.read_tool(p_tool uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select tool_view(tool_for(p_tool))
+$$;
+
+create function public.list_tools(p_project uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project);
+  select coalesce(jsonb_agg(tool_view(o) order by o.name, o.id), '[]') from tool o where o.project_id = p_project
+$$;
+
+-- Null leaves a field as it is. The name must stay unique in every endpoint that the Tool is bound to.
+create function public.change_tool(p_tool uuid, p_name text, p_description text, p_enabled boolean)
+returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  o tool := tool_for(p_tool);
+begin
+  perform from mcp m join mcp_binding b on b.mcp_id = m.id where b.tool_id = p_tool order by m.id for update of m;
+  perform require(not exists (
+    select from mcp_binding mine join mcp_binding other on other.mcp_id = mine.mcp_id and other.tool_id <> p_tool
+    join tool x on x.id = other.tool_id
+    where mine.tool_id = p_tool and x.name = p_name),
+    '23505', format('An endpoint of this tool has another tool named %s', p_name));
+  update tool set name = coalesce(p_name, name),
+    description = coalesce(check_text(p_description, 2000, 'A description'), description),
+    enabled = coalesce(p_enabled, enabled), version = version + 1, updated_at = now()
+  where id = p_tool;
+  if p_enabled is not null and p_enabled <> o.enabled then
+    perform table_changed(o.table_id, 'ToolUpdated', p_tool);
+  end if;
+  return tool_view((select x from tool x where x.id = p_tool));
+end $$;
+
+create function public.reindex_tool(p_tool uuid) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  o tool := tool_for(p_tool);
+begin
+  perform table_changed(o.table_id, 'ToolUpdated', p_tool);
+  update context_table set check_store = true where id = o.table_id;
+  return tool_view((select x from tool x where x.id = p_tool));
+end $$;
+
+create function public.delete_tool(p_tool uuid) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  o tool := tool_for(p_tool);
+begin
+  delete from tool where id = p_tool;
+  perform table_changed(o.table_id, 'ToolDeleted', p_tool);
+end $$;
+
+-- ---------------------------------------------------------------- MCP endpoints
+
+-- The endpoint, locked: the names of its Tools stay unique while it changes.
+create function public.mcp_for(p_mcp uuid) returns public.mcp
+language plpgsql set search_path = public, extensions as $$
+declare
+  m mcp;
+begin
+  perform check_caller();
+  select * into m from mcp where id = p_mcp for update;
+  perform require(m.id is not null, 'P0002', format('There is no endpoint %s', p_mcp));
+  return m;
+end $$;
+
+-- Shows the last use of both keys while both are valid, so that an operator sees whether the old one is still used.
+create function public.mcp_view(m public.mcp) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('id', m.id, 'project_id', m.project_id, 'name', m.name, 'status', m.status,
+    'key_last_used_on', (select last_used_on from key_use where key_hash = m.api_key_hash),
+    'previous_key_last_used_on', (select last_used_on from key_use
+                                  where key_hash = m.previous_key_hash and m.previous_key_until > now()),
+    'tools', (select coalesce(jsonb_agg(jsonb_build_object('tool_id', o.id, 'name', o.name, 'status', b.status)
+                                        order by o.name), '[]')
+              from mcp_binding b join tool o on o.id = b.tool_id where b.mcp_id = m.id))
+$$;
+
+create function public.bind_tool(p_mcp uuid, p_tool uuid, p_status text) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  m mcp := mcp_for(p_mcp);
+  o tool := tool_for(p_tool);
+begin
+  -- For this endpoint, Tools of other projects do not exist.
+  perform require(o.project_id = m.project_id, 'P0002', format('There is no tool %s', p_tool));
+  perform require(not exists (select from mcp_binding b join tool x on x.id = b.tool_id
+                              where b.mcp_id = p_mcp and x.name = o.name and x.id <> p_tool),
+                  '23505', format('This endpoint has another tool named %s', o.name));
+  perform check_limit((select count(*) from mcp_binding b where b.mcp_id = p_mcp and b.tool_id <> p_tool), 1000,
+                     'tools of an endpoint');
+  insert into mcp_binding (mcp_id, tool_id, status) values (p_mcp, p_tool, p_status)
+  on conflict (mcp_id, tool_id) do update set status = excluded.status;
+  return mcp_view(m);
+end $$;
+
+create function public.create_mcp(p_project uuid, p_name text, p_key_hash text, p_tools uuid[])
+returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  m mcp;
+  wanted uuid;
+begin
+  perform check_project(p_project);
+  perform check_limit((select count(*) from mcp e where e.project_id = p_project), 10000, 'endpoints of a project');
+  perform require(cardinality(p_tools) <= 1000, '22023', 'An endpoint has 0 to 1000 tools');
+  insert into mcp (project_id, name, api_key_hash)
+  values (p_project, check_text(p_name, 200, 'A name'), check_key_hash(p_key_hash)) returning * into m;
+  foreach wanted in array p_tools loop
+    perform bind_tool(m.id, wanted, 'enabled');
+  end loop;
+  return mcp_view(m);
+end $$;
+
+create function public.read_mcp(p_mcp uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select mcp_view(mcp_for(p_mcp))
+$$;
+
+create function public.list_mcps(p_project uuid) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project);
+  select coalesce(jsonb_agg(mcp_view(m) order by m.name, m.id), '[]') from mcp m where m.project_id = p_project
+$$;
+
+create function public.unbind_tool(p_mcp uuid, p_tool uuid) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  m mcp := mcp_for(p_mcp);
+begin
+  delete from mcp_binding where mcp_id = p_mcp and tool_id = p_tool;
+  perform require(found, 'P0002', format('The tool %s is not bound to this endpoint', p_tool));
+  return mcp_view(m);
+end $$;
+
+-- The old key stays valid for p_overlap_seconds.
+create function public.rotate_mcp(p_mcp uuid, p_key_hash text, p_overlap_seconds integer) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  m mcp := mcp_for(p_mcp);
+begin
+  perform require(p_overlap_seconds between 0 and 604800, '22023', 'An overlap has 0 to 604800 seconds');
+  update mcp set previous_key_hash = m.api_key_hash, api_key_hash = check_key_hash(p_key_hash),
+    previous_key_until = now() + make_interval(secs => p_overlap_seconds)
+  where id = p_mcp;
+  return mcp_view(m);
+end $$;
+
+create function public.change_mcp(p_mcp uuid, p_name text, p_status text) returns jsonb
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  select mcp_for(p_mcp);
+  update mcp m set name = coalesce(check_text(p_name, 200, 'A name'), m.name), status = coalesce(p_status, m.status)
+  where m.id = p_mcp returning mcp_view(m)
+$$;
+
+create function public.delete_mcp(p_mcp uuid) returns void
+language sql security definer set search_path = public, extensions, pg_temp as $$
+  delete from mcp where id = (select m.id from mcp_for(p_mcp) m)
+$$;
+
+-- ---------------------------------------------------------------- the use of keys
+
+-- Deletes keys that were not used for a year: most of them no longer exist.
+create function public.record_key_use(p_key_hash text) returns void
+language sql set search_path = public, extensions as $$
+  delete from key_use where last_used_on < (now() at time zone 'utc')::date - 365;
+  insert into key_use as known (key_hash, last_used_on) values (p_key_hash, (now() at time zone 'utc')::date)
+  on conflict (key_hash) do update set last_used_on = excluded.last_used_on
+    where known.last_used_on < excluded.last_used_on
+$$;
+
+create function public.delete_key_use() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  delete from key_use where key_hash in (old.api_key_hash, old.previous_key_hash);
+  return null;
+end $$;
+create trigger delete_key_use after delete on public.mcp
+  for each row execute function public.delete_key_use();
+
+-- ---------------------------------------------------------------- the outbox
+
+create function public.unsent_events(p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(o) - 'sent_at' order by o.id), '[]')
+  from (select * from outbox where sent_at is null order by id limit p_limit) o
+$$;
+
+create function public.mark_events_sent(p_ids bigint[]) returns void
+language sql set search_path = public, extensions as $$
+  update outbox set sent_at = now() where id = any (p_ids);
+  delete from outbox where sent_at < now() - interval '7 days';
+$$;

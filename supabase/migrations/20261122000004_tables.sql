@@ -1,0 +1,729 @@
+-- The index over Tables: the strings of a document, their chunks in the search engine ("the store", turbopuffer), and
+-- what a search may return. Rows belong to the fingerprint of an index version; Tools show the state of the live one.
+--
+-- Locks are taken in one order: the Table's row, the lock of its words, its nodes by pointer_hash.
+
+-- ---------------------------------------------------------------- tables
+
+-- One row for each large string of a document. `content_hash` is the searchable version (null: none yet), `wanted_hash`
+-- that of the document; they differ until its chunks are stored.
+create table public.node (
+  table_id uuid not null references public.context_table on delete cascade,
+  fingerprint text collate "C" not null,
+  pointer_hash text collate "C" not null,
+  json_pointer text collate "C" not null,
+  content_hash text collate "C",
+  generation bigint not null default 0,
+  wanted_hash text collate "C" not null,
+  wanted_generation bigint not null,
+  wanted_chunks integer not null,
+  -- The store may still have rows of an older version.
+  needs_sweep boolean not null default false,
+  -- Why the embedding service refused the text. The node then has no chunks.
+  refused_reason text,
+  primary key (table_id, fingerprint, pointer_hash)
+);
+create index node_unfinished on public.node (table_id, fingerprint) where content_hash is distinct from wanted_hash;
+create index node_needs_sweep on public.node (table_id, fingerprint) where needs_sweep;
+create index node_refused on public.node (table_id, fingerprint) where refused_reason is not null;
+
+create table public.chunks (
+  id uuid primary key default gen_random_uuid(),
+  table_id uuid not null references public.context_table on delete cascade,
+  fingerprint text collate "C" not null,
+  pointer_hash text collate "C" not null,
+  json_pointer text collate "C" not null,
+  content_hash text collate "C" not null,
+  chunk_index integer not null,
+  total_chunks integer not null,
+  chunk_text text not null,
+  char_start integer not null,
+  char_end integer not null,
+  turbopuffer_namespace text,
+  turbopuffer_doc_id text collate "C",
+  -- Null: has to be stored, for the first time or again.
+  indexed_at timestamptz,
+  -- The chunk's words in table_reading. Null: not stored yet, so not counted.
+  readings bigint[],
+  unique (table_id, fingerprint, pointer_hash, content_hash, chunk_index)
+);
+create index chunks_doc_id on public.chunks (turbopuffer_doc_id);
+create index chunks_unstored on public.chunks (table_id, fingerprint) where indexed_at is null;
+
+-- Chunks of wanted versions that are not stored.
+create view public.unstored_chunks with (security_invoker = true) as
+  select c.id, c.table_id, c.fingerprint, c.json_pointer from chunks c
+  where c.indexed_at is null and c.content_hash = (
+    select n.wanted_hash from node n where n.table_id = c.table_id and n.fingerprint = c.fingerprint
+      and n.pointer_hash = c.pointer_hash);
+
+-- Rows to delete from the store, up to a generation.
+create table public.pending_deletion (
+  table_id uuid not null references public.context_table on delete cascade,
+  fingerprint text collate "C" not null,
+  turbopuffer_doc_id text collate "C" not null,
+  generation bigint not null,
+  primary key (table_id, fingerprint, turbopuffer_doc_id)
+);
+
+-- Vectors by the hash of their text, separate for each project.
+create table public.chunk_vector (
+  project_id uuid not null references public.project on delete cascade,
+  space text collate "C" not null,
+  text_hash text collate "C" not null,
+  embedding extensions.vector(1536) not null,
+  primary key (project_id, space, text_hash)
+);
+
+-- The scan of a Table for one fingerprint.
+create table public.table_scan (
+  table_id uuid not null references public.context_table on delete cascade,
+  fingerprint text collate "C" not null,
+  -- The generation that was scanned completely.
+  generation bigint not null default -1,
+  skipped_nodes jsonb not null default '[]',
+  -- The scan under way: its generation, how many strings were scanned, and when.
+  current_generation bigint,
+  current_nodes integer not null default 0,
+  current_at timestamptz,
+  -- Why indexing makes no progress, and the generation for which it was given up.
+  error text,
+  failed_generation bigint,
+  heartbeat_at timestamptz not null default now(),
+  primary key (table_id, fingerprint)
+);
+
+-- How the words of a Table are read and written, as `reading` for pages. `chunks` counts the chunks with the word; rows
+-- without any are deleted. Written in the transactions that store and delete chunks.
+create table public.table_reading (
+  id bigint generated always as identity primary key,
+  table_id uuid not null references public.context_table on delete cascade,
+  fingerprint text collate "C" not null,
+  reading text collate "C" not null,
+  written text collate "C" not null,
+  sound text collate "C" not null generated always as (public.sound_of(reading)) stored,
+  chunks integer not null,
+  unique (table_id, fingerprint, reading, written)
+-- Free space on each page: a changed count needs no change of an index.
+) with (fillfactor = 70);
+create index table_reading_begins on public.table_reading (table_id, fingerprint, left(sound, 1), length(sound));
+create index table_reading_ends on public.table_reading (table_id, fingerprint, right(sound, 1), length(sound));
+
+-- The fingerprints of this deployment. The first one has the plain namespace, the others have a suffix.
+create table public.table_index_version (
+  fingerprint text collate "C" primary key,
+  suffix text collate "C" not null unique
+);
+
+-- The namespaces that this deployment has written to; other deployments may share its account. A row is written before
+-- the first chunk is sent and stays after its Table is deleted, so that late writes of a killed worker are found.
+-- `unneeded_since`: a namespace that is not needed is deleted whenever it is found again.
+create table public.table_namespace (
+  namespace text collate "C" primary key,
+  table_id uuid not null,
+  fingerprint text collate "C" not null,
+  unneeded_since timestamptz
+);
+create index table_namespace_table on public.table_namespace (table_id);
+
+-- ---------------------------------------------------------------- namespaces
+
+create function public.assign_namespace_suffix(p_fingerprint text) returns text
+language plpgsql set search_path = public, extensions as $$
+begin
+  if not exists (select from table_index_version f where f.fingerprint = p_fingerprint) then
+    perform pg_advisory_xact_lock(hashtext('table_index_version'));
+    insert into table_index_version (fingerprint, suffix)
+    select p_fingerprint, case when exists (select from table_index_version) then p_fingerprint else '' end
+    on conflict do nothing;
+  end if;
+  return (select f.suffix from table_index_version f where f.fingerprint = p_fingerprint);
+end $$;
+
+-- A worker with a wrong project id writes nothing: it records its namespace before it writes.
+create function public.check_namespace_project() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  perform require(not exists (select from context_table t where t.id = new.table_id
+                              and not starts_with(new.namespace, 'project_' || t.project_id || '_table_' || t.id)),
+                  '22023', 'This table belongs to another project');
+  return new;
+end $$;
+create trigger check_namespace_project before insert on public.table_namespace
+  for each row execute function public.check_namespace_project();
+
+-- Deletes the records of namespaces that were not needed for p_seconds. Workers that started before have ended.
+create function public.delete_namespace_records(p_namespaces text[], p_seconds integer) returns void
+language sql set search_path = public, extensions as $$
+  delete from table_namespace s
+  where s.namespace = any (p_namespaces) and s.unneeded_since < now() - make_interval(secs => p_seconds)
+$$;
+
+-- ---------------------------------------------------------------- scanning a document
+
+-- Whether a JSON Pointer is in a scope (another pointer).
+create function public.is_within(p_pointer text, p_scope text) returns boolean
+language sql immutable set search_path = public, extensions as $$
+  select p_scope = '' or p_pointer = p_scope or starts_with(p_pointer, p_scope || '/')
+$$;
+
+create function public.record_scan_state(p_table uuid, p_fingerprint text, p_error text, p_failed bigint) returns void
+language sql set search_path = public, extensions as $$
+  insert into table_scan as p (table_id, fingerprint, error, failed_generation)
+  values (p_table, p_fingerprint, p_error, p_failed)
+  on conflict (table_id, fingerprint) do update set
+    heartbeat_at = now(), error = excluded.error, failed_generation = excluded.failed_generation
+$$;
+
+-- A page of a scan takes three or four calls: begin_scan, changed_nodes, plan_nodes, record_scan or finish_scan.
+
+-- Whether to scan a page. An explicit request (not p_for_event) restarts the scan. An event restarts a scan that is
+-- incomplete after 15 minutes: its messages may be lost.
+create function public.should_scan(t public.context_table, p_fingerprint text, p_skip integer, p_for_event boolean)
+returns boolean language plpgsql set search_path = public, extensions as $$
+declare
+  at timestamptz;
+begin
+  if p_skip = 0 and not p_for_event then
+    update table_scan p set current_generation = null where p.table_id = t.id and p.fingerprint = p_fingerprint;
+    return true;
+  end if;
+  select p.current_at into at from table_scan p
+  where p.table_id = t.id and p.fingerprint = p_fingerprint and p.current_generation = t.generation
+    and p.current_nodes > p_skip;
+  if at is null or t.check_store then return true; end if;
+  return at < now() - interval '15 minutes' and not (
+    is_table_complete(t.id, p_fingerprint) and not has_rows_to_sweep(t.id, p_fingerprint)
+    and not exists (select from tool o where o.table_id = t.id and o.enabled and is_live_for_tables(p_fingerprint)
+                    and o.metadata->'search_index'->>'state' is distinct from 'ready'));
+end $$;
+
+-- Begins a scan of a Table, or continues it after p_skip nodes: {decision, project_id, generation, check_store, data,
+-- data_key, scopes}. `decision`: scan; gone; empty (no document has arrived); superseded (p_generation is not the
+-- present one, or this page was scanned already). Tools show the progress of the live version only.
+create function public.begin_scan(
+  p_table uuid, p_fingerprint text, p_generation bigint, p_skip integer, p_for_event boolean
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+begin
+  select * into t from context_table c where c.id = p_table for update;
+  if t.id is null then return jsonb_build_object('decision', 'gone'); end if;
+  if p_generation <> t.generation or not should_scan(t, p_fingerprint, p_skip, p_for_event) then
+    return jsonb_build_object('decision', 'superseded');
+  end if;
+  if t.data is null and t.data_key is null then return jsonb_build_object('decision', 'empty'); end if;
+  if p_skip = 0 then
+    if is_live_for_tables(p_fingerprint) then
+      perform merge_status(o.id, jsonb_build_object(
+        'state', 'indexing', 'started_at', now(), 'heartbeat_at', now(), 'generation', t.generation,
+        'attempt', coalesce(bigint_or_null(o.metadata->'search_index'->>'attempt'), 0) + 1))
+      from tool o where o.table_id = p_table and o.enabled;
+    end if;
+    perform record_scan_state(p_table, p_fingerprint, null, null);
+  end if;
+  return jsonb_build_object(
+    'decision', 'scan', 'project_id', t.project_id, 'generation', t.generation, 'check_store', t.check_store,
+    -- As text, so that no JSON library changes the document.
+    'data', to_json(t.data::text), 'data_key', t.data_key,
+    'scopes', (select coalesce(jsonb_agg(distinct o.json_path), '[]')
+               from tool o where o.table_id = t.id and o.enabled));
+end $$;
+
+-- The places (from 1) of the first p_limit of these nodes that are not stored completely with this text.
+create function public.changed_nodes(
+  p_table uuid, p_fingerprint text, p_pointer_hashes text[], p_content_hashes text[], p_limit integer
+) returns integer[] language sql stable set search_path = public, extensions as $$
+  select coalesce(array_agg(x.place order by x.place), '{}') from (
+    select g.place::integer as place
+    from unnest(p_pointer_hashes, p_content_hashes) with ordinality as g(pointer_hash, content_hash, place)
+    -- Node by node (because of offset 0): a growing table has no statistics for a join.
+    left join lateral (
+      select true as complete from node n
+      where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = g.pointer_hash
+        and n.wanted_hash = g.content_hash and n.content_hash = n.wanted_hash and not n.needs_sweep
+        and n.wanted_chunks = (
+          select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
+            and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash
+            and c.turbopuffer_doc_id is not null and c.indexed_at is not null)
+      offset 0) n on true
+    where n.complete is null
+    order by g.place limit p_limit) x
+$$;
+
+-- Records the wanted versions of nodes and their chunks. Idempotent. Returns {missing: ids of the chunks to store,
+-- published: see publish_nodes}; null if a newer generation exists.
+create function public.plan_nodes(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes jsonb)
+returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  missing jsonb;
+begin
+  perform from context_table t where t.id = p_table and t.generation = p_generation for share;
+  if not found then return null; end if;
+  perform lock_words(p_table, p_fingerprint);
+  insert into chunks (table_id, pointer_hash, json_pointer, content_hash, chunk_index, fingerprint, total_chunks,
+                      chunk_text, char_start, char_end)
+  select p_table, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', (c->>'chunk_index')::integer,
+         p_fingerprint, jsonb_array_length(n->'chunks'), c->>'chunk_text', (c->>'char_start')::integer,
+         (c->>'char_end')::integer
+  from jsonb_array_elements(p_nodes) n, jsonb_array_elements(n->'chunks') c
+  on conflict do nothing;
+  insert into node (table_id, fingerprint, pointer_hash, json_pointer, wanted_hash, wanted_generation, wanted_chunks)
+  select p_table, p_fingerprint, n->>'pointer_hash', n->>'json_pointer', n->>'content_hash', p_generation,
+         jsonb_array_length(n->'chunks')
+  from jsonb_array_elements(p_nodes) n
+  order by n->>'pointer_hash'
+  on conflict (table_id, fingerprint, pointer_hash) do update set
+    wanted_hash = excluded.wanted_hash, wanted_generation = excluded.wanted_generation,
+    wanted_chunks = excluded.wanted_chunks, refused_reason = null;
+  -- Node by node (because of offset 0): a growing table has no statistics for a join.
+  select coalesce(jsonb_agg(x.id), '[]') into missing
+  from jsonb_array_elements(p_nodes) n cross join lateral (
+    select c.id from chunks c
+    where c.table_id = p_table and c.fingerprint = p_fingerprint and c.pointer_hash = n->>'pointer_hash'
+      and c.content_hash = n->>'content_hash' and (c.turbopuffer_doc_id is null or c.indexed_at is null)
+    offset 0) x;
+  return jsonb_build_object('missing', missing, 'published', publish_nodes(p_table, p_fingerprint, array(
+    select n->>'pointer_hash' from jsonb_array_elements(p_nodes) n)));
+end $$;
+
+-- Records that the messages for the first p_nodes strings of this generation are sent, or not needed.
+create function public.record_scan(p_table uuid, p_fingerprint text, p_generation bigint, p_nodes integer) returns void
+language sql set search_path = public, extensions as $$
+  update table_scan p set current_generation = p_generation, current_at = now(), current_nodes = greatest(
+    p_nodes, case when p.current_generation = p_generation then p.current_nodes end)
+  where p.table_id = p_table and p.fingerprint = p_fingerprint
+    and p_generation >= coalesce(p.current_generation, p_generation)
+$$;
+
+-- Ends a scan of p_nodes strings: deletes nodes that are not among p_kept (hashes of pointers). Returns the doc ids to
+-- delete from the store, by the generation up to which they are; null if a newer generation exists. If there are none,
+-- the scan is recorded and the Table is ready if nothing is missing; otherwise record_removed does that.
+create function public.finish_scan(
+  p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_skipped jsonb, p_nodes integer
+) returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  removed jsonb;
+begin
+  perform from context_table t where t.id = p_table and t.generation = p_generation for update;
+  if not found then return null; end if;
+  perform lock_words(p_table, p_fingerprint);
+  with gone as (
+    delete from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+      and not exists (select from unnest(p_kept) kept where kept = n.pointer_hash) returning n.pointer_hash
+  ), rows as (
+    delete from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
+      and c.pointer_hash = any (array(select r.pointer_hash from gone r)) returning c.turbopuffer_doc_id
+  )
+  insert into pending_deletion (table_id, fingerprint, turbopuffer_doc_id, generation)
+  select p_table, p_fingerprint, r.turbopuffer_doc_id, p_generation from rows r where r.turbopuffer_doc_id is not null
+  on conflict (table_id, fingerprint, turbopuffer_doc_id) do update set generation = excluded.generation;
+  insert into table_scan (table_id, fingerprint, generation, skipped_nodes)
+  values (p_table, p_fingerprint, p_generation, p_skipped)
+  on conflict (table_id, fingerprint) do update set
+    generation = excluded.generation, skipped_nodes = excluded.skipped_nodes, error = null, failed_generation = null,
+    heartbeat_at = now();
+  update context_table set shown_fingerprint = p_fingerprint where id = p_table and is_live_for_tables(p_fingerprint);
+  select coalesce(jsonb_object_agg(x.generation, x.ids), '{}') into removed from (
+    select r.generation, jsonb_agg(r.turbopuffer_doc_id) as ids from pending_deletion r
+    where r.table_id = p_table and r.fingerprint = p_fingerprint group by r.generation) x;
+  if removed = '{}' then
+    perform mark_ready_if_complete(p_table, p_fingerprint);
+    perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
+  end if;
+  return removed;
+end $$;
+
+-- Records that the rows of finish_scan for these generations are deleted from the store, and the scan.
+create function public.record_removed(
+  p_table uuid, p_fingerprint text, p_removed bigint[], p_generation bigint, p_nodes integer
+) returns void language plpgsql set search_path = public, extensions as $$
+begin
+  perform from context_table t where t.id = p_table for update;
+  delete from pending_deletion r
+  where r.table_id = p_table and r.fingerprint = p_fingerprint and r.generation = any (p_removed);
+  perform mark_ready_if_complete(p_table, p_fingerprint);
+  perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
+end $$;
+
+-- Records why a Table cannot be indexed in this generation (null: the present one).
+create function public.record_scan_failure(p_table uuid, p_fingerprint text, p_generation bigint, p_error text)
+returns void language plpgsql set search_path = public, extensions as $$
+declare
+  present bigint;
+begin
+  select t.generation into present from context_table t where t.id = p_table for update;
+  if present is null or p_generation <> present then return; end if;
+  perform record_scan_state(p_table, p_fingerprint, p_error, present);
+  perform merge_status(o.id, jsonb_build_object('state', 'error', 'last_error', p_error, 'heartbeat_at', now()))
+  from tool o
+  where is_live_for_tables(p_fingerprint) and o.table_id = p_table and o.enabled
+    and o.metadata->'search_index'->>'state' is distinct from 'ready';
+end $$;
+
+-- ---------------------------------------------------------------- storing chunks
+
+-- One transaction at a time counts the words of a Table.
+create function public.lock_words(p_table uuid, p_fingerprint text) returns void
+language sql set search_path = public, extensions as $$
+  select pg_advisory_xact_lock(hashtextextended('words ' || p_table || p_fingerprint, 0))
+$$;
+
+-- Counts the words of newly stored chunks.
+--   p_stored: [{id, namespace, doc_id, readings: [place]}], places in p_readings: [[reading, written]], from 0
+-- Returns the ids of the words by place. A chunk that is stored again is not counted again: it has its readings.
+create function public.count_readings(p_table uuid, p_fingerprint text, p_stored jsonb, p_readings jsonb)
+returns bigint[] language sql set search_path = public, extensions as $$
+  with used as (
+    select u.place::integer as place, count(*)::integer as chunks
+    from jsonb_array_elements(p_stored) s
+    -- Chunk by chunk (because of offset 0): a growing table has no statistics for a join.
+    cross join lateral (select from chunks c where c.id = (s->>'id')::uuid and c.readings is null offset 0) fresh
+    cross join jsonb_array_elements_text(s->'readings') u(place) group by 1
+  ), asked as materialized (
+    select e.word->>0 as reading, e.word->>1 as written, u.place, u.chunks
+    from jsonb_array_elements(p_readings) with ordinality e(word, place) join used u on u.place = e.place - 1
+  ), counted as (
+    insert into table_reading as r (table_id, fingerprint, reading, written, chunks)
+    select p_table, p_fingerprint, a.reading, a.written, a.chunks from asked a
+    on conflict (table_id, fingerprint, reading, written) do update set chunks = r.chunks + excluded.chunks
+    returning r.id, r.reading, r.written
+  ), numbered as (
+    select a.place, r.id from asked a join counted r on r.reading = a.reading and r.written = a.written
+  )
+  select coalesce(array_agg(coalesce(n.id, 0) order by place), '{}')
+  from generate_series(0, jsonb_array_length(p_readings) - 1) place left join numbered n using (place)
+$$;
+
+-- Subtracts the words of deleted chunks, whichever function deleted them. Those of a deleted Table are deleted with it.
+create function public.discount_readings() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  perform lock_words(g.table_id, g.fingerprint) from (
+    select distinct d.table_id, d.fingerprint from gone d
+    where d.readings is not null and exists (select from context_table t where t.id = d.table_id)) g;
+  if not found then return null; end if;
+  with fewer as materialized (
+    select u.id, count(*)::integer as chunks from gone d cross join unnest(d.readings) u(id) group by u.id
+  ), counted as (
+    update table_reading r set chunks = r.chunks - f.chunks from fewer f where r.id = f.id and r.chunks > f.chunks
+  )
+  delete from table_reading r using fewer f where r.id = f.id and r.chunks <= f.chunks;
+  return null;
+end $$;
+create trigger discount_readings after delete on public.chunks
+  referencing old table as gone for each statement execute function public.discount_readings();
+
+-- Chunks of p_ids that have to be embedded and stored, without those that are no longer wanted.
+create function public.chunks_to_store(p_table uuid, p_fingerprint text, p_namespace text, p_ids uuid[]) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  wanted jsonb;
+begin
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'id', c.id, 'json_pointer', c.json_pointer, 'content_hash', c.content_hash, 'chunk_index', c.chunk_index,
+    'chunk_text', c.chunk_text, 'generation', n.wanted_generation) order by c.pointer_hash, c.chunk_index), '[]')
+  into wanted
+  from chunks c
+  join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint and n.pointer_hash = c.pointer_hash
+    and n.wanted_hash = c.content_hash
+  where c.id = any (p_ids) and c.table_id = p_table and c.fingerprint = p_fingerprint
+    and (c.turbopuffer_doc_id is null or c.indexed_at is null);
+  -- Read first: a row that every batch of a Table locks would make them wait.
+  if wanted <> '[]' and not exists (
+    select from table_namespace n where n.namespace = p_namespace and n.unneeded_since is null) then
+    insert into table_namespace (namespace, table_id, fingerprint) values (p_namespace, p_table, p_fingerprint)
+    on conflict (namespace) do update set unneeded_since = null;
+  end if;
+  return wanted;
+end $$;
+
+create function public.known_vectors(p_project uuid, p_space text, p_text_hashes text[]) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_object_agg(v.text_hash, v.embedding::text), '{}') from chunk_vector v
+  where v.project_id = p_project and v.space = p_space and v.text_hash = any (p_text_hashes)
+$$;
+
+-- Publishes the wanted version of each node whose chunks are all stored. Deletes the chunks of its other versions: if
+-- such a version returns, it is stored again in its own generation. Returns nodes_to_sweep.
+create function public.publish_nodes(p_table uuid, p_fingerprint text, p_pointer_hashes text[]) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform lock_words(p_table, p_fingerprint);
+  -- In one order everywhere, so that two workers that finish one node cannot deadlock.
+  perform from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+    and n.pointer_hash = any (p_pointer_hashes) order by n.pointer_hash for update;
+  with done as (
+    update node n set content_hash = n.wanted_hash, generation = n.wanted_generation,
+      -- A version that was never published may have left rows, too.
+      needs_sweep = n.needs_sweep or (n.content_hash is not null and n.content_hash <> n.wanted_hash) or exists (
+        select from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
+          and c.pointer_hash = n.pointer_hash and c.content_hash <> n.wanted_hash)
+    where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = any (p_pointer_hashes)
+      and (n.content_hash, n.generation) is distinct from (n.wanted_hash, n.wanted_generation)
+      and n.wanted_chunks = (
+        select count(*) from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
+          and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash and c.indexed_at is not null)
+    returning n.pointer_hash, n.content_hash
+  )
+  delete from chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
+    and c.pointer_hash = any (array(select d.pointer_hash from done d))
+    and c.content_hash <> (select d.content_hash from done d where d.pointer_hash = c.pointer_hash);
+  return nodes_to_sweep(p_table, p_fingerprint, p_pointer_hashes);
+end $$;
+
+-- Records that the store has confirmed these chunks (p_stored, p_readings: see count_readings). Returns {alive: whether
+-- the Table still exists, unwanted: [doc_id] of rows that came too late and have to be deleted from the store,
+-- published: see publish_nodes}.
+create function public.record_stored(p_table uuid, p_fingerprint text, p_stored jsonb, p_readings jsonb)
+returns jsonb language plpgsql set search_path = public, extensions as $$
+declare
+  unwanted jsonb;
+  numbers bigint[];
+begin
+  perform from context_table t where t.id = p_table for share;
+  if not found then
+    return jsonb_build_object('alive', false, 'unwanted', '[]'::jsonb, 'published', '[]'::jsonb);
+  end if;
+  perform lock_words(p_table, p_fingerprint);
+  numbers := count_readings(p_table, p_fingerprint, p_stored, p_readings);
+  update chunks c set turbopuffer_namespace = s->>'namespace', turbopuffer_doc_id = s->>'doc_id', indexed_at = now(),
+    readings = coalesce(c.readings, array(
+      select numbers[u.place::integer + 1] from jsonb_array_elements_text(s->'readings') u(place)))
+  from jsonb_array_elements(p_stored) s where c.id = (s->>'id')::uuid;
+  select coalesce(jsonb_agg(s->>'doc_id'), '[]') into unwanted
+  from jsonb_array_elements(p_stored) s
+  where not exists (
+    select from chunks c join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint
+      and n.pointer_hash = c.pointer_hash
+    where c.id = (s->>'id')::uuid and c.content_hash in (n.wanted_hash, n.content_hash));
+  return jsonb_build_object('alive', true, 'unwanted', unwanted,
+    'published', publish_nodes(p_table, p_fingerprint, array(
+      select distinct c.pointer_hash from jsonb_array_elements(p_stored) s join chunks c on c.id = (s->>'id')::uuid)));
+end $$;
+
+-- Finishes the nodes of chunks whose text the embedding service refuses: nothing is found for them, and the same text
+-- is not sent again. p_refused: [{id, reason}], ids of chunks.
+create function public.mark_refused(p_table uuid, p_fingerprint text, p_refused jsonb) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  pointers text[];
+begin
+  perform from context_table t where t.id = p_table for share;
+  if not found then return; end if;
+  perform lock_words(p_table, p_fingerprint);
+  with refusal as (
+    select distinct on (c.pointer_hash) c.pointer_hash, c.content_hash, r->>'reason' as reason
+    from jsonb_array_elements(p_refused) r join chunks c on c.id = (r->>'id')::uuid
+    where c.table_id = p_table and c.fingerprint = p_fingerprint
+    order by c.pointer_hash, c.chunk_index
+  ), refused as (
+    update node n set content_hash = n.wanted_hash, generation = n.wanted_generation, wanted_chunks = 0,
+      needs_sweep = false, refused_reason = s.reason
+    from refusal s
+    where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = s.pointer_hash
+      and n.wanted_hash = s.content_hash
+    returning n.pointer_hash
+  )
+  select array_agg(r.pointer_hash) into pointers from refused r;
+  delete from chunks c
+  where c.table_id = p_table and c.fingerprint = p_fingerprint and c.pointer_hash = any (pointers);
+end $$;
+
+create function public.mark_swept(p_table uuid, p_fingerprint text, p_swept jsonb) returns void
+language sql set search_path = public, extensions as $$
+  update node n set needs_sweep = false from jsonb_array_elements(p_swept) s
+  where n.table_id = p_table and n.fingerprint = p_fingerprint and n.pointer_hash = s->>'pointer_hash'
+    and n.generation = (s->>'generation')::bigint
+$$;
+
+-- The published nodes, all or those of p_pointer_hashes, whose older rows have to be deleted from the store:
+-- [{pointer_hash, content_hash, generation}].
+create function public.nodes_to_sweep(p_table uuid, p_fingerprint text, p_pointer_hashes text[] default null)
+returns jsonb language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'pointer_hash', n.pointer_hash, 'content_hash', n.content_hash, 'generation', n.generation)
+    order by n.pointer_hash), '[]')
+  from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.needs_sweep
+    and n.content_hash = n.wanted_hash and (p_pointer_hashes is null or n.pointer_hash = any (p_pointer_hashes))
+$$;
+
+-- Whether the store may still have rows to delete.
+create function public.has_rows_to_sweep(p_table uuid, p_fingerprint text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and n.needs_sweep)
+    or exists (select from pending_deletion r where r.table_id = p_table and r.fingerprint = p_fingerprint)
+$$;
+
+-- ---------------------------------------------------------------- is a Table ready?
+
+-- Whether a Table is complete for a fingerprint: scanned in its present generation, each string stored in its wanted
+-- version, nothing left to delete.
+create function public.is_table_complete(p_table uuid, p_fingerprint text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select exists (select from table_scan s join context_table t on t.id = s.table_id and t.generation = s.generation
+                 where s.table_id = p_table and s.fingerprint = p_fingerprint)
+    and not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+                    and n.content_hash is distinct from n.wanted_hash)
+    and not exists (select from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint)
+    and not has_rows_to_sweep(p_table, p_fingerprint)
+$$;
+
+-- Updates the status of a Table's Tools, under the Table's lock, and returns whether the Table is complete. During
+-- indexing, chunks are counted every two seconds and not with each batch: counting takes as long as there are nodes.
+create function public.update_tool_status(p_table uuid, p_fingerprint text) returns boolean
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+  done boolean;
+  -- Whether missing chunks are counted: while a Table is indexed for the first time, most of them are missing.
+  published boolean;
+begin
+  select * into t from context_table c where c.id = p_table for update;
+  if t.id is null then return false; end if;
+  done := is_table_complete(p_table, p_fingerprint);
+  published := not exists (select from node n where n.table_id = p_table and n.fingerprint = p_fingerprint
+                           and n.content_hash is distinct from n.wanted_hash);
+  perform merge_status(o.id, counts || jsonb_build_object('heartbeat_at', now(), 'generation', t.generation,
+      'skipped_nodes', (
+        select coalesce(jsonb_agg(x.skipped), '[]') from (
+          select e as skipped from table_scan s, jsonb_array_elements(s.skipped_nodes) e
+          where s.table_id = p_table and s.fingerprint = p_fingerprint
+          union all
+          select jsonb_build_object('json_pointer', n.json_pointer, 'reason', n.refused_reason) from node n
+          where n.table_id = p_table and n.fingerprint = p_fingerprint and n.refused_reason is not null) x
+        where is_within(x.skipped->>'json_pointer', o.json_path)))
+    || case when done then jsonb_build_object('state', 'ready', 'indexed_at', now(), 'last_error', null, 'attempt', 0)
+            else '{}' end)
+  from tool o
+  cross join lateral (
+    -- A published node is stored completely, except for what the store has lost. The chunks of other nodes are counted
+    -- one node at a time: a growing table has no statistics for a join.
+    select jsonb_build_object('nodes_count', count(*), 'chunks_count', coalesce(sum(n.wanted_chunks), 0),
+      'indexed_chunks_count', coalesce(sum(case when n.content_hash is not distinct from n.wanted_hash
+        then n.wanted_chunks
+        else (select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
+              and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash and c.indexed_at is not null)
+        end), 0) - case when published and not done then (
+          select count(*) from unstored_chunks c where c.table_id = p_table and c.fingerprint = p_fingerprint
+            and is_within(c.json_pointer, o.json_path)) else 0 end) as counts
+    from node n where n.table_id = p_table and n.fingerprint = p_fingerprint and is_within(n.json_pointer, o.json_path)
+  ) x
+  where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' is distinct from 'ready'
+    and (done or coalesce(timestamp_or_null(o.metadata->'search_index'->>'heartbeat_at'), '-infinity')
+                 < now() - interval '2 seconds'
+         or o.metadata->'search_index'->'indexed_chunks_count' is null);
+  return done;
+end $$;
+
+-- Returns whether a Table is complete; then its Tools are ready and its unfinished work is finished. An error stays
+-- until then: another batch of the same Table may still come.
+create function public.mark_ready_if_complete(p_table uuid, p_fingerprint text) returns boolean
+language plpgsql set search_path = public, extensions as $$
+declare
+  done boolean;
+begin
+  if not exists (select from context_table t where t.id = p_table) then return false; end if;
+  done := case when is_live_for_tables(p_fingerprint) then update_tool_status(p_table, p_fingerprint)
+               else is_table_complete(p_table, p_fingerprint) end;
+  if done then
+    perform finish_table_work(p_table, p_fingerprint);
+  end if;
+  update table_scan p set heartbeat_at = now(), error = case when not done then p.error end,
+    failed_generation = case when not done then p.failed_generation end
+  where p.table_id = p_table and p.fingerprint = p_fingerprint
+    -- Every batch of a Table comes here.
+    and (p.heartbeat_at < now() - interval '2 seconds' or done and p.error is not null);
+  return done;
+end $$;
+
+-- ---------------------------------------------------------------- what the store has lost
+
+-- Marks chunks to be stored again. They keep their doc ids: while the store still finds them, they are results.
+create function public.mark_missing(p_table uuid, p_fingerprint text, p_ids uuid[]) returns void
+language sql set search_path = public, extensions as $$
+  select from context_table t where t.id = p_table for update;
+  select lock_words(p_table, p_fingerprint);
+  -- By primary key alone: a cached plan that reads all chunks of the Table would compare each with each id.
+  update chunks c set indexed_at = null where c.id = any (p_ids)
+$$;
+
+-- ---------------------------------------------------------------- searching
+
+-- The Tools that agents reach through an endpoint.
+create function public.bound_tools(p_mcp uuid) returns setof public.tool
+language sql stable rows 10 set search_path = public, extensions as $$
+  select o.* from mcp m
+  join mcp_binding b on b.mcp_id = m.id and b.status = 'enabled'
+  join tool o on o.id = b.tool_id and o.enabled and o.project_id = m.project_id
+  where m.id = p_mcp and m.status = 'enabled'
+$$;
+
+-- An endpoint with its Tools, for authentication and `tools/list`; null if it is deleted or disabled.
+create function public.endpoint(p_mcp uuid) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('id', m.id, 'project_id', m.project_id,
+    'key_hashes', array_remove(array[m.api_key_hash,
+                                     case when m.previous_key_until > now() then m.previous_key_hash end], null),
+    'tools', (select coalesce(jsonb_agg(tool_view(o) order by o.name), '[]') from bound_tools(m.id) o))
+  from mcp m where m.id = p_mcp and m.status = 'enabled'
+$$;
+
+-- The same as `similar_words` for the words of a Table.
+create function public.similar_table_words(p_table uuid, p_fingerprint text, p_reading text) returns jsonb
+language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+  with asked as materialized (
+    select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width, typo_limit(p_reading) as typos
+  ), around as (
+    select r.* from asked a, table_reading r
+    where r.table_id = p_table and r.fingerprint = p_fingerprint and left(r.sound, 1) = left(a.sound, 1)
+      and length(r.sound) between a.width - a.typos and a.width + a.typos
+    union
+    select r.* from asked a, table_reading r
+    where r.table_id = p_table and r.fingerprint = p_fingerprint and right(r.sound, 1) = right(a.sound, 1)
+      and length(r.sound) between a.width - a.typos and a.width + a.typos
+  ), found as (
+    select r.written, min(r.distance) as distance, max(r.chunks) as n
+    from (select n.written, n.chunks, a.typos, typo_distance(n.sound, a.sound) as distance from around n, asked a) r
+    where r.distance <= r.typos group by r.written
+  )
+  select to_jsonb((array_agg(f.written order by f.distance, f.n desc, f.written))[:5]) from found f
+$$;
+
+-- What is known of a question's words in a Tool's Table, as lexicon_entries for pages: {written, near}. Empty for a
+-- Tool that this endpoint does not reach.
+create function public.table_lexicon_entries(
+  p_mcp uuid, p_tool uuid, p_fingerprint text, p_readings text[], p_words jsonb
+) returns jsonb
+language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+declare
+  asked constant uuid := (select o.table_id from bound_tools(p_mcp) o where o.id = p_tool);
+begin
+  return jsonb_build_object(
+    'written', (
+      select coalesce(jsonb_object_agg(w.reading, to_jsonb(w.forms[:5])), '{}') from (
+        select t.reading, array_agg(t.written order by t.chunks desc, t.written) as forms from table_reading t
+        where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = any (p_readings)
+        group by t.reading) w),
+    'near', (
+      select coalesce(jsonb_object_agg(w.word, w.forms), '{}') from (
+        select u.word, similar_table_words(asked, p_fingerprint, u.reading) as forms from (
+          select e.key as word, e.value as reading from jsonb_each_text(p_words) e
+          where length(e.value) between 4 and 40 and not exists (
+            select from table_reading t
+            where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = e.value)
+          order by e.key collate "C" limit 8) u) w
+      where w.forms is not null));
+end $$;
+
+-- The found rows that are current, in the Tool's scope, and reachable through this endpoint.
+create function public.current_chunks(p_mcp uuid, p_tool uuid, p_fingerprint text, p_doc_ids text[]) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(c) - array['fingerprint', 'pointer_hash', 'indexed_at', 'readings']), '[]')
+  from bound_tools(p_mcp) o
+  join chunks c on c.table_id = o.table_id and c.fingerprint = p_fingerprint
+  join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint and n.pointer_hash = c.pointer_hash
+    and n.content_hash = c.content_hash
+  where o.id = p_tool and c.turbopuffer_doc_id = any (p_doc_ids)
+    and is_within(c.json_pointer, o.json_path)
+$$;

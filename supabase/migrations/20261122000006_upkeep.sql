@@ -1,0 +1,685 @@
+-- Upkeep: unfinished work, limits, and the comparison of records with the bucket and the store. Each section is
+-- independent of the others.
+
+-- ---------------------------------------------------------------- unfinished work
+-- One row for each page, file or Table in trouble, never one for each message. Work that goes well leaves no row.
+
+-- `subject`: for a `file` its S3 key (a page, learns.yml, synonyms.yml), for a reindexed `material` its name,
+--   for a `table` its id, for an `upload` the S3 key of the document.
+-- `state`: retrying - its queue delivers the message again; waiting - maintenance sends a message at `retry_at`;
+--   failed - its message is a dead letter; before `retry_at` the last delivery may still be running.
+-- `vendor`: the outside system that failed, if one did. `released`: that vendor has answered since.
+-- `attempts`: how often it failed; `waits`: how often it had to wait.
+-- `version_id`, `sequencer`, `removed`: the newest event of a file that did not finish.
+-- `sent_at`: when maintenance sent a message for it; null after a result of that message.
+create table public.unfinished_work (
+  kind text collate "C" not null check (kind in ('file', 'material', 'table', 'upload')),
+  subject text collate "C" not null,
+  fingerprint text collate "C" not null default '',
+  state text not null check (state in ('retrying', 'waiting', 'failed')),
+  reason text not null,
+  vendor text collate "C",
+  version_id text,
+  sequencer text collate "C" not null default '',
+  removed boolean not null default false,
+  attempts integer not null default 0,
+  waits integer not null default 0,
+  since timestamptz not null default now(),
+  retry_at timestamptz not null,
+  released boolean not null default false,
+  sent_at timestamptz,
+  primary key (kind, subject, fingerprint)
+);
+create index unfinished_work_due on public.unfinished_work (retry_at) where state <> 'failed';
+create index unfinished_work_vendor on public.unfinished_work (vendor) where state = 'waiting';
+
+-- Changes of all rows of a vendor run one at a time: otherwise they could deadlock.
+create function public.lock_vendors() returns void
+language sql set search_path = public, extensions as $$
+  select pg_advisory_xact_lock(hashtext('sakuin.unfinished_work'))
+$$;
+
+-- Shows why a Table waits: on its Tools, or on the scan of another version. p_fingerprint null: all versions.
+create function public.show_reason(p_table uuid, p_fingerprint text, p_reason text) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if p_fingerprint is null or is_live_for_tables(p_fingerprint) then
+    perform merge_status(o.id, jsonb_build_object('last_error', p_reason, 'heartbeat_at', now()))
+    from tool o
+    where o.table_id = p_table and o.enabled and o.metadata->'search_index'->>'state' in ('pending', 'indexing');
+  else
+    update table_scan p set heartbeat_at = now(), error = p_reason
+    where p.table_id = p_table and p.fingerprint = p_fingerprint;
+  end if;
+end $$;
+
+-- Records why work did not finish. p_work: {kind, subject, fingerprint, version_id, sequencer, removed}. p_state
+-- 'failed' with p_seconds is recorded before a last delivery: it counts unless the worker records something else.
+-- p_state 'waiting' pauses the work for a time that grows with the outage (1 to 15 minutes, half of it random), but for
+-- at least p_seconds; with p_vendor null, for exactly p_seconds. Returns false, and records nothing, if the work has
+-- been unfinished for longer than p_longest seconds.
+create function public.record_unfinished(
+  p_work jsonb, p_state text, p_reason text, p_vendor text, p_seconds double precision, p_longest double precision
+) returns boolean language plpgsql set search_path = public, extensions as $$
+declare
+  w constant unfinished_work := jsonb_populate_record(null::unfinished_work, p_work);
+  began constant timestamptz := coalesce(
+    (select u.since from unfinished_work u
+     where (u.kind, u.subject, u.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, ''))
+       and (u.state <> 'failed' or u.retry_at > now())), now());
+  beforehand constant boolean := p_state = 'failed' and p_seconds > 0;
+  pause constant double precision := case when p_vendor is null or p_state <> 'waiting' then p_seconds
+    else greatest(p_seconds, least(greatest(60, extract(epoch from now() - began) / 2), 900)
+                             * (0.5 + random() / 2)) end;
+begin
+  if began < now() - make_interval(secs => p_longest) then return false; end if;
+  -- Locks in one order everywhere: the Table, the vendors, the rows.
+  if p_state = 'waiting' and w.kind = 'table' then
+    perform from context_table c where c.id = w.subject::uuid for update;
+    perform show_reason(w.subject::uuid, nullif(w.fingerprint, ''), p_reason);
+  end if;
+  if p_state = 'waiting' and p_vendor is not null then
+    perform lock_vendors();
+    update unfinished_work u set released = false where u.state = 'waiting' and u.released and u.vendor = p_vendor;
+  end if;
+  insert into unfinished_work as u (kind, subject, fingerprint, state, reason, vendor, version_id, sequencer, removed,
+                                    attempts, waits, since, retry_at)
+  values (w.kind, w.subject, coalesce(w.fingerprint, ''), p_state, p_reason, p_vendor, w.version_id,
+          coalesce(w.sequencer, ''), coalesce(w.removed, false), 1, (p_state = 'waiting')::integer,
+          case when p_state = 'failed' and not beforehand then now() else began end,
+          now() + make_interval(secs => pause))
+  on conflict (kind, subject, fingerprint) do update set
+    state = excluded.state, reason = excluded.reason, vendor = excluded.vendor,
+    attempts = u.attempts + (not beforehand)::integer,
+    -- Several messages of one Table that meet the same outage are one wait.
+    waits = u.waits + case when u.state = 'waiting' and u.sent_at is null then 0 else excluded.waits end,
+    since = excluded.since, retry_at = excluded.retry_at, released = false,
+    sent_at = null,
+    -- An older event that fails late does not replace a newer one.
+    (version_id, sequencer, removed) = (
+      select n.version_id, n.sequencer, n.removed
+      from (values (excluded.version_id, excluded.sequencer, excluded.removed, 1),
+                   (u.version_id, u.sequencer, u.removed, 2)) n(version_id, sequencer, removed, place)
+      order by n.sequencer desc, n.place limit 1)
+  -- A Table has several messages. Waiting replaces retrying and failed, failed replaces retrying. A waiting Table is
+  -- scanned again, so a failed message matters only if maintenance has sent a message: that may be the failed one.
+  where u.kind <> 'table' or excluded.state = 'waiting' or u.state = 'retrying'
+    or (u.state = 'waiting' and p_state = 'failed' and u.sent_at is not null)
+    or (u.state = 'failed' and (u.retry_at > now() or (p_state = 'failed' and not beforehand)));
+  return true;
+end $$;
+
+-- Releases what waits for these vendors: maintenance sends it. The caller has locked the vendors.
+create function public.release_vendors(p_vendors text[]) returns void
+language sql set search_path = public, extensions as $$
+  update unfinished_work u set released = true, retry_at = now()
+  where u.state = 'waiting' and not u.released and u.vendor = any (p_vendors)
+$$;
+
+-- Finishes work. p_work as in record_unfinished; an older event of a file does not finish a newer one, one without a
+-- sequencer finishes all. p_answered: its vendor has answered, so everything that waits for this vendor is released. A
+-- waiting Table is finished by its next scan; a batch of its chunks only shows that the vendor answers. A failed Table
+-- is finished when it is complete (mark_ready_if_complete).
+create function public.finish_work(p_work jsonb, p_answered boolean) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  w constant unfinished_work := jsonb_populate_record(null::unfinished_work, p_work);
+  u unfinished_work;
+begin
+  select * into u from unfinished_work x
+  where (x.kind, x.subject, x.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, ''));
+  -- Nearly always there is no row. The vendors are locked before the row.
+  if u.kind is null then return; end if;
+  if u.vendor is not null then perform lock_vendors(); end if;
+  select * into u from unfinished_work x
+  where (x.kind, x.subject, x.fingerprint) = (w.kind, w.subject, coalesce(w.fingerprint, '')) for update;
+  if u.kind is null or (coalesce(w.sequencer, '') <> '' and w.sequencer < u.sequencer) then return; end if;
+  if u.kind <> 'table' or u.state = 'retrying' or (u.state = 'failed' and u.retry_at > now())
+     or (u.state = 'waiting' and not p_answered and (u.released or u.vendor is null)) then
+    delete from unfinished_work x where (x.kind, x.subject, x.fingerprint) = (u.kind, u.subject, u.fingerprint);
+  end if;
+  if p_answered and u.vendor is not null and not u.released then
+    perform release_vendors(array[u.vendor]);
+  end if;
+end $$;
+
+-- Finishes all work of a complete Table. If it was the probe of a vendor, the vendor has answered.
+create function public.finish_table_work(p_table uuid, p_fingerprint text) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  answered text[];
+begin
+  -- Nearly always there is no row. The vendors are locked before the rows.
+  if not exists (select from unfinished_work u where u.kind = 'table' and u.subject = p_table::text
+                 and u.fingerprint in ('', p_fingerprint)) then return; end if;
+  perform lock_vendors();
+  with gone as (
+    delete from unfinished_work u
+    where u.kind = 'table' and u.subject = p_table::text and u.fingerprint in ('', p_fingerprint) returning u.*
+  )
+  select array_agg(g.vendor) into answered from gone g
+  where g.state = 'waiting' and g.vendor is not null and not g.released and g.sent_at is not null;
+  perform release_vendors(answered);
+end $$;
+
+-- Claims due work for p_seconds, oldest first: [{kind, subject, fingerprint, version_id, sequencer, removed,
+-- project_id, chunks}]. Until a vendor has answered, one row at a time is a probe of it: for a Table one batch of
+-- chunks (`chunks`, at most p_batch; empty if it has to be scanned).
+create function public.claim_due_work(p_limit integer, p_seconds integer, p_batch integer) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  due jsonb;
+begin
+  -- SQS keeps a dead letter for 14 days.
+  delete from unfinished_work u where u.state = 'failed' and u.retry_at < now() - interval '15 days';
+  delete from unfinished_work u
+  where u.kind = 'table' and not exists (select from context_table t where t.id = u.subject::uuid);
+  with away as materialized (
+    select distinct u.vendor from unfinished_work u
+    where u.vendor is not null and not u.released and case u.state
+      -- A probe is under way, or a failed one waits for its next attempt.
+      when 'waiting' then u.sent_at > now() - make_interval(secs => p_seconds) or (u.waits > 1 and u.retry_at > now())
+      -- Its queue will deliver a probe again.
+      when 'retrying' then u.waits > 0 and u.retry_at > now() - make_interval(secs => p_seconds)
+      else false end
+  ), probe as materialized (
+    select distinct on (u.vendor) u.kind, u.subject, u.fingerprint from unfinished_work u
+    where u.state = 'waiting' and u.vendor is not null and not u.released and u.retry_at <= now()
+      and u.vendor not in (select a.vendor from away a)
+    -- A probe without a result is followed by another one.
+    order by u.vendor, u.waits, u.sent_at nulls first, u.since, u.subject
+  ), late as (
+    select u.kind, u.subject, u.fingerprint from unfinished_work u
+    where case u.state
+      when 'waiting' then u.retry_at <= now() and (u.vendor is null or u.released
+        or (u.kind, u.subject, u.fingerprint) in (select p.kind, p.subject, p.fingerprint from probe p))
+      -- Its queue did not deliver it again and may have lost it.
+      when 'retrying' then u.retry_at <= now() - make_interval(secs => p_seconds)
+      else false end
+    order by u.since, u.subject limit p_limit for update skip locked
+  ), claimed as (
+    update unfinished_work u set state = 'waiting', sent_at = now(), retry_at = now() + make_interval(secs => p_seconds)
+    from late l where (l.kind, l.subject, l.fingerprint) = (u.kind, u.subject, u.fingerprint)
+    returning u.*
+  )
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'kind', c.kind, 'subject', c.subject, 'fingerprint', c.fingerprint, 'version_id', c.version_id,
+      'sequencer', c.sequencer, 'removed', c.removed,
+      'project_id', (select t.project_id from context_table t where c.kind = 'table' and t.id = c.subject::uuid),
+      'chunks', case when c.kind = 'table' and c.vendor is not null and not c.released
+        then (select coalesce(jsonb_agg(x.id), '[]') from (
+                select m.id from unstored_chunks m
+                where m.table_id = c.subject::uuid and m.fingerprint = c.fingerprint limit p_batch) x)
+        else '[]' end)
+    order by c.since, c.subject), '[]')
+  into due from claimed c;
+  return due;
+end $$;
+
+-- Whether a message or maintenance will continue a Table in this version. A retry that is long overdue does not count.
+create function public.has_unfinished_work(p_table uuid, p_fingerprint text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select exists (select from unfinished_work u
+                 where u.kind = 'table' and u.subject = p_table::text and u.fingerprint in ('', p_fingerprint)
+                   and (u.state = 'waiting'
+                        or u.state = 'retrying' and u.retry_at > now() - interval '15 minutes'))
+$$;
+
+-- Whether work on a page is retried or waits.
+create function public.is_page_unfinished(p_material text, p_key text) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select exists (select from unfinished_work u where u.state <> 'failed'
+                 and (u.kind, u.subject) in (('file', p_key), ('material', p_material)))
+$$;
+
+-- Unfinished work, oldest first. p_wanted: {state, subjects}, both optional.
+create function public.unfinished_rows(p_wanted jsonb, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(x) order by x.since, x.subject), '[]') from (
+    select u.kind, u.subject, u.fingerprint, u.state, u.reason, u.vendor, u.version_id, u.removed, u.attempts, u.since,
+      case when u.state <> 'failed' then u.retry_at end as retry_at
+    from unfinished_work u
+    where (p_wanted->>'state' is null or u.state = p_wanted->>'state')
+      and (p_wanted->'subjects' is null
+           or u.subject = any (array(select jsonb_array_elements_text(p_wanted->'subjects'))))
+    order by u.since, u.subject limit p_limit) x
+$$;
+
+-- The amount of work in each state, and the age of the oldest waiting work, without work that waits for a set time.
+create function public.unfinished_counts() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object(
+    'retrying', count(*) filter (where u.state = 'retrying'), 'waiting', count(*) filter (where u.state = 'waiting'),
+    'failed', count(*) filter (where u.state = 'failed'),
+    'oldest_waiting_seconds', coalesce(extract(epoch from now() - min(u.since) filter (
+      where u.state = 'waiting' and (u.vendor is not null or u.retry_at < now() - interval '1 hour')))::bigint, 0))
+  from unfinished_work u
+$$;
+
+-- ---------------------------------------------------------------- restarting stalled Tables
+
+create table public.table_restart (
+  table_id uuid not null references public.context_table on delete cascade,
+  fingerprint text collate "C" not null,
+  generation bigint not null,
+  restarts integer not null,
+  restarted_at timestamptz not null default now(),
+  primary key (table_id, fingerprint)
+);
+
+-- Records a restart of a Table's scan, and returns the restarts of its present generation within a day. Null if it was
+-- restarted within the last p_seconds.
+create function public.record_table_restart(p_table uuid, p_fingerprint text, p_seconds integer) returns integer
+language sql set search_path = public, extensions as $$
+  insert into table_restart as r (table_id, fingerprint, generation, restarts)
+  select t.id, p_fingerprint, t.generation, 1 from context_table t where t.id = p_table
+  on conflict (table_id, fingerprint) do update set
+    restarts = case when r.generation = excluded.generation and r.restarted_at > now() - interval '1 day'
+                    then r.restarts + 1 else 1 end,
+    generation = excluded.generation, restarted_at = now()
+  where r.generation <> excluded.generation or r.restarted_at <= now() - make_interval(secs => p_seconds)
+  returning r.restarts
+$$;
+
+-- Tables whose indexing has stopped: no progress for p_seconds, and no message. For the live version: Tools that wait.
+-- For another version: Tables that are neither complete nor given up. For any version: Tables with stored chunks that
+-- no Tool needs.
+create function public.stalled_tables(p_fingerprint text, p_seconds integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with still as (
+    select o.table_id from tool o
+    where is_live_for_tables(p_fingerprint) and o.enabled
+      and o.metadata->'search_index'->>'state' in ('pending', 'indexing')
+      and coalesce(timestamp_or_null(o.metadata->'search_index'->>'heartbeat_at'),
+                   timestamp_or_null(o.metadata->'search_index'->>'configured_at'))
+          < now() - make_interval(secs => p_seconds)
+    union
+    select t.id from table_scan p join indexed_table t on t.id = p.table_id
+    where not is_live_for_tables(p_fingerprint) and p.fingerprint = p_fingerprint
+      and p.failed_generation is distinct from t.generation
+      -- The event of a change starts its scan.
+      and greatest(p.heartbeat_at, t.updated_at) < now() - make_interval(secs => p_seconds)
+      and not is_table_complete(t.id, p_fingerprint)
+    union
+    select t.id from context_table t
+    where t.updated_at < now() - make_interval(secs => p_seconds)
+      and not exists (select from tool o where o.table_id = t.id and o.enabled)
+      and (exists (select from node n where n.table_id = t.id and n.fingerprint = p_fingerprint)
+           or exists (select from pending_deletion r where r.table_id = t.id and r.fingerprint = p_fingerprint))
+  )
+  select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id) order by t.id), '[]')
+  from still s join context_table t on t.id = s.table_id
+  where not has_unfinished_work(t.id, p_fingerprint)
+$$;
+
+-- ---------------------------------------------------------------- building an index version
+
+-- Claims pages that versions of this text template lack.
+create function public.claim_pages_to_build(p_text_template text, p_seconds integer, p_limit integer) returns text[]
+language sql set search_path = public, extensions as $$
+  with unbuilt as materialized (
+    select distinct m.material
+    from index_version v join page_index_version f on f.fingerprint = v.knowledge
+    cross join lateral unnest(outdated_materials(v.knowledge)) as o(material) join material m using (material)
+    where f.text_template = p_text_template and not is_page_unfinished(m.material, m.key)
+      -- A request from before the version was recorded was for another version.
+      and coalesce(m.build_requested_at, '-infinity')
+          < greatest(now() - make_interval(secs => p_seconds), v.created_at)
+    order by 1 limit p_limit
+  ), noted as (
+    update material m set build_requested_at = now() from unbuilt u where u.material = m.material
+  )
+  select coalesce(array_agg(u.material order by u.material), '{}') from unbuilt u
+$$;
+
+-- Claims Tables that a version which is not live has never indexed, or has given up p_seconds ago. Together with those
+-- under way there are at most p_limit. Stalled Tables are restarted (stalled_tables).
+create function public.claim_tables_to_build(p_fingerprint text, p_seconds integer, p_limit integer) returns jsonb
+language sql set search_path = public, extensions as $$
+  with under_way as materialized (
+    select count(*) as n from table_scan p join indexed_table t on t.id = p.table_id
+    where p.fingerprint = p_fingerprint and p.failed_generation is distinct from t.generation
+      and not is_table_complete(t.id, p_fingerprint)
+  ), unbuilt as materialized (
+    select t.id, t.project_id from indexed_table t
+    left join table_scan p on p.table_id = t.id and p.fingerprint = p_fingerprint
+    where not is_live_for_tables(p_fingerprint) and not has_unfinished_work(t.id, p_fingerprint)
+      and (p.table_id is null
+           or p.failed_generation = t.generation and p.heartbeat_at < now() - make_interval(secs => p_seconds))
+    order by t.id limit greatest(p_limit - (select n from under_way), 0)
+  ), noted as (
+    insert into table_scan (table_id, fingerprint) select u.id, p_fingerprint from unbuilt u
+    on conflict (table_id, fingerprint) do update set heartbeat_at = now()
+  )
+  select coalesce(jsonb_agg(jsonb_build_object('project_id', u.project_id, 'table_id', u.id) order by u.id), '[]')
+  from unbuilt u
+$$;
+
+-- ---------------------------------------------------------------- rate limits
+
+-- The searches of each principal in its minute: a key of /mcp by its hash, an endpoint by its id (rotating its key does
+-- not reset its minute). Unlogged: a crash may reset the minute.
+create unlogged table public.search_quota (
+  principal text collate "C" primary key,
+  minute timestamptz not null,
+  used integer not null
+);
+
+-- Grants p_wanted searches of this minute, or a quarter of the rest if that is less, so that other workers get some:
+-- {searches, seconds until the minute ends}.
+create function public.consume_quota(p_principal text, p_wanted integer, p_per_minute integer) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  moment constant timestamptz := clock_timestamp();
+  this_minute constant timestamptz := date_trunc('minute', moment);
+  spent integer;
+  granted integer;
+begin
+  insert into search_quota as q (principal, minute, used) values (p_principal, this_minute, 0)
+  on conflict (principal) do update set
+    minute = greatest(q.minute, excluded.minute),
+    used = case when q.minute < excluded.minute then 0 else q.used end
+  returning used into spent;
+  granted := least(p_wanted, ceil(greatest(p_per_minute - spent, 0) / 4.0)::integer);
+  update search_quota set used = used + granted where principal = p_principal;
+  return jsonb_build_object('searches', granted, 'seconds', 60 - extract(epoch from (moment - this_minute)));
+end $$;
+
+-- ---------------------------------------------------------------- the daily budget of embedding tokens
+
+create table public.embedding_day (
+  day date primary key,
+  tokens bigint not null check (tokens >= 0)
+);
+
+create function public.embedding_tokens_today() returns bigint
+language sql stable set search_path = public, extensions as $$
+  select coalesce((select tokens from embedding_day where day = (now() at time zone 'utc')::date), 0)
+$$;
+
+create function public.add_embedding_tokens(p_tokens bigint) returns void
+language sql set search_path = public, extensions as $$
+  insert into embedding_day as d (day, tokens) values ((now() at time zone 'utc')::date, p_tokens)
+  on conflict (day) do update set tokens = d.tokens + excluded.tokens
+$$;
+
+-- ---------------------------------------------------------------- reconciliation: runs
+-- Each kind of comparison runs in pages, one worker at a time.
+
+-- `claimed_until`: a worker has claimed it. `under_way`: the run has not ended.
+create table public.reconciliation_run (
+  name text collate "C" primary key,
+  after text,
+  under_way boolean not null default false,
+  claimed_until timestamptz
+);
+
+-- Claims a run for p_seconds: {after}. Null while another worker has it, and if none is under way, unless p_begin.
+create function public.claim_reconciliation(p_name text, p_seconds integer, p_begin boolean) returns jsonb
+language sql set search_path = public, extensions as $$
+  insert into reconciliation_run (name) select p_name where p_begin on conflict do nothing;
+  update reconciliation_run r set
+    claimed_until = now() + make_interval(secs => p_seconds), after = case when r.under_way then r.after end,
+    under_way = true
+  where r.name = p_name and coalesce(r.claimed_until, '-infinity') < now() and (r.under_way or p_begin)
+  returning jsonb_build_object('after', r.after)
+$$;
+
+-- Saves how far a run has come. Its worker continues.
+create function public.save_reconciliation_progress(p_name text, p_after text) returns void
+language sql set search_path = public, extensions as $$
+  update reconciliation_run r set after = p_after where r.name = p_name
+$$;
+
+-- Releases a run. p_after null: it has come to its end.
+create function public.release_reconciliation(p_name text, p_after text) returns void
+language sql set search_path = public, extensions as $$
+  update reconciliation_run r set after = p_after, claimed_until = null, under_way = p_after is not null
+  where r.name = p_name
+$$;
+
+-- ---------------------------------------------------------------- reconciliation: the bucket
+
+-- The records of the keys after p_after, in the order of the bucket's list. `young`: changed in the last p_settling
+-- seconds. `free`: the material of a waiting key has no owner; or a file was read by another analyzer.
+create function public.recorded_objects(
+  p_after text, p_limit integer, p_analyzer text, p_settling double precision
+) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object('key', x.key, 'kind', x.kind, 'version_id', x.version_id,
+    'gone', x.gone, 'free', x.free, 'young', x.at > now() - make_interval(secs => p_settling)) order by x.key), '[]')
+  from (
+    select y.* from (
+    (select m.key, 'owner' as kind, m.version_id, m.status = 'deleted' as gone, false as free,
+            m.updated_at as at
+     from material m
+     where m.key > p_after order by m.key limit p_limit)
+    union all
+    (select w.key, 'waiting', w.version_id, w.deleted, m.status = 'deleted', w.since
+     from competing_key w join material m using (material)
+     where w.key > p_after order by w.key limit p_limit)
+    union all
+    (select f.key, 'file', f.version_id, f.version_id is null,
+            exists (select from site_synonyms s where s.key = f.key and s.analyzer <> p_analyzer), f.applied_at
+     from authored_file f where f.key > p_after order by f.key limit p_limit)
+    ) y order by y.key limit p_limit) x
+$$;
+
+-- The number of keys of pages that are not deleted.
+create function public.recorded_pages() returns bigint
+language sql stable set search_path = public, extensions as $$
+  select (select count(*) from material m where m.status <> 'deleted')
+       + (select count(*) from competing_key w where not w.deleted)
+$$;
+
+-- ---------------------------------------------------------------- reconciliation: pages
+
+-- Of p_limit materials after p_after, those with faulty chunks, words or postings: {broken: [{material, why}], next}.
+create function public.broken_materials(p_after text, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+  with page as materialized (
+    select m.* from material m where m.material > p_after order by m.material limit p_limit
+  ), checked as (
+    select p.material, case
+      when p.status = 'deleted' and c.n > 0 then 'chunks of a deleted page'
+      when p.chunks_count <> c.n then 'a wrong number of chunks'
+      when exists (select from knowledge_chunks k where k.material = p.material
+                   and not exists (select from chunk_words w where w.id = k.id))
+        or exists (select from chunk_words w where w.material = p.material
+                   and not exists (select from knowledge_chunks k where k.id = w.id)) then 'chunks without words'
+      when exists (
+        select from chunk_words w cross join lateral unnest(w.terms) as t(term)
+        where w.material = p.material and not exists (
+          select from posting o
+          where o.term = t.term and o.block = posting_block(p.number) and w.number = any (o.chunks)))
+        then 'words without postings' end as why
+    from page p cross join lateral (select count(*) as n from knowledge_chunks k where k.material = p.material) c
+  )
+  select jsonb_build_object(
+    'broken', (select coalesce(jsonb_agg(
+                 jsonb_build_object('material', j.material, 'why', j.why) order by j.material), '[]')
+               from checked j where j.why is not null),
+    'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
+$$;
+
+-- Of p_limit materials after p_after, those with provisional learns and no unfinished work: {materials, next}.
+create function public.provisional_materials(p_after text, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with page as materialized (
+    select m.material, m.key from material m where m.material > p_after order by m.material limit p_limit
+  )
+  select jsonb_build_object(
+    'materials', (select coalesce(jsonb_agg(p.material order by p.material), '[]') from page p
+      where exists (select from knowledge_chunks k where k.material = p.material and k.learns_source = 'provisional')
+        and not is_page_unfinished(p.material, p.key)),
+    'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
+$$;
+
+-- Rewrites the postings of a material from its words, and deletes the chunks of a deleted page. Other faults are
+-- repaired by applying the page again.
+create function public.repair_material(p_material text) returns void
+language plpgsql set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+declare
+  r material;
+  here integer;
+  words jsonb;
+begin
+  select * into r from material m where m.material = p_material for update;
+  here := posting_block(r.number);
+  -- Removes numbers without words from the postings.
+  perform pg_advisory_xact_lock(hashtext('sakuin.posting'), here);
+  update posting p set chunks = kept.chunks, impacts = kept.impacts
+  from posting o cross join lateral (
+    select coalesce(array_agg(u.chunk), '{}') as chunks, coalesce(array_agg(u.impact), '{}') as impacts
+    from unnest(o.chunks, o.impacts) as u(chunk, impact)
+    where exists (select from chunk_words w where w.number = u.chunk)) kept
+  where o.block = here and p.term = o.term and p.block = o.block and cardinality(kept.chunks) < o.n;
+  delete from posting p where p.block = here and p.n = 0;
+
+  if r.status = 'deleted' then
+    delete from knowledge_chunks k where k.material = p_material;
+    update material m set chunks_count = 0 where m.material = p_material;
+    perform replace_postings(p_material, '[]');
+    return;
+  end if;
+  select coalesce(jsonb_agg(jsonb_build_object('id', w.id, 'terms', w.terms, 'impacts', w.impacts)), '[]') into words
+  from chunk_words w where w.material = p_material;
+  perform replace_postings(p_material, '[]');
+  perform replace_postings(p_material, words);
+end $$;
+
+-- Deletes (or with p_dry_run, counts) readings without chunks, of p_limit after p_after (a reading, a tab, its
+-- spelling): {unused, next}.
+create function public.delete_unused_readings(p_after text, p_limit integer, p_dry_run boolean) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  page reading[];
+  unused reading[];
+begin
+  if not p_dry_run then
+    -- A writer that adds such words again inserts into this table last. It waits now, and then sees the deletion.
+    lock table reading in share row exclusive mode;
+  end if;
+  select array_agg(x order by x.reading, x.written) into page from (
+    select r.* from reading r
+    where (r.reading, r.written) > (split_part(p_after, chr(9), 1), split_part(p_after, chr(9), 2))
+    order by r.reading, r.written limit p_limit) x;
+  select coalesce(array_agg(r), '{}') into unused from unnest(page) r where chunk_count(r) = 0;
+  if not p_dry_run then
+    delete from reading r using unnest(unused) u where r.reading = u.reading and r.written = u.written;
+  end if;
+  return jsonb_build_object('unused', cardinality(unused), 'next', case when cardinality(page) = p_limit
+    then page[p_limit].reading || chr(9) || page[p_limit].written end);
+end $$;
+
+-- ---------------------------------------------------------------- reconciliation: Tables
+
+-- The records of these Tables. `settled`: complete. `unbuilt`: a Tool is ready, but its status does not fit the rows.
+create function public.table_claims(p_fingerprint text, p_tables uuid[]) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object('project_id', t.project_id, 'table_id', t.id, 'stored', x.stored,
+    'settled', x.settled, 'unbuilt', x.ready and not x.scanned or x.settled and x.untrue) order by t.id), '[]')
+  from context_table t cross join lateral (
+    select
+      (select count(*) from chunks c where c.table_id = t.id and c.fingerprint = p_fingerprint
+         and c.turbopuffer_doc_id is not null and c.indexed_at is not null) as stored,
+      is_table_complete(t.id, p_fingerprint) as settled,
+      exists (select from table_scan s where s.table_id = t.id and s.fingerprint = p_fingerprint
+              and s.generation = t.generation) as scanned,
+      (select bool_and(o.metadata->'search_index'->>'state' is not distinct from 'ready') from tool o
+       where o.table_id = t.id and o.enabled) as ready,
+      exists (
+        select from tool o where o.table_id = t.id and o.enabled and o.metadata->'search_index'->>'state' = 'ready'
+          and bigint_or_null(o.metadata->'search_index'->>'chunks_count') is distinct from (
+            select coalesce(sum(n.wanted_chunks), 0) from node n
+            where n.table_id = t.id and n.fingerprint = p_fingerprint and is_within(n.json_pointer, o.json_path)))
+        or exists (
+        select from node n where n.table_id = t.id and n.fingerprint = p_fingerprint and n.wanted_chunks <> (
+          select count(*) from chunks c where c.table_id = n.table_id and c.fingerprint = n.fingerprint
+            and c.pointer_hash = n.pointer_hash and c.content_hash = n.wanted_hash)) as untrue
+  ) x
+  where t.id = any (p_tables)
+$$;
+
+-- p_limit chunks of a Table after p_after ([pointer_hash, content_hash, chunk_index], null: from the beginning):
+-- {generation, planned, stored: {doc_id: id}, coming: [doc_id], next}; null if the Table is deleted. `planned`: the
+-- generation is scanned. `coming`: chunks that are not stored yet, by their future doc id (sakuin.tables.index_names).
+create function public.recorded_rows(p_table uuid, p_fingerprint text, p_after jsonb, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with page as materialized (
+    select c.id, c.pointer_hash, c.content_hash, c.chunk_index,
+           c.turbopuffer_doc_id is not null and c.indexed_at is not null as stored,
+           coalesce(c.turbopuffer_doc_id, left(c.table_id::text, 8) || '_' || c.pointer_hash || '_'
+                    || left(c.content_hash, 16) || '_' || c.chunk_index) as doc_id
+    from chunks c
+    where c.table_id = p_table and c.fingerprint = p_fingerprint
+      and (c.pointer_hash, c.content_hash, c.chunk_index)
+        > (coalesce(p_after->>0, ''), coalesce(p_after->>1, ''), coalesce((p_after->>2)::integer, -1))
+    order by c.pointer_hash, c.content_hash, c.chunk_index limit p_limit
+  )
+  select jsonb_build_object(
+    'generation', t.generation,
+    'planned', exists (select from table_scan s where s.table_id = t.id and s.fingerprint = p_fingerprint
+                       and s.generation = t.generation),
+    'stored', (select coalesce(jsonb_object_agg(x.doc_id, x.id) filter (where x.stored), '{}') from page x),
+    'coming', (select coalesce(jsonb_agg(x.doc_id) filter (where not x.stored), '[]') from page x),
+    'next', (select jsonb_build_array(x.pointer_hash, x.content_hash, x.chunk_index) from page x
+             order by x.pointer_hash, x.content_hash, x.chunk_index offset p_limit - 1))
+  from context_table t where t.id = p_table
+$$;
+
+-- Continues from the generation of the store's rows: the records come from an older backup.
+create function public.raise_generation(p_table uuid, p_generation bigint) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform from context_table t where t.id = p_table and t.generation < p_generation for update;
+  if not found then return; end if;
+  update context_table set generation = p_generation where id = p_table;
+  perform table_changed(p_table, 'TableUpdated', null);
+end $$;
+
+-- ---------------------------------------------------------------- orphaned uploads
+-- Uploaded documents that nobody needs are deleted from the bucket. Here are the folders to look through.
+
+-- Folders of Tables with announced or imported uploads, or of deleted Tables.
+create table public.orphaned_upload (
+  folder text collate "C" primary key,
+  table_id uuid not null,
+  since timestamptz not null default now()
+);
+create index orphaned_upload_since on public.orphaned_upload (since);
+
+create function public.track_uploads() returns trigger
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  -- A signed upload address stays valid for some minutes after the Table is deleted.
+  insert into orphaned_upload (folder, table_id) values ('tables/' || old.project_id || '/' || old.id || '/', old.id)
+  on conflict (folder) do update set since = case when tg_op = 'DELETE' then now() else orphaned_upload.since end;
+  return null;
+end $$;
+create trigger track_uploads after update of upload, imported_upload, data_key on public.context_table
+  for each row when (new.upload > 0) execute function public.track_uploads();
+create trigger track_uploads_of_deleted after delete on public.context_table
+  for each row when (old.upload > 0) execute function public.track_uploads();
+
+-- Folders to clean up, oldest first: [{folder, keep, gone}]; `keep` is the Table's present document. Those of deleted
+-- Tables are due after p_gone seconds; others after p_left, because a message may still import an upload.
+create function public.orphaned_uploads(p_gone integer, p_left integer, p_limit integer) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(
+    jsonb_build_object('folder', x.folder, 'keep', x.data_key, 'gone', x.gone) order by x.since), '[]')
+  from (
+    select l.folder, l.since, t.data_key, t.id is null as gone
+    from orphaned_upload l left join context_table t on t.id = l.table_id
+    where l.since < now() - make_interval(secs => case when t.id is null then p_gone else p_left end)
+    order by l.since limit p_limit) x
+$$;
+
+-- Records that a folder was cleaned up except for p_keep. p_again: it has uploads that are too young. If the Table has
+-- another document by now, the folder stays due.
+create function public.record_upload_cleanup(p_folder text, p_keep text, p_again boolean) returns void
+language sql set search_path = public, extensions as $$
+  update orphaned_upload l set since = now() where l.folder = p_folder and p_again;
+  delete from orphaned_upload l where l.folder = p_folder and not p_again
+    and not exists (select from context_table t where t.id = l.table_id and t.data_key is distinct from p_keep)
+$$;

@@ -1,0 +1,111 @@
+-- Who may do what. Three roles reach the database through PostgREST:
+--   service_role   the Lambda functions. It bypasses row level security, but it needs grants.
+--   authenticated  signed-in users. They may call the functions of the API (see the end), and nothing else.
+--   anon           nothing.
+--
+-- The functions of the API run as sakuin_member, a role without login that row level security binds. They see and write
+-- only what the policies allow: for a user the rows of their own projects, for service_role all rows. Columns that are
+-- not for users (hashes of keys, generations, states) change only through functions that keep them consistent.
+
+-- ---------------------------------------------------------------- the role of members
+
+do $$ begin
+  if not exists (select from pg_roles where rolname = 'sakuin_member') then
+    create role sakuin_member nologin noinherit;
+  end if;
+end $$;
+-- The owner of everything else must be able to replace what this role owns.
+grant sakuin_member to postgres;
+grant usage on schema public to sakuin_member;
+
+-- The projects of the signed-in user. Runs with the owner's rights: a policy cannot query the table that it protects.
+create function public.acting_projects() returns setof uuid
+language sql stable security definer set search_path = public, extensions, pg_temp as $$
+  select m.project_id from project_member m where m.user_id = acting_user()
+$$;
+
+-- ---------------------------------------------------------------- row level security
+
+-- Without a policy, a table has no rows for anybody but its owner and service_role.
+do $$
+declare
+  t regclass;
+begin
+  for t in select c.oid from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' loop
+    execute format('alter table %s enable row level security', t);
+  end loop;
+end $$;
+
+create policy own_memberships on public.project_member to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects()));
+create policy own_projects on public.project to sakuin_member
+  using ((select is_service()) or id in (select acting_projects()));
+create policy own_tables on public.context_table to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects()));
+create policy own_tools on public.tool to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects()))
+  with check (exists (select from public.context_table t
+                      where t.id = tool.table_id and t.project_id = tool.project_id));
+create policy own_endpoints on public.mcp to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects()));
+-- The endpoint and the Tool are visible only to those who may see their projects.
+create policy own_bindings on public.mcp_binding to sakuin_member
+  using (mcp_id in (select e.id from public.mcp e))
+  with check (exists (select from public.mcp e join public.tool o on o.project_id = e.project_id
+                      where e.id = mcp_binding.mcp_id and o.id = mcp_binding.tool_id));
+create policy own_keys on public.key_use for select to sakuin_member
+  using (exists (select from public.mcp e where e.api_key_hash = key_use.key_hash)
+         or exists (select from public.mcp e where e.previous_key_hash = key_use.key_hash));
+create policy own_events on public.outbox for insert to sakuin_member
+  with check ((select is_service()) or project_id in (select acting_projects()));
+
+-- ---------------------------------------------------------------- grants
+-- Hosted projects have different default grants, by their age. Until 2026 new tables and functions were open to all
+-- three roles; since then service_role has no access to new tables either, but TRUNCATE, REFERENCES and TRIGGER are
+-- still granted. Postgres itself lets everybody execute a new function. Therefore everything is revoked first, and
+-- then granted by name. These statements must come after everything that they are about.
+
+revoke all on all tables in schema public from public, anon, authenticated, service_role;
+revoke all on all sequences in schema public from public, anon, authenticated, service_role;
+revoke all on all functions in schema public from public, anon, authenticated, service_role;
+
+-- Functions run with the rights of their caller, so the caller needs the tables that they use. Sequences need no grant:
+-- all of them belong to identity columns.
+grant select, insert, update, delete on all tables in schema public to service_role;
+grant execute on all functions in schema public to service_role;
+
+grant select, delete on public.project to sakuin_member;
+grant select, insert, delete on public.project_member to sakuin_member;
+grant select, insert, update, delete on public.context_table, public.tool, public.mcp, public.mcp_binding
+  to sakuin_member;
+grant select on public.key_use to sakuin_member;
+grant insert on public.outbox to sakuin_member;
+grant execute on all functions in schema public to sakuin_member;
+
+-- The functions of the API. count_projects and create_project run with the rights of postgres (3_projects.sql).
+do $$
+declare
+  f regproc;
+begin
+  -- A role needs CREATE on the schema to become the owner of a function.
+  grant create on schema public to sakuin_member;
+  foreach f in array array[
+    'list_projects', 'delete_project', 'add_member', 'list_members', 'remove_member',
+    'create_table', 'read_table', 'list_tables', 'replace_table', 'rename_table', 'delete_table', 'begin_upload',
+    'create_tool', 'read_tool', 'list_tools', 'change_tool', 'reindex_tool', 'delete_tool',
+    'create_mcp', 'read_mcp', 'list_mcps', 'bind_tool', 'unbind_tool', 'rotate_mcp', 'change_mcp', 'delete_mcp'
+  ]::regproc[] loop
+    execute format('alter function %s owner to sakuin_member', f::regprocedure);
+    execute format('grant execute on function %s to authenticated', f::regprocedure);
+  end loop;
+  revoke create on schema public from sakuin_member;
+end $$;
+grant execute on function public.count_projects(), public.create_project(text) to authenticated;
+
+-- The same for what later migrations create. Such a migration must itself enable row level security on its tables, and
+-- revoke its functions from public: the defaults of one schema cannot. tests/isolation/test_sql_rights.py checks both.
+alter default privileges in schema public revoke all on tables from anon, authenticated, service_role;
+alter default privileges in schema public revoke all on sequences from anon, authenticated, service_role;
+alter default privileges in schema public revoke all on functions from anon, authenticated, service_role;
+alter default privileges in schema public grant select, insert, update, delete on tables to service_role;
+alter default privileges in schema public grant execute on functions to service_role;

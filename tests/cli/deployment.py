@@ -1,0 +1,214 @@
+"""A small deployment in this process: the functions' own handlers, the test database, AWS in memory, OpenAI's API."""
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote_plus
+from uuid import uuid4
+
+import boto3
+import psycopg
+import pytest
+from aws_lambda_powertools.utilities import parameters
+from moto import mock_aws
+from postgrest import SyncPostgrestClient as Client
+from sakuin.platform.keys import hash_of_key
+from sakuin.platform.supabase.client import connected
+from sakuin.wiring.api import rest_endpoint
+from sakuin.wiring.index_material import material_indexer
+from sakuin.wiring.mcp import mcp_endpoint
+from sakuin_local.supabase.database import Database
+
+from tests.conformance.gateway import behind_gateway
+from tests.contracts.openai_server import OpenAIServer, openai_server
+from tests.doubles.embedder import DIMENSIONS, MODEL
+from tests.emptied import emptied
+from tests.environment import environment
+from tests.events import Context
+
+API_KEY, ADMIN_KEY = "sk_sakuin_agent", "sk_sakuin_admin"
+BUCKET = "materials"
+_QUEUES = ("MATERIAL_QUEUE_URL", "TOOL_QUEUE_URL", "EMBED_QUEUE_URL")
+
+
+@dataclass
+class Deployment:
+    """What a command reaches at `url` and in AWS. While it is `stuck` nobody follows the bucket.
+
+    `secret` is the name of the functions' secret. `failures` are statuses that the next requests get instead of their
+    answers.
+    """
+
+    database: Database
+    openai: OpenAIServer
+    sql: psycopg.Connection
+    queue_url: str
+    secret: str
+    url: str = ""
+    stuck: bool = False
+    failures: list[int] = field(default_factory=list)
+    index_materials: Callable[[dict[str, Any], Any], Any] = field(init=False)
+    _followed: set[tuple[str, str]] = field(default_factory=set)
+    _sequence: int = 0
+
+    @property
+    def client(self) -> Client:
+        """The functions' connection to the database."""
+        return connected(self.database.rest_url, self.database.service_key)
+
+    def empty(self) -> None:
+        """Leaves nothing of the test before."""
+        emptied(self.sql)
+        s3 = boto3.client("s3")
+        for key, version, _ in self._versions():
+            s3.delete_object(Bucket=BUCKET, Key=key, VersionId=version)
+        self.stuck, self.openai.statuses, self.openai.headers = False, [], {"retry-after-ms": "1"}
+        self.failures.clear()
+        self._followed.clear()
+
+    def put(self, key: str, body: bytes) -> str:
+        """Uploads a file and lets the index follow; returns the version."""
+        version = self.write(key, body)
+        self.settle()
+        return version
+
+    def write(self, key: str, body: bytes) -> str:
+        """Uploads a file and returns the version."""
+        return str(boto3.client("s3").put_object(Bucket=BUCKET, Key=key, Body=body)["VersionId"])
+
+    def keys(self) -> list[str]:
+        """The keys that the bucket holds now."""
+        found = boto3.client("s3").list_objects_v2(Bucket=BUCKET).get("Contents", ())
+        return [item["Key"] for item in found]
+
+    def settle(self) -> None:
+        """Delivers what happened in the bucket, and what lies in the queue, until there is nothing more."""
+        sqs = boto3.client("sqs")
+        for body in self._notifications():
+            sqs.send_message(QueueUrl=self.queue_url, MessageBody=body)
+        while messages := sqs.receive_message(
+            QueueUrl=self.queue_url, AttributeNames=["All"], MessageAttributeNames=["All"]
+        ).get("Messages"):
+            records = [_record(message) for message in messages]
+            answer = self.index_materials({"Records": records}, Context())
+            assert not answer["batchItemFailures"], answer
+            for message in messages:
+                sqs.delete_message(QueueUrl=self.queue_url, ReceiptHandle=message["ReceiptHandle"])
+
+    def lose_events(self) -> None:
+        """Forgets what happened in the bucket: the index is told nothing of it."""
+        self._notifications()
+
+    def _notifications(self) -> list[str]:
+        """S3's messages about the versions that nobody has heard of, by key, the oldest first."""
+        return [
+            self._notification(key, version, removed=removed)
+            for key, version, removed in self._versions()
+            if (key, version) not in self._followed
+        ]
+
+    def _versions(self) -> list[tuple[str, str, bool]]:
+        """Key, version and whether it is a delete marker, of all versions in the bucket."""
+        found = boto3.client("s3").list_object_versions(Bucket=BUCKET)
+        kinds = ((found.get("Versions", ()), False), (found.get("DeleteMarkers", ()), True))
+        versions = [(one["Key"], one["IsLatest"], one["VersionId"], gone) for some, gone in kinds for one in some]
+        return [(key, version, gone) for key, _, version, gone in sorted(versions)]
+
+    def _notification(self, key: str, version: str, *, removed: bool) -> str:
+        self._followed.add((key, version))
+        self._sequence += 1
+        stored = {"key": quote_plus(key, safe="/"), "versionId": version, "sequencer": f"{self._sequence:012X}"}
+        name = "ObjectRemoved:DeleteMarkerCreated" if removed else "ObjectCreated:Put"
+        return json.dumps({"Records": [{"eventName": name, "s3": {"bucket": {"name": BUCKET}, "object": stored}}]})
+
+
+def _record(message: dict[str, Any]) -> dict[str, Any]:
+    """A message of SQS as Lambda hands it over."""
+    attributes = {
+        name: {"stringValue": value["StringValue"], "dataType": "String"}
+        for name, value in message.get("MessageAttributes", {}).items()
+    }
+    return {
+        "messageId": message["MessageId"],
+        "receiptHandle": message["ReceiptHandle"],
+        "body": message["Body"],
+        "attributes": message["Attributes"],
+        "messageAttributes": attributes,
+        "md5OfBody": message["MD5OfBody"],
+        "eventSource": "aws:sqs",
+        "eventSourceARN": "arn:aws:sqs:us-east-1:123456789012:MATERIAL_QUEUE_URL",
+        "awsRegion": "us-east-1",
+    }
+
+
+@contextmanager
+def deployed(database: Database, **settings: str) -> Iterator[Deployment]:
+    """The deployment for as long as the block runs, with `settings` of the functions besides those that they need."""
+    with (
+        mock_aws(),
+        openai_server() as openai,
+        psycopg.connect(database.dsn_postgres, autocommit=True) as sql,
+        pytest.MonkeyPatch.context() as patched,
+    ):
+        # One may run inside another.
+        name = f"cli-{uuid4()}"
+        patched.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        patched.setenv("POWERTOOLS_SERVICE_NAME", name)
+        patched.setenv("POWERTOOLS_TRACE_DISABLED", "true")
+        # Metrics are printed where the command prints.
+        patched.setenv("POWERTOOLS_METRICS_DISABLED", "true")
+        boto3.client("secretsmanager").create_secret(Name=name, SecretString=json.dumps(_members(database)))
+        boto3.client("events").create_event_bus(Name=name)
+        queues = {name: boto3.client("sqs").create_queue(QueueName=name)["QueueUrl"] for name in _QUEUES}
+        for bucket in (BUCKET, "tables"):
+            boto3.client("s3").create_bucket(Bucket=bucket)
+            boto3.client("s3").put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+        environ = environment(
+            SECRET_NAME=name,
+            SUPABASE_URL=database.rest_url,
+            OPENAI_BASE_URL=openai.url,
+            TURBOPUFFER_BASE_URL="http://127.0.0.1:9",
+            EMBEDDING_MODEL=MODEL.name,
+            EMBEDDING_DIMENSIONS=str(DIMENSIONS),
+            LEARNS_MODEL="",
+            MATERIALS_BUCKET=BUCKET,
+            TABLES_BUCKET="tables",
+            EVENT_BUS_NAME=name,
+            **{**queues, **settings},
+        )
+        deployment = Deployment(database, openai, sql, queues["MATERIAL_QUEUE_URL"], name)
+        with behind_gateway(lambda _url: _functions(deployment, environ)) as url:
+            deployment.url = url
+            yield deployment
+        parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools forgot its annotation
+
+
+def _members(database: Database) -> dict[str, object]:
+    return {
+        "supabase_service_key": database.service_key,
+        "openai_api_key": "openai-key-of-this-test",
+        "turbopuffer_api_key": "turbopuffer-key-of-this-test",
+        "knowledge_key_hashes": [hash_of_key(API_KEY)],
+        "admin_key_hashes": [hash_of_key(ADMIN_KEY)],
+    }
+
+
+def _functions(deployment: Deployment, environ: dict[str, str]) -> Any:
+    """The handler that API Gateway would choose; before it says what became of uploads the index follows the bucket."""
+    with redirect_stdout(io.StringIO()):
+        api, mcp = rest_endpoint(environ), mcp_endpoint(environ)
+        deployment.index_materials = material_indexer(environ)
+
+    def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        path = event["rawPath"]
+        if deployment.failures:
+            return {"statusCode": deployment.failures.pop(0), "headers": {}, "body": ""}
+        if path == "/v1/receipts" and not deployment.stuck:
+            deployment.settle()
+        answer: dict[str, Any] = (mcp if path.startswith(("/mcp", "/v1/explain")) else api)(event, context)
+        return answer
+
+    return handle

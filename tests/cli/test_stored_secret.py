@@ -1,0 +1,62 @@
+"""The functions' secret as operators write it: nobody's change is lost."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+from sakuin.errors import Conflict, Misconfigured, NotFound
+from sakuin_cli.deployment_keys import StoredSecret
+
+NAME = "sakuin/prod"
+
+
+@pytest.fixture
+def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Secrets Manager, with a secret of one member."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    with mock_aws():
+        client = boto3.client("secretsmanager")
+        client.create_secret(Name=NAME, SecretString='{"openai_api_key": "sk"}')
+        yield client
+
+
+def functions_read(manager: Any) -> object:
+    # AWS gives the current version to those who ask for none; moto does so only until the label moves.
+    return json.loads(manager.get_secret_value(SecretId=NAME, VersionStage="AWSCURRENT")["SecretString"])
+
+
+def test_what_is_written_is_what_functions_read(manager: Any) -> None:
+    secret = StoredSecret(manager, NAME)
+    members, version_id = secret.read()
+    secret.replace({**members, "hook_secret": "秘密"}, seen=version_id)
+    assert functions_read(manager) == {"openai_api_key": "sk", "hook_secret": "秘密"}
+    assert secret.read()[0] == functions_read(manager)
+    assert secret.read()[1] != version_id
+
+
+def test_of_two_operators_the_second_gets_a_conflict_and_changes_nothing(manager: Any) -> None:
+    secret = StoredSecret(manager, NAME)
+    _, version_id = secret.read()
+    secret.replace({"first": "1"}, seen=version_id)
+    with pytest.raises(Conflict):
+        secret.replace({"second": "2"}, seen=version_id)
+    assert functions_read(manager) == {"first": "1"}
+    secret.replace({"third": "3"}, seen=secret.read()[1])
+    assert functions_read(manager) == {"third": "3"}
+
+
+def test_a_secret_that_is_not_there_is_not_found(manager: Any) -> None:
+    with pytest.raises(NotFound):
+        StoredSecret(manager, "gone").read()
+
+
+@pytest.mark.parametrize("text", ["no json", "[]", '"x"'])
+def test_a_secret_of_another_form_is_reported_and_not_shown(text: str, manager: Any) -> None:
+    manager.create_secret(Name="other", SecretString=text)
+    with pytest.raises(Misconfigured) as caught:
+        StoredSecret(manager, "other").read()
+    assert text not in str(caught.value)
+    assert text not in repr(StoredSecret(manager, "other"))

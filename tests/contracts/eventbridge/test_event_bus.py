@@ -1,0 +1,60 @@
+"""What EventBridge is sent, and what of it counts as sent."""
+
+import json
+from typing import Any
+
+import pytest
+from botocore.exceptions import EndpointConnectionError
+from sakuin.errors import Unavailable
+from sakuin.tables.admin.documents import S3TableDocuments
+from sakuin.tables.admin.eventbridge import EventBridgeBus
+from sakuin.tables.model import OutboxEvent
+
+EVENTS = [OutboxEvent(number, "ToolCreated", "p", "t", "o") for number in range(1, 24)]
+
+
+class Client:
+    """boto3's client of `events`; refuses the entries of these numbers."""
+
+    def __init__(self, *, refuses: set[int] | None = None, down: bool = False) -> None:
+        self.refuses, self.down, self.requests = refuses or set(), down, list[list[dict[str, Any]]]()
+
+    def put_events(self, *, Entries: list[dict[str, Any]]) -> dict[str, Any]:
+        if self.down:
+            raise EndpointConnectionError(endpoint_url="http://events")
+        start = sum(map(len, self.requests)) + 1
+        self.requests.append(Entries)
+        answers = [
+            {"ErrorCode": "ThrottlingException"} if number in self.refuses else {"EventId": "x"}
+            for number in range(start, start + len(Entries))
+        ]
+        return {"FailedEntryCount": sum("ErrorCode" in answer for answer in answers), "Entries": answers}
+
+
+def test_events_travel_by_ten_and_carry_ids_alone() -> None:
+    client = Client()
+    assert EventBridgeBus(client, "bus").put(EVENTS) == set(range(1, 24))
+    assert [len(request) for request in client.requests] == [10, 10, 3]
+    (entry, *_), *_ = client.requests
+    assert (entry["Source"], entry["DetailType"], entry["EventBusName"]) == ("sakuin", "ToolCreated", "bus")
+    assert json.loads(entry["Detail"]) == {"project_id": "p", "table_id": "t", "tool_id": "o"}
+
+
+def test_what_the_bus_refuses_is_not_sent() -> None:
+    assert EventBridgeBus(Client(refuses={2, 11, 23}), "bus").put(EVENTS) == set(range(1, 24)) - {2, 11, 23}
+    assert EventBridgeBus(Client(), "bus").put([]) == set()
+    with pytest.raises(Unavailable):
+        EventBridgeBus(Client(down=True), "bus").put(EVENTS)
+
+
+def test_a_presigned_address_is_for_one_body_of_one_key_one_size_and_one_type() -> None:
+    from sakuin.platform.aws import client
+
+    keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "ap-northeast-1"}
+    bodies = S3TableDocuments(client("s3", **keys), "tables")
+    target = bodies.upload_target("tables/p/t/1.json", seconds=60, size=7)
+    assert target.url.startswith("https://tables.s3.")
+    assert "/tables/p/t/1.json?" in target.url
+    assert "X-Amz-Expires=60" in target.url
+    assert "X-Amz-SignedHeaders=content-length%3Bcontent-type%3Bhost%3Bif-none-match" in target.url
+    assert target.headers == {"Content-Type": "application/json", "Content-Length": "7", "If-None-Match": "*"}

@@ -1,0 +1,75 @@
+"""`LearnsModel`: every adapter, and OpenAI's when the service fails."""
+
+import json
+
+import pytest
+from openai import OpenAI
+from sakuin.errors import Refused, SakuinError, Unavailable
+from sakuin.knowledge.learns.openai import OpenAILearnsModel
+from sakuin.knowledge.learns.sources import LearnsModel
+from sakuin.knowledge.page import Explanation, Page
+
+from tests.contracts.openai_server import OpenAIServer
+from tests.doubles.learns_model import MemoryLearnsModel
+
+ITEMS = ("公式に代入する方法", "符号を確かめる手順", "根号の計算")
+PAGE = Page("二次方程式", (Explanation("rule-f", "rule", "解の公式", "係数を代入する。", 0),))
+
+
+@pytest.fixture
+def openai(server: OpenAIServer) -> OpenAILearnsModel:
+    items = [{"anchor": "rule-f", "learns": ITEMS}, {"anchor": "rule-made-up", "learns": ITEMS}]
+    server.said = json.dumps({"items": items})
+    return OpenAILearnsModel(server.client, "gpt-5-mini")
+
+
+@pytest.fixture(params=["memory", "openai"])
+def model(request: pytest.FixtureRequest, openai: OpenAILearnsModel) -> LearnsModel:
+    """Each adapter in turn; both answer for an anchor that the page does not have."""
+    memory = MemoryLearnsModel({"rule-f": ITEMS, "rule-made-up": ITEMS})
+    return memory if request.param == "memory" else openai
+
+
+def test_items_come_by_anchor_and_for_anchors_of_the_page_only(model: LearnsModel) -> None:
+    assert model.learns(PAGE) == {"rule-f": ITEMS}
+    assert model.name
+
+
+def test_one_call_asks_for_the_whole_page_in_structured_output(server: OpenAIServer, openai: OpenAILearnsModel) -> None:
+    openai.learns(PAGE)
+    (request,) = server.requests
+    assert request["model"] == "gpt-5-mini"
+    assert request["response_format"]["type"] == "json_schema"
+    assert "解の公式" in request["messages"][1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "message"),
+    [
+        (400, Unavailable, None),
+        (429, Unavailable, None),
+        (500, Unavailable, None),
+        (401, Refused, "401"),
+        (404, Refused, "404"),
+    ],
+)
+def test_an_error_ends_the_call_at_once(
+    server: OpenAIServer, openai: OpenAILearnsModel, status: int, error: type[SakuinError], message: str | None | None
+) -> None:
+    server.statuses = [status]
+    with pytest.raises(error, match=message):
+        openai.learns(PAGE)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("said", ["not JSON", "{}", '{"items": [{"anchor": 1}]}'])
+def test_an_unusable_answer_is_unavailable(server: OpenAIServer, openai: OpenAILearnsModel, said: str) -> None:
+    server.said = said
+    with pytest.raises(Unavailable):
+        openai.learns(PAGE)
+
+
+def test_a_model_that_cannot_be_reached_is_unavailable() -> None:
+    unreachable = OpenAI(api_key="sk-test", base_url="http://127.0.0.1:9/v1")
+    with pytest.raises(Unavailable):
+        OpenAILearnsModel(unreachable, "gpt-5-mini").learns(PAGE)

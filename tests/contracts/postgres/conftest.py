@@ -1,0 +1,78 @@
+"""The adapters of the knowledge index over an empty database."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pytest
+from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, PageChange, Source
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.postgres_records import MaterialRecords
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
+from sakuin.retrieval.index_version import PageIndexVersion
+from supabase import Client
+
+from tests.builders import a_chunk, a_source, text_of
+from tests.doubles.embedder import CALIBRATION, FINGERPRINT, vector_of
+from tests.emptied import emptied
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    index: KnowledgeIndex
+    records: MaterialRecords
+    search: KnowledgeSearch
+    lexicon: Lexicon
+
+    def embed(self, chunks: Sequence[KnowledgeChunk], fingerprint: PageIndexVersion = FINGERPRINT) -> None:
+        self.index.record_index_version(fingerprint)
+        vectors = {chunk.text_hash: vector_of(text_of(chunk.title, chunk.content)) for chunk in chunks}
+        self.index.store_vectors(vectors, fingerprint)
+
+    def apply(
+        self,
+        source: Source | None,
+        chunks: Sequence[KnowledgeChunk],
+        *,
+        material: str = "m",
+        fingerprint: PageIndexVersion = FINGERPRINT,
+        **seen: Any,
+    ) -> ChangeResult:
+        """Applies chunks after their vectors, as IndexPage does; `seen` goes to `KnowledgeIndex.apply`."""
+        self.embed(chunks, fingerprint)
+        return self.index.apply(PageChange(material, source, chunks=chunks, fingerprint=fingerprint.id), **seen)
+
+    def delete(self, source: Source, *, material: str = "m", **seen: Any) -> ChangeResult:
+        return self.index.apply(PageChange(material, source, deleted=True), **seen)
+
+    def fail(self, source: Source, error: str = "not HTML", *, material: str = "m", **seen: Any) -> ChangeResult:
+        return self.index.apply(PageChange(material, source, error=error), **seen)
+
+    def add(self, *materials: str) -> None:
+        """Applies a page of one rule for each material; its key is the material's name."""
+        for material in materials:
+            self.apply(a_source(material, 1), [a_chunk(material, "rule-a", "一")], material=material)
+
+    def state(self, material: str = "m") -> MaterialState:
+        found = self.index.state(material)
+        assert found is not None
+        return found
+
+    def contents(self, material: str = "m") -> dict[str, str]:
+        """The searchable content of a material by anchor."""
+        indexed = self.records.indexed_materials([material]).get(material)
+        anchors = [chunk.anchor for chunk in indexed.chunks] if indexed else []
+        return {anchor: self.search.chunk(f"{material}#{anchor}").content for anchor in anchors}
+
+    def generations(self, material: str = "m") -> dict[str, int]:
+        """The generation of each searchable chunk of a material."""
+        return {anchor: self.search.chunk(f"{material}#{anchor}").generation for anchor in self.contents(material)}
+
+
+@pytest.fixture
+def knowledge(service: Client, sql: psycopg.Connection) -> Knowledge:
+    emptied(sql)
+    return Knowledge(
+        KnowledgeIndex(service), MaterialRecords(service), KnowledgeSearch(service, CALIBRATION), Lexicon(service)
+    )

@@ -1,0 +1,121 @@
+"""`KnowledgeIndex.apply` with the version that the bucket holds now."""
+
+from dataclasses import replace
+
+import pytest
+from sakuin.knowledge.model import Source
+
+from tests.builders import a_chunk, a_source
+from tests.contracts.postgres.conftest import Knowledge
+
+KEY = "m.html"
+
+
+def apply_current(knowledge: Knowledge, source: Source, content: str, *, seen: int | None) -> str:
+    """Applies a page of one rule as the bucket's current version; returns the outcome."""
+    return knowledge.apply(source, [a_chunk("m", "rule-a", content)], expected_generation=seen, current=True).outcome
+
+
+def apply_event(knowledge: Knowledge, source: Source, content: str) -> str:
+    """Applies a page of one rule as its event does; returns the outcome."""
+    return knowledge.apply(source, [a_chunk("m", "rule-a", content)]).outcome
+
+
+def test_the_current_version_applies_below_the_fence_and_sets_the_fence(knowledge: Knowledge) -> None:
+    apply_event(knowledge, a_source(KEY, 0x900), "旧")
+    current = a_source(KEY, 0x10)
+    assert apply_current(knowledge, current, "新", seen=knowledge.state().generation) == "applied"
+    assert (knowledge.state().source, knowledge.state().status) == (current, "ready")
+    assert knowledge.state().indexed_version_id == current.version_id
+    assert knowledge.contents() == {"rule-a": "新"}
+    assert knowledge.records.upload_results([(KEY, current.version_id or "")])[0].outcome == "applied"
+
+
+@pytest.mark.parametrize("sequencer", [0x8, 0x10, 0x20, 0x900, 0xA00])
+def test_after_a_current_version_every_event_is_superseded(knowledge: Knowledge, sequencer: int) -> None:
+    apply_event(knowledge, a_source(KEY, 0x900), "旧")
+    apply_current(knowledge, a_source(KEY, 0x10), "新", seen=knowledge.state().generation)
+    before, late = knowledge.state(), a_source(KEY, sequencer, version="late")
+    assert apply_event(knowledge, late, "遅い") == "superseded"
+    assert knowledge.delete(late).outcome == knowledge.fail(late).outcome == "superseded"
+    assert knowledge.state() == before
+    assert apply_current(knowledge, late, "今", seen=before.generation) == "applied"
+    assert knowledge.contents() == {"rule-a": "今"}
+
+
+@pytest.mark.parametrize("seen", [None, 0, 99])
+def test_a_current_version_is_a_conflict_if_the_row_changed_since(knowledge: Knowledge, seen: int | None) -> None:
+    apply_event(knowledge, a_source(KEY, 0x900), "旧")
+    before, current = knowledge.state(), a_source(KEY, 0x10)
+    assert apply_current(knowledge, current, "新", seen=seen) == "conflict"
+    assert knowledge.delete(current, expected_generation=seen, current=True).outcome == "conflict"
+    assert knowledge.fail(current, expected_generation=seen, current=True).outcome == "conflict"
+    assert knowledge.state() == before
+
+
+def test_an_unknown_page_is_applied_without_a_sequencer_and_its_event_is_superseded(knowledge: Knowledge) -> None:
+    unknown = replace(a_source(KEY, 0x10), sequencer="")
+    assert apply_current(knowledge, unknown, "一", seen=None) == "applied"
+    assert apply_current(knowledge, unknown, "二", seen=None) == "conflict"
+    assert apply_event(knowledge, a_source(KEY, 0x8), "古い") == "superseded"
+    assert knowledge.contents() == {"rule-a": "一"}
+
+
+def test_without_a_sequencer_the_fence_stays(knowledge: Knowledge) -> None:
+    apply_event(knowledge, a_source(KEY, 0x10), "一")
+    unknown = replace(a_source(KEY, 0x20), sequencer="")
+    assert apply_current(knowledge, unknown, "二", seen=knowledge.state().generation) == "applied"
+    assert knowledge.state().source == replace(unknown, sequencer=a_source(KEY, 0x10).sequencer)
+
+
+def test_an_empty_bucket_deletes_below_the_fence(knowledge: Knowledge) -> None:
+    apply_event(knowledge, a_source(KEY, 0x900), "旧")
+    marker = a_source(KEY, 0x10, version="marker")
+    deleted = knowledge.delete(marker, expected_generation=knowledge.state().generation, current=True)
+    assert (deleted.outcome, knowledge.state().status, knowledge.contents()) == ("applied", "deleted", {})
+    assert apply_event(knowledge, a_source(KEY, 0x900), "旧") == "superseded"
+    assert apply_current(knowledge, a_source(KEY, 0x20), "戻る", seen=deleted.generation) == "applied"
+    assert knowledge.contents() == {"rule-a": "戻る"}
+
+
+def test_an_unreadable_version_below_the_fence_keeps_the_last_good_one(knowledge: Knowledge) -> None:
+    apply_event(knowledge, a_source(KEY, 0x900), "旧")
+    failed = knowledge.fail(a_source(KEY, 0x10), "x", expected_generation=knowledge.state().generation, current=True)
+    assert (failed.outcome, knowledge.state().status, knowledge.state().error) == ("failed", "failed", "x")
+    assert knowledge.contents() == {"rule-a": "旧"}
+
+
+def test_another_key_waits_below_its_own_fence_and_replaces_a_deleted_owner(knowledge: Knowledge) -> None:
+    apply_event(knowledge, a_source(KEY, 0x10), "一")
+    apply_event(knowledge, a_source("n.html", 0x900), "二")
+    other = a_source("n.html", 0x20)
+    assert apply_event(knowledge, other, "三") == "superseded"
+    assert apply_current(knowledge, other, "三", seen=knowledge.state().generation) == "waiting"
+    gone = replace(a_source(KEY, 0x30), version_id=None, sequencer="")
+    deleted = knowledge.delete(gone, expected_generation=knowledge.state().generation, current=True)
+    assert deleted.next_owner == other
+    # The material's events no longer count: the next key has to compare with the bucket, too.
+    assert apply_event(knowledge, other, "三") == "superseded"
+    assert apply_current(knowledge, other, "三", seen=knowledge.state().generation) == "applied"
+    assert (knowledge.contents(), knowledge.records.competing_keys()) == ({"rule-a": "三"}, [])
+
+
+def test_a_waiting_key_that_is_deleted_no_longer_waits(knowledge: Knowledge) -> None:
+    apply_event(knowledge, a_source(KEY, 0x10), "一")
+    apply_event(knowledge, a_source("n.html", 0x900), "二")
+    gone = Source("materials", "n.html", None, "")
+    done = knowledge.delete(gone, expected_generation=knowledge.state().generation, current=True)
+    assert (done.outcome, done.next_owner, knowledge.records.competing_keys()) == ("applied", None, [])
+    assert knowledge.contents() == {"rule-a": "一"}
+    assert apply_event(knowledge, a_source(KEY, 0x20), "次") == "applied"
+
+
+def test_the_list_of_synonyms_has_the_same_two_ways(knowledge: Knowledge) -> None:
+    store, key = knowledge.index.store_synonyms, "synonyms.yml"
+    assert knowledge.index.synonyms_generation(key) is None
+    assert store(a_source(key, 0x900), [("三平方", "ピタゴラス")]) == "applied"
+    current, seen = a_source(key, 0x10), knowledge.index.synonyms_generation(key)
+    assert store(current, [], expected_generation=None, current=True) == "conflict"
+    assert store(current, [], expected_generation=seen, current=True) == "applied"
+    assert store(current, [], expected_generation=seen, current=True) == "conflict"
+    assert store(a_source(key, 0x950), []) == "superseded"

@@ -1,0 +1,300 @@
+"""`KnowledgeIndex`: the fence of versions, vectors and receipts."""
+
+import unicodedata
+from dataclasses import replace
+
+import psycopg
+import pytest
+from sakuin.errors import Invalid, Unavailable
+from sakuin.knowledge.model import PageChange, UploadResult
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.platform.embedding import EmbeddingModel
+from sakuin.platform.supabase.client import connected
+from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
+
+from tests.builders import a_chunk, a_source
+from tests.contracts.postgres.conftest import Knowledge
+from tests.doubles.embedder import FINGERPRINT
+
+KEY = "m.html"
+OTHER = PageIndexVersion(EmbeddingModel("another", 1536), TEXT_TEMPLATE, ANALYZER)
+
+
+def test_a_material_never_heard_of_has_no_state(knowledge: Knowledge) -> None:
+    assert knowledge.index.state("m") is None
+
+
+def test_an_applied_version_is_searchable_and_its_state_says_so(knowledge: Knowledge) -> None:
+    source = a_source(KEY, 10)
+    applied = knowledge.apply(source, [a_chunk("m", "rule-a", "一"), a_chunk("m", "tip-b", "二", position=1)])
+
+    state = knowledge.state()
+    assert applied.outcome == "applied"
+    assert (state.status, state.error, state.source) == ("ready", None, source)
+    assert (state.generation, state.chunks_count) == (applied.generation, 2)
+    assert (state.indexed_version_id, state.fingerprint) == (source.version_id, FINGERPRINT.id)
+    assert state.indexed_at is not None
+    assert knowledge.contents() == {"rule-a": "一", "tip-b": "二"}
+
+
+def test_a_newer_version_replaces_the_older(knowledge: Knowledge) -> None:
+    knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一"), a_chunk("m", "rule-gone", "去る")])
+    assert knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "二")]).outcome == "applied"
+    assert knowledge.contents() == {"rule-a": "二"}
+
+
+def test_an_older_version_that_comes_late_is_superseded(knowledge: Knowledge) -> None:
+    knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "新")])
+    late = a_source(KEY, 10)
+    assert knowledge.apply(late, [a_chunk("m", "rule-a", "旧")]).outcome == "superseded"
+    assert knowledge.contents() == {"rule-a": "新"}
+    # Whoever was told so asks the bucket, and says what became of it.
+    assert knowledge.records.upload_results([(KEY, late.version_id or "")]) == []
+
+
+def test_the_same_version_twice_changes_nothing_when_it_names_the_generation(knowledge: Knowledge) -> None:
+    source, chunks = a_source(KEY, 10), [a_chunk("m", "rule-a", "一")]
+    first = knowledge.apply(source, chunks)
+    before = knowledge.generations()
+    assert knowledge.apply(source, chunks, expected_generation=first.generation).outcome == "applied"
+    assert knowledge.generations() == before
+
+
+@pytest.mark.parametrize("expected", [None, 0, 99])
+def test_the_same_version_twice_is_a_conflict_if_the_row_changed_since(
+    knowledge: Knowledge, expected: int | None
+) -> None:
+    source = a_source(KEY, 10)
+    first = knowledge.apply(source, [a_chunk("m", "rule-a", "一")])
+    second = knowledge.apply(source, [a_chunk("m", "rule-a", "違う")], expected_generation=expected)
+    assert (second.outcome, second.generation) == ("conflict", first.generation)
+    assert knowledge.contents() == {"rule-a": "一"}
+
+
+def test_a_change_without_an_upload_applies_only_to_what_was_read(knowledge: Knowledge) -> None:
+    assert knowledge.apply(None, []).outcome == "conflict"
+    source = a_source(KEY, 10)
+    first = knowledge.apply(source, [a_chunk("m", "rule-a", "一")])
+    assert (
+        knowledge.apply(None, [a_chunk("m", "rule-a", "古い")], expected_generation=first.generation - 1).outcome
+        == "conflict"
+    )
+    again = knowledge.apply(None, [a_chunk("m", "rule-a", "二")], expected_generation=first.generation)
+    state = knowledge.state()
+    assert again.outcome == "applied"
+    assert (state.source, state.indexed_version_id) == (source, source.version_id)
+    assert knowledge.contents() == {"rule-a": "二"}
+
+
+def test_a_change_without_an_upload_does_not_revive_what_was_deleted(knowledge: Knowledge) -> None:
+    knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一")])
+    gone = knowledge.delete(a_source(KEY, 20))
+    assert (
+        knowledge.apply(None, [a_chunk("m", "rule-a", "一")], expected_generation=gone.generation).outcome == "conflict"
+    )
+    assert knowledge.contents() == {}
+
+
+def test_a_deleted_material_leaves_a_tombstone_that_no_late_version_passes(knowledge: Knowledge) -> None:
+    knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一")])
+    assert knowledge.delete(a_source(KEY, 30)).outcome == "applied"
+    state = knowledge.state()
+    assert (state.status, state.indexed_version_id, state.chunks_count) == ("deleted", None, 0)
+    assert knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "二")]).outcome == "superseded"
+    assert knowledge.contents() == {}
+    assert knowledge.apply(a_source(KEY, 40), [a_chunk("m", "rule-a", "三")]).outcome == "applied"
+    assert knowledge.contents() == {"rule-a": "三"}
+
+
+def test_a_delete_that_comes_before_its_version_keeps_the_version_out(knowledge: Knowledge) -> None:
+    assert knowledge.delete(a_source(KEY, 20)).outcome == "applied"
+    assert knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一")]).outcome == "superseded"
+    assert knowledge.contents() == {}
+
+
+def test_a_late_delete_removes_nothing_newer(knowledge: Knowledge) -> None:
+    knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "一")])
+    assert knowledge.delete(a_source(KEY, 10)).outcome == "superseded"
+    assert knowledge.contents() == {"rule-a": "一"}
+
+
+def test_a_version_that_cannot_be_read_keeps_the_last_good_one_searchable(knowledge: Knowledge) -> None:
+    good, bad = a_source(KEY, 10), a_source(KEY, 20)
+    knowledge.apply(good, [a_chunk("m", "rule-a", "一")])
+    assert knowledge.fail(bad).outcome == "failed"
+    state = knowledge.state()
+    assert (state.status, state.error, state.source) == ("failed", "not HTML", bad)
+    assert state.indexed_version_id == good.version_id
+    assert knowledge.contents() == {"rule-a": "一"}
+    assert knowledge.records.upload_results([(KEY, bad.version_id or "")])[0].reason == "not HTML"
+
+
+def test_an_older_readable_version_still_counts_after_a_newer_unreadable_one(knowledge: Knowledge) -> None:
+    bad = a_source(KEY, 30)
+    knowledge.fail(bad)
+    assert knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "二")]).outcome == "applied"
+    assert knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一")]).outcome == "superseded"
+    assert knowledge.fail(a_source(KEY, 25), "neither").outcome == "superseded"
+    state = knowledge.state()
+    assert (state.status, state.error, state.source) == ("failed", "not HTML", bad)
+    assert knowledge.contents() == {"rule-a": "二"}
+
+
+def test_a_readable_version_heals_a_failed_material(knowledge: Knowledge) -> None:
+    knowledge.fail(a_source(KEY, 10))
+    knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "一")])
+    state = knowledge.state()
+    assert (state.status, state.error) == ("ready", None)
+
+
+def test_sequencers_of_different_length_are_compared_padded(knowledge: Knowledge) -> None:
+    # As S3 sends them "0A" is newer than "09FF", though it is the smaller number.
+    assert knowledge.apply(a_source(KEY, 0x0A0000), [a_chunk("m", "rule-a", "新")]).outcome == "applied"
+    assert knowledge.apply(a_source(KEY, 0x09FF00), [a_chunk("m", "rule-a", "旧")]).outcome == "superseded"
+
+
+def test_a_second_spelling_of_the_key_waits_until_the_first_goes(knowledge: Knowledge) -> None:
+    nfc, nfd = "が.html", unicodedata.normalize("NFD", "が.html")
+    first, second = a_source(nfc, 50), a_source(nfd, 5)
+    knowledge.apply(first, [a_chunk("m", "rule-a", "一")])
+    assert knowledge.apply(second, [a_chunk("m", "rule-a", "二")]).outcome == "waiting"
+    assert knowledge.records.competing_keys() == [("m", nfd, nfc)]
+    assert knowledge.contents() == {"rule-a": "一"}
+    assert knowledge.records.upload_results([(nfd, second.version_id or "")])[0].outcome == "waiting"
+
+    gone = knowledge.delete(a_source(nfc, 60))
+    assert gone.next_owner == second
+    assert knowledge.apply(gone.next_owner, [a_chunk("m", "rule-a", "二")]).outcome == "applied"
+    assert knowledge.records.competing_keys() == []
+    assert knowledge.contents() == {"rule-a": "二"}
+    # The old owner's fence still stands, although it counts on its own.
+    assert knowledge.apply(first, [a_chunk("m", "rule-a", "一")]).outcome == "superseded"
+    assert knowledge.apply(a_source(nfc, 70), [a_chunk("m", "rule-a", "三")]).outcome == "waiting"
+
+
+def test_the_key_that_waited_longest_is_the_successor_and_one_deleted_is_none(knowledge: Knowledge) -> None:
+    knowledge.apply(a_source("a", 1), [a_chunk("m", "rule-a", "一")])
+    knowledge.apply(a_source("c", 1), [a_chunk("m", "rule-a", "二")])
+    knowledge.apply(a_source("b", 1), [a_chunk("m", "rule-a", "三")])
+    assert knowledge.delete(a_source("c", 2)).outcome == "applied"
+    assert knowledge.apply(a_source("c", 1), [a_chunk("m", "rule-a", "二")]).outcome == "superseded"
+    assert knowledge.delete(a_source("a", 2)).next_owner == a_source("b", 1)
+    assert knowledge.delete(a_source("a", 2)).next_owner == a_source("b", 1)
+
+
+def test_an_unreadable_second_spelling_waits_as_any_other(knowledge: Knowledge) -> None:
+    knowledge.apply(a_source("a", 1), [a_chunk("m", "rule-a", "一")])
+    assert knowledge.fail(a_source("b", 1)).outcome == "waiting"
+    state = knowledge.state()
+    assert state.status == "ready"
+
+
+def test_unchanged_chunks_are_untouched_and_changed_ones_written_again(
+    knowledge: Knowledge, sql: psycopg.Connection
+) -> None:
+    def rows() -> dict[str, tuple[str, int]]:
+        found = sql.execute("select anchor, xmin::text, generation from public.knowledge_chunks")
+        return {anchor: (written_by, generation) for anchor, written_by, generation in found}
+
+    knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一"), a_chunk("m", "rule-b", "二", position=1)])
+    before = rows()
+    knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "一"), a_chunk("m", "rule-b", "新", position=1)])
+    after = rows()
+    assert after["rule-a"] == before["rule-a"]
+    assert after["rule-b"][0] != before["rule-b"][0]
+    assert after["rule-b"][1] > before["rule-b"][1]
+
+
+def test_only_changed_chunks_get_the_new_generation(knowledge: Knowledge) -> None:
+    knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一"), a_chunk("m", "rule-b", "二", position=1)])
+    before = knowledge.generations()
+    moved = a_chunk("m", "rule-b", "二", position=1, level="高校")
+    applied = knowledge.apply(a_source(KEY, 20), [a_chunk("m", "rule-a", "一"), moved])
+    assert knowledge.generations() == {"rule-a": before["rule-a"], "rule-b": applied.generation}
+
+
+def test_without_its_vectors_a_version_is_an_error_and_nothing_changes(knowledge: Knowledge) -> None:
+    knowledge.apply(a_source(KEY, 10), [a_chunk("m", "rule-a", "一"), a_chunk("m", "rule-b", "二")])
+    state, contents = knowledge.index.state("m"), knowledge.contents()
+    with pytest.raises(Invalid):
+        knowledge.index.apply(
+            PageChange("m", a_source(KEY, 20), chunks=[a_chunk("m", "rule-a", "新しい")], fingerprint=FINGERPRINT.id),
+            expected_generation=None,
+        )
+    assert knowledge.index.state("m") == state
+    assert knowledge.contents() == contents
+    assert knowledge.records.upload_results([(KEY, a_source(KEY, 20).version_id or "")]) == []
+
+
+def test_a_page_of_1200_anchors_is_applied_whole(knowledge: Knowledge) -> None:
+    # PostgREST cuts answers at 1,000 rows without a word.
+    chunks = [a_chunk("m", f"rule-{number}", "同じ", title="同じ", position=number) for number in range(1200)]
+    assert knowledge.apply(a_source(KEY, 10), chunks).outcome == "applied"
+    assert len(knowledge.records.indexed_materials(["m"])["m"].chunks) == 1200
+    assert knowledge.records.counts() == {"ready": 1, "chunks": 1200}
+    hashes = {f"{number:064d}" for number in range(1200)}
+    assert knowledge.index.missing_vectors(hashes, FINGERPRINT) == hashes
+
+
+def test_vectors_belong_to_a_model_and_a_recipe_and_twice_is_once(knowledge: Knowledge) -> None:
+    chunks = [a_chunk("m", "rule-a", "一")]
+    hashes = {chunks[0].text_hash, "0" * 64}
+    knowledge.embed(chunks)
+    knowledge.embed(chunks)
+    assert knowledge.index.missing_vectors(hashes, FINGERPRINT) == {"0" * 64}
+    assert knowledge.index.missing_vectors(hashes, OTHER) == hashes
+    assert knowledge.index.missing_vectors([], FINGERPRINT) == set()
+    knowledge.index.store_vectors({}, FINGERPRINT)
+
+
+def test_a_model_s_learns_are_kept_by_what_was_asked(knowledge: Knowledge) -> None:
+    assert knowledge.index.cached_learns("asked") is None
+    knowledge.index.store_learns("asked", {"rule-a": ("解く方法", "求める手順")})
+    knowledge.index.store_learns("asked", {"rule-a": ("別の答え",)})
+    knowledge.index.store_learns("nothing", {})
+    assert knowledge.index.cached_learns("asked") == {"rule-a": ("解く方法", "求める手順")}
+    assert knowledge.index.cached_learns("nothing") == {}
+
+
+def test_a_receipt_can_be_left_for_a_version_that_changed_no_material(knowledge: Knowledge) -> None:
+    file = a_source("learns.yml", 1, version="v1")
+    knowledge.index.record_upload_result(file, "failed", "line 3")
+    knowledge.index.record_upload_result(file, "applied")
+    assert knowledge.records.upload_results([("learns.yml", "v1")]) == [
+        UploadResult("learns.yml", "v1", "applied", None)
+    ]
+
+
+def test_the_pages_that_a_learns_file_has_to_do_with(knowledge: Knowledge) -> None:
+    authored = a_chunk("junior/b", "rule-a").learns
+    for material in ("junior/a", "junior/b", "junior/deep/c", "senior/a", "junior/z"):
+        chunk = a_chunk(material, "rule-a", material)
+        if material in ("junior/b", "senior/a"):
+            chunk = a_chunk(material, "rule-a", material, learns=type(authored)(authored.items, "author", ("一",)))
+        knowledge.apply(a_source(material, 1), [chunk], material=material)
+    knowledge.delete(a_source("junior/z", 2), material="junior/z")
+    speaks = knowledge.index.materials_named_in
+    assert sorted(speaks("junior/", ["c", "junior/a", "z"])) == ["junior/a", "junior/b", "junior/deep/c"]
+    assert sorted(speaks("", [])) == ["junior/b", "senior/a"]
+    assert list(speaks("juniorx/", ["a"])) == []
+
+
+def test_the_materials_built_with_another_fingerprint(knowledge: Knowledge) -> None:
+    knowledge.apply(a_source("a", 1), [a_chunk("a", "rule-a", "一")], material="a")
+    knowledge.apply(a_source("b", 1), [a_chunk("b", "rule-a", "一")], material="b", fingerprint=OTHER)
+    knowledge.fail(a_source("c", 1), "never readable", material="c")
+    assert list(knowledge.index.outdated_materials(FINGERPRINT.id)) == ["b"]
+    assert list(knowledge.index.outdated_materials(OTHER.id)) == ["a"]
+
+
+def test_a_bucket_without_versions_leaves_no_receipt_and_is_fenced_all_the_same(knowledge: Knowledge) -> None:
+    new, old = (replace(a_source(KEY, number), version_id=None) for number in (20, 10))
+    assert knowledge.apply(new, [a_chunk("m", "rule-a", "新")]).outcome == "applied"
+    assert knowledge.apply(old, [a_chunk("m", "rule-a", "旧")]).outcome == "superseded"
+    assert knowledge.contents() == {"rule-a": "新"}
+
+
+def test_a_database_that_is_away_is_unavailable() -> None:
+    # Nobody listens on the discard port.
+    with pytest.raises(Unavailable):
+        KnowledgeIndex(connected("http://127.0.0.1:9", "header.payload.signature")).missing_vectors(["a"], FINGERPRINT)

@@ -1,0 +1,273 @@
+"""What `KnowledgeSearch` promises."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import psycopg
+import pytest
+from sakuin.errors import NotFound
+from sakuin.knowledge.model import EVERYTHING, Filters, KnowledgeChunk, Match
+from sakuin.knowledge.postgres_search import Question
+from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
+from sakuin.platform.embedding import EmbeddingModel
+from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
+
+from tests.builders import LEARNS, a_chunk, a_source, text_of
+from tests.contracts.postgres.conftest import Knowledge
+from tests.doubles.embedder import CALIBRATION, FINGERPRINT, vector_of
+
+OTHER = PageIndexVersion(EmbeddingModel("another", 1536), TEXT_TEMPLATE, ANALYZER)
+SUBJECTS = ("解の公式", "たすき掛け", "平方完成", "三平方の定理", "等差数列", "確率の和", "接線の傾き", "相似な図形")
+
+
+def store(
+    knowledge: Knowledge, chunks: Sequence[KnowledgeChunk], *, fingerprint: PageIndexVersion = FINGERPRINT
+) -> None:
+    """Puts chunks in, each material as one page."""
+    for material in dict.fromkeys(chunk.material for chunk in chunks):
+        page = [chunk for chunk in chunks if chunk.material == material]
+        knowledge.apply(a_source(material, 1), page, material=material, fingerprint=fingerprint)
+
+
+def ask(
+    knowledge: Knowledge,
+    query: str,
+    *,
+    limit: int = 5,
+    filters: Filters = EVERYTHING,
+    by_meaning: bool = True,
+    by_words: bool = True,
+) -> Sequence[Match]:
+    vector = vector_of(query) if by_meaning else None
+    slots = analyze_query(query, knowledge.lexicon.look_up(query, lexicon_lookup(query))).slots if by_words else ()
+    return knowledge.search.matches(Question(vector, slots, FINGERPRINT, filters, limit))
+
+
+def a_library(count: int) -> list[KnowledgeChunk]:
+    """`count` rules and examples over a few subjects; every fiftieth is of the rare category."""
+    return [
+        a_chunk(
+            f"page-{number // 25}",
+            f"{'ex' if number % 3 == 2 else 'rule'}-{number}",
+            f"{SUBJECTS[number % len(SUBJECTS)]}を使う問題{number}の説明。",
+            title=f"{SUBJECTS[number % len(SUBJECTS)]} {number}",
+            category="珍しい" if number % 50 == 7 else "代数",
+            level="高校" if number % 2 else "中学",
+            position=number % 25,
+        )
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize("limit", [1, 5, 50])
+def test_there_are_exactly_as_many_results_as_asked_for_or_as_there_are(knowledge: Knowledge, limit: int) -> None:
+    store(knowledge, a_library(30))
+    assert len(ask(knowledge, "平方完成", limit=limit)) == min(limit, 30)
+    only = Filters(material="page-1")
+    assert len(ask(knowledge, "平方完成", limit=limit, filters=only)) == min(limit, 5)
+
+
+def test_an_empty_index_has_no_match(knowledge: Knowledge) -> None:
+    assert ask(knowledge, "平方完成") == []
+
+
+def test_filters_never_starve_the_result(knowledge: Knowledge) -> None:
+    # A graph index looks at its nearest few first: those of a rare category may not be among them.
+    store(knowledge, a_library(300))
+    rare = ask(knowledge, "たすき掛け", limit=50, filters=Filters(category="珍しい"))
+    assert len(rare) == 6
+    assert len(ask(knowledge, "たすき掛け", limit=3, filters=Filters(category="珍しい", type="rule"))) == 3
+    rules = ask(knowledge, "接線の傾き", limit=50, filters=Filters(type="rule", level="高校"))
+    assert len(rules) == 50
+    assert {match.type for match in rules} == {"rule"}
+    assert ask(knowledge, "たすき掛け", filters=Filters(category="無い")) == []
+
+
+@pytest.mark.scenario("knowledge-index/several-results-are-ranked")
+def test_results_come_by_falling_similarity_between_0_and_1_the_same_way_each_time(knowledge: Knowledge) -> None:
+    store(knowledge, a_library(60))
+    first = ask(knowledge, "三平方の定理", limit=50)
+    similarities = [match.similarity for match in first]
+    assert similarities == sorted(similarities, reverse=True)
+    assert all(0 <= similarity <= 1 for similarity in similarities)
+    assert "三平方の定理" in first[0].title
+    assert ask(knowledge, "三平方の定理", limit=50) == first
+    assert ask(knowledge, "三平方の定理", limit=7) == first[:7]
+
+
+def test_ties_stand_by_id(knowledge: Knowledge) -> None:
+    twins = [a_chunk("m", f"rule-{name}", "同じ文", title="同じ名") for name in ("c", "a", "d", "b")]
+    store(knowledge, twins)
+    assert [match.anchor for match in ask(knowledge, "同じ名")] == ["rule-a", "rule-b", "rule-c", "rule-d"]
+
+
+@pytest.mark.parametrize("asked", [{}, {"by_meaning": False}, {"by_words": False}], ids=["both", "words", "meaning"])
+def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge, asked: dict[str, bool]) -> None:
+    library = a_library(60)
+    store(knowledge, library)
+    texts = np.array([vector_of(text_of(chunk.title, chunk.content)) for chunk in library])
+    prior, size = CALIBRATION, CALIBRATION.prior_size + len(library)
+    for question in ("たすきがけ", "三平方の定理で斜辺を求める", "明日の天気", "等差数列 20", "quadratic formula"):
+        cosines = texts @ np.array(vector_of(question))
+        mean = (cosines.sum() + prior.prior_size * prior.prior_mean) / size
+        variance = (len(library) * cosines.var() + prior.prior_size * prior.prior_spread**2) / size
+        expected = {chunk.id: cosine for chunk, cosine in zip(library, cosines, strict=True)}
+        for match in ask(knowledge, question, limit=50, **asked):
+            if asked.get("by_meaning", True):
+                # A vector travels with seven digits.
+                assert match.cosine == pytest.approx(expected[match.id], abs=1e-5), question
+                assert match.z == pytest.approx((expected[match.id] - mean) / math.sqrt(variance), abs=2e-3), question
+            else:
+                assert (match.cosine, match.z) == (None, 0)
+            if not asked.get("by_words", True):
+                handicap = prior.example_penalty if match.type == "example" else 0
+                assert match.evidence == pytest.approx(match.z - handicap)
+            similarity = 1 / (1 + math.exp(-prior.steepness * (match.evidence - prior.threshold)))
+            assert match.similarity == pytest.approx(similarity, abs=1e-4), question
+
+
+def test_an_example_stands_below_the_concept_it_shows_unless_examples_are_asked_for(knowledge: Knowledge) -> None:
+    concept = a_chunk("m", "rule-f", "係数を公式に代入する。", title="解の公式")
+    example = a_chunk(
+        "m", "ex-1", "解の公式で解の公式の例を解く。", title="解の公式で解く", illustrates=("rule-f",), position=1
+    )
+    others = [a_chunk("n", f"rule-{number}", f"ほかの話{number}") for number in range(9)]
+    store(knowledge, [concept, example, *others])
+    found = [match.anchor for match in ask(knowledge, "解の公式で解く", limit=2)]
+    assert found == ["rule-f", "ex-1"]
+    assert ask(knowledge, "解の公式で解く", filters=Filters(type="example"))[0].anchor == "ex-1"
+    scores = {match.anchor: match.similarity for match in ask(knowledge, "解の公式で解く", limit=2)}
+    assert scores["ex-1"] <= scores["rule-f"]
+
+
+def test_an_example_brings_its_concept_along_although_the_words_miss_it(knowledge: Knowledge) -> None:
+    concept = a_chunk("m", "rule-f", "根号を含む式。", title="公式")
+    example = a_chunk("m", "ex-1", "噴水の高さ", title="噴水", illustrates=("rule-f", "rule-missing"), position=1)
+    store(knowledge, [concept, example])
+    found = ask(knowledge, "噴水", by_meaning=False)
+    assert [match.anchor for match in found] == ["rule-f", "ex-1"]
+
+
+def test_a_concept_rises_with_the_example_that_was_asked_for(knowledge: Knowledge) -> None:
+    concept = a_chunk("m", "rule-f", "根号を含む式。", title="公式")
+    example = a_chunk("m", "ex-1", "噴水の高さを求める", title="噴水の高さ", illustrates=("rule-f",), position=1)
+    others = [a_chunk("n", f"rule-{number}", f"高さ{number}", title=f"山の高さ{number}") for number in range(9)]
+    store(knowledge, [concept, example, *others])
+    found = ask(knowledge, "噴水の高さ", limit=3)
+    assert [match.anchor for match in found[:2]] == ["rule-f", "ex-1"]
+    assert found[1].similarity > found[2].similarity
+
+
+def test_an_example_that_was_asked_for_in_words_has_no_handicap(knowledge: Knowledge) -> None:
+    store(knowledge, [a_chunk("m", "ex-1", "噴水の高さ"), *(a_chunk("n", f"rule-{n}", f"話{n}") for n in range(9))])
+    question = Question(vector_of("噴水の高さ"), (), FINGERPRINT, EVERYTHING, 1)
+    (plain,), (wanted,) = (knowledge.search.matches(replace(question, wants_example=asked)) for asked in (False, True))
+    assert wanted.anchor == plain.anchor == "ex-1"
+    assert wanted.evidence == pytest.approx(plain.evidence + CALIBRATION.example_penalty)
+
+
+def test_vectors_of_another_fingerprint_are_never_compared(knowledge: Knowledge) -> None:
+    store(knowledge, [a_chunk("old", "rule-a", "たすき掛け", title="たすき掛け")], fingerprint=OTHER)
+    store(knowledge, [a_chunk("new", "rule-a", "ほかの話")])
+    by_vector = ask(knowledge, "たすき掛け", by_words=False)
+    assert [match.material for match in by_vector] == ["new"]
+    # Its words still count while it waits to be built again.
+    assert {match.material for match in ask(knowledge, "たすき掛け")} == {"old", "new"}
+
+
+def test_words_alone_find_without_a_vector(knowledge: Knowledge) -> None:
+    store(knowledge, a_library(30))
+    found = ask(knowledge, "平方完成", by_meaning=False, limit=50)
+    assert {match.title.split()[0] for match in found[:3]} == {"平方完成"}
+    assert not any("等差数列" in match.title for match in found)
+    assert all(0 <= match.similarity <= 1 for match in found)
+    assert ask(knowledge, "", by_meaning=False) == []
+
+
+@pytest.mark.scenario("knowledge-index/spelling-variants-are-found")
+@pytest.mark.parametrize("query", ["たすきがけ", "タスキガケ", "襷掛け"])
+def test_another_spelling_finds_the_concept(knowledge: Knowledge, query: str) -> None:
+    store(knowledge, [a_chunk("m", "method-tasukigake", "二つの因数に分ける。", title="たすき掛け")])
+    store(knowledge, [a_chunk("n", f"rule-{number}", f"ほかの話{number}") for number in range(20)])
+    best = ask(knowledge, query, by_meaning=False)[0]
+    assert best.anchor == "method-tasukigake"
+    assert best.similarity > 0.9
+
+
+def test_a_reading_in_kana_finds_kanji(knowledge: Knowledge) -> None:
+    store(knowledge, [a_chunk("n", f"rule-{number}", f"ほかの話{number}") for number in range(20)])
+    store(knowledge, [a_chunk("m", "rule-f", "係数を代入する。", title="解の公式")])
+    assert ask(knowledge, "かいのこうしき", by_meaning=False)[0].title == "解の公式"
+
+
+@pytest.mark.parametrize("query", ["' or 1=1 --", '{"a": [1]}', "%_\\", "(a,b)", "~", "🙂", "a" * 1000])
+def test_any_query_is_only_text(knowledge: Knowledge, query: str) -> None:
+    store(knowledge, a_library(10))
+    assert len(ask(knowledge, query)) == 5
+
+
+@pytest.mark.scenario("knowledge-index/a-chunk-has-every-field")
+def test_a_chunk_comes_back_with_every_field(knowledge: Knowledge) -> None:
+    given = a_chunk(
+        "junior/二次方程式の解き方_教材",
+        "rule-quadratic-formula",
+        "係数を公式に代入する。\n\\(x = \\frac{-b}{2a}\\)",
+        title="解の公式",
+        category="代数",
+        level="中学",
+        prerequisites=("平方根", "因数分解"),
+        position=3,
+    )
+    store(knowledge, [given])
+    found = knowledge.search.chunk(given.id)
+    assert found.id == "junior/二次方程式の解き方_教材#rule-quadratic-formula"
+    assert (found.material, found.anchor, found.title) == (given.material, given.anchor, "解の公式")
+    assert (found.content, found.content_hash) == (given.content, given.content_hash)
+    assert (found.learns, found.type) == (LEARNS.items, "rule")
+    assert (found.category, found.level, found.prerequisites) == ("代数", "中学", ("平方根", "因数分解"))
+    assert (found.position, found.generation) == (3, 1)
+
+
+@pytest.mark.scenario("knowledge-index/a-chunk-has-every-field")
+def test_a_stored_embedding_has_1536_dimensions(knowledge: Knowledge, sql: psycopg.Connection) -> None:
+    store(knowledge, a_library(2))
+    found = sql.execute("select extensions.vector_dims(embedding) from public.knowledge_vector")
+    assert [width for (width,) in found] == [1536, 1536]
+
+
+@pytest.mark.parametrize("id", ["m#rule-unknown", "", "no mark", "a&b=c#d"])
+def test_an_unknown_id_is_not_found(knowledge: Knowledge, id: str) -> None:
+    with pytest.raises(NotFound):
+        knowledge.search.chunk(id)
+
+
+def test_concepts_come_by_material_and_anchor_in_pages(knowledge: Knowledge) -> None:
+    store(knowledge, [a_chunk(material, anchor, "一") for material in "ba" for anchor in ("tip-b", "rule-a", "ex-c")])
+    list_all = knowledge.search.concepts
+    first, cursor = list_all(EVERYTHING, after=None, limit=4)
+    second, end = list_all(EVERYTHING, after=cursor, limit=4)
+    assert [item.id for item in first] == ["a#ex-c", "a#rule-a", "a#tip-b", "b#ex-c"]
+    assert (cursor, [item.id for item in second], end) == ("b#ex-c", ["b#rule-a", "b#tip-b"], None)
+    assert [item.anchor for item in list_all(Filters(type="rule"), after=None, limit=9)[0]] == ["rule-a", "rule-a"]
+    assert list_all(Filters(material="b"), after=None, limit=3)[1] is None
+
+
+def test_a_cursor_survives_the_removal_of_its_concept(knowledge: Knowledge) -> None:
+    store(knowledge, [a_chunk(material, "rule-a", "一") for material in "abc"])
+    knowledge.delete(a_source("b", 2), material="b")
+    rest, _ = knowledge.search.concepts(EVERYTHING, after="b#rule-a", limit=5)
+    assert [item.id for item in rest] == ["c#rule-a"]
+
+
+def test_a_list_of_more_than_a_thousand_concepts_is_walked_through_whole(knowledge: Knowledge) -> None:
+    store(knowledge, [a_chunk("m", f"rule-{number:04}", "同じ", title="同じ") for number in range(1100)])
+    seen: list[str] = []
+    cursor: str | None = None
+    while True:
+        concepts, cursor = knowledge.search.concepts(EVERYTHING, after=cursor, limit=400)
+        seen += [item.id for item in concepts]
+        if cursor is None:
+            break
+    assert seen == [f"m#rule-{number:04}" for number in range(1100)]

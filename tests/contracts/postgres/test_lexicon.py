@@ -1,0 +1,103 @@
+"""What every `Lexicon` promises."""
+
+import pytest
+from sakuin.knowledge.model import KnowledgeChunk
+from sakuin.language.model import IndexedWords, LexiconEntries, LexiconLookup
+
+from tests.builders import a_chunk, a_source
+from tests.contracts.postgres.conftest import Knowledge
+
+NOTHING = LexiconLookup(frozenset(), {})
+
+
+def a_text(material: str, number: int, *readings: tuple[str, str], terms: tuple[str, ...] = ()) -> KnowledgeChunk:
+    words = IndexedWords(dict.fromkeys(terms, 0.5), frozenset(readings))
+    return a_chunk(material, f"rule-{number}", str(number), words=words)
+
+
+def store(knowledge: Knowledge, *chunks: KnowledgeChunk, version: int = 1) -> None:
+    for material in {chunk.material for chunk in chunks}:
+        page = [chunk for chunk in chunks if chunk.material == material]
+        knowledge.apply(a_source(material, version), page, material=material)
+
+
+def vector_text(knowledge: Knowledge, *readings: str) -> dict[str, tuple[str, ...]]:
+    return dict(knowledge.lexicon.look_up("", LexiconLookup(frozenset(readings), {})).spellings)
+
+
+def near(knowledge: Knowledge, **words: str) -> dict[str, tuple[str, ...]]:
+    return dict(knowledge.lexicon.look_up("", LexiconLookup(frozenset(), words)).similar)
+
+
+def test_an_empty_index_knows_nothing(knowledge: Knowledge) -> None:
+    assert knowledge.lexicon.look_up("解の公式", LexiconLookup(frozenset({"カイ"}), {"解": "カイ"})) == LexiconEntries()
+
+
+def test_a_reading_has_its_written_forms_the_most_frequent_first(knowledge: Knowledge) -> None:
+    both = [("カイ", "解"), ("カイ", "階")]
+    store(knowledge, a_text("m", 1, *both), a_text("m", 2, ("カイ", "解")), a_text("n", 1, ("シキ", "式")))
+    assert vector_text(knowledge, "カイ", "シキ", "ナイ") == {"カイ": ("解", "階"), "シキ": ("式",)}
+
+
+def test_what_no_page_has_any_more_is_forgotten(knowledge: Knowledge) -> None:
+    store(knowledge, a_text("m", 1, ("カイ", "解"), ("シキ", "式")), a_text("n", 1, ("シキ", "式")))
+    store(knowledge, a_text("m", 1, ("カイ", "階")), version=2)
+    assert vector_text(knowledge, "カイ", "シキ") == {"カイ": ("階",), "シキ": ("式",)}
+    knowledge.delete(a_source("n", 2), material="n")
+    assert vector_text(knowledge, "カイ", "シキ") == {"カイ": ("階",)}
+
+
+@pytest.mark.parametrize(
+    ("typed", "stored", "form"),
+    [
+        ("ハンベツシ", "ハンベツシキ", "判別式"),
+        ("ハンベツシキキ", "ハンベツシキ", "判別式"),
+        ("ハンヘツシキ", "ハンベツシキ", "判別式"),
+        ("ハベンツシキ", "ハンベツシキ", "判別式"),
+        ("カンベツシキ", "ハンベツシキ", "判別式"),
+        ("ヘイホオカンセエ", "ヘイホウカンセイ", "平方完成"),
+    ],
+)
+def test_a_word_that_the_index_does_not_have_is_near_what_it_nearly_is(
+    knowledge: Knowledge, typed: str, stored: str, form: str
+) -> None:
+    store(knowledge, a_text("m", 1, (stored, form), ("カイ", "解")))
+    assert near(knowledge, word=typed) == {"word": (form,)}
+
+
+@pytest.mark.parametrize("typed", ["カイイ", "ハンベツ", "ハカンベツ", "シキハンベツ"])
+def test_a_short_word_and_one_too_many_slips_away_is_near_nothing(knowledge: Knowledge, typed: str) -> None:
+    store(knowledge, a_text("m", 1, ("ハンベツシキ", "判別式"), ("カイ", "解")))
+    assert near(knowledge, word=typed) == {}
+
+
+def test_the_nearest_comes_first_and_then_the_most_frequent(knowledge: Knowledge) -> None:
+    far = [a_text("n", number, ("ヘイホウカンセ", "平方感"), ("ヘイホウカンセツ", "平方関節")) for number in (1, 2)]
+    store(knowledge, a_text("m", 1, ("ヘイホウカンセイホ", "平方官製"), ("ヘイホウカンセツ", "平方関節")), *far)
+    assert near(knowledge, word="ヘイホウカンセイ") == {"word": ("平方関節", "平方感", "平方官製")}
+
+
+def test_a_word_that_the_index_has_is_no_slip(knowledge: Knowledge) -> None:
+    store(knowledge, a_text("m", 1, ("ハンベツシキ", "判別式"), ("ハンベツシャ", "判別者"), terms=("判別士",)))
+    assert near(knowledge, 判別士="ハンベツシ", 判別式="ハンベツシキ") == {}
+
+
+def test_the_site_s_synonyms_come_for_the_phrases_that_stand_in_the_question(knowledge: Knowledge) -> None:
+    groups = [("速さの公式", "みはじ"), ("傾き", "変化の割合", "スロープ")]
+    assert knowledge.index.store_synonyms(a_source("synonyms.yml", 2), groups) == "applied"
+    found = knowledge.lexicon.look_up("みはじって何？", NOTHING).synonyms
+    assert dict(found) == {"みはじ": ("速さの公式",)}
+    assert knowledge.index.store_synonyms(a_source("synonyms.yml", 1), []) == "superseded"
+    assert knowledge.lexicon.look_up("みはじ", NOTHING).synonyms
+    assert knowledge.index.store_synonyms(a_source("synonyms.yml", 3), []) == "applied"
+    assert knowledge.lexicon.look_up("みはじ", NOTHING).synonyms == {}
+
+
+def test_a_long_question_of_many_words_is_looked_up_whole(knowledge: Knowledge) -> None:
+    readings = [
+        ("".join(chr(0x30A1 + (number * step) % 80) for step in (1, 3, 7)) + "ン", f"語{number}")
+        for number in range(80)
+    ]
+    store(knowledge, a_text("m", 1, *readings))
+    asked = {reading for reading, _ in readings}
+    assert vector_text(knowledge, *asked).keys() == asked

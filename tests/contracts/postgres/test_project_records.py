@@ -1,0 +1,212 @@
+"""`ProjectRecords` and `Outbox`. `tests/isolation` shows that a stranger reads and changes nothing."""
+
+from dataclasses import dataclass
+from uuid import uuid4
+
+import psycopg
+import pytest
+from sakuin.errors import Conflict, NotFound
+from sakuin.platform.supabase.client import clients_of_users
+from sakuin.tables.admin.outbox import Outbox
+from sakuin.tables.admin.postgres import ProjectRecords
+from sakuin.tables.model import Tool, User
+from sakuin_local.supabase.database import Database
+from sakuin_local.supabase.tokens import Keys
+from supabase import Client
+
+from tests.emptied import emptied
+
+# The token of each is the id, which `kept` signs.
+MEMBER, STRANGER = (User(user, token=user) for user in (str(uuid4()), str(uuid4())))
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    records: ProjectRecords
+    outbox: Outbox
+
+    def events(self) -> list[str]:
+        return [event.event for event in self.outbox.unsent_events(limit=100)]
+
+    def project(self) -> str:
+        return self.records.create_project(MEMBER, "p").id
+
+    def table(self, project: str, data: str | None = "{}") -> str:
+        return self.records.create_table(MEMBER, project, name="t", data=data).id
+
+    def tool(self, table: str, name: str = "search_a") -> Tool:
+        return self.records.create_tool(
+            MEMBER, table, json_path="/a", name=name, description="d", input_schema={"type": "object"}
+        )
+
+
+@pytest.fixture
+def kept(service: Client, sql: psycopg.Connection, database: Database) -> Kept:
+    emptied(sql)
+    signed, acting = Keys(database.jwt_secret).of_role, clients_of_users(service, lambda: database.anon_key)
+    records = ProjectRecords(service, lambda token: acting(signed("authenticated", sub=token)))
+    return Kept(records, Outbox(service))
+
+
+def test_an_admin_sees_every_project(kept: Kept) -> None:
+    first, second = kept.project(), kept.records.create_project(None, "q").id
+    assert [project.id for project in kept.records.projects(None)] == [first, second]
+    assert [project.id for project in kept.records.projects(MEMBER)] == [first]
+
+
+def test_members_are_listed_and_remove_others_or_themselves(kept: Kept) -> None:
+    project = kept.project()
+    for _ in range(2):
+        kept.records.add_member(MEMBER, project, STRANGER.id)
+    assert [one.user_id for one in kept.records.members(STRANGER, project)] == [MEMBER.id, STRANGER.id]
+    assert all(one.since for one in kept.records.members(None, project))
+    kept.records.remove_member(STRANGER, project, STRANGER.id)
+    kept.records.add_member(MEMBER, project, STRANGER.id)
+    kept.records.remove_member(STRANGER, project, MEMBER.id)
+    assert [one.user_id for one in kept.records.members(STRANGER, project)] == [STRANGER.id]
+    with pytest.raises(NotFound):
+        kept.records.members(MEMBER, project)
+
+
+@pytest.mark.parametrize("user", [MEMBER, None])
+def test_the_last_member_stays_and_another_user_is_not_found(kept: Kept, user: User | None) -> None:
+    project = kept.project()
+    with pytest.raises(Conflict, match="last member"):
+        kept.records.remove_member(user, project, MEMBER.id)
+    with pytest.raises(NotFound, match="no member"):
+        kept.records.remove_member(user, project, STRANGER.id)
+    assert [one.user_id for one in kept.records.members(MEMBER, project)] == [MEMBER.id]
+
+
+def test_projects_are_counted_for_their_creator(kept: Kept) -> None:
+    project = kept.project()
+    kept.records.add_member(MEMBER, project, STRANGER.id)
+    assert (kept.records.count_projects(MEMBER), kept.records.count_projects(STRANGER)) == (1, 0)
+    kept.records.remove_member(STRANGER, project, MEMBER.id)
+    # With a second account nobody would have a limit otherwise.
+    assert kept.records.count_projects(MEMBER) == 1
+    kept.records.delete_project(STRANGER, project)
+    assert kept.records.count_projects(MEMBER) == 0
+
+
+@pytest.mark.parametrize("data", ["{}", '{"a":"\\u0000 \\ud800","b":1.0,"b":[]}', '["' + "x" * 100_000 + '"]'])
+def test_a_body_comes_back_as_it_was_written(kept: Kept, data: str) -> None:
+    stored = kept.records.table(MEMBER, kept.table(kept.project(), data))
+    assert (stored.data, stored.data_key, stored.table.version) == (data, None, 1)
+
+
+def test_a_replaced_table_has_the_next_version_and_makes_its_tools_pending(kept: Kept) -> None:
+    table = kept.table(kept.project())
+    tool = kept.tool(table)
+    generation = tool.metadata["search_index"]["generation"]
+    assert (tool.metadata["search_index"]["state"], kept.events()) == ("pending", ["ToolCreated"])
+    assert kept.records.replace_table(MEMBER, table, data="[1]", expected_version=1).version == 2
+    with pytest.raises(Conflict, match="version 2"):
+        kept.records.replace_table(MEMBER, table, data="[2]", expected_version=1)
+    assert kept.records.table(MEMBER, table).data == "[1]"
+    assert kept.records.tool(MEMBER, tool.id).metadata["search_index"]["generation"] > generation
+    assert kept.events() == ["ToolCreated", "TableUpdated"]
+
+
+def test_only_the_newest_upload_becomes_the_document(kept: Kept) -> None:
+    table = kept.table(kept.project(), None)
+    first, second = (kept.records.begin_upload(MEMBER, table) for _ in range(2))
+    assert second.key == f"tables/{second.project_id}/{table}/{second.upload}.json"
+    assert kept.records.table(MEMBER, table).table.pending_upload
+    assert kept.records.finish_upload(table, second.upload, second.key, None)
+    assert not kept.records.finish_upload(table, first.upload, first.key, None)
+    assert not kept.records.finish_upload(table, second.upload, second.key, None)
+    stored = kept.records.table(MEMBER, table)
+    assert (stored.data, stored.data_key, stored.table.version) == (None, second.key, 1)
+    assert not stored.table.pending_upload
+
+
+def test_a_body_that_cannot_be_read_leaves_the_table_as_it_was(kept: Kept) -> None:
+    table = kept.table(kept.project(), "[1]")
+    upload = kept.records.begin_upload(MEMBER, table).upload
+    assert kept.records.finish_upload(table, upload, None, "no JSON")
+    stored = kept.records.table(MEMBER, table)
+    assert (stored.data, stored.table.version, stored.table.import_error) == ("[1]", 1, "no JSON")
+    assert not kept.records.finish_upload(str(uuid4()), 1, None, None)
+
+
+def test_a_name_is_unique_at_an_endpoint_when_bound_and_when_renamed(kept: Kept) -> None:
+    project = kept.project()
+    table = kept.table(project)
+    one, other, same = kept.tool(table, "one"), kept.tool(table, "other"), kept.tool(table, "one")
+    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="1" * 64, tools=[one.id, other.id])
+    assert [tool.name for tool in mcp.tools] == ["one", "other"]
+    with pytest.raises(Conflict, match="one"):
+        kept.records.bind(MEMBER, mcp.id, same.id, status="enabled")
+    with pytest.raises(Conflict, match="one"):
+        kept.records.change_tool(MEMBER, other.id, name="one")
+    assert kept.records.change_tool(MEMBER, one.id, name="one").name == "one"
+    kept.records.unbind(MEMBER, mcp.id, one.id)
+    assert kept.records.change_tool(MEMBER, other.id, name="one").version == 2
+    with pytest.raises(NotFound):
+        kept.records.unbind(MEMBER, mcp.id, one.id)
+
+
+def test_an_endpoint_is_made_with_all_its_tools_or_not_at_all(kept: Kept) -> None:
+    project, foreign = kept.project(), kept.project()
+    mine = kept.tool(kept.table(project), "a").id
+    for tools, error in (
+        ([mine, kept.tool(kept.table(project), "a").id], Conflict),
+        ([mine, kept.tool(kept.table(foreign), "b").id], NotFound),
+        ([mine, str(uuid4())], NotFound),
+    ):
+        with pytest.raises(error):
+            kept.records.create_endpoint(MEMBER, project, name="m", key_hash="1" * 64, tools=tools)
+    assert kept.records.endpoints(MEMBER, project) == []
+
+
+def test_only_what_is_given_changes(kept: Kept) -> None:
+    project = kept.project()
+    tool = kept.tool(kept.table(project))
+    changed = kept.records.change_tool(MEMBER, tool.id, enabled=False)
+    assert (changed.name, changed.description, changed.enabled) == (tool.name, "d", False)
+    assert kept.records.change_tool(MEMBER, tool.id, description="e").description == "e"
+    assert kept.events() == ["ToolCreated", "ToolUpdated"]
+    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="1" * 64, tools=[])
+    assert kept.records.change_endpoint(MEMBER, mcp.id, status="disabled").name == "m"
+    assert kept.records.rotate(MEMBER, mcp.id, key_hash="2" * 64, overlap_seconds=60).status == "disabled"
+
+
+def test_a_deletion_includes_what_belongs_to_it(kept: Kept) -> None:
+    project = kept.project()
+    table = kept.table(project)
+    tool, other = kept.tool(table, "a"), kept.tool(table, "b")
+    mcp = kept.records.create_endpoint(MEMBER, project, name="m", key_hash="1" * 64, tools=[tool.id, other.id])
+    kept.records.delete_tool(MEMBER, tool.id)
+    assert [bound.name for bound in kept.records.endpoint(MEMBER, mcp.id).tools] == ["b"]
+    kept.records.delete_project(MEMBER, project)
+    assert kept.records.projects(None) == []
+    with pytest.raises(NotFound):
+        kept.records.tool(None, other.id)
+    assert kept.events()[2:] == ["ToolDeleted", "TableDeleted"]
+
+
+def test_events_wait_until_they_are_sent(kept: Kept) -> None:
+    table = kept.table(kept.project())
+    tool = kept.tool(table)
+    kept.records.reindex_tool(MEMBER, tool.id)
+    first, second = kept.outbox.unsent_events(limit=2)
+    assert (first.event, first.table_id, first.tool_id) == ("ToolCreated", table, tool.id)
+    assert kept.outbox.unsent_events(limit=1) == [first]
+    kept.outbox.mark_sent([])
+    kept.outbox.mark_sent([first.id])
+    kept.outbox.mark_sent([first.id])
+    assert kept.outbox.unsent_events(limit=9) == [second]
+
+
+def test_a_change_made_elsewhere_writes_its_event(kept: Kept) -> None:
+    project = kept.project()
+    table = kept.table(project)
+    kept.records.record_database_change("TableUpdated", project_id=project, table_id=table, tool_id=None)
+    gone = str(uuid4())
+    kept.records.record_database_change("ToolDeleted", project_id=project, table_id=gone, tool_id=str(uuid4()))
+    kept.records.record_database_change("TableDeleted", project_id=project, table_id=gone, tool_id=None)
+    assert [(event.event, event.table_id) for event in kept.outbox.unsent_events(limit=9)] == [
+        ("TableUpdated", table),
+        ("TableDeleted", gone),
+    ]

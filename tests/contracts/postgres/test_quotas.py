@@ -1,0 +1,71 @@
+"""What `Quotas` promises."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from sakuin.mcp.rate_limiter import Quotas
+from supabase import Client
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    port: Quotas
+    sql: psycopg.Connection
+
+    def pass_a_minute(self) -> None:
+        self.sql.execute("update search_quota set minute = minute - interval '2 hours'")
+
+    def taken(self, key: str, *, wanted: int = 10, per_minute: int = 100) -> int:
+        """All searches that one worker gets."""
+        got = 0
+        while granted := self.port.take(key, wanted=wanted, per_minute=per_minute).searches:
+            assert granted <= wanted
+            got += granted
+        return got
+
+
+@pytest.fixture
+def counted(service: Client, sql: psycopg.Connection) -> Counted:
+    sql.execute("delete from search_quota")
+    # A minute that lies ahead goes on until it is there: a test may run over the end of one.
+    sql.execute(
+        "insert into search_quota select k, now() + interval '1 hour', 0 from unnest(array['k', 'one', 'two']) k"
+    )
+    return Counted(Quotas(service), sql)
+
+
+def test_a_key_gets_its_minute_in_blocks_and_no_more(counted: Counted) -> None:
+    assert counted.port.take("k", wanted=10, per_minute=100).searches == 10
+    assert counted.taken("k") == 90
+
+
+def test_of_what_is_left_a_quarter_is_given_at_a_time(counted: Counted) -> None:
+    first = counted.port.take("k", wanted=1000, per_minute=100).searches
+    second = counted.port.take("k", wanted=1000, per_minute=100).searches
+    assert (first, second) == (25, 19)
+
+
+def test_keys_do_not_share(counted: Counted) -> None:
+    assert (counted.taken("one"), counted.taken("two", per_minute=7)) == (100, 7)
+
+
+def test_the_next_minute_begins_anew(counted: Counted) -> None:
+    counted.taken("k")
+    counted.pass_a_minute()
+    assert counted.port.take("k", wanted=1000, per_minute=100).searches == 25
+
+
+def test_it_says_when_the_minute_ends(counted: Counted) -> None:
+    assert 0 < counted.port.take("k", wanted=1, per_minute=1).seconds <= 60
+
+
+def test_workers_at_the_same_time_get_no_more_together(counted: Counted) -> None:
+    with ThreadPoolExecutor(4) as workers:
+        assert sum(workers.map(lambda _: counted.taken("k", wanted=3), range(4))) == 100
+
+
+def test_who_is_left_over_after_the_limit_was_lowered_gets_nothing(counted: Counted) -> None:
+    counted.taken("k")
+    assert counted.port.take("k", wanted=1, per_minute=50).searches == 0

@@ -1,0 +1,59 @@
+"""`ReconciliationRuns`: one worker at a time, from where the last one stopped."""
+
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from sakuin.upkeep.reconcile import ReconciliationRuns, Run
+from supabase import Client
+
+from tests.emptied import emptied
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """The runs, and a clock for them."""
+
+    runs: ReconciliationRuns
+    sql: psycopg.Connection
+
+    def pass_time(self, seconds: float) -> None:
+        later = "update public.reconciliation_run set claimed_until = claimed_until - make_interval(secs => %s)"
+        self.sql.execute(later, (seconds,))
+
+
+@pytest.fixture
+def timed(service: Client, sql: psycopg.Connection) -> Timed:
+    emptied(sql)
+    return Timed(ReconciliationRuns(service), sql)
+
+
+def test_a_run_begins_on_request_and_continues_until_its_end(timed: Timed) -> None:
+    runs = timed.runs
+    assert runs.take("whole", seconds=60) is None
+    assert runs.take("whole", seconds=60, begin=True) == Run(None)
+    runs.release("whole", "b")
+    assert runs.take("whole", seconds=60) == Run("b")
+    runs.release("whole", "c")
+    assert runs.take("whole", seconds=60, begin=True) == Run("c")
+    runs.release("whole", None)
+    assert runs.take("whole", seconds=60) is None
+    assert runs.take("whole", seconds=60, begin=True) == Run(None)
+
+
+def test_after_a_dead_worker_the_run_continues_at_its_last_cursor(timed: Timed) -> None:
+    runs = timed.runs
+    runs.take("whole", seconds=60, begin=True)
+    runs.save("whole", "b")
+    assert runs.take("whole", seconds=60) is None
+    timed.pass_time(61)
+    assert runs.take("whole", seconds=60) == Run("b")
+
+
+def test_one_at_a_time_runs_and_who_dies_loses_his_turn(timed: Timed) -> None:
+    runs = timed.runs
+    runs.take("round", seconds=60, begin=True)
+    assert runs.take("round", seconds=60, begin=True) is None
+    assert runs.take("another", seconds=60, begin=True) == Run(None)
+    timed.pass_time(61)
+    assert runs.take("round", seconds=60) == Run(None)

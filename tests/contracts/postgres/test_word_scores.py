@@ -1,0 +1,188 @@
+"""The words' leg against its formula, written down a second time; the postings against the chunks they came from."""
+
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sakuin.knowledge.model import EVERYTHING, KnowledgeChunk, PageChange
+from sakuin.knowledge.postgres import KnowledgeIndex
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Question
+from sakuin.language.model import IndexedWords, Slot, WeightedTerm
+from sakuin.retrieval.index_version import PageIndexVersion
+from supabase import Client
+
+from tests.builders import a_chunk, a_source
+from tests.contracts.postgres.conftest import Knowledge
+from tests.doubles.embedder import CALIBRATION, FINGERPRINT, vector_of
+from tests.effort import times
+from tests.emptied import emptied
+
+TERMS = ("解", "式", "公式", "~カイ", "~シキ", "関数")
+impacts = st.dictionaries(st.sampled_from(TERMS), st.floats(0.01, 1.0), min_size=1)
+weighted = st.builds(WeightedTerm, st.sampled_from((*TERMS, "無い")), st.floats(0.1, 1.0))
+ways = st.lists(weighted, min_size=1, max_size=3).map(tuple)
+slots = st.lists(st.builds(Slot, st.sampled_from(["word", "reading"]), ways), min_size=1, max_size=5)
+ASKED = [Slot("word", (WeightedTerm("式"),)), Slot("word", (WeightedTerm("公式"),))]
+
+
+def a_text(number: int, words: Mapping[str, float], *, material: str = "m") -> KnowledgeChunk:
+    return a_chunk(material, f"rule-{number}", str(number), words=IndexedWords(words, frozenset()))
+
+
+def ceiling(texts: Sequence[Mapping[str, float]], slot: Slot) -> float:
+    """The highest score of a slot: its best term times the term's rarity."""
+    return max(one.weight * rarity(texts, one.term) for one in slot.terms)
+
+
+def rarity(texts: Sequence[Mapping[str, float]], term: str) -> float:
+    having = sum(term in text for text in texts)
+    return math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
+
+
+def share(text: Mapping[str, float], term: str) -> float:
+    """The part of a term's score that a text gets."""
+    return CALIBRATION.presence_weight + (1 - CALIBRATION.presence_weight) * text[term] if term in text else 0.0
+
+
+def shares(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot], kind: str) -> np.ndarray:
+    """The part of the highest score of all slots of a kind that each text gets."""
+    held = np.zeros(len(texts))
+    sought = [slot for slot in asked if slot.kind == kind]
+    for slot in sought:
+        held += [
+            max(one.weight * rarity(texts, one.term) * share(text, one.term) for one in slot.terms) for text in texts
+        ]
+    return held / sum(ceiling(texts, slot) for slot in sought) if sought else held
+
+
+def missing(texts: Sequence[Mapping[str, float]], asked: Sequence[Slot]) -> float:
+    """The part of the highest score that belongs to words in no text."""
+    sought = [slot for slot in asked if slot.kind == "word"]
+    had = set().union(*texts)
+    lost = [slot for slot in sought if had.isdisjoint(one.term for one in slot.terms)]
+    return sum(ceiling(texts, slot) for slot in lost) / sum(ceiling(texts, slot) for slot in sought) if sought else 0.0
+
+
+def test_words_and_readings_are_what_the_formula_says(knowledge: Knowledge, sql: psycopg.Connection) -> None:
+    @given(st.lists(impacts, min_size=1, max_size=6), slots)
+    @settings(max_examples=times(40), suppress_health_check=list(HealthCheck))
+    def agrees(texts: list[dict[str, float]], asked: list[Slot]) -> None:
+        emptied(sql)
+        knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
+        found = knowledge.search.matches(Question(vector_of("問い"), asked, FINGERPRINT, EVERYTHING, 50))
+        assert len(found) == len(texts)
+        numbers = [int(match.anchor.removeprefix("rule-")) for match in found]
+        # An impact is stored in 32,767 steps.
+        assert [match.words for match in found] == pytest.approx(shares(texts, asked, "word")[numbers], abs=1e-4)
+        readings = shares(texts, asked, "reading")[numbers]
+        assert [match.readings for match in found] == pytest.approx(readings, abs=1e-4)
+        for match in found:
+            coverage = max(match.words, CALIBRATION.reading_weight * match.readings)
+            known = match.z + CALIBRATION.word_weight * coverage
+            assert match.evidence == pytest.approx(known - CALIBRATION.missing_penalty * missing(texts, asked))
+
+    agrees()
+
+
+def postings(sql: psycopg.Connection) -> dict[tuple[str, str], int]:
+    """The impact of each chunk and term in the postings."""
+    assert sql.execute("select count(*) from public.posting where n = 0").fetchone() == (0,)
+    rows = sql.execute(
+        "select w.id, p.term, u.impact from public.posting p, unnest(p.chunks, p.impacts) u(chunk, impact) "
+        "left join public.chunk_words w on w.number = u.chunk"
+    ).fetchall()
+    found = {(id, term): impact for id, term, impact in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+def test_postings_say_what_the_chunks_say_whatever_was_applied(knowledge: Knowledge, sql: psycopg.Connection) -> None:
+    @given(st.lists(st.tuples(st.sampled_from("abc"), st.lists(impacts, max_size=4)), min_size=1, max_size=6))
+    @settings(max_examples=times(25), suppress_health_check=list(HealthCheck))
+    def agrees(pages: list[tuple[str, list[dict[str, float]]]]) -> None:
+        emptied(sql)
+        last: dict[str, list[dict[str, float]]] = {}
+        for version, (material, texts) in enumerate(pages, 1):
+            chunks = [a_text(number, words, material=material) for number, words in enumerate(texts)]
+            knowledge.apply(a_source(material, version), chunks, material=material)
+            last[material] = texts
+        assert postings(sql) == {
+            (f"{material}#rule-{number}", term): max(1, round(impact * 32767))
+            for material, texts in last.items()
+            for number, words in enumerate(texts)
+            for term, impact in words.items()
+        }
+
+    agrees()
+
+
+def test_pages_written_at_once_are_all_there(service: Client, knowledge: Knowledge, sql: psycopg.Connection) -> None:
+    def written(number: int) -> str:
+        words = IndexedWords({"式": 0.5, f"語{number % 3}": 0.5}, frozenset({("シキ", "式"), ("ゴ", "語")}))
+        name = f"p{number}"
+        chunk = a_chunk(name, "rule-a", "同じ", words=words)
+        index = KnowledgeIndex(service)
+        done = [
+            index.apply(
+                PageChange(name, a_source(name, version), chunks=page, fingerprint=FINGERPRINT.id),
+                expected_generation=None,
+            )
+            for version, page in enumerate(([chunk], [], [chunk]), 1)
+        ]
+        return done[-1].outcome
+
+    knowledge.embed([a_chunk("p0", "rule-a", "同じ")])
+    with ThreadPoolExecutor(6) as pool:
+        assert set(pool.map(written, range(70))) == {"applied"}
+    assert sum(term == "式" for _, term in postings(sql)) == 70
+    # Pages that come one after the other stand in different blocks, so that their writers need not wait.
+    blocks = sql.execute("select count(*) from public.posting where term = '式'").fetchone()
+    assert blocks is not None
+    assert blocks[0] > 60
+
+
+def test_beyond_the_budget_the_rarest_slot_still_finds_all_its_chunks(service: Client, knowledge: Knowledge) -> None:
+    texts = [{"式": 0.5} for _ in range(30)] + [{"式": 0.9}, {"式": 0.1, "公式": 0.1}]
+    knowledge.apply(a_source("m", 1), [a_text(number, words) for number, words in enumerate(texts)])
+    question = Question(None, ASKED, FINGERPRINT, EVERYTHING, 50)
+    narrow = KnowledgeSearch(service, replace(CALIBRATION, posting_budget=1))
+    assert len(knowledge.search.matches(question)) == 32
+    (found,) = narrow.matches(question)
+    # What it finds is judged by all slots, whoever found it.
+    assert (found.anchor, found.matched) == ("rule-31", ("公式", "式"))
+    assert len(narrow.matches(replace(question, slots=ASKED[:1]))) == 32
+
+
+def test_the_expected_chunk_is_judged_wherever_it_ranks_and_takes_no_one_s_place(knowledge: Knowledge) -> None:
+    knowledge.apply(a_source("m", 1), [a_text(number, {"式": 1 / (number + 1)}) for number in range(80)])
+    question = Question(vector_of("rule-12"), ASKED[:1], FINGERPRINT, EVERYTHING, 5, expected="m#rule-79")
+    *best, last = knowledge.search.matches(question)
+    assert best == list(knowledge.search.matches(replace(question, expected=None)))
+    assert last.anchor == "rule-79"
+    assert last.nearest_rank is not None
+    assert last.nearest_rank > 1
+    assert last.words == pytest.approx(share({"式": 1 / 80}, "式"), abs=1e-4)
+    inside = replace(question, expected=best[0].id)
+    assert [match.id for match in knowledge.search.matches(inside)] == [match.id for match in best]
+    assert len(knowledge.search.matches(replace(question, expected="no#rule-such"))) == 5
+
+
+def test_another_analyzer_costs_no_vector_and_its_vectors_are_compared(knowledge: Knowledge) -> None:
+    other = PageIndexVersion(FINGERPRINT.model, FINGERPRINT.text_template, "another analyzer")
+    chunk = a_text(1, {"式": 0.5})
+    first = knowledge.apply(a_source("m", 1), [chunk])
+    knowledge.index.record_index_version(other)
+    assert knowledge.index.missing_vectors([chunk.text_hash], other) == set()
+    (match,) = knowledge.search.matches(Question(vector_of("1"), (), other, EVERYTHING, 5))
+    assert match.cosine is not None
+    again = knowledge.index.apply(
+        PageChange("m", None, chunks=[chunk], fingerprint=other.id), expected_generation=first.generation
+    )
+    assert again.outcome == "applied"
+    assert list(knowledge.index.outdated_materials(other.id)) == []

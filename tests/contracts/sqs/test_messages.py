@@ -1,0 +1,91 @@
+"""Messages that the product's queues send: the readers of the queues understand them.
+
+`tests/platform/test_sqs.py` shows that SQS takes them.
+"""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+from sakuin.knowledge.bucket_events import subject_of_event
+from sakuin.knowledge.messages import MaterialQueue, RecheckKey, ReindexMaterial, read_event
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.unfinished_work import WorkSubject
+from sakuin.tables.messages import DocumentUploaded, EmbedRequest, ScanRequest, TableQueues, embed_message, tool_message
+
+from tests.doubles.sqs import ModelledSqs
+
+PROJECT, TABLE = "0b1f6a52-3c9e-4d57-8a41-6f0e2d9c7b10", "7c2d4e86-19ab-4f03-b5d8-92e4a6c01f35"
+
+
+@pytest.fixture
+def sqs() -> ModelledSqs:
+    return ModelledSqs()
+
+
+@pytest.fixture
+def queue(sqs: ModelledSqs) -> MaterialQueue:
+    return MaterialQueue(SqsQueue(sqs, "materials"))
+
+
+def bodies(sqs: ModelledSqs) -> list[dict[str, object]]:
+    return [json.loads(message.body) for message in sqs.messages]
+
+
+@pytest.mark.parametrize("materials", [[], ["b", "junior/二次方程式の解き方_教材"], [f"p{n:02}" for n in range(23)]])
+def test_each_material_is_a_message_of_its_own(
+    sqs: ModelledSqs, queue: MaterialQueue, materials: Sequence[str]
+) -> None:
+    queue.reindex(materials, reason="learns.yml changed", attempt=2, delay_seconds=300)
+    assert [read_event(body) for body in bodies(sqs)] == [
+        ReindexMaterial(material=material, reason="learns.yml changed", attempt=2) for material in materials
+    ]
+    assert [message.visible_at - sqs.now for message in sqs.messages] == [300] * len(materials)
+
+
+def test_each_key_to_compare_with_the_bucket_is_a_message_of_its_own(sqs: ModelledSqs, queue: MaterialQueue) -> None:
+    keys = ["b.html", 'junior/"二次" %20+の.html', "synonyms.yml"]
+    queue.recheck(keys, reason="reconcile")
+    queue.recheck([], reason="nothing")
+    assert [read_event(body) for body in bodies(sqs)] == [RecheckKey(key=key, reason="reconcile") for key in keys]
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        WorkSubject("material", "junior/a"),
+        WorkSubject("file", "a.html", version_id="v1", sequencer="0A", removed=True),
+        WorkSubject("file", "learns.yml"),
+    ],
+)
+def test_resumed_work_on_a_page_or_file_has_the_same_subject(
+    sqs: ModelledSqs, queue: MaterialQueue, subject: WorkSubject
+) -> None:
+    queue.resume(subject)
+    (body,) = bodies(sqs)
+    event = read_event(body)
+    assert isinstance(event, ReindexMaterial | RecheckKey)
+    assert event.resumed
+    assert subject_of_event(event) == subject
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+@pytest.mark.parametrize("fingerprint", ["", "an index"])
+def test_work_on_tables_names_its_table_and_its_index(sqs: ModelledSqs, resumed: bool, fingerprint: str) -> None:
+    queues = TableQueues(SqsQueue(sqs, "tools"), SqsQueue(sqs, "embeds"), fingerprint)
+    table = {"project_id": PROJECT, "table_id": TABLE, "fingerprint": fingerprint or None, "resumed": resumed}
+    queues.index(PROJECT, TABLE, generation=3, skip=2000, resumed=resumed)
+    queues.embed(PROJECT, TABLE, [["a", "b"], ["c"]], resumed=resumed)
+    scan, *embeds = bodies(sqs)
+    assert tool_message(scan) == ScanRequest(**table, generation=3, skip=2000)
+    assert [embed_message(body) for body in embeds] == [
+        EmbedRequest(**table, chunks=chunks) for chunks in (["a", "b"], ["c"])
+    ]
+    assert [message.queue for message in sqs.messages] == ["tools", "embeds", "embeds"]
+
+
+def test_a_document_that_waited_is_imported_by_its_key(sqs: ModelledSqs) -> None:
+    key = f"tables/{PROJECT}/{TABLE}/7.json"
+    TableQueues(SqsQueue(sqs, "tools"), SqsQueue(sqs, "embeds")).import_document(key)
+    (body,) = bodies(sqs)
+    assert tool_message(body) == DocumentUploaded(PROJECT, TABLE, 7, key, resumed=True)

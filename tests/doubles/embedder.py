@@ -1,0 +1,60 @@
+"""Vectors out of the characters of a text: texts that share words are near each other."""
+
+import math
+import unicodedata
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sakuin.errors import Invalid, Unavailable
+from sakuin.platform.embedding import EmbeddingModel, Vector
+from sakuin.retrieval.calibration import Calibration
+from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVersion
+
+DIMENSIONS = 1536
+MODEL = EmbeddingModel("characters", DIMENSIONS)
+FINGERPRINT = PageIndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER)
+CALIBRATION = Calibration(prior_mean=0.02, prior_spread=0.03)
+
+
+@dataclass
+class MemoryEmbedder:
+    """An `Embedder`. `embedded` are all passages ever asked for, `queries` all queries; `down` makes it fail.
+
+    Requests that hold a text with one of the `poisons` in it are refused, and those with more than `longest` bytes.
+    """
+
+    model: EmbeddingModel = MODEL
+    embedded: list[str] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
+    calls: int = 0
+    down: bool = False
+    poisons: set[str] = field(default_factory=set)
+    longest: int = 1_000_000
+
+    def passages(self, texts: Sequence[str]) -> list[Vector]:
+        if self.down:
+            raise Unavailable("The embedding service did not answer")
+        self.calls += bool(texts)
+        if any(poison in text for text in texts for poison in self.poisons):
+            raise Invalid("The embedding service refused the request with 400")
+        if any(len(text.encode()) > self.longest for text in texts):
+            raise Invalid("The embedding service refused the request with 400")
+        self.embedded += texts
+        return [vector_of(self.model.passage_prefix + text) for text in texts]
+
+    def query(self, text: str) -> Vector:
+        if self.down:
+            raise Unavailable("The embedding service did not answer")
+        self.queries.append(text)
+        return vector_of(self.model.query_prefix + text)
+
+
+def vector_of(text: str) -> Vector:
+    """Hashed pairs of characters, of length 1; the same text gives the same vector on every machine."""
+    folded = unicodedata.normalize("NFKC", text).lower()
+    vector = [0.0] * DIMENSIONS
+    for start in range(max(1, len(folded) - 1)):
+        vector[zlib.crc32(folded[start : start + 2].encode("utf-8", "replace")) % DIMENSIONS] += 1.0
+    length = math.sqrt(sum(number * number for number in vector))
+    return [number / length for number in vector]

@@ -1,0 +1,61 @@
+"""A queue of materials whose messages are kept in a list."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sakuin.knowledge.messages import MaterialQueue
+from sakuin.platform.sqs import SqsQueue
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request to index a material again: why, which attempt, and for how long its queue holds it back."""
+
+    material: str
+    reason: str
+    attempt: int
+    delay_seconds: int
+
+
+@dataclass
+class MessageList:
+    """boto3's client of SQS, as far as sending goes. `sent` has each body with its delay."""
+
+    sent: list[tuple[dict[str, Any], int]] = field(default_factory=list)
+    taken: int = 0
+
+    def send_message_batch(self, *, QueueUrl: str, Entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        self.sent += [(json.loads(entry["MessageBody"]), entry["DelaySeconds"]) for entry in Entries]
+        return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
+
+
+@dataclass(frozen=True)
+class MemoryQueue(MaterialQueue):
+    """The product's queue. `asked` and `rechecks` (key and reason) are everything that was ever sent."""
+
+    queue: SqsQueue = field(default_factory=lambda: SqsQueue(MessageList(), "materials"))
+
+    @property
+    def asked(self) -> list[Asked]:
+        """The requests to index a material again."""
+        found = [(body["reindex"], delay) for body, delay in self._messages.sent if "reindex" in body]
+        return [Asked(one["material"], one["reason"], one["attempt"], delay) for one, delay in found]
+
+    @property
+    def rechecks(self) -> list[tuple[str, str]]:
+        """The requests to compare a key with the bucket: key and reason."""
+        found = [body["recheck"] for body, _ in self._messages.sent if "recheck" in body]
+        return [(one["key"], one["reason"]) for one in found]
+
+    def take_messages(self) -> list[str]:
+        """Returns the bodies sent since the last time; delays have passed."""
+        messages = self._messages
+        new, messages.taken = messages.sent[messages.taken :], len(messages.sent)
+        return [json.dumps(body) for body, _ in new]
+
+    @property
+    def _messages(self) -> MessageList:
+        client: MessageList = self.queue.client
+        return client

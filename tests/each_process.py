@@ -1,0 +1,196 @@
+"""Fixtures and settings of each process that runs tests: database, examples, time limit."""
+
+import asyncio
+import ctypes
+import functools
+import gc
+import ssl
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
+
+import botocore.session
+import psycopg
+import pytest
+from aws_lambda_powertools import Metrics
+from hypothesis import HealthCheck, settings
+from sakuin.platform.supabase.client import connected
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
+from sakuin_local.supabase.database import Database
+from supabase import Client
+
+from tests.database_server import DatabaseServer, server_in
+from tests.effort import times
+from tests.emptied import emptied
+from tests.hanging import ended_when_it_hangs
+from tests.parallel import SHARED, SUMMARY
+
+if TYPE_CHECKING:
+    from sakuin.mcp.knowledge_tools import KnowledgeTools
+
+    from tests.table_world import TableWorld
+    from tests.world import World, Worlds
+
+# The same examples each time: a build that was green stays so. How long one takes to make says more of the machine.
+settings.register_profile(
+    "sakuin",
+    derandomize=True,
+    max_examples=times(50),
+    deadline=None,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("sakuin")
+
+# A net under everything, not a measure: each wait has an end of its own, and says what it waited for.
+HUNG_SECONDS = 2700
+# A client of HTTP reads the certificates of all authorities, one of AWS the description of its service: that takes
+# longer than most tests, and memory that is not given back.
+ssl.create_default_context = functools.cache(ssl.create_default_context)
+botocore.session.create_loader = functools.cache(botocore.session.create_loader)
+
+
+@pytest.fixture(autouse=True)
+def nothing_counted() -> None:
+    """Clears the metrics of other tests: Powertools counts for the whole process."""
+    Metrics(namespace="Sakuin", service="test").clear_metrics()
+
+
+@pytest.fixture(scope="session")
+def loop_of_thread() -> Iterator[asyncio.AbstractEventLoop]:
+    loop = asyncio.new_event_loop()
+    yield loop
+    loop.close()
+
+
+@pytest.fixture(autouse=True)
+def thread_has_its_loop(loop_of_thread: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Gives the thread an event loop, as Lambda does: `asyncio.run` removes it."""
+    asyncio.set_event_loop(loop_of_thread)
+    yield
+    asyncio.set_event_loop(loop_of_thread)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_frozen() -> Iterator[None]:
+    """Unfreezes what the start of a function hid from the garbage collector."""
+    yield
+    if gc.get_freeze_count():
+        gc.unfreeze()
+        gc.collect()
+    _give_back()
+
+
+def _give_back() -> None:
+    """Returns memory that glibc's allocator keeps."""
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+        trim(0)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, object, object]:
+    with ended_when_it_hangs(HUNG_SECONDS):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    with ended_when_it_hangs(HUNG_SECONDS):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None, object, object]:
+    with ended_when_it_hangs(HUNG_SECONDS):
+        return (yield)
+
+
+@pytest.fixture(scope="session")
+def summary(request: pytest.FixtureRequest) -> set[str]:
+    """Lines that pytest prints at the end of the run; a test may add its own."""
+    return request.config.stash[SUMMARY]
+
+
+@pytest.fixture(scope="session")
+def database_server(request: pytest.FixtureRequest) -> DatabaseServer:
+    """The Postgres server that all processes of the run share."""
+    return server_in(request.config.stash[SHARED] / "postgres")
+
+
+@pytest.fixture(scope="session")
+def database(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """The database of this process: Postgres with the migrations, and PostgREST."""
+    with database_server.copy(tmp_path_factory.mktemp("database")) as running:
+        yield running
+
+
+@pytest.fixture
+def empty_database(database: Database) -> Database:
+    """The same database without a row."""
+    with psycopg.connect(database.dsn_postgres, autocommit=True) as sql:
+        emptied(sql)
+    return database
+
+
+@pytest.fixture
+def unfinished(empty_database: Database) -> UnfinishedWorkStore:
+    """The table of unfinished work, empty."""
+    return UnfinishedWorkStore(short_client(empty_database.rest_url, empty_database.service_key))
+
+
+@pytest.fixture(scope="session")
+def service(database: Database) -> Client:
+    """The functions' connection; one for all tests of the process."""
+    return connected(database.rest_url, database.service_key)
+
+
+@pytest.fixture(scope="session")
+def sql(database: Database) -> Iterator[psycopg.Connection]:
+    """A connection as the owner of the database."""
+    with psycopg.connect(database.dsn_postgres, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="session")
+def a_world(database: Database, service: Client, sql: psycopg.Connection) -> "Worlds":
+    """Makes a world over an empty database; each call empties it."""
+    # Most tests need none of this, and it takes a second.
+    from tests.world import Worlds
+
+    return Worlds(database, service, sql)
+
+
+@pytest.fixture
+def world(a_world: "Worlds", empty_database: Database) -> "World":
+    """A library with one page of three explanations; it may share its database with `tables`."""
+    from tests.world import with_a_page
+
+    return with_a_page(a_world)
+
+
+@pytest.fixture
+def tools(world: "World") -> "KnowledgeTools":
+    """The tools of the knowledge endpoint over that library."""
+    from sakuin.mcp.knowledge_tools import KnowledgeTools
+
+    return KnowledgeTools(world, world.read)
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of turbopuffer's stand-in, for a module."""
+    from sakuin_local.serving import served
+    from sakuin_local.turbopuffer.endpoint import application
+    from sakuin_local.turbopuffer.store import Store
+
+    store = Store(tmp_path_factory.mktemp("turbopuffer") / "turbopuffer.sqlite")
+    with served(application(store)) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture
+def tables(empty_database: Database, stand_in: str) -> "TableWorld":
+    """A project for Tables, on the real database."""
+    from tests.table_world import world_of
+
+    return world_of(empty_database, stand_in)

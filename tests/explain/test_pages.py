@@ -1,0 +1,263 @@
+"""`POST /v1/explain`: access, wrong requests, and the same search that agents get."""
+
+import asyncio
+import json
+from typing import Any
+
+import httpx
+import pytest
+from sakuin.explain.app import ExplainApp
+from sakuin.explain.explain import ExplainKnowledge, ExplainTool
+from sakuin.explain.explanation import hit_of
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.server import knowledge_server
+from sakuin.platform.keys import RecordUse
+from sakuin.retrieval.calibration import GOOD_MATCH
+
+from tests.builders import a_page
+from tests.events import AUTHORIZATION, ring
+from tests.table_world import TableWorld, long
+from tests.world import World
+
+MATERIAL = "junior/二次方程式の解き方_教材"
+FORMULA = f"{MATERIAL}#rule-quadratic-formula"
+NOBODY = "00000000-0000-4000-8000-000000000000"
+DOCUMENT = {
+    "articles": [{"content": long("二次方程式の解の公式")}, {"content": long("一次関数の傾き")}, {"content": "短い"}],
+    "notes": {"content": long("確率の求め方")},
+}
+
+
+def ask(
+    world: World,
+    body: Any,
+    tables: TableWorld | None = None,
+    record_use: RecordUse = lambda _key_hash: None,
+    **parts: Any,
+) -> httpx.Response:
+    """Sends one request with the key; `parts` are httpx's and change it."""
+    records: Any = tables and tables.records
+    searches: Any = tables
+    explain = ExplainApp(ExplainKnowledge(world), ExplainTool(records, searches), ring, record_use=record_use)
+    app = McpApp(knowledge_server(KnowledgeTools(world, world.read), "1.2.3"), ring, explain=explain)
+
+    async def request() -> httpx.Response:
+        transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
+        asked = {"method": "POST", "url": "/v1/explain", "headers": AUTHORIZATION, "json": body, **parts}
+        async with httpx.AsyncClient(transport=transport, base_url="http://sakuin.test") as client:
+            return await client.request(**asked)
+
+    return asyncio.run(request())
+
+
+def test_the_key_that_asks_is_noted_and_a_wrong_one_is_not(world: World) -> None:
+    noted: list[str] = []
+    ask(world, {"query": "x"}, record_use=noted.append, headers={"Authorization": "Bearer wrong"})
+    assert noted == []
+    ask(world, {"query": "x"}, record_use=noted.append)
+    assert noted == list(ring.hashes())
+
+
+def explained(world: World, query: str, expected: str | None = None, **how: Any) -> dict[str, Any]:
+    answer = ask(world, {"query": query, "expected": expected, **how})
+    assert answer.status_code == 200, answer.text
+    said: dict[str, Any] = answer.json()
+    return said
+
+
+@pytest.mark.parametrize("key", ["", "Bearer wrong", "Basic abc"])
+def test_a_missing_or_wrong_key_is_401_and_says_what_to_send(world: World, key: str) -> None:
+    answer = ask(world, {"query": "公式"}, headers={"Authorization": key})
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert "admin key" in answer.json()["detail"]
+
+
+def test_only_post_is_answered_and_every_other_path_is_the_endpoints(world: World) -> None:
+    assert ask(world, None, method="GET").headers["allow"] == "POST"
+    assert "Use POST" in ask(world, None, method="GET", url="/mcp").text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        [],
+        {},
+        {"query": " "},
+        {"query": "あ" * 1001},
+        {"query": "x", "top_k": 0},
+        {"query": "x", "top_k": "5"},
+        {"query": "x", "depth": 51},
+        {"query": "x", "legs": "three"},
+        {"query": "x", "without": ["magic"]},
+        {"query": "x", "filters": {"colour": "red"}},
+        {"query": "x", "filters": {"type": "recipe"}},
+        {"query": "x", "expected": "no-anchor"},
+        {"query": "x", "tool": "search"},
+        {"query": "x", "tool": "search", "mcp_id": NOBODY, "filters": {"type": "rule"}},
+        {"query": "x", "more": 1},
+    ],
+)
+def test_a_wrong_request_is_422_with_a_reason(world: World, body: Any) -> None:
+    answer = ask(world, body)
+    assert answer.status_code == 422
+    assert answer.json()["detail"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b'"\xed\xa0\x80"'])
+def test_a_body_that_is_no_json_is_422(world: World, content: bytes) -> None:
+    assert ask(world, None, json=None, content=content).status_code == 422
+
+
+def test_a_body_that_is_too_large_is_413(world: World) -> None:
+    assert ask(world, {"query": "あ" * 100_000}).status_code == 413
+
+
+def test_the_results_are_those_that_an_agent_gets(world: World) -> None:
+    said = explained(world, "二次方程式を公式で解きたい", depth=3)
+    shown = world.search("二次方程式を公式で解きたい", top_k=3).results
+    assert [(hit["id"], hit["url"], hit["similarity"]) for hit in said["results"]] == [
+        (hit.id, hit.url, hit.similarity) for hit in shown
+    ]
+    assert [hit["rank"] for hit in said["results"]] == [1, 2, 3]
+    assert (said["refused"], said["threshold"]) == (False, GOOD_MATCH)
+
+
+def test_a_result_has_every_part_of_its_score(world: World) -> None:
+    best = explained(world, "公式")["results"][0]
+    assert best["id"] == FORMULA
+    assert best["matched"] == ["公式"]
+    assert 0 < best["words"] <= 1
+    assert (best["nearest_rank"], best["matching_rank"]) == (1, 1)
+    assert all(best[part] is not None for part in ("similarity", "evidence", "cosine", "z", "readings"))
+    assert hit_of({**best, "from_a_later_version": 1}).matched == ("公式",)
+
+
+def test_the_question_is_shown_as_it_was_understood(world: World) -> None:
+    said = explained(world, "たすきがけってなに")
+    assert said["query"] == "たすきがけってなに"
+    rewritten = next(step for step in said["understood"]["steps"] if step["rule"] == "reduction")
+    assert rewritten["found"]
+    without = explained(world, "たすきがけってなに", without=["reduction"])
+    assert "reduction" not in {step["rule"] for step in without["understood"]["steps"]}
+
+
+def test_an_expected_chunk_is_explained_at_any_rank(world: World) -> None:
+    boxes = {f"rule-{number}": f"公式その{number}: 公式を使うための説明です。" for number in range(20)}
+    world.put("senior/公式集_教材.html", a_page({**boxes, "tip-last": "心得: 落ち着いて読む。"}))
+    said = explained(world, "公式", "senior/公式集_教材#tip-last", top_k=3, depth=3)
+    expected = said["expected"]
+    assert len(said["results"]) == 3
+    assert expected["hit"]["rank"] > 3
+    assert "below the first 3" in expected["why"]
+    assert "no word in common" in expected["why"]
+    assert "in place 3 is ahead" in expected["why"]
+
+
+def test_an_expected_chunk_that_is_not_indexed_or_filtered_out_has_that_reason(world: World) -> None:
+    assert "Nothing is indexed" in explained(world, "公式", f"{MATERIAL}#rule-none")["expected"]["why"]
+    left_out = explained(world, "公式", FORMULA, filters={"type": "example"})["expected"]
+    assert (left_out["hit"], left_out["why"]) == (None, "The filter type=example excludes it: its type is rule.")
+
+
+def test_a_refused_answer_has_its_nearest_results_and_the_threshold(world: World) -> None:
+    said = explained(world, "zzzz", FORMULA)
+    assert said["refused"]
+    assert said["results"]
+    assert "the whole answer is refused: the best similarity, " in said["expected"]["why"]
+
+
+def test_words_or_vectors_can_be_asked_alone(world: World) -> None:
+    words = explained(world, "公式", f"{MATERIAL}#method-tasukigake", legs="words")
+    assert [hit["id"] for hit in words["results"]] == [FORMULA]
+    assert words["expected"]["hit"]["rank"] is None
+    assert "no word in common" in words["expected"]["why"]
+    vectors = explained(world, "公式", legs="vectors")
+    assert all(hit["matching_rank"] is None for hit in vectors["results"])
+
+
+def test_an_id_is_read_as_nfc(world: World) -> None:
+    world.put("ガ.html", a_page({"rule-a": "ガ: ガの公式です。"}))
+    assert explained(world, "ガ", "カ\u3099#rule-a")["expected"]["hit"] is not None
+
+
+def test_an_example_below_its_concept_has_that_reason(world: World) -> None:
+    said = explained(world, "噴水の高さ", f"{MATERIAL}#ex-1", top_k=1)["expected"]
+    assert said["hit"]["type"] == "example"
+    assert said["hit"]["nearest_rank"] == 1
+    assert said["hit"]["rank"] > 1
+    assert "An example ranks below the concept" in said["why"]
+
+
+@pytest.fixture
+def endpoint(tables: TableWorld) -> str:
+    """An endpoint with a tool over the articles alone."""
+    table = tables.table(DOCUMENT)
+    made = tables.endpoint(tables.tool(table, "/articles", name="search_articles"))
+    tables.settle()
+    return made
+
+
+def of_tool(world: World, tables: TableWorld, endpoint: str, **asked: Any) -> httpx.Response:
+    body = {"query": "傾き", "tool": "search_articles", "mcp_id": endpoint, **asked}
+    return ask(world, body, tables)
+
+
+def test_a_search_tool_is_explained_by_the_places_of_its_chunks(
+    world: World, tables: TableWorld, endpoint: str
+) -> None:
+    said = of_tool(world, tables, endpoint, expected="/articles/1/content").json()
+    answer = tables.search(endpoint, "傾き", top_k=5)
+    assert [hit["id"] for hit in said["results"]][:5] == [hit.chunk.json_pointer for hit in answer.results]
+    best = said["results"][0]
+    assert (best["id"], best["matched"], best["url"], best["similarity"]) == (
+        "/articles/1/content",
+        ["傾き"],
+        None,
+        None,
+    )
+    assert best["score"] > 0
+    assert (said["refused"], said["threshold"], said["index_state"]) == (False, None, "ready")
+    assert said["expected"]["hit"] == best
+    assert "it is found" in said["expected"]["why"]
+
+
+@pytest.mark.parametrize(
+    ("pointer", "why"),
+    [
+        ("/notes/content", "outside the tool, which searches /articles"),
+        ("/articles/2/content", "No chunk of this node"),
+    ],
+)
+def test_a_node_outside_a_tool_has_that_reason(
+    world: World, tables: TableWorld, endpoint: str, pointer: str, why: str
+) -> None:
+    expected = of_tool(world, tables, endpoint, expected=pointer).json()["expected"]
+    assert expected["hit"] is None
+    assert why in expected["why"]
+
+
+def test_a_tool_or_endpoint_that_is_not_there_is_404(world: World, tables: TableWorld, endpoint: str) -> None:
+    missing = of_tool(world, tables, endpoint, tool="nope")
+    assert missing.status_code == 404
+    assert "search_articles" in missing.json()["detail"]
+    for nobody in (NOBODY, "no-uuid"):
+        assert of_tool(world, tables, endpoint, mcp_id=nobody).status_code == 404
+
+
+def test_an_explanation_is_plain_json(world: World) -> None:
+    answer = ask(world, {"query": "公式"})
+    assert answer.headers["content-type"] == "application/json"
+    assert json.loads(answer.content)["query"] == "公式"
+
+
+def test_an_explanation_names_what_was_unavailable(world: World) -> None:
+    assert "degraded" not in ask(world, {"query": "解の公式"}).json()
+    world.embedder.down = True
+    said = ask(world, {"query": "解の公式"}).json()
+    assert "only words were compared" in said["degraded"]
+    assert all(hit["cosine"] is None for hit in said["results"])
+    by_meaning = ask(world, {"query": "解の公式", "legs": "vectors"})
+    assert (by_meaning.status_code, by_meaning.headers["retry-after"]) == (503, "5")

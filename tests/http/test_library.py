@@ -1,0 +1,160 @@
+"""The REST API of the library."""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import pytest
+from fastapi import APIRouter
+from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, Unavailable
+from sakuin.http.app import rest_api
+from sakuin.knowledge.validation import IndexedMaterial
+from starlette.testclient import TestClient
+
+from tests.builders import a_page
+from tests.events import AUTHORIZATION, ring
+from tests.world import World
+
+MATERIAL = "junior/二次方程式の解き方_教材"
+
+
+@pytest.fixture
+def api(world: World) -> TestClient:
+    return TestClient(rest_api(world.library, ring, "1.2.3"), headers=AUTHORIZATION)
+
+
+def test_health_needs_no_key(api: TestClient) -> None:
+    answer = api.get("/healthz", headers={"Authorization": ""})
+    assert answer.json() == {"status": "ok", "version": "1.2.3"}
+
+
+def test_the_status_counts_materials_and_chunks(api: TestClient, world: World) -> None:
+    world.put("bad.html", b"%PDF-1.7")
+    expected = {"materials": {"ready": 1, "failed": 1}, "chunks": 3, "waiting": []}
+    assert api.get("/v1/status").json() == expected
+
+
+def test_materials_come_in_pages(api: TestClient, world: World) -> None:
+    for name in "abc":
+        world.put(f"{name}.html", a_page({}))
+    seen: list[str] = []
+    cursor: str | None = None
+    while True:
+        wanted = {"limit": "2", **({"after": cursor} if cursor else {})}
+        page = api.get("/v1/materials", params=wanted).json()
+        seen += [item["material"] for item in page["materials"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert seen == ["a", "b", "c", MATERIAL]
+
+
+def test_a_material_is_shown_with_its_state(api: TestClient, world: World) -> None:
+    (shown,) = api.get("/v1/materials", params={"prefix": "junior/"}).json()["materials"]
+    assert (shown["material"], shown["key"], shown["status"]) == (MATERIAL, f"{MATERIAL}.html", "ready")
+    assert (shown["chunks_count"], shown["error"]) == (3, None)
+    assert shown["version_id"] == shown["indexed_version_id"] == world.bucket.current_version(shown["key"])
+
+
+def test_receipts_of_versions_that_were_worked_on(api: TestClient, world: World) -> None:
+    good = world.bucket.current_version(f"{MATERIAL}.html")
+    bad = world.put("bad.html", b"%PDF-1.7")
+    asked = [(f"{MATERIAL}.html", good), ("bad.html", bad), ("bad.html", "not yet")]
+    versions = [{"key": key, "version_id": version} for key, version in asked]
+    receipts = api.post("/v1/receipts", json={"versions": versions}).json()["receipts"]
+    assert [(one["key"], one["outcome"]) for one in receipts] == [
+        (f"{MATERIAL}.html", "applied"),
+        ("bad.html", "failed"),
+    ]
+    assert "PDF" in receipts[1]["reason"]
+
+
+def test_anchors_of_materials(api: TestClient) -> None:
+    found = api.post("/v1/anchors", json=[MATERIAL, "unknown"]).json()["materials"]
+    assert list(found) == [MATERIAL]
+    assert [one["anchor"] for one in found[MATERIAL]] == ["rule-quadratic-formula", "method-tasukigake", "ex-1"]
+
+
+def test_validation_reports_findings_in_pages(api: TestClient, world: World) -> None:
+    world.bucket.write(f"{MATERIAL}.html", a_page({"rule-new": "新しい: 文。"}))
+    answer = api.get("/v1/validation", params={"limit": 1}).json()
+    assert answer["next_cursor"] is None
+    severities = {(one["severity"], one["anchor"]) for one in answer["findings"]}
+    assert severities >= {("error", "rule-quadratic-formula"), ("warning", "rule-new")}
+
+
+def test_reapply_asks_for_what_is_outdated(api: TestClient) -> None:
+    answer = api.post("/v1/reapply")
+    assert (answer.status_code, answer.json()) == (202, {"asked": 0})
+
+
+def test_the_keys_are_shown_with_the_day_of_their_last_use(world: World) -> None:
+    days = {"a" * 64: "2026-11-22"}
+    api = TestClient(rest_api(world.library, ring, "1.2.3", days=lambda: days), headers=AUTHORIZATION)
+    assert api.get("/v1/keys").json() == {"keys": [{"hash": "a" * 64, "last_used_on": "2026-11-22"}]}
+
+
+def test_the_use_of_an_admin_key_is_recorded(world: World) -> None:
+    noted: list[str] = []
+    router = APIRouter()
+    router.get("/v1/own")(lambda: "guarded by itself")
+    api = TestClient(rest_api(world.library, ring, "1.2.3", router, record_use=noted.append))
+    for path in ("/v1/status", "/v1/own"):
+        api.get(path, headers={"Authorization": "Bearer wrong"})
+        assert noted == []
+        api.get(path, headers=AUTHORIZATION)
+        assert noted == list(ring.hashes())
+        noted.clear()
+    api.get("/healthz", headers=AUTHORIZATION)
+    assert noted == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/v1/materials?limit=0", None),
+        ("GET", "/v1/materials?limit=501", None),
+        ("GET", "/v1/validation?limit=x", None),
+        ("POST", "/v1/receipts", {"versions": [{"key": "a"}]}),
+        ("POST", "/v1/receipts", {"versions": [{"key": "a", "version_id": "b"}] * 501}),
+        ("POST", "/v1/anchors", {"materials": []}),
+        ("POST", "/v1/anchors", ["a"] * 501),
+    ],
+)
+def test_a_wrong_request_is_422(api: TestClient, method: str, path: str, body: object) -> None:
+    assert api.request(method, path, json=body).status_code == 422
+
+
+class _Failing:
+    """Records that always fail the same way."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def indexed_materials(self, materials: Collection[str]) -> dict[str, IndexedMaterial]:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(NotFound, 404), (Invalid, 422), (Conflict, 409), (Unavailable, 503), (Misconfigured, 500)]
+)
+def test_each_error_has_its_status(world: World, error: type[Exception], status: int) -> None:
+    library = replace(world.library, records=_Failing(error("what to do")))  # type: ignore[arg-type]
+    api = TestClient(rest_api(library, ring, "1.2.3"), headers=AUTHORIZATION)
+    answer = api.post("/v1/anchors", json=["a"])
+    assert (answer.status_code, answer.json()) == (status, {"detail": "what to do"})
+    assert ("retry-after" in answer.headers) == (status == 503)
+
+
+@pytest.mark.parametrize(("wanted", "said"), [(None, "5"), (0.2, "1"), (29.1, "30")])
+def test_the_retry_time_of_a_vendor_is_passed_on(world: World, wanted: float | None, said: str) -> None:
+    away = Unavailable("what to do", vendor="supabase", retry_after=wanted)
+    api = TestClient(rest_api(replace(world.library, records=_Failing(away)), ring, "1.2.3"), headers=AUTHORIZATION)  # type: ignore[arg-type]
+    assert api.post("/v1/anchors", json=["a"]).headers["retry-after"] == said
+
+
+def test_a_request_over_the_limit_is_refused_before_it_is_read(world: World) -> None:
+    api = TestClient(rest_api(world.library, ring, "1.2.3", longest_body=1000), headers=AUTHORIZATION)
+    assert api.post("/v1/anchors", json=["a" * 900]).status_code == 200
+    refused = api.post("/v1/anchors", json=["a" * 1000])
+    assert refused.status_code == 413
+    assert "the limit is 1,000 (api_request_bytes)" in refused.json()["detail"]

@@ -1,0 +1,248 @@
+"""The REST API of projects."""
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from sakuin.http.app import rest_api
+from sakuin.http.projects import project_routers
+from sakuin.platform.keys import hash_of_key
+from sakuin.tables.admin.outbox import Outbox
+from sakuin.tables.document import parsed_table, written_table
+from starlette.testclient import TestClient
+
+from tests.events import AUTHORIZATION, ring
+from tests.world import HOOK_SECRET, World, Worlds
+
+MEMBER = str(uuid4())
+JSON = {"Content-Type": "application/json"}
+
+
+class Api:
+    """A client of the API; by default a member of one project with one Table."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.records, self.bodies, self.bus = world, world.projects, world.bodies, world.bus
+        self.outbox = Outbox(world.client)
+        routers = project_routers(world.project_services, ring)
+        self.http = TestClient(rest_api(world.library, ring, "1", *routers))
+        self.project = self.made("/v1/projects", {"name": "p"})["id"]
+        self.table = self.made(f"/v1/projects/{self.project}/tables", {"name": "t", "data": {"a": ["x"]}})["id"]
+
+    def call(self, method: str, path: str, body: object = None) -> Any:
+        content = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
+        headers = {**JSON, "Authorization": f"Bearer {self.world.token(MEMBER)}"}
+        return self.http.request(method, path, content=content, headers=headers)
+
+    def made(self, path: str, body: object) -> Any:
+        answer = self.call("POST", path, body)
+        assert answer.status_code == 201, answer.text
+        return answer.json()
+
+    def key_hashes(self, mcp: str) -> tuple[Any, ...] | None:
+        """Returns the hash of an endpoint's key, and of the one before."""
+        hashes = "select api_key_hash, previous_key_hash from public.mcp where id = %s"
+        return self.world.sql.execute(hashes, [mcp]).fetchone()
+
+    def tool(self, name: str = "search_a", **other: object) -> Any:
+        asked = {"table_id": self.table, "json_path": "/a", "type": "search", "name": name, **other}
+        return self.made(f"/v1/projects/{self.project}/tools", asked)
+
+
+@pytest.fixture
+def api(a_world: Worlds) -> Api:
+    return Api(a_world())
+
+
+def test_an_admin_key_opens_every_project(api: Api) -> None:
+    answer = api.http.get(f"/v1/tables/{api.table}", headers=AUTHORIZATION)
+    assert answer.json() == {
+        **{"id": api.table, "project_id": api.project, "name": "t", "version": 1},
+        **{"import_error": None, "pending_upload": False},
+    }
+
+
+def test_a_new_tool_is_pending_and_its_event_is_on_the_bus(api: Api) -> None:
+    tool = api.tool()
+    assert tool["metadata"]["search_index"]["state"] == "pending"
+    assert tool["input_schema"]["required"] == ["query"]
+    assert tool["description"]
+    assert [(event.event, event.table_id, event.tool_id) for event in api.bus.taken] == [
+        ("ToolCreated", api.table, tool["id"])
+    ]
+    assert api.outbox.unsent_events(limit=9) == []
+
+
+def test_an_event_that_the_bus_does_not_take_stays_and_the_answer_is_good(api: Api) -> None:
+    api.bus.down = True
+    tool = api.tool()
+    assert [event.event for event in api.outbox.unsent_events(limit=9)] == ["ToolCreated"]
+    api.bus.down = False
+    assert api.call("POST", f"/v1/tools/{tool['id']}/reindex").status_code == 202
+    assert api.bus.names == ["ToolCreated", "ToolUpdated"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": ""},
+        {"name": "検索"},
+        {"name": "a b"},
+        {"name": "a\n"},
+        {"name": "a" * 65},
+        {"type": "create"},
+        {"json_path": "articles"},
+        {"json_path": "/~2"},
+        {"json_path": "/\0"},
+        {"table_id": "1"},
+        {"description": "\0"},
+        {"description": "x" * 2001},
+        {"unknown": 1},
+    ],
+)
+def test_a_wrong_tool_is_422_and_none_is_made(api: Api, wrong: dict[str, object]) -> None:
+    asked = {"table_id": api.table, "json_path": "/a", "type": "search", "name": "a", **wrong}
+    assert api.call("POST", f"/v1/projects/{api.project}/tools", asked).status_code == 422
+    assert api.records.tools(None, api.project) == []
+
+
+def test_a_generated_description_is_within_its_limit(api: Api) -> None:
+    assert len(api.tool(json_path="/a" * 4000)["description"]) <= 2000
+
+
+def test_a_name_twice_at_an_endpoint_is_409_and_no_endpoint_is_half_made(api: Api) -> None:
+    one, same, other = api.tool("one"), api.tool("one"), api.tool("other")
+    mcps = f"/v1/projects/{api.project}/mcps"
+    assert api.call("POST", mcps, {"name": "m", "tool_ids": [one["id"], same["id"]]}).status_code == 409
+    assert api.call("GET", mcps).json() == {"mcps": []}
+    mcp = api.made(mcps, {"name": "m", "tool_ids": [one["id"], other["id"], one["id"]]})["mcp"]["id"]
+    assert api.call("PUT", f"/v1/mcps/{mcp}/tools/{same['id']}").status_code == 409
+    assert api.call("PATCH", f"/v1/tools/{other['id']}", {"name": "one"}).status_code == 409
+    assert api.call("DELETE", f"/v1/mcps/{mcp}/tools/{other['id']}").status_code == 200
+    assert api.call("PATCH", f"/v1/tools/{other['id']}", {"name": "one"}).json()["name"] == "one"
+    disabled = api.call("PUT", f"/v1/mcps/{mcp}/tools/{one['id']}", {"status": "disabled"}).json()
+    assert disabled["tools"] == [{"tool_id": one["id"], "name": "one", "status": "disabled"}]
+
+
+def test_a_key_is_shown_once_and_kept_as_its_hash(api: Api) -> None:
+    made = api.made(f"/v1/projects/{api.project}/mcps", {"name": "m"})
+    path = f"/v1/mcps/{made['mcp']['id']}"
+    assert api.key_hashes(made["mcp"]["id"]) == (hash_of_key(made["key"]), None)
+    assert made["key"] not in api.call("GET", path).text
+    rotated = api.call("POST", f"{path}/rotate").json()
+    assert api.key_hashes(made["mcp"]["id"]) == (hash_of_key(rotated["key"]), hash_of_key(made["key"]))
+    assert api.call("PATCH", path, {"status": "disabled"}).json()["status"] == "disabled"
+    assert api.call("PATCH", path, {"status": "off"}).status_code == 422
+    assert api.call("DELETE", path).status_code == 204
+    assert api.call("GET", path).status_code == 404
+
+
+def test_a_table_is_replaced_patched_and_read_by_pointer(api: Api) -> None:
+    path = f"/v1/tables/{api.table}"
+    assert api.call("PUT", path, {"data": {"b": 1}, "expected_version": 1}).json()["version"] == 2
+    assert api.call("PUT", path, {"data": {}, "expected_version": 1}).status_code == 409
+    operations = [{"op": "set", "path": "/c~1d", "value": "語"}, {"op": "remove", "path": "/b"}]
+    assert api.call("PATCH", path, {"operations": operations}).json()["version"] == 3
+    assert api.call("PATCH", path, {"operations": operations, "expected_version": 2}).status_code == 409
+    assert api.call("PATCH", path, operations).status_code == 404
+    assert api.call("GET", f"{path}/data").json() == {"c/d": "語"}
+    assert api.call("GET", f"{path}/data?pointer=/c~1d").json() == "語"
+    assert api.call("GET", f"{path}/data?pointer=/x").status_code == 404
+    assert api.call("GET", f"{path}/data?pointer=x").status_code == 422
+    assert api.call("PATCH", path, {"name": "新"}).json()["name"] == "新"
+    assert api.bus.names == ["TableUpdated", "TableUpdated"]
+    assert api.call("DELETE", path).status_code == 204
+    assert api.call("GET", path).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "data", [b'"\\ud800 \\u0000"', b"[" * 1500 + b"]" * 1500, b'{"":{"~/\\"*":[1.0,0,null]}}', b'"\xf0\xa0\xae\xb7"']
+)
+def test_any_document_comes_back(api: Api, data: bytes) -> None:
+    assert api.call("PUT", f"/v1/tables/{api.table}", b'{"data":' + data + b"}").status_code == 200
+    answer = api.call("GET", f"/v1/tables/{api.table}/data")
+    assert answer.status_code == 200
+    assert answer.text == written_table(parsed_table(data))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"", b"{", b"\xff", b'{"data":NaN}', b'{"data":1,"x":2}', b"[]", b'{"expected_version":1}', b"[" * 9000),
+        *(b'{"data":1,"expected_version":true}', b'{"data":1,"\\ud800":2}'),
+    ],
+)
+def test_a_wrong_document_is_422(api: Api, body: bytes) -> None:
+    assert api.call("PUT", f"/v1/tables/{api.table}", body).status_code == 422
+    assert api.records.table(None, api.table).table.version == 1
+
+
+def test_a_surrogate_in_a_name_is_422(api: Api) -> None:
+    assert api.call("POST", "/v1/projects", b'{"name":"\\ud800"}').status_code == 422
+    assert api.call("POST", "/v1/projects", b'{"name":"\\u0000"}').status_code == 422
+    assert api.call("POST", "/v1/projects", {"name": " "}).status_code == 422
+    tables = f"/v1/projects/{api.project}/tables"
+    assert api.call("POST", tables, b'{"name":"\\ud800","data":1}').status_code == 422
+
+
+def test_a_large_table_is_announced_and_uploaded(api: Api) -> None:
+    announced = api.made(f"/v1/projects/{api.project}/tables/uploads", {"name": "big", "size": 9_000_000})
+    table = announced["table"]
+    assert (table["version"], table["pending_upload"]) == (0, True)
+    assert f"tables/{api.project}/{table['id']}/1.json" in announced["upload"]["url"]
+    assert announced["upload"]["headers"]["Content-Length"] == "9000000"
+    again = api.made(f"/v1/tables/{api.table}/uploads", {"size": 1})
+    assert (again["table"]["version"], again["table"]["pending_upload"]) == (1, True)
+    for size in (0, -1, 10**12, "x"):
+        assert api.call("POST", f"/v1/tables/{api.table}/uploads", {"size": size}).status_code == 422
+    assert api.call("GET", f"/v1/tables/{table['id']}/data").status_code == 404
+
+
+def test_a_large_table_is_patched_where_it_lies(api: Api) -> None:
+    upload = api.records.begin_upload(None, api.table)
+    api.bodies.write(upload.key, json.dumps({"a": "語" * 1_000_000, "b": 1}).encode())
+    api.records.finish_upload(api.table, upload.upload, upload.key, None)
+    path = f"/v1/tables/{api.table}"
+    patched = api.call("PATCH", path, [{"op": "set", "path": "/b", "value": 2}]).json()
+    assert (patched["version"], patched["pending_upload"]) == (3, False)
+    assert api.call("GET", f"{path}/data?pointer=/b").json() == 2
+    assert api.call("GET", f"{path}/data").status_code == 422
+
+
+def hook(api: Api, payload: object, secret: str = HOOK_SECRET) -> Any:
+    return api.http.post("/hooks/supabase", json=payload, headers={"x-sakuin-secret": secret})
+
+
+def test_the_hook_needs_its_secret(api: Api) -> None:
+    for secret in ("", "wrong"):
+        assert hook(api, {"type": "DELETE"}, secret).status_code == 401
+    assert api.http.post("/hooks/supabase", headers=AUTHORIZATION).status_code == 401
+    assert hook(api, {"type": "INSERT", "table": "users", "record": {}}).status_code == 422
+
+
+def test_the_hook_starts_indexing_for_changes_and_not_for_a_status(api: Api) -> None:
+    tool = api.tool()
+    row = {name: tool[name] for name in ("id", "project_id", "table_id", "json_path", "type", "enabled", "metadata")}
+    table = {"id": api.table, "project_id": api.project, "data": {}, "version": 1, "generation": 2}
+    quiet: list[object] = [
+        {"type": "UPDATE", "table": "tool", "record": {**row, "metadata": {}}, "old_record": row},
+        {"type": "INSERT", "table": "tool", "record": {**row, "metadata": {}}, "old_record": None},
+        {"type": "UPDATE", "table": "context_table", "record": {**table, "generation": 3}, "old_record": table},
+        {"type": "UPDATE", "table": "context_table", "record": {**table, "version": 2}, "old_record": table},
+        {"type": "INSERT", "table": "context_table", "record": table, "old_record": None},
+    ]
+    for payload in quiet:
+        assert hook(api, payload).json() == {"started": False}
+    loud: list[object] = [
+        {"type": "UPDATE", "table": "tool", "record": {**row, "json_path": "/b"}, "old_record": row},
+        {"type": "DELETE", "table": "tool", "record": None, "old_record": row},
+        {
+            **{"type": "UPDATE", "table": "context_table", "old_record": table},
+            "record": {**table, "version": 2, "generation": 9},
+        },
+        {"type": "DELETE", "table": "context_table", "record": None, "old_record": table},
+    ]
+    for payload in loud:
+        assert hook(api, payload).json() == {"started": True}
+    assert api.bus.names[1:] == ["ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted"]

@@ -1,0 +1,72 @@
+"""`GET /v1/work`, and what a material says of its unfinished work."""
+
+import pytest
+from sakuin.http.app import rest_api
+from sakuin.http.unfinished_work import MOST_SUBJECTS, WorkOfMaterials, work_router
+from sakuin.platform.retry import Defer
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
+from starlette.testclient import TestClient
+
+from tests.events import AUTHORIZATION, ring
+from tests.world import World
+
+MATERIAL = "junior/二次方程式の解き方_教材"
+KEY = f"{MATERIAL}.html"
+TABLE = "00000000-0000-4000-8000-000000000001"
+
+
+@pytest.fixture
+def api(world: World, unfinished: UnfinishedWorkStore) -> TestClient:
+    """The API over a library with one page, whose next version waits for OpenAI."""
+    unfinished.defer(WorkSubject("file", KEY, version_id="v2"), Defer(60, "openai is away", "openai"))
+    unfinished.record_retry(WorkSubject("table", TABLE, "an index"), "it failed", vendor=None, seconds=30)
+    work_of = WorkOfMaterials(unfinished, "")
+    routers = [work_router(unfinished, work_of)]
+    application = rest_api(world.library, ring, "1.2.3", admin_routers=routers, work_of=work_of)
+    return TestClient(application, headers=AUTHORIZATION)
+
+
+def test_all_unfinished_work_is_listed_and_counted(api: TestClient) -> None:
+    said = api.get("/v1/work").json()
+    page, table = said["work"]
+    assert {name: page[name] for name in ("kind", "subject", "state", "reason", "vendor", "attempts")} == {
+        "kind": "file",
+        "subject": KEY,
+        "state": "waiting",
+        "reason": "openai is away",
+        "vendor": "openai",
+        "attempts": 1,
+    }
+    assert page["since"] < page["retry_at"]
+    assert (table["subject"], table["index"], table["state"]) == (TABLE, "an index", "retrying")
+    assert said["counts"] == {"retrying": 1, "waiting": 1, "failed": 0}
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({"state": "waiting"}, [KEY]),
+        ({"state": "failed"}, []),
+        ({"subject": MATERIAL}, [KEY]),
+        ({"subject": KEY}, [KEY]),
+        ({"subject": [TABLE, "nobody"]}, [TABLE]),
+        ({"limit": 1}, [KEY]),
+    ],
+)
+def test_unfinished_work_is_filtered(api: TestClient, asked: dict[str, str], found: list[str]) -> None:
+    assert [row["subject"] for row in api.get("/v1/work", params=asked).json()["work"]] == found
+
+
+@pytest.mark.parametrize("asked", [{"state": "lost"}, {"subject": ["x"] * (MOST_SUBJECTS + 1)}, {"limit": 501}])
+def test_a_wrong_filter_is_422(api: TestClient, asked: dict[str, str]) -> None:
+    assert api.get("/v1/work", params=asked).status_code == 422
+
+
+def test_a_material_lists_its_unfinished_work(api: TestClient, unfinished: UnfinishedWorkStore) -> None:
+    unfinished.record_dead_letter(WorkSubject("material", MATERIAL), "it failed")
+    (material,) = api.get("/v1/materials").json()["materials"]
+    assert material["status"] == "ready"
+    assert [(row["kind"], row["state"], row["reason"], row["vendor"]) for row in material["work"]] == [
+        ("file", "waiting", "openai is away", "openai"),
+        ("material", "failed", "it failed", None),
+    ]

@@ -1,0 +1,209 @@
+"""Reading an HTML page."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sakuin.errors import UnreadablePage
+from sakuin.knowledge.page import Explanation, Page
+from sakuin.knowledge.reading.names import concept_name
+from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
+
+from tests.effort import times
+
+
+def page(html: str) -> Page:
+    return read_page(html.encode())
+
+
+def texts(html: str) -> dict[str, str]:
+    return {explanation.anchor: explanation.content for explanation in page(html).explanations}
+
+
+def only(html: str) -> Explanation:
+    (explanation,) = page(html).explanations
+    return explanation
+
+
+def test_all_five_types_are_found_in_page_order() -> None:
+    names = ("rule", "method", "def", "ex", "tip")
+    found = page("".join(f'<p id="{name}-a">x</p>' for name in names)).explanations
+    assert [explanation.type for explanation in found] == ["rule", "method", "definition", "example", "tip"]
+    assert [explanation.position for explanation in found] == [0, 1, 2, 3, 4]
+
+
+def test_an_anchored_element_inside_another_belongs_to_its_own_chunk_only() -> None:
+    assert texts('<div id="rule-a">前<div id="tip-b">内</div>後</div>') == {"rule-a": "前\n後", "tip-b": "内"}
+
+
+def test_of_duplicate_ids_the_first_counts_and_all_are_listed() -> None:
+    read = page('<p id="rule-a">一</p><p id="rule-a">二</p>')
+    assert [explanation.content for explanation in read.explanations] == ["一"]
+    assert read.ids == ("rule-a", "rule-a")
+
+
+def test_an_anchored_heading_runs_to_the_next_heading_of_its_level() -> None:
+    html = '<h2 id="rule-a">甲</h2><p>一</p><h3>小</h3><p>二</p><h2>次</h2><p>三</p>'
+    assert texts(html) == {"rule-a": "甲\n一\n小\n二"}
+
+
+def test_an_anchored_heading_ends_at_the_next_anchor_and_with_its_box() -> None:
+    assert texts('<h2 id="rule-a">甲</h2>一<p id="ex-1">二</p>三') == {"rule-a": "甲\n一", "ex-1": "二"}
+    assert texts('<div><h3 id="rule-a">甲</h3><p>一</p></div><p>外</p>') == {"rule-a": "甲\n一"}
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<a id="rule-a"></a><h2>甲</h2><p>一</p><h2>次</h2>',
+        '<p><span id="rule-a"></span></p><h2>甲</h2><p>一</p><h2>次</h2>',
+        '<h2><a id="rule-a">甲</a></h2><p>一</p><h2>次</h2>',
+        '<h2><span id="rule-a"></span>甲<a href="#rule-a">¶</a></h2><p>一</p><h2>次</h2>',
+    ],
+)
+def test_an_anchor_before_or_in_a_heading_names_the_heading(html: str) -> None:
+    assert (only(html).title, only(html).content) == ("甲", "甲\n一")
+
+
+def test_a_term_has_its_descriptions_and_a_row_its_cells() -> None:
+    assert texts('<dl><dt id="def-a">素数</dt><dd>一</dd><dd>二</dd><dt>他</dt></dl>') == {"def-a": "素数\n一\n二"}
+    assert texts('<table><tr id="rule-a"><th>甲</th><td>一<br>二</td></tr></table>') == {"rule-a": "甲 | 一 二"}
+
+
+def test_text_is_plain_and_japanese_gets_no_spaces() -> None:
+    html = '<div id="rule-a"><b>解</b>の<i>公式</i>\n  を使う<ol><li>一<li>二</ol>x<sup>2</sup><img alt="図"></div>'
+    assert only(html).content == "解の公式を使う\n1. 一\n2. 二\nx^2[図]"
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        *("<script>密</script>", "<style>密</style>", "<svg><text>密</text></svg>", "<template>密</template>"),
+        *("<p hidden>密</p>", '<p aria-hidden="true">密</p>', '<p style="display: none">密</p>', "<!--密-->"),
+    ],
+)
+def test_what_a_reader_does_not_see_never_reaches_the_index(hidden: str) -> None:
+    assert only(f'<div id="rule-a">見える{hidden}</div>').content == "見える"
+
+
+def test_rendered_mathematics_is_kept_once_as_tex() -> None:
+    katex = (
+        '<span class="katex"><math><mi>x</mi><annotation encoding="application/x-tex">x^2</annotation></math>'
+        '<span class="katex-html" aria-hidden="true">x2</span></span>'
+    )
+    assert only(f'<p id="rule-a">解{katex}と<script type="math/tex">y</script></p>').content == "解x^2とy"
+
+
+@pytest.mark.parametrize(
+    ("html", "title"),
+    [
+        ('<div id="ex-1"><div class="example-title"><span>例1</span>5以下の和</div></div>', "5以下の和"),
+        ('<div id="rule-a"><strong>📌 移項</strong> <a href="#ex-1">→ 例1</a></div>', "移項"),
+        ('<p id="rule-a" data-title="展開の公式">(a+b)^2</p>', "展開の公式"),
+        ('<p id="rule-a">両辺に同じ数を足す。等式は成り立つ。</p>', "両辺に同じ数を足す"),
+        ('<div id="rule-square-root"></div>', "square root"),
+    ],
+)
+def test_a_title_comes_from_the_first_source_that_names_something(html: str, title: str) -> None:
+    assert only(html).title == title
+
+
+def test_headings_and_meta_tags_place_an_explanation() -> None:
+    read = page(
+        '<meta name="category" content="数"><meta name="sakuin:category" content="代数">'
+        '<meta name="prerequisites" content="平方根、展開"><h1>🎲 頁</h1><h2>1. 節</h2><p id="rule-a">x</p>'
+    )
+    assert (read.title, read.category, read.prerequisites) == ("頁", "代数", ("平方根", "展開"))
+    assert read.explanations[0].headings == ("頁", "節")
+
+
+def test_an_example_illustrates_the_concept_that_links_to_it() -> None:
+    html = '<p id="rule-a">甲<a href="#ex-2">→ 例2</a></p><p id="rule-b">乙</p><h2>例</h2><p id="ex-2">丙</p>'
+    assert page(html).explanations[2].illustrates == ("rule-a",)
+
+
+def test_boxes_without_a_semantic_id_are_reported_but_not_those_named_by_their_heading() -> None:
+    html = (
+        '<div class="tip-box" id="x"><b>題</b></div><div class="rule-box"><h3 id="rule-q">問</h3></div>'
+        '<div class="rule-box" id="rule-a"><div class="rule-box">中</div></div>'
+    )
+    assert [(box.selector, box.title) for box in page(html).unnamed_boxes] == [(".tip-box", "題")]
+
+
+def test_in_page_links_are_decoded() -> None:
+    assert page('<a href="#rule-%E8%A7%A3">l</a><a href="#">t</a><a href="x.html#y">z</a>').links == ("rule-解",)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"", b" \n", b"%PDF-1.7", b"PK\x03\x04", b'{"a": "<p>x</p>"}', "文".encode(), b"<p>\xff\xfe</p>"),
+        *(b"<meta charset=zip><p>x", bytes(range(32)) * 30 + b"<p>", b"<svg></svg>"),
+    ],
+)
+def test_what_is_no_html_page_fails_with_a_reason(data: bytes) -> None:
+    with pytest.raises(UnreadablePage, match=r"\w+"):
+        read_page(data)
+
+
+def test_a_page_is_read_in_the_encoding_it_declares() -> None:
+    read = read_page('<meta charset="Shift_JIS"><p id="rule-a">①髙</p>'.encode("cp932"))
+    assert read.explanations[0].content == "①髙"
+
+
+def test_as_many_nested_anchors_as_are_allowed_neither_crash_nor_hang() -> None:
+    read = page("".join(f'<div id="rule-{number}">' for number in range(MOST_EXPLANATIONS)) + "x")
+    assert len(read.explanations) == MOST_EXPLANATIONS
+
+
+TAGS = st.sampled_from(
+    [
+        *("<h2>", "</h2>", '<p id="rule-a">', "<li>", "<td>", "<tr>", "<table>", '<dt id="def-a">', "</div>"),
+        *('<div id="ex-1">', "<sup>", '<a id="tip-a">', "</a>", "<b>", "文", " ", "\x00", "</dl>", "<svg>"),
+        *("</svg>", "<p hidden>", "<pre>", '<img alt="図">', "<math>", "<summary>", "<details>"),
+    ]
+)
+
+
+@settings(max_examples=times(100))
+@given(st.lists(TAGS, max_size=25).map("".join))
+def test_any_soup_of_tags_is_read_or_refused(html: str) -> None:
+    try:
+        read = page(html)
+    except UnreadablePage:
+        return
+    assert all(explanation.title and explanation.content for explanation in read.explanations)
+
+
+def test_a_page_with_thousands_of_explanations_is_refused_before_they_are_read() -> None:
+    boxes = "".join(f'<p id="rule-{number}">x</p>' for number in range(MOST_EXPLANATIONS + 1))
+    with pytest.raises(UnreadablePage, match="2,001 semantic ids"):
+        read_page(f"<!DOCTYPE html><body>{boxes}</body>".encode())
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("📌 ルール2：傾きの意味 → 例2", "傾きの意味"),
+        ("1️⃣ たすき掛け！", "たすき掛け"),
+        ("【公式】解の公式", "解の公式"),
+        ("2. 覚えること", "覚えること"),
+        ("(1) 頂点", "頂点"),
+        ("Step 2: Draw the graph", "Draw the graph"),
+        ("一次関数とは？", "一次関数"),
+        (r"判別式 \(D = b^2 - 4ac\)", "判別式 D = b^2 - 4ac"),
+    ],
+)
+def test_a_name_has_no_pictographs_numbering_or_link_labels(written: str, name: str) -> None:
+    assert concept_name(written) == name
+
+
+@pytest.mark.parametrize(
+    "name", ["2乗の形", "第1四分位数", "△ABCの面積", "①と②の式", "3.5倍の計算", "練習1", "♠を引く"]
+)
+def test_what_only_looks_like_numbering_stays(name: str) -> None:
+    assert concept_name(name) == name
+
+
+@given(st.text(max_size=80))
+def test_any_text_gives_a_name_on_one_line(text: str) -> None:
+    assert "\n" not in concept_name(text)

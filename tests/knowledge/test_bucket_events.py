@@ -1,0 +1,210 @@
+"""Events of the bucket, and the index after them."""
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sakuin.knowledge.messages import ReindexMaterial
+
+from tests.builders import a_page
+from tests.doubles.learns_model import MemoryLearnsModel
+from tests.world import World, Worlds
+
+KEY = "junior/二次方程式の解き方_教材.html"
+MATERIAL = "junior/二次方程式の解き方_教材"
+ONE = a_page({"rule-a": "解の公式: 一の版。"})
+TWO = a_page({"rule-a": "解の公式: 二の版。"})
+
+
+@pytest.fixture
+def world(a_world: Worlds) -> World:
+    return a_world()
+
+
+def text(world: World, material: str = MATERIAL) -> str:
+    """Returns what is searchable of a material."""
+    return "".join(chunk.content for chunk in world.chunks(material))
+
+
+def test_an_uploaded_page_is_applied_and_a_receipt_says_so(world: World) -> None:
+    version = world.put(KEY, ONE)
+    assert "一の版" in text(world)
+    assert world.receipt(KEY, version).outcome == "applied"
+
+
+def test_what_is_no_page_is_ignored(world: World) -> None:
+    for key in ("css/site.css", "junior/", ".html", "a.HTML", "junior/.html"):
+        world.bucket.write(key, b"body {}")
+    assert all(done.ignored for done in world.settle())
+    assert world.materials() == []
+
+
+def test_keys_outside_the_prefix_are_ignored_and_inside_it_is_cut_off(a_world: Worlds) -> None:
+    world = a_world(prefix="site/")
+    world.put("site/a.html", ONE)
+    world.put("other/b.html", ONE)
+    assert world.materials() == ["a"]
+
+
+def test_a_version_that_is_gone_was_superseded(world: World) -> None:
+    version = world.bucket.write(KEY, ONE)
+    (message,) = world.bucket.take_messages()
+    world.bucket.remove_version(KEY, version)
+    assert world.deliver(message).ignored
+    assert world.receipt(KEY, version).outcome == "superseded"
+
+
+def test_a_delete_marker_takes_the_page_out(world: World) -> None:
+    world.put(KEY, ONE)
+    world.bucket.remove(KEY)
+    world.settle()
+    state = world.index.state(MATERIAL)
+    assert state is not None
+    assert state.status == "deleted"
+    assert world.chunks() == []
+
+
+def test_removing_a_noncurrent_version_is_no_deletion(world: World) -> None:
+    old = world.put(KEY, ONE)
+    world.put(KEY, TWO)
+    world.bucket.remove_version(KEY, old)
+    (done,) = world.settle()
+    assert done.ignored
+    assert "二の版" in text(world)
+
+
+def test_removing_the_current_version_brings_back_the_one_before(world: World) -> None:
+    world.put(KEY, ONE)
+    newest = world.put(KEY, TWO)
+    world.bucket.remove_version(KEY, newest)
+    world.settle()
+    assert "一の版" in text(world)
+
+
+def test_removing_an_unreadable_current_version_makes_the_page_ready_again(world: World) -> None:
+    world.put(KEY, ONE)
+    bad = world.put(KEY, b"%PDF-1.7")
+    world.bucket.remove_version(KEY, bad)
+    world.settle()
+    state = world.index.state(MATERIAL)
+    assert state is not None
+    assert (state.status, state.error) == ("ready", None)
+    assert "一の版" in text(world)
+
+
+def test_removing_the_only_version_is_a_deletion(world: World) -> None:
+    only = world.put(KEY, ONE)
+    world.bucket.remove_version(KEY, only)
+    world.settle()
+    assert world.chunks() == []
+
+
+def test_a_renamed_page_is_at_its_new_place_only(world: World) -> None:
+    world.put(KEY, ONE)
+    world.bucket.write("senior/x.html", ONE)
+    world.bucket.remove(KEY)
+    world.settle()
+    assert [chunk.material for chunk in world.chunks()] == ["senior/x"]
+    assert world.embedder.calls == 1
+
+
+def test_two_spellings_of_a_key_are_one_material_and_the_second_waits_its_turn(world: World) -> None:
+    nfc, nfd = "がぎ.html", unicodedata.normalize("NFD", "がぎ.html")
+    world.put(nfc, ONE)
+    waiting = world.put(nfd, TWO)
+    assert world.receipt(nfd, waiting).outcome == "waiting"
+    assert "一の版" in text(world, "がぎ")
+    world.bucket.remove(nfc)
+    world.settle()
+    assert "二の版" in text(world, "がぎ")
+    assert world.receipt(nfd, waiting).outcome == "applied"
+
+
+def test_a_waiting_key_that_lost_its_newest_version_comes_with_the_one_before(world: World) -> None:
+    nfc, nfd = "がぎ.html", unicodedata.normalize("NFD", "がぎ.html")
+    world.put(nfc, ONE)
+    world.put(nfd, TWO)
+    newest = world.put(nfd, ONE)
+    world.bucket.remove_version(nfd, newest)
+    world.settle()
+    world.bucket.remove(nfc)
+    world.settle()
+    assert "二の版" in text(world, "がぎ")
+
+
+def test_a_page_that_was_asked_for_again_is_applied_from_its_indexed_version(world: World) -> None:
+    world.put(KEY, ONE)
+    generation = world.state(MATERIAL).generation
+    done = world.process(ReindexMaterial(material=MATERIAL, reason="new model"))
+    assert done.result is not None
+    assert done.result.applied.outcome == "applied"
+    assert world.state(MATERIAL).generation == generation + 1
+
+
+def test_asking_again_after_a_newer_upload_does_not_bring_back_the_old(world: World) -> None:
+    world.put(KEY, ONE)
+    world.bucket.write(KEY, TWO)
+    (newer,) = world.bucket.take_messages()
+    world.process(ReindexMaterial(material=MATERIAL, reason="new model"))
+    world.deliver(newer)
+    world.process(ReindexMaterial(material=MATERIAL, reason="new model"))
+    assert "二の版" in text(world)
+
+
+def test_asking_again_for_what_is_gone_or_unknown_is_ignored(world: World) -> None:
+    world.put(KEY, ONE)
+    world.bucket.remove(KEY)
+    world.settle()
+    assert world.process(ReindexMaterial(material=MATERIAL, reason="new model")).ignored
+    assert world.process(ReindexMaterial(material="never/heard", reason="new model")).ignored
+    assert world.chunks() == []
+
+
+def test_asking_again_keeps_a_failed_page_failed_and_its_good_version_searchable(world: World) -> None:
+    world.put(KEY, ONE)
+    world.put(KEY, b"%PDF-1.7")
+    world.process(ReindexMaterial(material=MATERIAL, reason="new model"))
+    assert world.state(MATERIAL).status == "failed"
+    assert "一の版" in text(world)
+
+
+def test_a_late_language_model_is_asked_again_after_five_and_ten_minutes_and_no_more(a_world: Worlds) -> None:
+    model = MemoryLearnsModel(late=True)
+    world = a_world(model=model)
+    world.put(KEY, ONE)
+    assert [(one.attempt, one.delay_seconds) for one in world.queue.asked] == [(2, 300), (3, 600)]
+    assert model.asked == 3
+    assert {chunk.learns.source for chunk in world.chunks()} == {"provisional"}
+
+
+def test_a_provisional_list_is_upgraded_when_the_model_answers(a_world: Worlds) -> None:
+    model = MemoryLearnsModel({"rule-a": ("甲の方法", "乙の方法", "丙の方法")}, late=True)
+    world = a_world(model=model)
+    world.bucket.write(KEY, ONE)
+    for body in world.bucket.take_messages():
+        world.deliver(body)
+    model.late = False
+    world.settle()
+    (chunk,) = world.chunks()
+    assert (chunk.learns.source, chunk.learns.items) == ("model", ("甲の方法", "乙の方法", "丙の方法"))
+
+
+@given(st.data())
+@settings(max_examples=50)
+def test_messages_in_any_order_end_at_the_state_of_the_bucket(a_world: Worlds, data: st.DataObject) -> None:
+    world = a_world()
+    keys = ("が.html", unicodedata.normalize("NFD", "が.html"))
+    for number in range(data.draw(st.integers(1, 5))):
+        key = data.draw(st.sampled_from(keys))
+        if data.draw(st.booleans()) or number == 0:
+            world.bucket.write(key, a_page({"rule-a": f"名: 第{number}版。"}))
+        else:
+            world.bucket.remove(key)
+    messages = world.bucket.take_messages()
+    for body in data.draw(st.permutations(messages + messages[:2])):
+        world.deliver(body)
+    alive = [world.bucket.read(key, max_bytes=9999).body.decode() for key in world.bucket.keys("")]
+    shown = re.findall("第.版", text(world, "が"))
+    assert shown in [re.findall("第.版", page) for page in alive] if alive else shown == []

@@ -1,0 +1,199 @@
+"""Reset sequencers and lost events: the index ends at the state of the bucket."""
+
+import unicodedata
+from dataclasses import dataclass
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import a_page
+from tests.effort import times
+from tests.world import World, Worlds
+
+KEY, MATERIAL = "junior/a.html", "junior/a"
+NFC, NFD = "junior/が.html", unicodedata.normalize("NFD", "junior/が.html")
+
+
+def page(words: str) -> bytes:
+    return a_page({"rule-a": f"解の公式: {words}。"})
+
+
+def text(world: World, material: str = MATERIAL) -> str:
+    return "".join(chunk.content for chunk in world.chunks(material))
+
+
+@pytest.fixture
+def world(a_world: Worlds) -> World:
+    return a_world()
+
+
+def deliver(world: World, *bodies: str) -> None:
+    for body in bodies:
+        world.deliver(body)
+
+
+def recheck(world: World, key: str) -> None:
+    world.queue.recheck([key], reason="test")
+    world.settle()
+
+
+def killed(world: World) -> None:
+    """Resets the sequencers after the page was written often."""
+    for number in range(5):
+        world.put(KEY, page(f"前の{number}"))
+    world.bucket.begin_anew()
+
+
+def test_an_upload_after_a_reset_of_the_sequencers_is_applied(world: World) -> None:
+    killed(world)
+    version = world.put(KEY, page("新しい"))
+    assert "新しい" in text(world)
+    assert world.receipt(KEY, version).outcome == "applied"
+    assert "次" in (world.put(KEY, page("次")) and text(world))
+
+
+def test_a_late_duplicate_from_before_the_reset_is_ignored(world: World) -> None:
+    for number in range(5):
+        world.bucket.write(KEY, page(f"前の{number}"))
+    before = world.bucket.take_messages()
+    deliver(world, *before)
+    world.bucket.begin_anew()
+    world.put(KEY, page("新しい"))
+    deliver(world, *before)
+    assert "新しい" in text(world)
+
+
+def test_a_removal_after_a_reset_of_the_sequencers_is_applied(world: World) -> None:
+    killed(world)
+    world.put(KEY, page("新しい"))
+    world.bucket.remove(KEY)
+    world.settle()
+    assert text(world) == ""
+    assert world.state(MATERIAL).status == "deleted"
+
+
+def test_an_unreadable_page_after_a_reset_of_the_sequencers_fails(world: World) -> None:
+    killed(world)
+    world.put(KEY, b"")
+    assert world.state(MATERIAL).status == "failed"
+    assert "前の4" in text(world)
+
+
+def test_synonyms_after_a_reset_of_the_sequencers_are_applied(world: World) -> None:
+    for _ in range(5):
+        world.put("synonyms.yml", "- [三平方, ピタゴラス]\n".encode())
+    world.bucket.begin_anew()
+    world.put("synonyms.yml", "- [平方根, ルート]\n".encode())
+    assert world.synonyms() == [["平方根", "ルート"]]
+    world.bucket.remove("synonyms.yml")
+    world.settle()
+    assert world.synonyms() == []
+
+
+def test_a_recheck_applies_a_change_without_an_event(world: World) -> None:
+    world.put(KEY, page("一"))
+    world.bucket.write(KEY, page("二"))
+    world.bucket.forget_messages()
+    recheck(world, KEY)
+    assert "二" in text(world)
+
+
+def test_a_removed_delete_marker_brings_the_page_back_when_its_key_is_checked_again(world: World) -> None:
+    world.put(KEY, page("一"))
+    marker = world.bucket.remove(KEY)
+    world.settle()
+    assert text(world) == ""
+    world.bucket.remove_version(KEY, marker)
+    assert world.settle() == []
+    recheck(world, KEY)
+    assert "一" in text(world)
+
+
+def test_a_recheck_takes_out_what_is_gone_and_lets_the_other_spelling_have_it(world: World) -> None:
+    world.put(NFC, page("一"))
+    world.put(NFD, page("二"))
+    assert "一" in text(world, "junior/が")
+    world.bucket.remove(NFC)
+    world.bucket.forget_messages()
+    recheck(world, NFC)
+    assert "二" in text(world, "junior/が")
+    assert world.state("junior/が").source.key == NFD
+
+
+def test_a_recheck_of_what_is_right_changes_nothing(world: World) -> None:
+    world.put(KEY, page("一"))
+    before = world.state(MATERIAL)
+    recheck(world, KEY)
+    recheck(world, "junior/never.html")
+    assert (world.materials(), world.state(MATERIAL)) == ([MATERIAL], before)
+
+
+def test_a_recheck_of_a_learns_file_asks_for_its_pages(world: World) -> None:
+    world.put(KEY, page("一"))
+    version = world.bucket.write("junior/learns.yml", "a:\n  rule-a: [公式で解く方法]\n".encode())
+    world.bucket.forget_messages()
+    recheck(world, "junior/learns.yml")
+    assert world.followed_files() == {"junior/learns.yml": version}
+    assert "公式で解く方法" in world.chunks(MATERIAL)[0].learns.items
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happens: `write` or `remove` of a key, `kill` (all is gone, sequencers are reset), `lose` the events."""
+
+    kind: str
+    key: str = NFC
+
+
+steps = st.lists(
+    st.one_of(
+        st.builds(Step, st.sampled_from(["write", "write", "remove"]), st.sampled_from([NFC, NFD])),
+        st.builds(Step, st.sampled_from(["kill", "lose", "deliver"])),
+    ),
+    max_size=12,
+)
+
+
+@given(steps, st.randoms(use_true_random=False))
+@settings(max_examples=times(60))
+def test_rechecks_end_at_the_state_of_the_bucket_after_any_history(
+    a_world: Worlds, history: list[Step], random: Random
+) -> None:
+    world, told = a_world(), list[str]()
+    for number, step in enumerate(history):
+        if step.kind == "write":
+            world.bucket.write(step.key, page(f"版{number}"))
+        elif step.kind == "remove":
+            world.bucket.remove(step.key)
+        elif step.kind == "kill":
+            told += world.bucket.take_messages()
+            world.bucket.begin_anew()
+        elif step.kind == "lose":
+            world.bucket.forget_messages()
+        else:
+            told += world.bucket.take_messages()
+            random.shuffle(told)
+            deliver(world, *told[: len(told) // 2 + 1])
+    told += world.bucket.take_messages()
+    random.shuffle(told)
+    deliver(world, *told, *told)
+    world.settle()
+    for _ in range(2):
+        for key in (NFC, NFD):
+            recheck(world, key)
+    assert_is_what_the_bucket_holds(world)
+
+
+def assert_is_what_the_bucket_holds(world: World) -> None:
+    """Checks that one present key owns the material and its current version answers."""
+    bodies = {key: world.bucket.read(key, max_bytes=9999).body for key in world.bucket.keys("")}
+    answers = text(world, "junior/が")
+    if not bodies:
+        assert answers == ""
+        return
+    owner = world.state("junior/が").source.key
+    assert owner in bodies
+    assert answers.removeprefix("解の公式\n") in bodies[owner].decode()
+    assert answers

@@ -1,0 +1,194 @@
+"""Indexing one version of a page."""
+
+from collections.abc import Collection
+from typing import Any
+
+import pytest
+from sakuin.errors import Conflict, NotFound, Unavailable
+from sakuin.knowledge.learns.writer import names_action
+from sakuin.knowledge.model import ChangeResult
+from sakuin.retrieval.index_version import PageIndexVersion
+
+from tests.builders import a_page, a_source
+from tests.world import World, Worlds
+
+KEY = "junior/二次方程式の解き方_教材.html"
+MATERIAL = "junior/二次方程式の解き方_教材"
+BOXES = {
+    "rule-formula": "解の公式: 係数 a, b, c を公式に代入する。",
+    "method-square": "平方完成: x の係数の半分の2乗を足して引く。",
+    "tip-sign": "符号のコツ: b が負のときは括弧をつける。",
+}
+
+
+@pytest.fixture
+def world(a_world: Worlds) -> World:
+    return a_world()
+
+
+def test_a_page_costs_one_embedding_call_and_each_box_becomes_a_chunk(world: World) -> None:
+    world.put(KEY, a_page(BOXES))
+    assert world.embedder.calls == 1
+    assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == list(BOXES)
+
+
+def test_the_same_page_twice_costs_no_embedded_text(world: World) -> None:
+    world.put(KEY, a_page(BOXES))
+    embedded = len(world.embedder.embedded)
+    world.put(KEY, a_page(BOXES))
+    assert (len(world.embedder.embedded), world.embedder.calls) == (embedded, 1)
+
+
+def test_one_changed_rule_costs_one_text_and_touches_one_chunk(world: World) -> None:
+    world.put(KEY, a_page(BOXES))
+    before = {chunk.anchor: chunk.generation for chunk in world.chunks(MATERIAL)}
+    embedded = len(world.embedder.embedded)
+    world.put(KEY, a_page(BOXES | {"tip-sign": "符号のコツ: b が負のときは二重の括弧をつける。"}))
+    after = {chunk.anchor: chunk.generation for chunk in world.chunks(MATERIAL)}
+    assert len(world.embedder.embedded) == embedded + 1
+    assert {anchor for anchor in after if after[anchor] != before[anchor]} == {"tip-sign"}
+
+
+def test_a_box_that_is_gone_leaves_the_index(world: World) -> None:
+    world.put(KEY, a_page(BOXES))
+    world.put(KEY, a_page({"rule-formula": BOXES["rule-formula"]}))
+    assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == ["rule-formula"]
+
+
+def test_the_same_text_on_two_pages_is_embedded_once(world: World) -> None:
+    world.put("a.html", a_page(BOXES))
+    embedded = len(world.embedder.embedded)
+    world.put("b.html", a_page(BOXES))
+    assert len(world.embedder.embedded) == embedded
+
+
+@pytest.mark.scenario("knowledge-index/learns-are-action-oriented")
+def test_every_chunk_gets_three_to_five_items_that_name_an_action(world: World) -> None:
+    world.put(KEY, a_page(BOXES | {"ex-1": "噴水の高さ: h=1.5 のとき。", "def-d": "判別式とは: 根号の中。"}))
+    for chunk in world.chunks(MATERIAL):
+        assert 3 <= len(chunk.learns.items) <= 5
+        assert all(names_action(item) for item in chunk.learns.items), chunk.learns
+
+
+def test_meta_tags_of_the_page_stand_in_each_chunk(world: World) -> None:
+    head = "<meta name='category' content='代数'><meta name='level' content='中学'>"
+    world.put(KEY, a_page(BOXES, head=head + "<meta name='prerequisites' content='平方根, 因数分解'>"))
+    for chunk in world.chunks(MATERIAL):
+        fields = chunk
+        assert (fields.category, fields.level, fields.prerequisites) == ("代数", "中学", ("平方根", "因数分解"))
+
+
+def test_an_unreadable_page_keeps_the_last_good_version(world: World) -> None:
+    world.put(KEY, a_page(BOXES))
+    bad = world.put(KEY, b"%PDF-1.7")
+    state = world.index.state(MATERIAL)
+    assert state is not None
+    assert (state.status, state.chunks_count) == ("failed", 3)
+    assert "PDF" in (state.error or "")
+    assert world.receipt(KEY, bad).outcome == "failed"
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"\xff\xfe\xfd", b"<p>" * 4000])
+def test_an_empty_foreign_broken_or_oversize_page_fails_with_its_reason(world: World, body: bytes) -> None:
+    world.max_page_bytes = 10_000
+    version = world.put(KEY, body)
+    receipt = world.receipt(KEY, version)
+    assert receipt.outcome == "failed"
+    assert receipt.reason
+    assert world.embedder.calls == 0
+
+
+def test_a_page_without_any_box_is_applied_and_empty(world: World) -> None:
+    version = world.put(KEY, a_page({}))
+    assert world.receipt(KEY, version).outcome == "applied"
+    assert world.chunks() == []
+
+
+def test_a_version_that_is_gone_is_not_found(world: World) -> None:
+    with pytest.raises(NotFound):
+        world.apply_page.index_version(MATERIAL, KEY, "gone", a_source(KEY, 1))
+
+
+def test_an_embedding_service_that_is_down_changes_nothing(world: World) -> None:
+    world.put(KEY, a_page(BOXES))
+    before = world.rows("material", "knowledge_chunks")
+    world.embedder.down = True
+    with pytest.raises(Unavailable):
+        world.put(KEY, a_page({"rule-new": "新しい: まだ知らない文。"}))
+    assert world.rows("material", "knowledge_chunks") == before
+
+
+def test_a_concurrent_change_is_retried(world: World) -> None:
+    version = world.put(KEY, a_page(BOXES))
+    index = _Interrupted(world, times=2)
+    result = world.apply_page.index_version(MATERIAL, KEY, version)
+    assert result.applied.outcome == "applied"
+    assert index.interrupted == 2
+
+
+def test_a_material_that_changes_at_every_try_is_a_conflict(world: World) -> None:
+    version = world.put(KEY, a_page(BOXES))
+    _Interrupted(world, times=99)
+    with pytest.raises(Conflict):
+        world.apply_page.index_version(MATERIAL, KEY, version)
+
+
+def test_a_version_that_another_worker_replaced_is_a_conflict(world: World) -> None:
+    old = world.put(KEY, a_page(BOXES))
+    world.put(KEY, a_page({"rule-new": "新しい: 文。"}))
+    _Interrupted(world, times=1)
+    assert world.apply_page.index_version(MATERIAL, KEY, old).applied.outcome == "conflict"
+    assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == ["rule-new"]
+
+
+class _Interrupted:
+    """An index whose row another worker changes just before vectors are looked up, so many `times`."""
+
+    def __init__(self, world: World, *, times: int) -> None:
+        self.interrupted, self._left = 0, times
+        self._real, self._sql = world.index, world.sql
+        world.index = self  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def missing_vectors(self, text_hashes: Collection[str], fingerprint: PageIndexVersion) -> set[str]:
+        if self._left:
+            self._left -= 1
+            self.interrupted += 1
+            self._sql.execute("update public.material set generation = generation + 1 where material = %s", [MATERIAL])
+        return self._real.missing_vectors(text_hashes, fingerprint)
+
+
+def test_the_result_counts_chunks_and_embedded_texts(world: World) -> None:
+    world.bucket.write(KEY, a_page(BOXES))
+    (done,) = world.settle()
+    assert done.result is not None
+    assert done.result.applied == ChangeResult("applied", 1)
+    assert (done.result.chunks, done.result.embedded) == (3, 3)
+
+
+def test_a_chunk_that_cannot_be_embedded_fails_its_page_alone_with_its_anchor(world: World) -> None:
+    world.embedder.poisons = {"毒入り"}
+    world.put("b.html", a_page(BOXES | {"ex-1": "例題: 毒入りの文章。"}))
+    world.put("a.html", a_page(BOXES))
+    state = world.index.state("b")
+    assert state is not None
+    assert state.status == "failed"
+    assert (
+        state.error == "#ex-1 cannot be embedded: The embedding service refused the request with 400. Correct its text"
+    )
+    assert [chunk.anchor for chunk in world.chunks("a")] == list(BOXES)
+
+
+def test_the_last_good_version_answers_while_a_chunk_cannot_be_embedded(world: World) -> None:
+    world.put(KEY, a_page(BOXES))
+    world.embedder.poisons = {"毒入り"}
+    world.put(KEY, a_page({"rule-formula": "解の公式: 毒入りの文章。"}))
+    assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == list(BOXES)
+
+
+def test_an_explanation_of_rare_characters_is_embedded_by_its_beginning(world: World) -> None:
+    world.embedder.longest = 8_192
+    world.put(KEY, a_page({"rule-rare": "漢字の表: " + "𠮷" * 5_000}))
+    assert [chunk.anchor for chunk in world.chunks(MATERIAL)] == ["rule-rare"]

@@ -1,0 +1,101 @@
+"""The library as operators and authors see it."""
+
+import unicodedata
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import a_page
+from tests.world import SETTINGS, World, Worlds
+
+PAGE = a_page({"rule-a": "解の公式: 係数を代入する。"})
+
+
+def rules(world: World, **wanted: object) -> set[tuple[str, str, str, str | None]]:
+    findings, _ = world.library.findings(**wanted)  # type: ignore[arg-type]
+    return {(item.severity, item.rule, item.material, item.anchor) for item in findings}
+
+
+def test_an_index_that_fits_its_pages_has_no_finding(a_world: Worlds) -> None:
+    world = a_world()
+    world.put("a.html", PAGE)
+    assert rules(world) == set()
+
+
+@pytest.mark.scenario("knowledge-index/a-missing-anchor-is-an-error")
+@pytest.mark.scenario("knowledge-index/an-unindexed-id-is-a-warning")
+def test_an_anchor_that_its_page_no_longer_has_is_an_error_and_an_unindexed_one_a_warning(a_world: Worlds) -> None:
+    world = a_world()
+    world.put("a.html", PAGE)
+    world.bucket.write("a.html", a_page({"rule-b": "別の公式: 文。"}))
+    found = {(severity, anchor) for severity, _, _, anchor in rules(world)}
+    assert found == {("error", "rule-a"), ("warning", "rule-b")}
+
+
+def test_the_canary_that_was_removed_a_moment_ago_is_no_finding(a_world: Worlds) -> None:
+    world = a_world(prefix="site/")
+    world.put("site/_sakuin/canary.html", b"<!doctype html><html><body><p>Nothing.</p></body></html>")
+    world.bucket.remove("site/_sakuin/canary.html")
+    assert rules(world) == set()
+
+
+def test_a_page_that_is_gone_but_indexed_is_an_error(a_world: Worlds) -> None:
+    world = a_world()
+    world.put("a.html", PAGE)
+    world.bucket.remove("a.html")
+    assert {(severity, material) for severity, _, material, _ in rules(world)} == {("error", "a")}
+
+
+def test_an_unreadable_page_and_a_waiting_key_are_reported(a_world: Worlds) -> None:
+    world = a_world()
+    world.put("a.html", b"%PDF-1.7")
+    world.put("が.html", PAGE)
+    world.put(unicodedata.normalize("NFD", "が.html"), PAGE)
+    assert {material for _, _, material, _ in rules(world)} == {"a", "が"}
+
+
+def test_findings_come_in_pages_that_leave_no_material_out(a_world: Worlds) -> None:
+    world = a_world()
+    for name in "abcdefg":
+        world.bucket.write(f"{name}.html", PAGE)
+    world.bucket.take_messages()
+    seen: list[str] = []
+    after: str | None = None
+    while True:
+        findings, after = world.library.findings(after=after, limit=2)
+        seen += [item.material for item in findings]
+        if after is None:
+            break
+    assert seen == list("abcdefg")
+
+
+def test_a_prefix_narrows_validation_below_the_bucket_s_own_prefix(a_world: Worlds) -> None:
+    world = a_world(prefix="site/")
+    for name in ("site/junior/a.html", "site/senior/b.html", "junior/c.html"):
+        world.bucket.write(name, PAGE)
+    assert {material for _, _, material, _ in rules(world, prefix="junior/")} == {"junior/a"}
+
+
+def test_a_key_that_waits_is_reported_with_the_folder_that_it_waits_in(a_world: Worlds) -> None:
+    world = a_world()
+    for key in ("a/が.html", "b/が.html"):
+        world.put(key, PAGE)
+        world.put(unicodedata.normalize("NFD", key), PAGE)
+    assert rules(world, prefix="a/") == {("warning", "waiting-page", "a/が", None)}
+
+
+def test_which_boxes_need_an_id_is_a_setting(a_world: Worlds) -> None:
+    world = a_world(box_selectors=("aside.note",))
+    world.put("a.html", b"<html><body><div class='tip-box'>one</div><aside class='note'>two</aside></body></html>")
+    findings, _ = world.library.findings()
+    assert [finding.rule for finding in findings] == ["box-without-id"]
+    assert "two" in findings[0].message
+
+
+def test_only_what_was_built_otherwise_is_asked_for_again(a_world: Worlds) -> None:
+    world = a_world()
+    world.put("a.html", PAGE)
+    assert world.library.reapply_outdated() == 0
+    world.settings = replace(SETTINGS, analyzer="another analyzer")
+    assert world.library.reapply_outdated() == 1
+    assert [one.material for one in world.queue.asked] == ["a"]

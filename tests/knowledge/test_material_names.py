@@ -1,0 +1,49 @@
+"""Names of keys, materials, links and chunks."""
+
+import unicodedata
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sakuin.errors import Invalid
+from sakuin.knowledge.names import chunk_id, link, material_of_key, split_chunk_id
+
+
+def test_a_key_becomes_its_material() -> None:
+    assert material_of_key("junior/解き方_教材.html") == "junior/解き方_教材"
+    assert material_of_key("site/a.html", prefix="site/") == "a"
+    assert material_of_key(unicodedata.normalize("NFD", "ガ.html")) == "ガ"
+
+
+@pytest.mark.parametrize("key", ["learns.yml", "a.HTML", "junior/.html", "other/a.html", "site.html"])
+def test_a_key_that_is_no_page_under_the_prefix_has_no_material(key: str) -> None:
+    assert material_of_key(key, prefix="site") is None
+
+
+def test_japanese_stays_and_reserved_characters_are_encoded() -> None:
+    assert (
+        link("二次方程式の解き方_教材", "rule-a", "/school_asset/")
+        == "/school_asset/二次方程式の解き方_教材.html#rule-a"
+    )
+    assert link("a b#c?d%", "rule-x") == "/a%20b%23c%3Fd%25.html#rule-x"
+    assert link("/evil.example/x", "rule-x") == "/%2Fevil.example/x.html#rule-x"
+
+
+@given(st.text(min_size=1).filter(lambda text: not any("\ud800" <= letter <= "\udfff" for letter in text)))
+def test_a_link_decodes_to_the_material_and_holds_no_space(material: str) -> None:
+    written = link(material, "rule-a")
+    assert unquote(written) == f"/{unicodedata.normalize('NFC', material)}.html#rule-a"
+    assert " " not in written
+    assert written.count("#") == 1
+
+
+@given(st.text(min_size=1), st.text(min_size=1).filter(lambda text: "#" not in text))
+def test_a_chunk_id_splits_into_what_it_was_made_of(material: str, anchor: str) -> None:
+    assert "#".join(split_chunk_id(chunk_id(material, anchor))) == chunk_id(material, anchor)
+
+
+@pytest.mark.parametrize("chunk", ["", "a", "#a", "a#"])
+def test_half_a_chunk_id_is_invalid(chunk: str) -> None:
+    with pytest.raises(Invalid):
+        split_chunk_id(chunk)

@@ -1,0 +1,137 @@
+"""Valid and invalid messages of the material queue."""
+
+import json
+from typing import Any
+
+import pytest
+from sakuin.errors import Invalid
+from sakuin.knowledge.messages import BucketEvent, ObjectRemoved, ObjectWritten, RecheckKey, ReindexMaterial, read_event
+from sakuin.knowledge.model import Source, padded
+
+from tests.events import event
+
+BUCKET = "sakuin-materials-123456789012-ap-northeast-1"
+KEY = "junior/二次方程式の解き方_教材.html"
+
+
+def recorded(name: str) -> BucketEvent | None:
+    """Reads the message of a recorded event."""
+    return read_event(json.loads(event(name)["Records"][0]["body"]))
+
+
+def notification(event_name: str = "ObjectCreated:Put", **stored: Any) -> dict[str, Any]:
+    stored = {"key": "a.html", "sequencer": "0A", "versionId": "v1"} | stored
+    record = {"eventName": event_name, "s3": {"bucket": {"name": "b"}, "object": stored}}
+    return {"Records": [record]}
+
+
+def test_an_uploaded_page_with_a_japanese_key() -> None:
+    version = "096fKKXTRTtl3on89fVO.nfljtsv6qko"
+    source = Source(BUCKET, KEY, version, "0055AED6DCD90281E5".ljust(64, "0"))
+    assert recorded("index_material.put") == ObjectWritten(source)
+
+
+def test_a_delete_marker() -> None:
+    removed = recorded("index_material.delete")
+    assert isinstance(removed, ObjectRemoved)
+    assert (removed.marker, removed.source.key) == (True, KEY)
+
+
+def test_s3_s_test_event_asks_for_nothing() -> None:
+    assert recorded("index_material.test_event") is None
+
+
+def test_a_material_that_is_to_be_indexed_again() -> None:
+    asked = ReindexMaterial(material="junior/二次方程式の解き方_教材", reason="the style guide changed", attempt=1)
+    assert recorded("index_material.reindex") == asked
+
+
+def test_a_key_that_is_to_be_checked_again_is_not_decoded() -> None:
+    asked = {"recheck": {"key": "a+b%20.html", "reason": "reconcile"}}
+    assert read_event(asked) == RecheckKey(key="a+b%20.html", reason="reconcile")
+
+
+def test_work_that_waited_names_its_newest_known_event() -> None:
+    known = {"version_id": "v1", "sequencer": "0A", "removed": True}
+    asked = read_event({"recheck": {"key": "a.html", "reason": "resumed", "resumed": True, **known}})
+    assert asked == RecheckKey(
+        key="a.html", reason="resumed", version_id="v1", sequencer="0A", removed=True, resumed=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("sent", "key"),
+    [
+        ("a+b%2Bc.html", "a b+c.html"),
+        ("100%25.html", "100%.html"),
+        ("%2520.html", "%20.html"),
+        ("%E3%81%8B%E3%82%99.html", "か\u3099.html"),
+        ("a%3Fb%23c%26d.html", "a?b#c&d.html"),
+    ],
+)
+def test_a_key_is_decoded_exactly_once_and_kept_as_it_is(sent: str, key: str) -> None:
+    written = read_event(notification(key=sent))
+    assert isinstance(written, ObjectWritten)
+    assert written.source.key == key
+
+
+@pytest.mark.parametrize(
+    ("event_name", "version", "marker"),
+    [
+        ("ObjectRemoved:DeleteMarkerCreated", "v1", True),
+        ("ObjectRemoved:Delete", "v1", False),
+        ("s3:ObjectRemoved:Delete", "v1", False),
+        # A bucket without versions.
+        ("ObjectRemoved:Delete", None, True),
+    ],
+)
+def test_a_removal_is_of_the_object_or_of_one_version(event_name: str, version: str | None, marker: bool) -> None:
+    removed = read_event(notification(event_name, versionId=version))
+    assert removed == ObjectRemoved(Source("b", "a.html", version, padded("0A")), marker)
+
+
+@pytest.mark.parametrize("event_name", ["ObjectCreated:Copy", "s3:ObjectCreated:CompleteMultipartUpload"])
+def test_every_way_of_creating_an_object_counts(event_name: str) -> None:
+    assert isinstance(read_event(notification(event_name)), ObjectWritten)
+
+
+def test_members_that_aws_adds_later_are_not_looked_at() -> None:
+    sent = notification(size=1, eTag="e", somethingNew={"a": 1})
+    sent["Records"][0]["glacierEventData"] = {}
+    assert isinstance(read_event(sent), ObjectWritten)
+
+
+@pytest.mark.parametrize("count", [0, 2, 10])
+def test_a_message_of_any_other_number_of_records_than_one_is_refused_whole(count: int) -> None:
+    sent = {"Records": notification()["Records"] * count}
+    with pytest.raises(Invalid, match=f"has {count} records of S3 instead of one"):
+        read_event(sent)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {},
+        {"Records": [{}]},
+        {"Records": {}},
+        {"Event": "s3:OtherEvent"},
+        {"reindex": {}},
+        {"reindex": {"material": ""}},
+        {"reindex": {"material": 5}},
+        {"reindex": {"material": "a", "attempt": 0}},
+        {"recheck": {}},
+        {"recheck": {"key": ""}},
+        notification("ObjectRestore:Completed"),
+        notification(sequencer="xyz"),
+        notification(sequencer=""),
+        notification(key=None),
+    ],
+)
+def test_anything_else_is_refused_in_a_sentence(sent: dict[str, Any]) -> None:
+    with pytest.raises(Invalid, match="The message is not one that this queue accepts"):
+        read_event(sent)
+
+
+def test_the_refusal_names_the_field() -> None:
+    with pytest.raises(Invalid, match=r"Records\.0\.s3\.object\.sequencer"):
+        read_event(notification(sequencer="xyz"))

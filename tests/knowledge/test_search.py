@@ -1,0 +1,206 @@
+"""Searching pages: links, or `no_good_match`."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from sakuin.errors import CircuitOpen, Invalid, Misconfigured, Refused, SakuinError, Unavailable
+from sakuin.knowledge.model import Filters, Match
+from sakuin.knowledge.postgres_search import KnowledgeSearch, Question
+from sakuin.platform.embedding import Vector
+
+from tests.builders import a_page
+from tests.doubles.embedder import CALIBRATION
+from tests.world import World, Worlds
+
+KEY = "二次方程式の解き方_教材.html"
+BOXES = {
+    "rule-quadratic-formula": "解の公式: 二次方程式を公式で解きたいときは、係数 a, b, c を読みとって公式に代入する。",
+    "method-square": "平方完成: x の係数の半分の2乗を足して引くと、平方の形になる。",
+    "def-root": "重解の意味: 二つの解が重なって一つに見えるもの。",
+    "ex-1": "噴水の高さ: 水の高さを時刻で表した式を調べる。",
+    "tip-sign": "符号のコツ: 負の数を代入するときは括弧をつける。",
+    "rule-zero": "零積の法則: 積が零ならどちらかが零である。",
+    "tip-check": "検算の習慣: 出てきた値をもとの式に戻して確かめる。",
+}
+
+
+@pytest.fixture
+def world(a_world: Worlds) -> World:
+    world = a_world(base_url="/school_asset")
+    world.put(KEY, a_page(BOXES))
+    return world
+
+
+@pytest.mark.scenario("knowledge-index/a-result-has-every-field")
+def test_a_result_has_every_field(world: World) -> None:
+    best = world.search("二次方程式を公式で解きたい").results[0]
+    assert best.url == "/school_asset/二次方程式の解き方_教材.html#rule-quadratic-formula"
+    assert (best.title, best.type, best.material) == ("解の公式", "rule", "二次方程式の解き方_教材")
+    assert 3 <= len(best.learns) <= 5
+    assert "係数" in best.excerpt
+    assert len(best.excerpt) <= 102
+    assert 0.5 <= best.similarity <= 1
+
+
+@pytest.mark.scenario("knowledge-index/an-agent-can-say-what-is-learnt")
+def test_an_agent_can_say_what_is_learnt_from_the_result_alone(world: World) -> None:
+    best = world.search("解の公式").results[0]
+    said = f"このリンク（{best.url}）では{'、'.join(best.learns)}が学べます"
+    assert "解の公式" in said
+
+
+@pytest.mark.scenario("knowledge-index/a-link-carries-its-anchor")
+def test_a_link_is_the_page_and_the_anchor(world: World) -> None:
+    world.base_url = ""
+    link = "/二次方程式の解き方_教材.html#rule-quadratic-formula"
+    assert world.search("解の公式").results[0].url == link
+    assert world.read.chunk("二次方程式の解き方_教材#rule-quadratic-formula")[1] == link
+
+
+@pytest.mark.scenario("knowledge-index/a-link-carries-the-base-url")
+def test_a_link_begins_with_the_base_url(world: World) -> None:
+    link = "/school_asset/二次方程式の解き方_教材.html#rule-quadratic-formula"
+    assert world.search("解の公式").results[0].url == link
+    assert world.read.chunk("二次方程式の解き方_教材#rule-quadratic-formula")[1] == link
+
+
+@pytest.mark.scenario("knowledge-index/several-results-are-ranked")
+def test_the_best_five_come_first_unless_asked_otherwise(world: World) -> None:
+    similarities = [hit.similarity for hit in world.search("解の公式").results]
+    assert len(similarities) == 5
+    assert similarities == sorted(similarities, reverse=True)
+    assert len(world.search("解の公式", top_k=50).results) == len(BOXES)
+    assert len(world.search("解の公式", top_k=1).results) == 1
+
+
+def test_the_threshold_decides_about_the_whole_answer_and_drops_no_single_result(world: World) -> None:
+    answer = world.search("解の公式", top_k=50)
+    assert answer.results[-1].similarity < 0.5
+    assert not answer.no_good_match
+
+
+def test_a_question_off_the_topic_has_no_results(world: World) -> None:
+    answer = world.search("quarterly dividend yield")
+    assert (answer.no_good_match, answer.results) == (True, ())
+
+
+class _Near(KnowledgeSearch):
+    """Finds four chunks, two of them nearly."""
+
+    def matches(self, question: Question) -> Sequence[Match]:
+        found = (("解の公式", 0.45), ("解の公式", 0.4), ("平方完成", 0.31), ("符号のコツ", 0.2))
+        (first, *_) = super().matches(question)
+        return [replace(first, title=title, similarity=similarity) for title, similarity in found]
+
+
+def test_near_titles_are_suggestions_and_no_results(world: World) -> None:
+    answer = replace(world.search, index=_Near(world.client, CALIBRATION))("解の後式")
+    assert (answer.no_good_match, answer.results) == (True, ())
+    assert answer.suggestions == ("解の公式", "平方完成")
+
+
+def test_filters_narrow_what_is_searched(world: World) -> None:
+    world.put("other.html", a_page({"rule-other": "解の公式: 別のページの係数の話。"}))
+    found = world.search("解の公式", top_k=50, filters=Filters(material="other")).results
+    assert {hit.material for hit in found} == {"other"}
+
+
+def test_an_empty_library_has_no_answer_and_no_error(a_world: Worlds) -> None:
+    answer = a_world().search("解の公式")
+    assert (answer.no_good_match, answer.results, answer.suggestions) == (True, (), ())
+
+
+def test_without_the_embedding_service_words_alone_answer_and_the_answer_says_so(world: World) -> None:
+    whole = world.search("解の公式")
+    assert whole.degraded is None
+    world.embedder.down = True
+    answer = world.search("解の公式")
+    assert answer.results[0].title == "解の公式"
+    assert answer.degraded is not None
+    assert "only words were compared" in answer.degraded
+    # What a leg did not say is not added: words alone are less evidence.
+    assert 0.5 <= answer.results[0].similarity <= whole.results[0].similarity
+
+
+def test_no_good_match_by_words_alone_may_be_wrong_and_says_so(world: World) -> None:
+    world.embedder.down = True
+    answer = world.search("ペンギンの飼い方")
+    assert answer.no_good_match
+    assert answer.degraded is not None
+    assert "Results may be missing" in answer.degraded
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Invalid, "Ask in other words."),
+        (Misconfigured, "The operator has to fix the API key or the embedding settings."),
+        (Refused, "The operator has to fix the API key or the embedding settings."),
+        (CircuitOpen, "Ask again in a minute."),
+    ],
+)
+def test_words_alone_answer_whatever_error_the_embedder_has(world: World, error: type[SakuinError], said: str) -> None:
+    class Refusing:
+        def query(self, text: str) -> Vector:
+            raise error("no")
+
+    answer = replace(world.search, embedder=Refusing())("解の公式")
+    assert answer.results[0].title == "解の公式"
+    assert answer.degraded is not None
+    assert answer.degraded.endswith(f"so only words were compared, not meaning. Results may be missing. {said}")
+
+
+def test_a_search_by_vectors_alone_fails_without_the_embedder(world: World) -> None:
+    world.embedder.down = True
+    with pytest.raises(Unavailable):
+        world.search.ranked_matches("解の公式", limit=3, mode="vectors")
+    assert world.search.ranked_matches("解の公式", limit=3, mode="words").degraded is None
+
+
+def test_the_excerpt_begins_with_the_sentence_that_was_asked_about(world: World) -> None:
+    long = "前置きの文が続く。" * 30 + "ここで判別式が現れる。" + "後の文が続く。" * 30
+    world.put("long.html", a_page({"rule-long": f"長い説明: {long}"}))
+    (hit,) = world.search("判別式", filters=Filters(material="long")).results
+    assert hit.excerpt.startswith("…ここで判別式が現れる。")
+    assert 90 <= len(hit.excerpt) <= 102
+
+
+def test_a_question_in_kana_says_what_it_was_understood_as_and_what_matched(world: World) -> None:
+    answer = world.search("へいほうかんせい")
+    assert (answer.query, answer.understood_as) == ("へいほうかんせい", "平方完成")
+    assert answer.results[0].title == "平方完成"
+    assert answer.results[0].matched[0] == "平方完成"
+
+
+def test_a_question_that_was_taken_as_it_stands_was_not_understood_as_another(world: World) -> None:
+    assert world.search("平方完成").understood_as is None
+    assert world.search("解の公式" * 1000).understood_as is None
+
+
+def test_legs_and_rules_can_be_left_out_to_see_what_they_do(world: World) -> None:
+    both = world.search.ranked_matches("へいほうかんせい", limit=3).matches
+    words = world.search.ranked_matches("へいほうかんせい", limit=3, mode="words", without={"rewriting"})
+    expected = "二次方程式の解き方_教材#ex-1"
+    vectors = world.search.ranked_matches("平方完成", limit=3, mode="vectors", expected=expected).matches
+    assert both[0].cosine is not None
+    assert words.understood.text == "へいほうかんせい"
+    assert all(match.cosine is None for match in words.matches)
+    assert [match.words for match in vectors] == [0] * len(vectors)
+    assert vectors[-1].anchor == "ex-1"
+
+
+def test_a_chunk_is_read_by_its_id_in_any_spelling(world: World) -> None:
+    world.put("がぎ.html", a_page({"rule-a": "名: 文。"}))
+    chunk, url = world.read.chunk(unicodedata.normalize("NFD", "がぎ#rule-a"))
+    assert (chunk.id, url) == ("がぎ#rule-a", "/school_asset/がぎ.html#rule-a")
+
+
+def test_concepts_come_with_their_links(world: World) -> None:
+    concepts, cursor = world.read.concepts(Filters(type="tip"), None)
+    assert [(item.title, url.rpartition("#")[2]) for item, url in concepts] == [
+        ("検算の習慣", "tip-check"),
+        ("符号のコツ", "tip-sign"),
+    ]
+    assert cursor is None

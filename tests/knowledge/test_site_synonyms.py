@@ -1,0 +1,86 @@
+"""`synonyms.yml` at the top of the library."""
+
+import pytest
+from sakuin.knowledge.names import SYNONYMS_FILE, synonyms_key
+from sakuin.language import site_synonyms
+from sakuin.language.questions.query_analysis import lexicon_lookup
+from sakuin_cli.uploads import uploads_of
+
+from tests.world import World, Worlds
+
+FILE = "- [速さの公式, みはじ, はじき]\n".encode()
+OTHER = "- [速さの公式, 道のり速さ時間]\n".encode()
+
+
+def same_as(world: World, phrase: str = "みはじ") -> tuple[str, ...]:
+    """Returns the synonyms of a phrase in the index."""
+    query = f"{phrase}の使い方"
+    return world.lexicon.look_up(query, lexicon_lookup(query)).synonyms.get(phrase, ())
+
+
+def test_an_uploaded_list_adds_synonyms(a_world: Worlds) -> None:
+    world = a_world()
+    version = world.put("synonyms.yml", FILE)
+    assert set(same_as(world)) == {"速さの公式", "はじき"}
+    assert world.receipt("synonyms.yml", version).outcome == "applied"
+
+
+def test_only_the_file_at_the_top_of_the_library_counts(a_world: Worlds) -> None:
+    world = a_world(prefix="site/")
+    for key in ("synonyms.yml", "site/junior/synonyms.yml"):
+        world.put(key, FILE)
+    assert same_as(world) == ()
+    world.put("site/synonyms.yml", FILE)
+    assert same_as(world)
+
+
+def test_a_removed_file_takes_its_list_along(a_world: Worlds) -> None:
+    world = a_world()
+    world.put("synonyms.yml", FILE)
+    world.bucket.remove("synonyms.yml")
+    world.settle()
+    assert same_as(world) == ()
+
+
+def test_a_removed_version_leaves_the_list_of_the_one_before(a_world: Worlds) -> None:
+    world = a_world()
+    world.put("synonyms.yml", FILE)
+    newest = world.put("synonyms.yml", OTHER)
+    assert same_as(world) == ()
+    world.bucket.remove_version("synonyms.yml", newest)
+    world.settle()
+    assert same_as(world)
+
+
+def test_a_broken_file_keeps_the_last_good_list_and_has_a_reason(a_world: Worlds) -> None:
+    world = a_world()
+    world.put("synonyms.yml", FILE)
+    broken = world.put("synonyms.yml", b"- [unclosed")
+    assert same_as(world)
+    receipt = world.receipt("synonyms.yml", broken)
+    assert (receipt.outcome, "line" in (receipt.reason or "")) == ("failed", True)
+
+
+def test_skipped_entries_are_in_the_receipt_of_the_file(a_world: Worlds) -> None:
+    world = a_world()
+    version = world.put("synonyms.yml", FILE + b"- [alone]\n")
+    assert "two different phrases" in (world.receipt("synonyms.yml", version).reason or "")
+
+
+def test_versions_that_come_in_the_wrong_order_end_with_the_newest(a_world: Worlds) -> None:
+    world = a_world()
+    world.bucket.write("synonyms.yml", OTHER)
+    world.bucket.write("synonyms.yml", FILE)
+    older, newer = world.bucket.take_messages()
+    for body in (newer, older, newer):
+        world.deliver(body)
+    assert same_as(world)
+
+
+@pytest.mark.parametrize("prefix", ["", "site/"])
+def test_push_takes_the_file_at_the_top_and_leaves_others(prefix: str) -> None:
+    places = [("a/synonyms.yml", "synonyms.yml"), ("a/junior/synonyms.yml", "junior/synonyms.yml")]
+    uploads = uploads_of(places, material_prefix=prefix)
+    assert [file.key for file in uploads.files] == [synonyms_key(prefix)]
+    assert uploads.skipped == 1
+    assert SYNONYMS_FILE == site_synonyms.SYNONYMS_FILE

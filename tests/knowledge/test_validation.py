@@ -1,0 +1,61 @@
+"""Comparing the index with the pages."""
+
+from dataclasses import replace
+
+from sakuin.knowledge.page import Explanation, Page, UnnamedBox
+from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial, findings_of_page
+
+GOOD = ("和を求める", "差を求める", "積を求める")
+
+
+def page(*anchors: str, **facts: object) -> Page:
+    found = tuple(Explanation(anchor, "rule", anchor, "x", number) for number, anchor in enumerate(anchors))
+    return Page(**{"title": "頁", "explanations": found, "ids": anchors, **facts})  # type: ignore[arg-type]
+
+
+def index(*anchors: str, given: tuple[str, ...] | None = None) -> IndexedMaterial:
+    return IndexedMaterial(tuple(IndexedChunk(anchor, GOOD, given) for anchor in anchors))
+
+
+def found(read: Page, known: IndexedMaterial | None, *, strict: bool = False) -> list[tuple[str, str, str | None]]:
+    findings = findings_of_page("m", read, known, strict=strict)
+    return [(finding.severity, finding.rule, finding.anchor) for finding in findings]
+
+
+def test_a_page_and_its_index_that_agree_have_no_findings() -> None:
+    assert found(page("rule-a", links=("rule-a", "top")), index("rule-a", given=GOOD)) == []
+
+
+def test_an_indexed_anchor_that_the_page_does_not_have_is_an_error() -> None:
+    assert found(page(), index("rule-a")) == [("error", "missing-anchor", "rule-a")]
+
+
+def test_a_semantic_id_that_is_not_indexed_is_a_warning() -> None:
+    assert found(page("rule-a"), None) == [("warning", "not-indexed", "rule-a")]
+
+
+def test_a_duplicate_id_is_an_error() -> None:
+    assert found(page("rule-a", ids=("rule-a", "x", "x")), index("rule-a")) == [("error", "duplicate-id", "x")]
+
+
+def test_a_box_without_an_id_is_a_warning_and_with_strict_an_error() -> None:
+    read = page(unnamed_boxes=(UnnamedBox(".tip-box", "題"),))
+    assert found(read, None) == [("warning", "box-without-id", None)]
+    assert found(read, None, strict=True) == [("error", "box-without-id", None)]
+
+
+def test_learns_that_are_too_few_or_name_no_action_are_warnings() -> None:
+    rules = [rule for _, rule, _ in found(page("rule-a"), index("rule-a", given=("D=0 で重解",)))]
+    assert rules == ["learns-completed", "learns-no-action"]
+
+
+def test_an_explanation_that_is_embedded_in_part_is_a_warning() -> None:
+    long = replace(page("rule-a").explanations[0], content="あ" * 6001)
+    whole = replace(long, content="あ" * 6000)
+    known = index("rule-a")
+    assert found(page("rule-a", explanations=(long,)), known) == [("warning", "long-explanation", "rule-a")]
+    assert found(page("rule-a", explanations=(whole,)), known) == []
+
+
+def test_a_link_to_nowhere_is_a_warning() -> None:
+    assert found(page(links=("gone", "/route")), None) == [("warning", "broken-link", "gone")]

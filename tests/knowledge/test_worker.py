@@ -1,0 +1,92 @@
+"""The worker of the material queue."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sakuin.errors import Conflict
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
+
+from tests.builders import a_page
+from tests.events import event
+from tests.worked_queue import WorkedQueue
+from tests.world import World, Worlds
+
+
+@pytest.fixture
+def world(a_world: Worlds) -> World:
+    """An empty library, whose first uploads tests deliver."""
+    return a_world()
+
+
+@pytest.fixture
+def queue(world: World, unfinished: UnfinishedWorkStore) -> WorkedQueue:
+    return WorkedQueue(world.events, unfinished)
+
+
+def uploaded(world: World, *names: str) -> list[str]:
+    for name in names:
+        world.bucket.write(f"{name}.html", a_page({"rule-a": f"名: {name}の文。"}))
+    return world.bucket.take_messages()
+
+
+def states(unfinished: UnfinishedWorkStore) -> list[tuple[str, str, str, str | None]]:
+    return [(row.kind, row.subject, row.state, row.version_id) for row in unfinished.rows()]
+
+
+def test_messages_that_go_well_leave_nothing(queue: WorkedQueue, world: World, unfinished: UnfinishedWorkStore) -> None:
+    queue.send(*uploaded(world, "a", "b", "c"))
+    assert queue.deliver_waiting() == [True] * 3
+    assert (set(world.materials()), queue.sqs.messages, unfinished.rows()) == ({"a", "b", "c"}, [], [])
+
+
+def test_a_page_that_fails_is_recorded_with_its_version_until_it_has_finished(
+    queue: WorkedQueue, world: World, unfinished: UnfinishedWorkStore
+) -> None:
+    world.embedder.down = True
+    (body,) = uploaded(world, "a")
+    assert not queue.deliver(body)
+    assert states(unfinished) == [("file", "a.html", "retrying", "version-1")]
+    world.embedder.down = False
+    queue.sqs.passes(5)
+    assert queue.deliver_waiting() == [True]
+    assert (states(unfinished), set(world.materials())) == ([], {"a"})
+
+
+class Unreadable:
+    """An index whose rows cannot be read."""
+
+    def state(self, _material: str) -> None:
+        raise Conflict("Somebody else was first")
+
+
+def test_the_last_failure_of_a_reindex_is_recorded_for_the_material(
+    queue: WorkedQueue, world: World, unfinished: UnfinishedWorkStore
+) -> None:
+    world.put("a.html", a_page({"rule-a": "名: 前の文。"}))
+    index: Any = Unreadable()
+    queue.work = replace(world.events, index=index)
+    assert not queue.deliver(json.dumps({"reindex": {"material": "a", "reason": "test"}}), receives=5)
+    assert states(unfinished) == [("material", "a", "failed", None)]
+    assert world.state("a").status == "ready"
+
+
+def test_an_unreadable_page_is_no_failure_of_the_queue(queue: WorkedQueue, world: World) -> None:
+    world.bucket.write("a.html", b"%PDF-1.7")
+    (body,) = world.bucket.take_messages()
+    assert queue.deliver(body)
+    assert world.state("a").status == "failed"
+
+
+@pytest.mark.parametrize("name", ["put", "delete", "test_event", "reindex", "recheck"])
+def test_each_recorded_event_is_processed(queue: WorkedQueue, name: str) -> None:
+    assert queue.deliver(event(f"index_material.{name}")["Records"][0]["body"])
+
+
+def test_one_line_is_logged_for_each_event(queue: WorkedQueue, world: World, caplog: pytest.LogCaptureFixture) -> None:
+    (body,) = uploaded(world, "a")
+    queue.deliver(body)
+    (line,) = [vars(record) for record in caplog.records if record.msg == "bucket event processed"]
+    assert (line["bucket_event"], line["material"], line["outcome"]) == ("ObjectWritten", "a", "applied")
+    assert (line["chunks"], line["embedded"]) == (1, 1)

@@ -1,0 +1,128 @@
+"""One canonical form for mathematics."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sakuin.language.analysis import analyze, term_counts
+from sakuin.language.notation import canonical
+
+EQUAL = [
+    ("x^2", "x²", "x^{2}", "X²", "ｘ＾２", "xの二乗", "xの2乗", "xの２乗", "エックスの二乗", "x squared", "x**2"),
+    ("x^n", "xのn乗", "エックスのn乗", "x^{n}", "xⁿ", "x to the power of n"),
+    ("√2", r"\sqrt{2}", r"\sqrt 2", "ルート2", "ルート２", "√(2)", "square root of 2", "るーと2"),
+    ("1/2", r"\frac{1}{2}", r"\dfrac12", "½", "１／２", "二分の一", "2分の1", "にぶんのいち", "one half"),
+    ("2/5", "五分の二", "5分の2", r"\frac25"),
+    ("√3/2", r"\frac{\sqrt{3}}{2}", "2分の√3", "2分のルート3"),
+    ("0≤x", "0 ≦ x", "0≦x", r"0 \leq x", r"0 \leqq x", "0<=x", "0 ⩽ x"),
+    ("a≠b", "a ≠ b", r"a \neq b", "a != b"),
+    ("45°", "45度", "４５度", r"45^\circ", r"45^{\circ}", "45 degrees"),
+    ("△abc", "△ABC", "三角形ABC", "三角形 ABC", r"\triangle ABC", "triangle ABC"),
+    ("∠abc", "∠ABC", "角ABC", r"\angle ABC", "angle ABC"),
+    ("2π", r"2\pi", "2パイ", "２π", "2pi"),
+    ("sinθ", r"\sin\theta", "sin θ", "sinシータ", "sin theta"),
+    ("sin^2θ+cos^2θ=1", r"\sin^2\theta+\cos^2\theta=1", "sin²θ＋cos²θ＝1", r"\sin^{2} \theta + \cos^{2} \theta = 1"),
+    ("ax^2+bx+c=0", "ax² + bx + c = 0", "$ax^{2}+bx+c=0$", r"\( ax^2+bx+c=0 \)", "aｘ²＋bx＋c＝0"),
+    ("a_n", "aₙ", "a_{n}"),
+    ("a_(n+1)", "a_{n+1}"),
+    ("±√k", r"\pm\sqrt{k}", "プラスマイナスルートk"),
+    ("5c2", "5C2", "₅C₂", "{}_5C_2", "{}_{5}C_{2}"),
+    ("5cm", "5 cm", "５㎝", "5センチ", "5センチメートル"),
+    ("10%", "10％", "10パーセント", "10 percent"),
+    ("1000円", "1,000円", "１，０００円"),
+    ("(-b±√(b^2-4ac))/2a", r"\frac{-b \pm \sqrt{b^2-4ac}}{2a}"),
+]
+PROSE = [
+    *("1, 2, 3", "5分の休憩", "直角三角形", "アップルパイ", "三平方の定理", "well-known", "平方根の計算", "一般項"),
+    "この角は",
+]
+
+
+@pytest.mark.parametrize("ways", EQUAL, ids=lambda ways: ways[0])
+def test_every_way_to_write_it_is_one_form_and_gives_the_same_terms(ways: tuple[str, ...]) -> None:
+    assert {way: canonical(way).strip() for way in ways} == dict.fromkeys(ways, ways[0])
+    assert {way: term_counts(analyze(way)) for way in ways} == dict.fromkeys(ways, term_counts(analyze(ways[0])))
+
+
+@pytest.mark.parametrize("text", PROSE)
+def test_prose_stays_prose(text: str) -> None:
+    assert canonical(text) == text
+
+
+@pytest.mark.parametrize(
+    ("written", "form"),
+    [
+        ("ﾀｽｷｶﾞｹ", "タスキガケ"),
+        ("ルーーート", "ルート"),
+        ("デ一タ", "データ"),
+        ("みすゞ", "みすず"),
+        ("こゝろ", "こころ"),
+        ("ニ次方程式", "二次方程式"),
+        ("ＡＢＣ", "abc"),
+        ("a\x00b\u202ec\ud800", "abc"),
+        ("x^2 − 4", "x^2-4"),
+    ],
+)
+def test_width_case_long_vowels_and_unseen_signs_are_folded(written: str, form: str) -> None:
+    assert canonical(written) == form
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [("２つ", "二つ", "2つ"), ("様々", "様様"), ("たすきがけ", "たすき掛け", "襷掛け"), ("25個", "二十五個", "２５個")],
+)
+def test_words_and_numbers_have_one_term(ways: tuple[str, ...]) -> None:
+    words = {way: [term for term in term_counts(analyze(way)) if not term.startswith("~")] for way in ways}
+    assert words == dict.fromkeys(ways, words[ways[0]])
+
+
+def test_a_formula_is_known_whole_by_its_parts_and_by_its_shape() -> None:
+    found = term_counts(analyze("x²-7x+12=0 を解く"))
+    assert {"x^2-7x+12=0", "x^2", "7x", ":x^2+x+n=0", "解く"} <= set(found)
+    assert ":x^2+x+n=0" in term_counts(analyze("ax^2+bx+c=0"))
+
+
+PIECES = st.sampled_from(
+    [
+        *("x", "²", "^", "{", "}", r"\frac", r"\sqrt", "エックス", "の", "二", "乗", "ルート", "√", "分の", "一"),
+        *("(", ")", "=", "<", ">", "≦", "°", "度", "三角形", "ABC", "角", "π", "パイ", "+", "-", ",", "1", "0", "々"),
+        *("ゝ", "ゞ", "ー", "ニ次", "ſ", "İ", "㎝", "%", "センチ", "1,000", "squared", "half", "theta", "プラス"),
+        *("マイナス", " ", "one ", "\n"),
+    ]
+)
+
+
+@given(st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=9).map("".join)))
+def test_the_canonical_form_is_its_own_canonical_form(text: str) -> None:
+    assert canonical(canonical(text)) == canonical(text)
+
+
+@given(st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=30).map("".join)))
+def test_no_term_is_one_that_a_store_would_drop(text: str) -> None:
+    for term in term_counts(analyze(text)):
+        assert term.strip()
+        assert len(term.encode()) <= 39
+        assert "\0" not in term
+
+
+def test_long_and_foreign_words_are_cut_and_not_lost() -> None:
+    assert all(len(term.encode()) <= 39 for term in term_counts(analyze("a" * 200 + " " + "漢" * 50 + " " + "ア" * 50)))
+    assert term_counts(analyze("二次方程怎么解"))
+    assert {"이차", "차방", "방정"} <= set(term_counts(analyze("이차방정식의")))
+
+
+@pytest.mark.parametrize("sign", [")", "(", "^{", r"\frac{", "x+", "√", "分の", "\ud800", "ー", "ﷺ"])
+def test_a_text_of_one_sign_without_end_is_read_in_the_end(sign: str) -> None:
+    assert all(len(term.encode()) <= 39 for term in term_counts(analyze(sign * 20_000)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x" + " " * 50_000 + "乗", r"\sqrt" + " " * 50_000 + "!", "a" * 50_000 + "分の", "一" * 50_000 + "分の"],
+    ids=["power", "root", "letters", "numbers"],
+)
+def test_a_long_run_is_read_in_time_that_grows_with_its_length(text: str) -> None:
+    began = time.process_time()
+    canonical(text)
+    assert time.process_time() - began < 2

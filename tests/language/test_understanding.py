@@ -1,0 +1,270 @@
+"""The analysis of a question, step by step."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sakuin.language.indexing import index_words
+from sakuin.language.model import AnalyzedQuery, LexiconEntries, RewriteStep
+from sakuin.language.questions.query_analysis import (
+    LONGEST_QUESTION,
+    MOST_READINGS,
+    MOST_WORDS,
+    analyze_query,
+    lexicon_lookup,
+)
+
+NOTHING = LexiconEntries()
+
+
+def word_terms(question: AnalyzedQuery) -> set[str]:
+    return {term.term for slot in question.slots if slot.kind == "word" for term in slot.terms}
+
+
+def steps(question: AnalyzedQuery, rule: str) -> list[tuple[str, str]]:
+    return [(step.found, step.read_as) for step in question.steps if step.rule == rule]
+
+
+def test_kana_are_written_as_the_index_writes_them() -> None:
+    known = LexiconEntries(spellings={"カテンホウ": ("仮点法",), "ハンレイズ": ("範例図", "凡例図")})
+    question = analyze_query("かてんほうのはんれいず", known)
+    assert question.text == "仮点法の範例図"
+    assert steps(question, "rewriting") == [("かてんほう", "仮点法"), ("はんれいず", "範例図")]
+    assert analyze_query("かてんほう", known, without={"rewriting"}).text == "かてんほう"
+
+
+@pytest.mark.parametrize(
+    ("kana", "written"),
+    [
+        ("にじほうていしきのかいのこうしき", "二次方程式の解の公式"),
+        ("へいほうかんせい", "平方完成"),
+        ("さんへいほうのていり", "三平方の定理"),
+        ("よげんていり", "余弦定理"),
+        ("はこひげず", "箱ひげ図"),
+    ],
+)
+def test_kana_of_the_glossary_need_no_index(kana: str, written: str) -> None:
+    assert analyze_query(kana, NOTHING).text == written
+
+
+@pytest.mark.parametrize("text", ["ときどきしかできないことがある", "これはなんですか", "まとめかた", "たすきがけ"])
+def test_kana_that_are_words_or_grammar_stay(text: str) -> None:
+    known = LexiconEntries(
+        spellings={"トキ": ("時",), "マト": ("的",), "ナン": ("何",), "タスキガケ": ("たすきがけ", "襷掛け")}
+    )
+    assert analyze_query(text, known).text == text
+
+
+def test_a_short_word_within_unknown_kana_is_not_rewritten() -> None:
+    known = LexiconEntries(spellings={"チョウ": ("長",), "トク": ("徳",)})
+    assert analyze_query("とくちょうりょう", known).text == "とくちょうりょう"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("判別指揮", "判別式"),
+        ("階の公式", "解の公式"),
+        ("余事像の確率", "余事象の確率"),
+        ("等差数列の一搬項", "等差数列の一般項"),
+        ("三平方の定利", "三平方の定理"),
+        ("ニ次方程式", "二次方程式"),
+    ],
+)
+def test_wrong_conversions_are_read_as_the_glossary_spells_them(typed: str, meant: str) -> None:
+    assert analyze_query(typed, NOTHING).text in (meant, typed.replace("ニ", "二"), "ニ次方程式")
+    assert word_terms(analyze_query(typed, NOTHING)) == word_terms(analyze_query(meant, NOTHING))
+
+
+@pytest.mark.parametrize(
+    "right", ["三次関数", "四次関数", "正弦定理", "箱の面積", "江戸時代の参勤交代", "中和反応", "等式の変形"]
+)
+def test_correct_text_has_no_typos(right: str) -> None:
+    assert steps(analyze_query(right, NOTHING), "typos") == []
+
+
+def test_words_a_keystroke_from_one_of_the_index_are_read_as_that() -> None:
+    known = LexiconEntries(similar={"たんきょりそお": ("短距離走",), "シュミレーシュン": ("シミュレーション",)})
+    question = analyze_query("たんきょりそおのこつ", known)
+    assert question.text == "短距離走のこつ"
+    assert steps(question, "typos") == [("たんきょりそお", "短距離走")]
+    assert steps(analyze_query("たんきょりそおのこつ", known, without={"typos"}), "typos") == []
+    assert analyze_query("確率のシュミレーシュン", known).text == "確率のシミュレーション"
+
+
+def test_kana_known_in_part_may_be_one_typo() -> None:
+    known = LexiconEntries(similar={"へいほうかんぜい": ("平方完成",)}, spellings={"ヘイホウ": ("平方",)})
+    assert analyze_query("へいほうかんぜい", known).text == "平方完成"
+    assert analyze_query("へいほうかんぜい", known, without={"typos"}).text == "平方かんぜい"
+
+
+def test_a_part_of_a_compound_is_no_typo_of_it() -> None:
+    assert analyze_query("条件月", LexiconEntries(similar={"条件月": ("条件",)})).text == "条件月"
+
+
+def test_grammar_beside_kanji_is_no_typo() -> None:
+    known = LexiconEntries(similar={"していく": ("指定",), "でデータ": ("データ",)}, spellings={"ビョウ": ("秒",)})
+    for text in ("減少していくとき", "中央値でデータを分ける", "画びょうの確率"):
+        assert steps(analyze_query(text, known), "typos") + steps(analyze_query(text, known), "rewriting") == []
+
+
+def test_a_compound_of_the_index_is_no_typo_of_a_homophone() -> None:
+    known = LexiconEntries(spellings={"カイノコウシキ": ("階の公式",)})
+    assert analyze_query("階の公式", known).text == "階の公式"
+
+
+@pytest.mark.parametrize(
+    ("asked", "about"),
+    [
+        ("因数分解ってどうやるの？", "因数分解"),
+        ("判別式がよくわからないんだけど教えて", "判別式"),
+        ("切片ってなんだっけ？", "切片"),
+        ("余弦定理とは", "余弦定理"),
+        ("標準偏差について教えてください", "標準偏差"),
+        ("増減表の書き方忘れちゃったんだけど", "増減表の書き方"),
+        ("相似条件を知りたいです", "相似条件"),
+    ],
+)
+def test_conversation_is_reduced_to_what_it_asks(asked: str, about: str) -> None:
+    question = analyze_query(asked, NOTHING)
+    assert word_terms(question) == word_terms(analyze_query(about, NOTHING))
+    assert question.text == asked
+    assert steps(question, "reduction") != []
+    assert steps(analyze_query(asked, NOTHING, without={"reduction"}), "reduction") == []
+
+
+@pytest.mark.parametrize(
+    ("english", "japanese"),
+    [
+        ("how do I solve quadratic equations by completing the square?", ["二次方程式", "平方完成"]),
+        ("What is the Pythagorean theorem", ["三平方の定理"]),
+        ("pythagorian theorem", ["三平方の定理"]),
+        ("slope of a line", ["傾き", "直線"]),
+        ("nth term of an arithmetic progression", ["一般項", "等差数列"]),
+        ("factorise x^2+5x+6", ["因数分解"]),
+    ],
+)
+def test_an_english_question_asks_for_the_japanese_names(english: str, japanese: list[str]) -> None:
+    question = analyze_query(english, NOTHING)
+    assert [name for name in japanese if name not in question.text] == []
+    assert english in question.text
+    for name in japanese:
+        assert word_terms(analyze_query(name, NOTHING)) & word_terms(question)
+    assert analyze_query(english, NOTHING, without={"english"}).text == english
+
+
+def test_the_little_words_of_english_ask_for_nothing() -> None:
+    assert word_terms(analyze_query("how do I use it", NOTHING)) == set()
+    assert "pizza" in word_terms(analyze_query("best pizza recipe", NOTHING))
+
+
+def test_a_synonym_finds_its_twin_through_the_concept() -> None:
+    page = index_words(title="ピタゴラスの定理", learns=(), body="直角をはさむ二辺")
+    asked = analyze_query("三平方の定理", NOTHING)
+    assert all(any(term.term in page.impacts for term in slot.terms) for slot in asked.slots if slot.kind == "word")
+    assert not word_terms(analyze_query("三平方の定理", NOTHING, without={"synonyms"})) & {"#pythagorean-theorem"}
+
+
+def test_the_sites_own_synonyms_are_other_ways_to_say_a_phrase() -> None:
+    known = LexiconEntries(synonyms={"ぴよぴよ図": ("速さの早見表",)})
+    question = analyze_query("ぴよぴよ図って何？", known)
+    page = index_words(title="速さの早見表", learns=(), body="")
+    assert steps(question, "synonyms") == [("ぴよぴよ図", "速さの早見表")]
+    assert all(any(term.term in page.impacts for term in slot.terms) for slot in question.slots if slot.kind == "word")
+
+
+def test_an_english_question_knows_the_sites_synonyms_too() -> None:
+    known = LexiconEntries(synonyms={"soh-cah-toa": ("語呂合わせ",)})
+    assert "語呂" in word_terms(analyze_query("what is SOH-CAH-TOA?", known))
+
+
+def test_a_formula_is_one_thing_to_ask_for() -> None:
+    question = analyze_query("x²-7x+12=0", NOTHING)
+    (slot,) = question.slots
+    assert {"x^2-7x+12=0", ":x^2+x+n=0", "x^2", "7x"} == {term.term for term in slot.terms}
+    assert steps(analyze_query(r"\frac{1}{2}", NOTHING), "notation") == [(r"\frac{1}{2}", "1/2")]
+
+
+def test_readings_are_asked_for_beside_words_unless_switched_off() -> None:
+    assert {slot.kind for slot in analyze_query("標準偏差", NOTHING).slots} == {"word", "reading"}
+    assert {slot.kind for slot in analyze_query("標準偏差", NOTHING, without={"readings"}).slots} == {"word"}
+
+
+@pytest.mark.parametrize(
+    "text", ["一元二次方程怎么解", "勾股定理的证明", "이차방정식의 근의 공식", "théorème de Pythagore", "Что"]
+)
+def test_other_languages_pass_and_find_what_is_written_in_them(text: str) -> None:
+    page = index_words(title=text, learns=(), body="")
+    question = analyze_query(text, NOTHING)
+    assert question.text == text
+    assert word_terms(question) & page.impacts.keys()
+
+
+@pytest.mark.parametrize("nothing", ["", " ", "？？？", "\0\ud800\u202e", "!?", "。、", "※→"])
+def test_a_question_of_no_words_has_no_slots(nothing: str) -> None:
+    assert analyze_query(nothing, NOTHING).slots == ()
+    assert lexicon_lookup(nothing).readings == frozenset()
+
+
+def test_a_question_that_is_all_asking_still_asks_for_its_words() -> None:
+    assert analyze_query("どうすればいいですか", NOTHING).slots != ()
+
+
+@pytest.mark.parametrize(
+    "sign", ["a", "あいうえおかきくけこ", "漢字", "\0", "\ud800", "^{", ")", "x+", "ﷺ", "分の", "\u202e", "の"]
+)
+def test_a_question_without_end_is_cut(sign: str) -> None:
+    question = analyze_query(sign * 1_000_000, NOTHING)
+    asked = lexicon_lookup(sign * 1_000_000)
+    assert len(question.text) <= 2 * LONGEST_QUESTION
+    assert len(question.slots) <= 200
+    assert len(asked.readings) <= MOST_READINGS
+    assert len(asked.words) <= MOST_WORDS
+
+
+@given(st.text(max_size=80), st.text(alphabet="のかいこうしきってにじ二次方程式x^2=√ab ?", max_size=40))
+def test_any_question_is_understood_in_one_way_without_what_stores_refuse(noise: str, mathematics: str) -> None:
+    query = mathematics + noise
+    known = LexiconEntries(spellings=dict.fromkeys(lexicon_lookup(query).readings, ("解",)))
+    question = analyze_query(query, known)
+    assert question == analyze_query(query, known)
+    question.text.encode()
+    assert "\0" not in question.text
+    for slot in question.slots:
+        assert slot.terms
+        for term in slot.terms:
+            assert term.term.strip()
+            assert 0 < term.weight <= 1
+            assert len(term.term.encode()) <= 39
+
+
+def test_steps_say_what_was_done_in_the_order_it_was_done() -> None:
+    question = analyze_query("Ｘの二乗のいんすうぶんかいってどうやるの？", NOTHING)
+    assert question.steps == (
+        RewriteStep("notation", "xの二乗のいんすうぶんかいってどうやるの?", "x^2のいんすうぶんかいってどうやるの?"),
+        RewriteStep("rewriting", "いんすうぶんかい", "因数分解"),
+        RewriteStep("reduction", "ってどうやるの", ""),
+    )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "加減法の例題",
+        "つるかめ算を解く例を見せて",
+        "外れ値を例で知りたい",
+        "a worked example of factoring",
+        "具体例は？",
+    ],
+)
+def test_a_question_may_ask_for_an_example(query: str) -> None:
+    found = analyze_query(query, NOTHING)
+    assert found.wants_example
+    assert found.steps[-1].rule == "examples"
+    assert not analyze_query(query, NOTHING, without={"examples"}).wants_example
+
+
+@pytest.mark.parametrize("query", ["反比例の式", "例外はあるか", "比例を教えて", "解の公式", "examination dates"])
+def test_other_questions_do_not(query: str) -> None:
+    found = analyze_query(query, NOTHING)
+    assert not found.wants_example
+    assert RewriteStep("examples", "例", "") not in found.steps

@@ -1,0 +1,119 @@
+"""Arguments of the MCP tools."""
+
+import unicodedata
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from pydantic import BaseModel, ValidationError
+from sakuin.mcp.arguments import ChunkArguments, ListArguments, SearchArguments, schema_of, sentence
+
+
+def refusal(arguments: dict[str, Any], of: type[BaseModel] = SearchArguments) -> str:
+    with pytest.raises(ValidationError) as refused:
+        of.model_validate(arguments)
+    return str(sentence(refused.value))
+
+
+def test_a_query_is_all_that_is_needed() -> None:
+    arguments = SearchArguments.model_validate({"query": "たすきがけ"})
+    assert (arguments.query, arguments.top_k, arguments.type) == ("たすきがけ", 5, None)
+
+
+@pytest.mark.parametrize(("given", "taken"), [(1, 1), (50, 50), (5.0, 5), (50.0, 50)])
+def test_a_whole_number_is_one_however_it_is_written(given: float, taken: int) -> None:
+    arguments = SearchArguments.model_validate({"query": "a", "top_k": given})
+    assert arguments.top_k == taken
+    assert type(arguments.top_k) is int
+
+
+@pytest.mark.parametrize(
+    "top_k", [0, -1, 51, 5.5, "5", True, False, None, [], {}, 1e999, -1e999, float("nan"), 10**400]
+)
+def test_any_other_top_k_is_refused_by_name(top_k: object) -> None:
+    assert refusal({"query": "a", "top_k": top_k}) == "'top_k' must be a whole number from 1 to 50"
+
+
+@pytest.mark.parametrize(
+    "query", ["", " ", "\u3000\n", "\u200b\u200d\ufeff", "\u3000\u2060", "\U000e0041", None, 5, True, ["a"], "a" * 1001]
+)
+def test_a_query_that_is_blank_too_long_or_no_text_is_refused_by_name(query: object) -> None:
+    assert "'query'" in refusal({"query": query})
+
+
+@pytest.mark.parametrize("text", ["a\ud800", "\udfff", "a\x00b"])
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [(SearchArguments, "query"), (SearchArguments, "category"), (ChunkArguments, "id"), (ListArguments, "cursor")],
+)
+def test_text_that_cannot_be_stored_is_refused_by_name(arguments: type[BaseModel], field: str, text: str) -> None:
+    given = {"query": "a"} if arguments is SearchArguments else {}
+    assert f"'{field}' holds" in refusal({**given, field: text}, of=arguments)
+
+
+def test_a_query_is_measured_in_characters_and_taken_as_it_is() -> None:
+    for query in ("数" * 1000, "𝒙" * 1000, "e\u0301", "\u202e逆", "👨\u200d👩"):
+        assert SearchArguments.model_validate({"query": query}).query == query
+
+
+def test_many_wrong_arguments_give_a_short_error() -> None:
+    said = refusal({"query": "a", **{f"{'x' * 5000}{n}": 0 for n in range(100)}})
+    assert said.endswith("; and 95 more")
+    assert len(said) < 1000
+    assert "\u202e" not in refusal({"query": "a", "\u202eevil": 0})
+
+
+def test_a_missing_query_and_an_unknown_argument_are_named_together() -> None:
+    said = refusal({"topk": 3})
+    assert "'query' is required" in said
+    assert "'topk' is not an argument of this tool" in said
+
+
+@pytest.mark.parametrize(("field", "value"), [("type", "lemma"), ("category", 5), ("material", "a" * 501)])
+def test_a_filter_of_the_wrong_kind_is_refused_by_name(field: str, value: object) -> None:
+    assert f"'{field}" in refusal({"query": "a", field: value})
+
+
+@pytest.mark.parametrize("value", ["lemma", "", 5])
+def test_the_error_for_an_unknown_type_names_all_types(value: object) -> None:
+    said = "'type' must be 'rule', 'method', 'definition', 'example' or 'tip'"
+    assert refusal({"query": "a", "type": value}) == said
+
+
+def test_a_filter_that_is_null_is_absent() -> None:
+    filters = {"type": None, "category": None, "level": None, "material": None}
+    assert SearchArguments.model_validate({"query": "a", **filters}) == SearchArguments.model_validate({"query": "a"})
+    assert ListArguments.model_validate({"cursor": None, "material": None}) == ListArguments.model_validate({})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field", "longest"), [(SearchArguments, "level", 500), (ListArguments, "cursor", 2000)]
+)
+def test_a_name_of_any_length_is_taken_or_refused_by_name(arguments: type[BaseModel], field: str, longest: int) -> None:
+    given = {"query": "a"} if arguments is SearchArguments else {}
+    assert arguments.model_validate({**given, field: "a" * longest})
+    assert f"'{field}'" in refusal({**given, field: "a" * (longest + 1)}, of=arguments)
+
+
+def test_names_are_compared_in_nfc_whatever_the_client_typed() -> None:
+    nfd = unicodedata.normalize("NFD", "がぎ")
+    assert SearchArguments.model_validate({"query": "a", "material": nfd}).material == "がぎ"
+    assert ListArguments.model_validate({"cursor": nfd}).cursor == "がぎ"
+
+
+@pytest.mark.parametrize("arguments", [SearchArguments, ChunkArguments, ListArguments])
+def test_a_schema_is_plain_and_says_what_is_refused(arguments: type[BaseModel]) -> None:
+    schema = schema_of(arguments)
+    Draft202012Validator.check_schema(schema)
+    assert schema["additionalProperties"] is False
+    for field in schema["properties"].values():
+        assert set(field) <= {"type", "enum", "description", "default", "minimum", "maximum", "minLength", "maxLength"}
+        assert isinstance(field["type"], str)
+        assert field["description"]
+
+
+@pytest.mark.parametrize("top_k", [0, 51, 5.5, "5", True])
+def test_the_schema_refuses_what_the_tool_refuses(top_k: object) -> None:
+    validator = Draft202012Validator(schema_of(SearchArguments))
+    assert not validator.is_valid({"query": "a", "top_k": top_k})
+    assert validator.is_valid({"query": "a", "top_k": 5.0})

@@ -1,0 +1,110 @@
+"""Right and wrong keys of an endpoint, and their lookups."""
+
+from dataclasses import dataclass
+
+import pytest
+from sakuin.errors import OverLimit
+from sakuin.mcp.endpoint_keys import EndpointKeys, WrongKeys
+from sakuin.platform.keys import KEY_PREFIX, hash_of_key
+from sakuin.tables.model import Endpoint
+
+from tests.events import ENDPOINT, ENDPOINT_KEY
+
+OTHER = "00000000-0000-4000-8000-0000000000ff"
+
+
+def guess(number: int) -> str:
+    return f"{KEY_PREFIX}{number:043}"
+
+
+@dataclass
+class Worker:
+    """One worker, and a database with one endpoint, whose key is ENDPOINT_KEY. `looked` counts its reads."""
+
+    hashes: tuple[str, ...] = (hash_of_key(ENDPOINT_KEY),)
+    now: float = 0.0
+    looked: int = 0
+
+    def __post_init__(self) -> None:
+        wrong = WrongKeys(lambda: self.now)
+        self.keys = EndpointKeys(self.endpoint, wrong)
+
+    def endpoint(self, mcp_id: str) -> Endpoint | None:
+        self.looked += 1
+        return Endpoint(mcp_id, "p", self.hashes, ()) if mcp_id == ENDPOINT else None
+
+    def status(self, key: str | None = ENDPOINT_KEY, mcp_id: str = ENDPOINT) -> int:
+        try:
+            return 401 if self.keys.find(mcp_id, key) is None else 200
+        except OverLimit:
+            return 429
+
+
+@pytest.mark.parametrize("mcp_id", [ENDPOINT, OTHER])
+def test_a_repeated_wrong_key_is_looked_up_once(mcp_id: str) -> None:
+    worker = Worker()
+    assert {worker.status(guess(0), mcp_id) for _ in range(10)} == {401}
+    assert worker.looked == 1
+    worker.now = 6
+    worker.status(guess(0), mcp_id)
+    assert worker.looked == 2
+
+
+SHAPELESS = [None, "", "wrong", "sk_sakuin_", "sk_sakuin_" + "x" * 42, "sk_sakuin_" + "x" * 44, "SK_SAKUIN_" + "x" * 43]
+
+
+@pytest.mark.parametrize("key", [*SHAPELESS, "sk_sakuin_" + "あ" * 43, ENDPOINT_KEY + "\n", "a.b.c"])
+def test_a_malformed_key_is_not_looked_up_or_counted(key: str | None) -> None:
+    worker = Worker()
+    assert {worker.status(key) for _ in range(100)} == {401}
+    assert (worker.looked, worker.status()) == (0, 200)
+
+
+@pytest.mark.parametrize("mcp_id", ["x", "", "../x", ENDPOINT + "/tools", ENDPOINT + "\n", ENDPOINT[:-1], "%00", "{}"])
+def test_a_malformed_id_is_not_looked_up_or_counted(mcp_id: str) -> None:
+    worker = Worker()
+    assert {worker.status(guess(number), mcp_id) for number in range(100)} == {401}
+    assert (worker.looked, worker.status()) == (0, 200)
+
+
+def test_an_id_in_capitals_is_the_same_endpoint() -> None:
+    worker = Worker()
+    assert worker.status(mcp_id=ENDPOINT.upper()) == 200
+
+
+def test_many_wrong_keys_end_in_429_and_the_right_key_still_opens() -> None:
+    worker = Worker()
+    assert [worker.status(guess(number)) for number in range(100)] == [401] * 20 + [429] * 80
+    assert worker.looked == 20
+    # Also an agent that this worker never saw.
+    assert worker.status() == 200
+    worker.now = 6
+    assert worker.status(guess(100)) == 401
+
+
+def test_wrong_keys_of_one_endpoint_do_not_affect_others() -> None:
+    worker = Worker()
+    for number in range(100):
+        worker.status(guess(number), OTHER)
+    assert (worker.status(guess(0)), worker.status()) == (401, 200)
+
+
+def test_a_key_that_was_made_during_a_flood_waits_some_seconds_at_most() -> None:
+    worker = Worker()
+    for number in range(30):
+        worker.status(guess(number))
+    worker.hashes = (hash_of_key(guess(99)),)
+    assert (worker.status(guess(99)), worker.status()) == (429, 401)
+    worker.now = 5.1
+    for number in range(30):
+        worker.status(guess(number))
+    assert worker.status(guess(99)) == 200
+
+
+def test_many_ids_take_bounded_memory() -> None:
+    worker = Worker()
+    for number in range(3000):
+        worker.status(guess(number), f"00000000-0000-4000-8000-{number:012}")
+    wrong = worker.keys.wrong
+    assert (len(wrong._failures), len(wrong._wrong)) == (1000, 1000)
+    assert worker.status() == 200

@@ -1,0 +1,104 @@
+"""Who may call, and how: keys, origins, paths and methods."""
+
+from typing import Any
+
+import pytest
+from sakuin.errors import Unavailable
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.server import knowledge_server
+
+from tests.events import AUTHORIZATION, ENDPOINT, ENDPOINT_KEY, KEY, ring
+from tests.mcp.wire import ERAS, PAGE, Ask, message
+
+PING = message("ping")
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"])
+def test_every_other_method_is_405_with_and_without_a_key(ask: Ask, method: str) -> None:
+    for key in ({}, {"authorization": None}):
+        answer = ask("", method, **key)
+        assert (answer.status, answer.headers["allow"]) == (405, "POST")
+
+
+def test_a_preflight_request_of_an_allowed_origin_is_answered(ask: Ask) -> None:
+    asked = {"origin": PAGE, "access_control_request_method": "POST", "authorization": None}
+    answer = ask("", "OPTIONS", **asked)
+    assert (answer.status, answer.body) == (204, "")
+    assert answer.headers["access-control-allow-origin"] == PAGE
+    assert answer.headers["access-control-allow-methods"] == "POST"
+    allowed = answer.headers["access-control-allow-headers"].lower()
+    assert {"authorization", "mcp-protocol-version", "mcp-method", "mcp-name"} <= set(allowed.split(", "))
+
+
+def test_an_allowed_origin_can_read_every_answer(ask: Ask) -> None:
+    ping = message("ping", ERAS[0])
+    for change, status in (({}, 200), ({"authorization": None}, 401), ({"accept": "text/html"}, 406)):
+        answer = ask(ping, origin=PAGE, **change)
+        assert (answer.status, answer.headers["access-control-allow-origin"]) == (status, PAGE)
+        assert answer.headers["vary"] == "Origin"
+    assert "access-control-allow-origin" not in ask(ping).headers
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "https://page.example.evil", PAGE.upper(), ""])
+def test_any_other_origin_is_403_without_headers_for_it(ask: Ask, origin: str) -> None:
+    for method, headers in (("POST", {}), ("OPTIONS", {"access_control_request_method": "POST"}), ("GET", {})):
+        answer = ask(message("ping", ERAS[0]), method, origin=origin, **headers)
+        assert (answer.status, ask("", method, origin=origin, authorization=None).status) == (403, 403)
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize(
+    ("key", "challenge"),
+    [
+        (None, 'Bearer realm="sakuin"'),
+        *((key, 'Bearer realm="sakuin", error="invalid_token"') for key in ("Bearer wrong", "Bearer ", "Bearer 鍵")),
+        *((key, 'Bearer realm="sakuin", error="invalid_token"') for key in ("Basic YTpi", KEY)),
+    ],
+)
+def test_a_401_names_the_scheme_and_says_whether_a_key_was_wrong(ask: Ask, key: str | None, challenge: str) -> None:
+    answer = ask(message("ping", ERAS[0]), authorization=key)
+    assert (answer.status, answer.headers["www-authenticate"]) == (401, challenge)
+    assert "Authorization: Bearer" in answer.body
+
+
+def test_the_scheme_may_be_written_in_any_case(ask: Ask) -> None:
+    assert ask(PING, authorization=f"bearer {KEY}").status == 200
+
+
+def test_a_key_in_the_url_opens_nothing(ask: Ask) -> None:
+    assert ask(PING, path=f"/mcp?key={KEY}&authorization=Bearer {KEY}", authorization=None).status == 401
+
+
+@pytest.mark.parametrize("path", ["/mcp/xyz", "/mcp/11111111-1111-1111-1111-111111111111", "/mcp/../x", "/mcpx"])
+def test_the_knowledge_key_opens_no_other_endpoint(ask: Ask, path: str) -> None:
+    assert ask(PING, path=path).status == 401
+
+
+def test_a_trailing_slash_is_the_same_endpoint(ask: Ask) -> None:
+    assert ask(PING, path="/mcp/").status == 200
+
+
+def test_the_use_of_a_right_key_is_recorded_and_of_a_wrong_one_not(tools: KnowledgeTools) -> None:
+    noted: list[str] = []
+    ask = Ask(McpApp(knowledge_server(tools, "1.2.3"), ring, record_use=noted.append))
+    for key in (AUTHORIZATION["Authorization"], "Bearer wrong", None):
+        ask(PING, authorization=key)
+    assert noted == ring.hashes()
+
+
+@pytest.mark.parametrize(("path", "key"), [("/mcp", KEY), (f"/mcp/{ENDPOINT}", ENDPOINT_KEY)])
+def test_while_the_keys_cannot_be_read_a_request_is_503_without_the_reason(
+    tools: KnowledgeTools, path: str, key: str
+) -> None:
+    class Away:
+        def hashes(self, *, newer: bool = False) -> list[str]:
+            raise Unavailable("The secret sakuin/prod cannot be read")
+
+    def away(_mcp_id: str) -> Any:
+        raise Unavailable("The secret sakuin/prod cannot be read")
+
+    ask = Ask(McpApp(knowledge_server(tools, "1.2.3"), Away(), endpoint=away))
+    answer = ask(PING, path=path, authorization=f"Bearer {key}")
+    assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+    assert "sakuin/prod" not in answer.body

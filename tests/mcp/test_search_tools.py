@@ -1,0 +1,181 @@
+"""The Search Tools of an endpoint over a real socket, in every mode of the client."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import httpx2
+import pytest
+from jsonschema import Draft202012Validator
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from sakuin.errors import Unavailable
+from sakuin.language.unicode_text import INVISIBLE
+from sakuin.mcp.answers import ANSWER_BYTES
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.server import knowledge_server, search_tools_server
+from sakuin.platform.keys import hash_of_key
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA
+
+from tests.events import ENDPOINT_KEY, ring
+from tests.mcp.wire import served
+from tests.table_world import TableWorld, WatchedStore, long
+
+MODES = ("auto", "legacy", "2026-07-28")
+TEXT = long("二次方程式の解の公式")
+T = TypeVar("T")
+
+
+def app_of(tables: TableWorld, knowledge: KnowledgeTools) -> McpApp:
+    tools = search_tools_server(tables.tools, "1.2.3")
+    return McpApp(knowledge_server(knowledge, "1.2.3"), ring, tools_server=tools, endpoint=tables.records.endpoint)
+
+
+@pytest.fixture
+def talk(tables: TableWorld, tools: KnowledgeTools) -> Callable[..., Any]:
+    """Returns the result of a conversation at an endpoint."""
+
+    async def talked(endpoint: str, mode: str, conversation: Callable[[Client], Awaitable[T]]) -> T:
+        async with (
+            served(app_of(tables, tools)) as url,
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {ENDPOINT_KEY}"}, timeout=60) as http,
+            Client(streamable_http_client(f"{url}/{endpoint}", http_client=http), mode=mode) as client,
+        ):
+            return await conversation(client)
+
+    return lambda *asking: asyncio.run(talked(*asking))
+
+
+def keyed(tables: TableWorld, *tools: str) -> str:
+    """Makes an endpoint that the key opens."""
+    endpoint = tables.endpoint(*tools)
+    tables.call("rotate_mcp", mcp=endpoint, key_hash=hash_of_key(ENDPOINT_KEY), overlap_seconds=0)
+    return endpoint
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.scenario("context-search/a-search-tool-is-created-and-bound")
+def test_a_client_lists_exactly_the_enabled_bound_tools_and_calls_one(
+    tables: TableWorld, talk: Callable[..., Any], mode: str
+) -> None:
+    table = tables.table({"a": [TEXT], "b": "small"})
+    shown, unbound, disabled, off = (tables.tool(table, "/a", name) for name in ("shown", "unbound", "disabled", "off"))
+    endpoint = keyed(tables, shown, disabled, off)
+    tables.call("bind_tool", mcp=endpoint, tool=off, status="disabled")
+    tables.call("change_tool", tool=disabled, name=None, description=None, enabled=False)
+    tables.settle()
+
+    async def conversation(client: Client) -> tuple[list[Any], Any]:
+        return (await client.list_tools()).tools, await client.call_tool("shown", {"query": "公式", "top_k": 1})
+
+    listed, result = talk(endpoint, mode, conversation)
+    assert [(tool.name, tool.description, tool.input_schema) for tool in listed] == [
+        ("shown", "d", SEARCH_INPUT_SCHEMA)
+    ]
+    assert "never an instruction" in listed[0].output_schema["description"]
+    Draft202012Validator(listed[0].output_schema).validate(result.structured_content)
+    assert json.loads(result.content[0].text) == result.structured_content
+    assert [each["json_path"] for each in result.structured_content["results"]] == ["/0"]
+    assert unbound
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_unknown_tool_is_an_error_of_the_protocol(tables: TableWorld, talk: Callable[..., Any], mode: str) -> None:
+    endpoint = keyed(tables, tables.tool(tables.table({"a": TEXT}), ""))
+
+    async def conversation(client: Client) -> str:
+        with pytest.raises(MCPError) as raised:
+            await client.call_tool("search_knowledge", {"query": "a"})
+        return str(raised.value)
+
+    assert "Unknown tool: search_knowledge" in talk(endpoint, mode, conversation)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("top_k", [0, -1, 51, "5", True, 5.5])
+def test_a_refused_argument_is_a_sentence_for_the_model(
+    tables: TableWorld, talk: Callable[..., Any], mode: str, top_k: object
+) -> None:
+    endpoint = keyed(tables, tables.tool(tables.table({"a": TEXT}), ""))
+
+    async def conversation(client: Client) -> Any:
+        return await client.call_tool("search", {"query": "a", "top_k": top_k})
+
+    result = talk(endpoint, mode, conversation)
+    assert result.is_error
+    assert "'top_k'" in result.content[0].text
+
+
+def test_a_store_that_is_down_is_an_error_in_a_sentence(tables: TableWorld) -> None:
+    def away() -> None:
+        raise Unavailable("turbopuffer did not answer", vendor="turbopuffer")
+
+    endpoint = keyed(tables, tables.tool(tables.table({"a": TEXT}), ""))
+    tables.settle()
+    tables.store = WatchedStore(tables.store, before={"search": away})
+    result = tables.ask(endpoint, {"query": "解の公式"})
+    assert result is not None
+    assert (result.is_error, result.structured_content) == (True, None)
+    assert result.content[0].text == "turbopuffer did not answer. Try again in a moment."  # type: ignore[union-attr]
+
+
+def test_without_the_embedding_service_words_alone_answer_and_the_answer_says_so(tables: TableWorld) -> None:
+    endpoint = keyed(tables, tables.tool(tables.table({"a": TEXT, "b": long("一次関数の傾き")}), ""))
+    tables.settle()
+    whole = tables.ask(endpoint, {"query": "解の公式"})
+    tables.embedder.down = True
+    result = tables.ask(endpoint, {"query": "解の公式"})
+    assert whole is not None
+    assert result is not None
+    answer: Any = result.structured_content
+    assert [each["json_path"] for each in answer["results"]] == ["/a", "/a"]
+    assert set(answer) - set(whole.structured_content or {}) == {"degraded"}
+    assert answer["degraded"] in result.content[0].text  # type: ignore[union-attr]
+    bound = tables.records.endpoint(endpoint)
+    assert bound is not None
+    Draft202012Validator(tables.tools.listed(bound)[0].output_schema or {}).validate(answer)
+
+
+def test_results_that_do_not_fit_are_omitted_and_counted(tables: TableWorld) -> None:
+    endpoint = keyed(tables, tables.tool(tables.table([long(f"章{n}", 4000) for n in range(5)]), ""))
+    tables.settle()
+    result = tables.ask(endpoint, {"query": "説明", "top_k": 20})
+    assert result is not None
+    answer = result.structured_content
+    assert answer is not None
+    assert 1 <= len(answer["results"]) < 20
+    assert f"{len(answer['results'])} of 20 results fit" in answer["truncated"]
+    assert len(result.model_dump_json().encode()) < ANSWER_BYTES * 1.1
+    for each in answer["results"]:
+        chunk = each["chunk"]
+        assert len(chunk["chunk_text"]) == chunk["char_end"] - chunk["char_start"]
+
+
+HIDDEN = "\x07\x1b\x85\u200b\u202e\u2066\ufeff\U000e0041"
+
+
+def test_a_chunk_is_given_to_the_character_and_its_text_form_shows_what_is_hidden(tables: TableWorld) -> None:
+    written = f"{HIDDEN}{TEXT}{HIDDEN}"
+    endpoint = keyed(tables, tables.tool(tables.table({"a": written}), ""))
+    tables.settle()
+    result = tables.ask(endpoint, {"query": "公式", "top_k": 10})
+    assert result is not None
+    assert result.structured_content is not None
+    chunks = [hit["chunk"] for hit in result.structured_content["results"]]
+    assert "".join(chunk["chunk_text"] for chunk in chunks).count("\u202e") >= 2
+    assert all(written[chunk["char_start"] : chunk["char_end"]] == chunk["chunk_text"] for chunk in chunks)
+    shown = result.content[0].text  # type: ignore[union-attr]
+    assert not INVISIBLE.search(shown)
+    assert r"\u202e" in shown
+    assert json.loads(shown) == result.structured_content
+
+
+def test_a_tool_is_listed_without_hidden_characters(tables: TableWorld) -> None:
+    tool = tables.tool(tables.table({"a": TEXT}), "")
+    tables.call("change_tool", tool=tool, name=None, description=f"記事{HIDDEN}を探す", enabled=None)
+    endpoint = tables.records.endpoint(keyed(tables, tool))
+    assert endpoint is not None
+    (listed,) = tables.tools.listed(endpoint)
+    assert listed.description == "記事を探す"

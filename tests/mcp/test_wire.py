@@ -1,0 +1,227 @@
+"""Requests and answers of both eras, as API Gateway sends them."""
+
+import json
+
+import pytest
+from sakuin.mcp.app import LONGEST_BODY
+from sakuin.mcp.messages import LONGEST_BATCH
+
+from tests.mcp.wire import ENVELOPE, ERAS, STATELESS, Ask, call, message, named
+
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
+HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_tools_are_listed_in_the_same_order_each_time(ask: Ask, era: str) -> None:
+    answers = [ask(message("tools/list", era), **named("tools/list", era)) for _ in range(3)]
+    assert [answer.status for answer in answers] == [200] * 3
+    assert len({answer.body for answer in answers}) == 1
+    result = answers[0].json["result"]
+    assert [tool["name"] for tool in result["tools"]] == ["search_knowledge", "get_chunk_by_id", "list_concepts"]
+    if era == STATELESS:
+        assert (result["cacheScope"], result["ttlMs"] > 0) == ("private", True)
+
+
+def test_the_stateless_revision_is_discovered_with_its_instructions_and_how_long_they_hold(ask: Ask) -> None:
+    result = ask(message("server/discover", STATELESS), **named("server/discover", STATELESS)).json["result"]
+    assert STATELESS in result["supportedVersions"]
+    assert (result["resultType"], result["cacheScope"]) == ("complete", "private")
+    assert result["ttlMs"] > 0
+    assert "tools" in result["capabilities"]
+    assert not {"prompts", "resources", "logging", "completions"} & set(result["capabilities"])
+    assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["version"] == "1.2.3"
+    assert "learns" in result["instructions"]
+
+
+@pytest.mark.parametrize(("method", "name"), [("tools/list", None), ("tools/call", "list_concepts")])
+def test_every_stateless_result_says_that_it_is_complete(ask: Ask, method: str, name: str | None) -> None:
+    params = {"name": name, "arguments": {}} if name else {}
+    answer = ask(message(method, STATELESS, **params), **named(method, STATELESS, name))
+    assert answer.json["result"]["resultType"] == "complete"
+
+
+@pytest.mark.parametrize("method", ["initialize", "ping", "logging/setLevel", "subscriptions/listen", "nothing/such"])
+def test_what_the_stateless_revision_does_not_have_is_404(ask: Ask, method: str) -> None:
+    answer = ask(message(method, STATELESS, notifications={}), **named(method, STATELESS))
+    assert (answer.status, answer.code, answer.json["id"]) == (404, METHOD_NOT_FOUND, 7)
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_each_revision_with_a_handshake_is_answered_in_its_own_without_a_session(ask: Ask, version: str) -> None:
+    client = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    answer = ask(message("initialize", **client))
+    assert answer.headers["content-type"].startswith("application/json")
+    assert "mcp-session-id" not in answer.headers
+    result = answer.json["result"]
+    assert (result["protocolVersion"], result["serverInfo"]["version"]) == (version, "1.2.3")
+    assert "learns" in result["instructions"]
+
+
+@pytest.mark.parametrize(("era", "status"), [(ERAS[0], 200), (STATELESS, 400)])
+def test_an_unknown_tool_is_an_error_of_the_protocol(ask: Ask, era: str, status: int) -> None:
+    answer = call(ask, era, "drop_table", {})
+    assert (answer.status, answer.code) == (status, INVALID_PARAMS)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"mcp_method": None}, HEADER_MISMATCH),
+        ({"mcp_method": "tools/call"}, HEADER_MISMATCH),
+        ({"mcp_name": None}, HEADER_MISMATCH),
+        ({"mcp_name": "search_knowledge"}, HEADER_MISMATCH),
+        ({"mcp_protocol_version": "2027-01-01"}, HEADER_MISMATCH),
+    ],
+)
+def test_headers_that_differ_from_the_body_are_refused(ask: Ask, change: dict[str, str | None], code: int) -> None:
+    method, name = ("tools/list", None) if change.get("mcp_method") else ("tools/call", "list_concepts")
+    params = {"name": name, "arguments": {}} if name else {}
+    answer = ask(message(method, STATELESS, **params), **{**named(method, STATELESS, name), **change})
+    assert (answer.status, answer.code) == (400, code)
+
+
+@pytest.mark.parametrize("version", ["2027-01-01", "1999-12-31", "latest"])
+def test_the_error_for_an_unsupported_revision_names_the_supported(ask: Ask, version: str) -> None:
+    body = message("tools/list", STATELESS).replace(STATELESS, version)
+    answer = ask(body, mcp_protocol_version=version, mcp_method="tools/list")
+    assert (answer.status, answer.code) == (400, UNSUPPORTED_VERSION)
+    assert STATELESS in answer.json["error"]["data"]["supported"]
+
+
+@pytest.mark.parametrize("missing", list(ENVELOPE))
+def test_a_stateless_request_without_its_envelope_is_refused(ask: Ask, missing: str) -> None:
+    body = json.loads(message("tools/list", STATELESS))
+    del body["params"]["_meta"][missing]
+    answer = ask(json.dumps(body), **named("tools/list", STATELESS))
+    assert (answer.status, answer.code) == (400, INVALID_PARAMS)
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("", PARSE_ERROR),
+        ('{"a":', PARSE_ERROR),
+        ("[" * 100_000, PARSE_ERROR),
+        (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', PARSE_ERROR),
+        ('{"jsonrpc":"2.0","id":' + "9" * 5000 + ',"method":"ping"}', PARSE_ERROR),
+        ("null", INVALID_REQUEST),
+        ("5", INVALID_REQUEST),
+        ('"text"', INVALID_REQUEST),
+        ("[]", INVALID_REQUEST),
+        ('[{"jsonrpc":"2.0","id":1,"method":"ping"}]', INVALID_REQUEST),
+        ("{}", INVALID_REQUEST),
+        ('{"jsonrpc":"1.0","id":1,"method":"ping"}', INVALID_REQUEST),
+        ('{"jsonrpc":"2.0","id":null,"method":"ping"}', INVALID_REQUEST),
+        ('{"jsonrpc":"2.0","id":true,"method":"ping"}', INVALID_REQUEST),
+        ('{"jsonrpc":"2.0","id":1,"method":5}', INVALID_REQUEST),
+        ('{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', INVALID_REQUEST),
+    ],
+)
+def test_what_is_no_request_is_400_with_the_code_of_json_rpc(ask: Ask, era: str, body: str | bytes, code: int) -> None:
+    answer = ask(body, **named("ping", era))
+    assert (answer.status, answer.code) == (400, code)
+    assert len(answer.body) < 500
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("depth", [100, 900, 5000])
+def test_arguments_of_any_depth_are_a_refusal_and_no_failure_of_ours(ask: Ask, era: str, depth: int) -> None:
+    nested = json.dumps({"a": 0}).replace("0", "[" * depth + "]" * depth)
+    body = message("tools/call", era, name="list_concepts", arguments={"x": 0}).replace('{"x": 0}', nested)
+    answer = ask(body, **named("tools/call", era, "list_concepts"))
+    assert answer.status in (200, 400)
+    assert "error" in answer.json or answer.json["result"]["isError"]
+    assert "-32603" not in answer.body
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_number_that_is_no_json_number_is_refused_by_name(ask: Ask, era: str) -> None:
+    body = message("tools/call", era, name="search_knowledge", arguments={"query": "a", "top_k": 777})
+    answer = ask(body.replace("777", "1e999"), **named("tools/call", era, "search_knowledge"))
+    result = answer.json["result"]
+    assert (result["isError"], "structuredContent" in result) == (True, False)
+    assert "'top_k'" in result["content"][0]["text"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", None])
+def test_a_body_that_does_not_say_it_is_json_is_refused(ask: Ask, era: str, content_type: str | None) -> None:
+    answer = ask(message("tools/list", era), content_type=content_type, **named("tools/list", era))
+    assert answer.status in (400, 415)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_client_that_takes_no_json_is_406_and_one_that_takes_anything_is_answered(ask: Ask, era: str) -> None:
+    for accept, status in (("text/html", 406), ("text/event-stream", 406), ("*/*", 200), ("application/json", 200)):
+        answer = ask(message("tools/list", era), accept=accept, **named("tools/list", era))
+        assert (accept, answer.status) == (accept, status)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_body_over_the_limit_is_413_whatever_it_holds(ask: Ask, era: str) -> None:
+    body = message("tools/list", era, padding="x" * LONGEST_BODY)
+    assert ask(body, **named("tools/list", era)).status == 413
+    assert ask(b"\0" * (LONGEST_BODY + 1), **named("tools/list", era)).status == 413
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_body_in_base64_is_read_like_any_other(ask: Ask, era: str) -> None:
+    answer = ask(message("tools/list", era).encode(), **named("tools/list", era))
+    assert (answer.status, len(answer.json["result"]["tools"])) == (200, 3)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_names_of_headers_may_be_written_in_any_case(ask: Ask, era: str) -> None:
+    headers = {name.upper(): value for name, value in named("tools/list", era).items()}
+    answer = ask(message("tools/list", era), **headers)
+    assert answer.status == 200
+    assert ("resultType" in answer.json["result"]) == (era == STATELESS)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_notification_is_202_and_empty(ask: Ask, era: str) -> None:
+    body = json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    answer = ask(body, **named("notifications/initialized", era))
+    assert (answer.status, answer.body) == (202, "")
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("text", [r"a\ud800", r"a\u0000"])
+def test_text_that_cannot_be_stored_is_refused(ask: Ask, era: str, text: str) -> None:
+    body = message("tools/call", era, name="search_knowledge", arguments={"query": "TEXT"}).replace("TEXT", text)
+    answer = ask(body, **named("tools/call", era, "search_knowledge"))
+    # Half a character is no JSON where the SDK reads it strictly.
+    assert answer.status in (200, 400)
+    assert "error" in answer.json or "'query' holds" in answer.json["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("version", [None, "2025-03-26"])
+def test_a_batch_of_the_revision_that_has_them_is_answered_together(ask: Ask, version: str | None) -> None:
+    listed = {"jsonrpc": "2.0", "id": "a", "method": "tools/list"}
+    noted = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    body = json.dumps([listed, noted, {"jsonrpc": "2.0", "id": 2, "method": "ping"}, "no message"])
+    answer = ask(body, mcp_protocol_version=version)
+    assert answer.status == 200
+    assert [(each["id"], "error" in each) for each in answer.json] == [("a", False), (2, False), (None, True)]
+    assert len(answer.json[0]["result"]["tools"]) == 3
+
+
+def test_a_batch_of_notifications_is_202_and_one_that_is_too_long_or_a_handshake_is_refused(ask: Ask) -> None:
+    noted = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    assert ask(json.dumps([noted, noted])).status == 202
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    assert len(ask(json.dumps([ping] * LONGEST_BATCH)).json) == LONGEST_BATCH
+    for refused in ([ping] * (LONGEST_BATCH + 1), [ping, {**ping, "method": "initialize"}]):
+        answer = ask(json.dumps(refused))
+        assert (answer.status, answer.code) == (400, INVALID_REQUEST)
+
+
+@pytest.mark.parametrize(("header", "status"), [({"content_type": "text/plain"}, 400), ({"accept": "text/html"}, 406)])
+def test_a_batch_with_the_wrong_headers_is_refused_as_a_whole(
+    ask: Ask, header: dict[str, str | None], status: int
+) -> None:
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    answer = ask(json.dumps([ping, ping]), **header)
+    assert (answer.status, answer.body.startswith("[")) == (status, False)

@@ -1,0 +1,93 @@
+"""The function `mcp` behind API Gateway, and over a real socket."""
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+from sakuin.mcp.app import McpApp
+from sakuin.platform.asgi import persistent_handler
+
+from tests.events import Context, event
+
+STATELESS = "2026-07-28"
+ERAS = ("2025-06-18", STATELESS)
+ENVELOPE = {"io.modelcontextprotocol/protocolVersion": STATELESS, "io.modelcontextprotocol/clientCapabilities": {}}
+# An origin that may call.
+PAGE = "https://page.example"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An HTTP answer as the function gives it."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> int:
+        return int(self.json["error"]["code"])
+
+
+class Ask:
+    """Sends requests to an application as API Gateway does."""
+
+    def __init__(self, app: McpApp) -> None:
+        self._handler = persistent_handler(app, app.run)
+
+    def __call__(self, body: object, method: str = "POST", path: str = "/mcp", **headers: str | None) -> Answer:
+        """Sends a request with the key; a header that is None is left out. A body that is no text is sent as JSON."""
+        recorded = event("mcp.search")
+        kept = ("accept", "authorization", "content-type", "host", "x-forwarded-proto")
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent = {**{name: recorded["headers"][name] for name in kept}, **given}
+        recorded["headers"] = {name: value for name, value in sent.items() if value is not None}
+        recorded["rawPath"], _, recorded["rawQueryString"] = path.partition("?")
+        recorded["requestContext"]["http"] |= {"method": method, "path": recorded["rawPath"]}
+        recorded["isBase64Encoded"] = isinstance(body, bytes)
+        text = body if isinstance(body, str) else json.dumps(body) if not isinstance(body, bytes) else ""
+        recorded["body"] = base64.b64encode(body).decode() if isinstance(body, bytes) else text
+        answer = self._handler(recorded, Context())
+        return Answer(answer["statusCode"], answer.get("headers") or {}, answer.get("body") or "")
+
+
+def message(method: str, era: str = ERAS[0], **params: Any) -> str:
+    """Returns a request of an era."""
+    meta = {"_meta": ENVELOPE} if era == STATELESS else {}
+    return json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": {**params, **meta}})
+
+
+def named(method: str, era: str, name: str | None = None) -> dict[str, str]:
+    """Returns the headers that go with it."""
+    routing = {"mcp_method": method, **({"mcp_name": name} if name else {})} if era == STATELESS else {}
+    return {"mcp_protocol_version": era, **routing}
+
+
+def call(ask: Ask, era: str, tool: str, arguments: Any) -> Answer:
+    body = message("tools/call", era, name=tool, arguments=arguments)
+    return ask(body, **named("tools/call", era, tool))
+
+
+@asynccontextmanager
+async def served(app: McpApp) -> AsyncIterator[str]:
+    """Serves on a free loopback port; yields the URL of the knowledge endpoint."""
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_level="error")  # type: ignore[arg-type]
+    listening = config.bind_socket()
+    server = uvicorn.Server(config)
+    async with app.run():
+        task = asyncio.create_task(server.serve([listening]))
+        try:
+            # The socket listens already: what comes before the loop is ready waits in its backlog.
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        finally:
+            server.should_exit = True
+            await task

@@ -1,0 +1,304 @@
+"""Retries and circuits of vendor calls."""
+
+import math
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from sakuin.errors import CircuitOpen, Invalid, OutOfTime, Refused, SakuinError, Unavailable
+from sakuin.platform.calls import Change, Circuit, Retries, RetryBudget, VendorCalls, retry_after
+
+
+@dataclass
+class Vendor:
+    """Fails so often, then answers; each call takes `seconds`."""
+
+    failures: int
+    error: Exception = field(default_factory=lambda: Unavailable("no"))
+    seconds: float = 0.0
+    calls: int = 0
+    now: float = 0.0
+    naps: list[float] = field(default_factory=list)
+
+    def __call__(self) -> str:
+        self.calls += 1
+        self.now += self.seconds
+        if self.calls <= self.failures:
+            raise self.error
+        return "an answer"
+
+    def sleep(self, seconds: float) -> None:
+        self.naps.append(seconds)
+        self.now += seconds
+
+    def retries(
+        self, *, attempts: int = 4, max_seconds: float = 60.0, budget: RetryBudget | None = None, ends: float = math.inf
+    ) -> Retries:
+        return Retries(
+            attempts=attempts,
+            max_seconds=max_seconds,
+            max_pause=5.0,
+            budget=budget or RetryBudget(),
+            sleep=self.sleep,
+            clock=lambda: self.now,
+            jitter=lambda: 0.5,
+            seconds_left=lambda: ends - self.now,
+            longest_call=35.0,
+        )
+
+
+def test_pauses_are_a_random_part_of_one_that_doubles() -> None:
+    vendor = Vendor(3)
+    assert vendor.retries()(vendor) == "an answer"
+    assert vendor.naps == [0.5, 1.0, 2.0]
+
+
+def test_it_is_called_so_often_and_no_more() -> None:
+    vendor = Vendor(9)
+    with pytest.raises(Unavailable):
+        vendor.retries(attempts=3)(vendor)
+    assert vendor.calls == 3
+
+
+def test_a_call_that_hung_is_not_repeated_beyond_the_patience() -> None:
+    vendor = Vendor(9, seconds=30)
+    with pytest.raises(Unavailable):
+        vendor.retries()(vendor)
+    assert (vendor.calls, vendor.now < 65) == (2, True)
+
+
+def test_a_call_is_not_repeated_where_that_might_end_the_worker() -> None:
+    vendor, budget = Vendor(9, seconds=30), RetryBudget()
+    with pytest.raises(Unavailable):
+        # After the first call and half a second 44 are left, for 35 and what is written then.
+        vendor.retries(ends=74.5, budget=budget)(vendor)
+    assert (vendor.calls, vendor.naps, budget.left) == (1, [], 10.0)
+
+
+@pytest.mark.parametrize("error", [Invalid("no"), CircuitOpen("no"), Refused("no")])
+def test_what_would_fail_again_is_not_repeated(error: Exception) -> None:
+    vendor = Vendor(9, error)
+    with pytest.raises(type(error)):
+        vendor.retries()(vendor)
+    assert vendor.calls == 1
+
+
+def test_a_short_retry_time_is_waited_for() -> None:
+    vendor = Vendor(1, Unavailable("no", retry_after=3.0))
+    assert vendor.retries()(vendor) == "an answer"
+    assert vendor.naps == [3.0]
+
+
+def test_a_long_retry_time_is_not_waited_for() -> None:
+    vendor = Vendor(1, Unavailable("no", retry_after=5.1))
+    with pytest.raises(Unavailable) as failure:
+        vendor.retries()(vendor)
+    assert (failure.value.retry_after, vendor.calls, vendor.naps) == (5.1, 1, [])
+
+
+def test_an_outage_multiplies_no_calls() -> None:
+    vendor, budget = Vendor(10_000), RetryBudget()
+    call = vendor.retries(budget=budget)
+    for _ in range(1000):
+        with pytest.raises(Unavailable):
+            call(vendor)
+    # Without a budget they would be 4,000.
+    assert 1000 + 200 <= vendor.calls <= 1000 + 210
+
+
+def test_a_healthy_vendor_earns_its_retries_back() -> None:
+    budget, vendor = RetryBudget(left=0.0), Vendor(0)
+    call = vendor.retries(budget=budget)
+    for _ in range(5):
+        call(vendor)
+    assert budget.take()
+    assert not budget.take()
+
+
+# ---------------------------------------------------------------- a vendor that keeps failing
+
+
+@dataclass
+class Worker:
+    """One worker's calls of a vendor, without retries, by a clock of its own. `error` is what each call raises."""
+
+    error: SakuinError | None = None
+    calls: int = 0
+    now: float = 1000.0
+    seconds_left: float = math.inf
+    changes: list[Change] = field(default_factory=list)
+    circuit: Circuit = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.circuit = Circuit(
+            "turbopuffer-writes",
+            "turbopuffer",
+            lambda _name, change: self.changes.append(change),
+            clock=lambda: self.now,
+        )
+
+    def call(self, namespace: str | None = None) -> str:
+        retries = Retries(
+            attempts=1, max_seconds=60.0, max_pause=5.0, seconds_left=lambda: self.seconds_left, longest_call=35.0
+        )
+        return VendorCalls(retries, self.circuit)(self.answer, namespace=namespace)
+
+    def answer(self) -> str:
+        self.calls += 1
+        if self.error is not None:
+            raise self.error
+        return "an answer"
+
+    def fails(self, times: int, error: SakuinError | None = None, *, namespace: str | None = None) -> None:
+        self.error = error or Unavailable("The vendor answered 500", vendor="turbopuffer")
+        for _ in range(times):
+            with pytest.raises(type(self.error)):
+                self.call(namespace)
+        self.error = None
+
+    def is_not_called(self, namespace: str | None = None) -> CircuitOpen:
+        """Returns the error raised in place of a call."""
+        before = self.calls
+        with pytest.raises(CircuitOpen) as refused:
+            self.call(namespace)
+        assert self.calls == before
+        return refused.value
+
+
+@pytest.fixture
+def worker() -> Worker:
+    return Worker()
+
+
+def test_three_failures_in_a_row_open_the_circuit_for_half_a_minute(worker: Worker) -> None:
+    worker.fails(3)
+    refused = worker.is_not_called()
+    assert str(refused) == "turbopuffer keeps failing; the next call is possible in 30 seconds"
+    assert (refused.vendor, refused.retry_after, refused.namespace) == ("turbopuffer", 30.0, None)
+    worker.now += 29
+    worker.is_not_called("a namespace")
+    assert worker.changes == ["opened", "not called", "not called"]
+
+
+def test_after_half_a_minute_one_call_that_succeeds_closes_the_circuit(worker: Worker) -> None:
+    worker.fails(3)
+    worker.now += 30
+    assert [worker.call() for _ in range(3)] == ["an answer"] * 3
+    worker.fails(2)
+    assert worker.call() == "an answer"
+    assert worker.changes == ["opened", "closed"]
+
+
+def test_after_half_a_minute_one_call_that_fails_leaves_it_open(worker: Worker) -> None:
+    worker.fails(3)
+    worker.now += 30
+    worker.fails(1)
+    worker.is_not_called()
+    assert (worker.calls, worker.changes) == (4, ["opened", "not called"])
+
+
+def test_failures_with_an_answer_between_them_open_nothing(worker: Worker) -> None:
+    for _ in range(5):
+        worker.fails(2)
+        assert worker.call() == "an answer"
+    assert worker.changes == []
+
+
+def test_refused_requests_open_no_circuit(worker: Worker) -> None:
+    for _ in range(5):
+        worker.fails(2)
+        worker.fails(2, Invalid("The text is too long"))
+    assert worker.changes == []
+
+
+def test_a_refused_key_opens_no_circuit_in_a_worker_and_is_reported(worker: Worker) -> None:
+    worker.fails(5, Refused("The vendor answered 401", vendor="turbopuffer"))
+    assert (worker.calls, worker.changes) == (5, ["refused"] * 5)
+
+
+def test_a_vendor_is_not_called_before_its_retry_time(worker: Worker) -> None:
+    worker.fails(1, Unavailable("The vendor answered 503", vendor="turbopuffer", retry_after=20.0))
+    worker.now += 15
+    assert worker.is_not_called().retry_after == pytest.approx(5)
+    worker.now += 5.5
+    assert worker.call() == "an answer"
+
+
+def test_a_retry_time_is_at_most_a_quarter_of_an_hour(worker: Worker) -> None:
+    worker.fails(1, Unavailable("The vendor answered 503", vendor="turbopuffer", retry_after=1e9))
+    worker.now += 899
+    worker.is_not_called()
+    worker.now += 1
+    assert worker.call() == "an answer"
+
+
+def test_a_busy_namespace_does_not_block_others(worker: Worker) -> None:
+    busy = Unavailable("429", vendor="turbopuffer", retry_after=20.0, namespace="hot")
+    worker.fails(1, busy, namespace="hot")
+    refused = worker.is_not_called("hot")
+    assert str(refused) == "a namespace of turbopuffer keeps failing; the next call is possible in 20 seconds"
+    assert (refused.namespace, refused.retry_after) == ("hot", 20.0)
+    assert worker.call("cold") == worker.call() == "an answer"
+    worker.is_not_called("hot")
+    worker.now += 20
+    assert worker.call("hot") == "an answer"
+
+
+def test_however_often_a_namespace_is_busy_the_vendor_s_circuit_stays_closed(worker: Worker) -> None:
+    worker.fails(10, Unavailable("429", vendor="turbopuffer", namespace="hot"), namespace="hot")
+    assert worker.call("cold") == "an answer"
+    assert worker.changes == []
+
+
+def test_namespaces_that_are_busy_no_more_are_forgotten(worker: Worker) -> None:
+    for number in range(100):
+        name = f"namespace {number}"
+        worker.fails(1, Unavailable("429", vendor="turbopuffer", retry_after=5.0, namespace=name), namespace=name)
+        worker.now += 5
+    assert len(worker.circuit.not_before) <= 2
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(44.0, 0), (46.0, 1)])
+def test_a_call_is_made_only_where_it_may_take_its_time(worker: Worker, seconds: float, calls: int) -> None:
+    worker.seconds_left = seconds
+    if calls:
+        assert worker.call() == "an answer"
+    else:
+        with pytest.raises(OutOfTime, match="this continues automatically"):
+            worker.call()
+    assert (worker.calls, worker.changes) == (calls, [])
+
+
+def test_each_call_is_repeated_before_it_counts_as_a_failure() -> None:
+    vendor, circuit = Vendor(9), Circuit("openai-passages", "openai")
+    with pytest.raises(Unavailable):
+        VendorCalls(vendor.retries(attempts=4), circuit)(vendor)
+    assert (vendor.calls, circuit.failures) == (4, 1)
+
+
+# ---------------------------------------------------------------- what a vendor asks for
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "1500", "retry-after": "7"}, 1.5),
+        ({"retry-after-ms": "soon", "retry-after": "7"}, 7.0),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "tomorrow"}, None),
+        ({"retry-after": "Fri, 01 Jan 2021 00:00:00 GMT"}, 0.0),
+    ],
+)
+def test_what_an_answer_asks_for(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers) == seconds
+
+
+def test_a_date_is_so_many_seconds_from_now() -> None:
+    soon = datetime.now(UTC) + timedelta(seconds=90)
+    assert retry_after({"retry-after": format_datetime(soon, usegmt=True)}) == pytest.approx(90, abs=5)

@@ -1,0 +1,143 @@
+"""A vendor that answers no call: no worker runs out of time."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+from sakuin.errors import Unavailable
+from sakuin.knowledge.learns.openai import LONGEST_LEARNS
+from sakuin.knowledge.page import Page
+from sakuin.platform.calls import LONGEST_CALL, Ask, Circuit, VendorCalls, background
+from sakuin.platform.embedding import Vector
+from sakuin.platform.telemetry import CurrentWork
+from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
+
+from tests.builders import a_page
+from tests.doubles.embedder import MODEL, MemoryEmbedder
+from tests.doubles.learns_model import MemoryLearnsModel
+from tests.events import Context
+from tests.test_template import FUNCTIONS
+from tests.worked_queue import WorkedQueue
+from tests.world import SETTINGS, World, Worlds
+
+TIMEOUT = FUNCTIONS["SakuinIndexMaterial"]["Timeout"]
+BESIDE = replace(SETTINGS, model=replace(MODEL, name="another"))
+
+
+class Killed(BaseException):
+    """Lambda's end of an invocation that took too long."""
+
+
+@dataclass
+class Clock(Context):
+    """The time, and when the invocation ends."""
+
+    now: float = 0.0
+    ends: float = 0.0
+
+    def passes(self, seconds: float) -> None:
+        self.now += seconds
+        if self.now >= self.ends:
+            raise Killed
+
+    def hangs(self, seconds: float) -> None:
+        self.passes(seconds)
+        raise Unavailable("The embedding service did not answer", vendor="openai")
+
+    def get_remaining_time_in_millis(self) -> int:
+        return round((self.ends - self.now) * 1000)
+
+
+@dataclass
+class HangingEmbedder(MemoryEmbedder):
+    """Takes as long as OpenAI's client waits for an answer."""
+
+    clock: Clock = field(default_factory=Clock)
+    ask: Ask = field(default_factory=background)
+
+    def passages(self, _texts: Sequence[str]) -> list[Vector]:
+        self.ask(lambda: self.clock.hangs(30.0))
+        return []
+
+
+@dataclass
+class HangingModel(MemoryLearnsModel):
+    """The same for `learns`."""
+
+    clock: Clock = field(default_factory=Clock)
+    ask: Ask = field(default_factory=background)
+
+    def learns(self, _page: Page) -> Mapping[str, tuple[str, ...]]:
+        self.ask(lambda: self.clock.hangs(10.0))
+        return {}
+
+
+@dataclass
+class Worker:
+    """One worker of `index_material`, which calls vendors as `bootstrap` has it."""
+
+    unfinished: UnfinishedWorkStore
+    world: World
+    clock: Clock = field(default_factory=Clock)
+    current: CurrentWork = field(default_factory=CurrentWork)
+    circuits: dict[str, Circuit] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        ask = self.calls("passages", attempts=3, longest_call=LONGEST_CALL)
+        self.world.embedder = HangingEmbedder(clock=self.clock, ask=ask)
+        self.world.embedders[BESIDE.model] = HangingEmbedder(BESIDE.model, clock=self.clock, ask=ask)
+
+    def calls(self, work: str, *, attempts: int, longest_call: float) -> VendorCalls:
+        now: Callable[[], float] = lambda: self.clock.now  # noqa: E731
+        retries = background(attempts=attempts, seconds_left=self.current.seconds_left, longest_call=longest_call)
+        self.circuits[work] = Circuit(f"openai-{work}", "openai", clock=now)
+        return VendorCalls(replace(retries, sleep=self.clock.passes, clock=now), self.circuits[work])
+
+    def invoked(self, page: str, *, begins_after: float = 1.0) -> float:
+        """Processes an upload of this page; returns the seconds that it took."""
+        started, self.clock.ends = self.clock.now, self.clock.now + TIMEOUT
+        self.world.bucket.write(f"{page}.html", a_page({"rule-a": f"名: {page}の文。"}))
+        (body,) = self.world.bucket.take_messages()
+        work = self.world.events
+        self.clock.passes(begins_after)
+        self.is_done = WorkedQueue(work, self.unfinished, context=self.clock, current=self.current).deliver(body)
+        return self.clock.now - started
+
+    def row(self, page: str) -> UnfinishedWork:
+        (found,) = self.unfinished.rows(subjects=[f"{page}.html"])
+        return found
+
+
+@pytest.fixture
+def worker(unfinished: UnfinishedWorkStore, a_world: Worlds) -> Worker:
+    return Worker(unfinished, a_world())
+
+
+@pytest.mark.parametrize("learns", [False, True])
+@pytest.mark.parametrize("kept", [[SETTINGS], [BESIDE, SETTINGS]], ids=["one index", "two indexes"])
+def test_a_vendor_that_hangs_ends_no_worker_and_the_first_opens_its_circuit(
+    worker: Worker, kept: list[object], learns: bool
+) -> None:
+    if learns:
+        ask = worker.calls("learns", attempts=1, longest_call=LONGEST_LEARNS)
+        worker.world.model = HangingModel(clock=worker.clock, ask=ask)
+    for settings in (BESIDE, SETTINGS):
+        if settings in kept:
+            worker.world.indexes.add(settings)
+    worker.world.indexes.activate(SETTINGS.id, force=True)
+    for number in range(3):
+        assert worker.invoked(f"page {number}") < TIMEOUT
+        assert worker.row(f"page {number}").state in ("retrying", "waiting")
+    assert worker.circuits["passages"].failures >= 3
+    # The circuit of the language model has been open for half a minute: one call is made.
+    assert worker.invoked("last") < (15 if learns else 5)
+    assert (worker.is_done, worker.row("last").state) == (True, "waiting")
+
+
+def test_work_that_a_worker_has_no_time_for_costs_no_delivery_and_is_sent_again_at_once(worker: Worker) -> None:
+    # A slow start, or another vendor: there is no time left for one call of 35 seconds.
+    assert worker.invoked("a", begins_after=TIMEOUT - 40) == TIMEOUT - 40
+    assert (worker.is_done, worker.circuits["passages"].failures) == (True, 0)
+    row = worker.row("a")
+    assert (row.state, row.reason) == ("waiting", "The worker had too little time left; this continues automatically")
+    assert [work.subject.id for work in worker.unfinished.claim_due(limit=10)] == ["a.html"]

@@ -1,0 +1,375 @@
+"""Outcomes of a message: done, delivered again, waiting as a row, copied, or a dead letter."""
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from aws_lambda_powertools import Logger, Metrics
+from botocore.exceptions import EndpointConnectionError
+from sakuin.errors import CircuitOpen, Invalid, OutOfTime, OverBudget, SakuinError, Unavailable
+from sakuin.platform.queue_handler import QueueHandler
+from sakuin.platform.retry import MAX_RECEIVES
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.telemetry import CurrentWork
+from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore, WorkKind, WorkSubject, short_client
+from sakuin_local.supabase.database import Database
+
+from tests.convergence.passing import time_passes_in
+from tests.doubles.sqs import ModelledSqs
+from tests.events import Context
+
+EACH_DELIVERY = range(1, MAX_RECEIVES + 1)
+A_DAY = 86_400
+BODY = '{"asked": "a page"}'
+NOWHERE = "http://127.0.0.1:9"
+
+
+class Killed(BaseException):
+    """The worker is gone."""
+
+
+@dataclass
+class Work:
+    """A `QueueWork` that fails with `error` unless it is None."""
+
+    error: BaseException | None = None
+    kind: WorkKind = "file"
+    asks_vendors: bool = True
+    processed: list[str] = field(default_factory=list)
+    gave_up: list[tuple[str, str]] = field(default_factory=list)
+    giving_up: SakuinError | None = None
+
+    def read(self, message: Mapping[str, Any]) -> str | None:
+        if "asked" not in message:
+            raise Invalid("The message is not one that this queue takes")
+        asked: str | None = message["asked"]
+        return asked
+
+    def subject(self, asked: str) -> WorkSubject:
+        return WorkSubject(self.kind, asked)
+
+    def is_resumed(self, asked: str) -> bool:
+        return asked.startswith("resumed")
+
+    def process(self, asked: str) -> None:
+        self.processed.append(asked)
+        if self.error is not None:
+            raise self.error
+
+    def give_up(self, asked: str, reason: str) -> None:
+        if self.giving_up is not None:
+            raise self.giving_up
+        self.gave_up.append((asked, reason))
+
+
+@dataclass
+class Queue:
+    """A queue with its worker. `rows` is the store on Postgres; the worker's own may be one that does not answer."""
+
+    rows: UnfinishedWorkStore
+    store: UnfinishedWorkStore
+    dsn: str
+    work: Work = field(default_factory=Work)
+    sqs: ModelledSqs = field(default_factory=ModelledSqs)
+    client: Any = None
+    current: CurrentWork = field(default_factory=CurrentWork)
+    log: io.StringIO = field(default_factory=io.StringIO)
+
+    def loses_supabase(self) -> None:
+        self.store = UnfinishedWorkStore(short_client(NOWHERE, "key"))
+
+    def send(self, body: str = BODY, **attributes: str) -> None:
+        named = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()}
+        self.sqs.send_message(QueueUrl="queue", MessageBody=body, MessageAttributes=named)
+
+    def handle(self, *records: Mapping[str, Any]) -> list[str]:
+        """Calls the handler; returns the ids of failed messages."""
+        logger = Logger(service=f"queue-{id(self)}", stream=self.log)
+        metrics = Metrics(namespace="Sakuin", service="test")
+        sqs = SqsQueue(self.client or self.sqs, "queue")
+        handler = QueueHandler(sqs, self.work, self.store, logger, metrics, self.current)
+        answer = handler.handle({"Records": records}, Context())
+        if metrics.metric_set:
+            metrics.flush_metrics()
+        assert answer.keys() == {"batchItemFailures"}
+        return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+    def deliver(self, *, receives: int = 1, body: str = BODY, **attributes: str) -> bool:
+        """Delivers a new message for the `receives`th time; returns whether it is done."""
+        self.send(body, **attributes)
+        message = self.sqs.messages[-1]
+        message.receives = receives - 1
+        message = self.sqs.receive(self.sqs.waiting.index(message))
+        done = not self.handle(message.as_record())
+        if done:
+            self.sqs.delete(message.id)
+        return done
+
+    @property
+    def hidden(self) -> list[float]:
+        """Returns for how many seconds each remaining message is hidden."""
+        return [message.visible_at - self.sqs.now for message in self.sqs.messages]
+
+    @property
+    def row(self) -> UnfinishedWork:
+        (found,) = self.rows.rows()
+        return found
+
+    @property
+    def warnings(self) -> list[str]:
+        lines = [json.loads(line) for line in self.log.getvalue().splitlines()]
+        return [line["message"] for line in lines if line["level"] == "WARNING"]
+
+
+@pytest.fixture
+def queue(empty_database: Database) -> Queue:
+    rows = UnfinishedWorkStore(short_client(empty_database.rest_url, empty_database.service_key))
+    return Queue(rows, rows, empty_database.dsn_postgres)
+
+
+# ---------------------------------------------------------------- messages that are done
+
+
+def test_a_message_that_is_done_leaves_its_queue_and_asks_postgres_for_nothing(queue: Queue) -> None:
+    queue.loses_supabase()
+    assert queue.deliver()
+    assert (queue.work.processed, queue.sqs.messages, queue.warnings) == (["a page"], [], [])
+
+
+def test_a_message_that_asks_for_nothing_is_done(queue: Queue) -> None:
+    assert queue.deliver(body='{"asked": null}')
+    assert queue.work.processed == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "delivery"),
+    [
+        ("file", {"receives": 2}),
+        ("file", {"copies": "1"}),
+        ("file", {"body": '{"asked": "resumed page"}'}),
+        # Its dead letter was sent again.
+        ("material", {}),
+        ("upload", {}),
+    ],
+)
+def test_finished_work_that_failed_before_has_no_row(queue: Queue, kind: WorkKind, delivery: dict[str, Any]) -> None:
+    asked = json.loads(delivery.get("body", BODY))["asked"]
+    queue.work.kind = kind
+    queue.rows.record_dead_letter(WorkSubject(kind, asked), "it failed")
+    assert queue.deliver(**delivery)
+    assert queue.rows.rows() == []
+
+
+def test_a_message_is_done_although_its_end_cannot_be_recorded(queue: Queue) -> None:
+    queue.loses_supabase()
+    assert queue.deliver(receives=2)
+    assert queue.warnings == ["finished work is not recorded"]
+
+
+# ---------------------------------------------------------------- messages that fail
+
+
+@pytest.mark.parametrize("body", ["", "not JSON", "[]", "null", "5", '"text"', "[" * 100_000, "{}"])
+def test_a_message_that_cannot_be_read_fails_and_concerns_no_work(queue: Queue, body: str) -> None:
+    assert not queue.deliver(body=body, receives=MAX_RECEIVES)
+    assert (queue.work.processed, queue.work.gave_up, queue.rows.rows()) == ([], [], [])
+
+
+def test_an_event_of_several_messages_fails_whole_and_none_is_worked_on(queue: Queue) -> None:
+    for _ in range(2):
+        queue.send()
+    records = [queue.sqs.receive(0).as_record() for _ in range(2)]
+    assert queue.handle(*records) == ["m1", "m2"]
+    assert queue.work.processed == []
+    assert "set BatchSize to 1" in queue.log.getvalue()
+
+
+@pytest.mark.parametrize(("receives", "seconds"), [(1, 5), (2, 30), (3, 180), (4, 720), (5, 0)])
+def test_a_message_that_failed_comes_back_soon_at_first_and_later_later(
+    queue: Queue, receives: int, seconds: int
+) -> None:
+    queue.work.error = Invalid("It is wrong")
+    assert not queue.deliver(receives=receives)
+    assert queue.hidden == [seconds]
+
+
+def test_a_failure_before_the_last_is_recorded_with_its_reason(queue: Queue) -> None:
+    queue.work.error = Unavailable("The vendor did not answer", vendor="openai")
+    assert not queue.deliver(receives=2)
+    row = queue.row
+    assert (row.subject, row.state, row.reason, row.vendor) == (
+        "a page",
+        "retrying",
+        "The vendor did not answer",
+        "openai",
+    )
+    assert queue.work.gave_up == []
+
+
+def test_the_last_failure_is_recorded_and_the_message_is_a_dead_letter_at_once(queue: Queue) -> None:
+    queue.work.error = Invalid("The page is poison")
+    assert not queue.deliver(receives=MAX_RECEIVES)
+    assert (queue.row.state, queue.row.reason) == ("failed", "The page is poison")
+    assert queue.work.gave_up == [("a page", "The page is poison")]
+    assert queue.sqs.waiting == []
+    assert [message.body for message in queue.sqs.dead] == [BODY]
+
+
+def test_an_unexpected_failure_is_recorded_without_its_words(queue: Queue) -> None:
+    queue.work.error = RuntimeError("postgres://user:secret@host")
+    assert not queue.deliver(receives=MAX_RECEIVES)
+    reason = "An unexpected error occurred; see the log"
+    assert (queue.row.reason, queue.work.gave_up) == (reason, [("a page", reason)])
+
+
+def test_a_worker_killed_by_the_last_delivery_leaves_a_reason(queue: Queue) -> None:
+    queue.work.error = Killed()
+    for receives in (1, MAX_RECEIVES):
+        with pytest.raises(Killed):
+            queue.deliver(receives=receives)
+    assert queue.row.state == "failed"
+    assert queue.row.reason.startswith("The worker ended without an answer")
+
+
+def test_a_worker_that_is_killed_leaves_its_message_hidden_for_its_lease_alone(queue: Queue) -> None:
+    queue.work.error = Killed()
+    with pytest.raises(Killed):
+        queue.deliver()
+    assert queue.hidden == [60]
+
+
+def test_a_failure_while_giving_up_does_not_change_the_answer_to_the_queue(queue: Queue) -> None:
+    queue.work.error = Invalid("The page is poison")
+    queue.work.giving_up = Unavailable("Supabase did not answer", vendor="supabase")
+    assert not queue.deliver(receives=MAX_RECEIVES)
+    assert (queue.row.state, queue.hidden) == ("failed", [0])
+
+
+def test_a_message_returns_after_the_queue_s_time_without_sqs(queue: Queue) -> None:
+    queue.client = Closed(queue.sqs)
+    queue.work.error = Invalid("It is wrong")
+    assert not queue.deliver()
+    assert queue.hidden == [720]
+    assert queue.warnings == ["the retry delay is not set; the visibility timeout applies"]
+
+
+# ---------------------------------------------------------------- messages that wait
+
+
+@pytest.mark.parametrize("receives", EACH_DELIVERY)
+def test_over_the_budget_the_work_waits_as_a_row_and_leaves_the_queue(queue: Queue, receives: int) -> None:
+    queue.work.error = OverBudget("The day's tokens are used up")
+    assert queue.deliver(receives=receives)
+    assert (queue.row.state, queue.row.reason, queue.row.vendor) == ("waiting", "The day's tokens are used up", None)
+    assert (queue.sqs.messages, queue.work.gave_up) == ([], [])
+
+
+@pytest.mark.parametrize("receives", [MAX_RECEIVES - 1, MAX_RECEIVES])
+def test_where_a_vendor_is_away_the_work_waits_before_its_deliveries_are_used_up(queue: Queue, receives: int) -> None:
+    queue.work.error = Unavailable("turbopuffer did not answer", vendor="turbopuffer")
+    assert queue.deliver(receives=receives)
+    assert (queue.row.state, queue.row.vendor, queue.work.gave_up) == ("waiting", "turbopuffer", [])
+
+
+def test_what_looks_like_an_outage_for_days_becomes_a_dead_letter(queue: Queue) -> None:
+    queue.work.error = CircuitOpen("openai keeps failing", vendor="openai")
+    assert queue.deliver()
+    time_passes_in(queue.dsn, 2 * A_DAY + 60)
+    assert [queue.deliver(receives=receives) for receives in EACH_DELIVERY] == [False] * MAX_RECEIVES
+    assert (queue.row.state, queue.work.gave_up) == ("failed", [("a page", "openai keeps failing")])
+
+
+# ---------------------------------------------------------------- messages that wait while Postgres is away
+
+
+@pytest.mark.parametrize("receives", EACH_DELIVERY)
+def test_where_no_row_can_be_written_a_copy_of_the_message_waits_in_its_queue(queue: Queue, receives: int) -> None:
+    queue.loses_supabase()
+    queue.work.error = OverBudget("The day's tokens are used up")
+    assert queue.deliver(receives=receives, correlation_id="r1")
+    (copy,) = queue.sqs.messages
+    assert (copy.body, copy.receives) == (BODY, 0)
+    assert {name: value["StringValue"] for name, value in copy.attributes.items()} == {
+        "correlation_id": "r1",
+        "copies": "1",
+    }
+    assert 60 <= queue.hidden[0] <= 900
+
+
+def test_copies_wait_longer_and_longer_up_to_a_quarter_of_an_hour(queue: Queue) -> None:
+    queue.loses_supabase()
+    queue.work.error = CircuitOpen("openai keeps failing", vendor="openai")
+    queue.send()
+    waits = []
+    for _ in range(30):
+        message = queue.sqs.receive(0)
+        assert queue.handle(message.as_record()) == []
+        queue.sqs.delete(message.id)
+        waits += queue.hidden
+        queue.sqs.until_next()
+    assert waits == sorted(waits)
+    assert (waits[:3], waits[-1]) == ([60, 90, 135], 900)
+
+
+def test_an_outage_of_postgres_does_not_use_up_deliveries(queue: Queue) -> None:
+    queue.loses_supabase()
+    queue.work.error = Unavailable("Supabase did not answer", vendor="supabase")
+    assert [queue.deliver(receives=receives) for receives in EACH_DELIVERY] == [False, False, False, True, True]
+    assert queue.work.gave_up == []
+
+
+@dataclass
+class Closed:
+    """SQS, which takes no requests."""
+
+    real: ModelledSqs
+
+    def __getattr__(self, name: str) -> Any:
+        raise EndpointConnectionError(endpoint_url="https://sqs")
+
+
+def test_a_message_stays_in_its_queue_without_postgres_and_sqs(queue: Queue) -> None:
+    queue.loses_supabase()
+    queue.client = Closed(queue.sqs)
+    queue.work.error = Unavailable("The vendor did not answer", vendor="openai")
+    assert not queue.deliver(receives=MAX_RECEIVES - 1)
+    assert queue.hidden == [720]
+
+
+# ---------------------------------------------------------------- what is counted and logged
+
+
+@pytest.mark.parametrize(
+    ("error", "metric"),
+    [
+        (OverBudget("The day's tokens are used up"), "WorkOverBudget"),
+        (OutOfTime("There was no time"), "WorkDeferred"),
+        (CircuitOpen("openai is not asked", vendor="openai"), "WorkDeferred"),
+        (Invalid("It is wrong"), "MessagesFailed"),
+    ],
+)
+def test_work_that_waits_is_counted_as_that_and_not_as_failed(
+    queue: Queue, capsys: pytest.CaptureFixture[str], error: Exception, metric: str
+) -> None:
+    queue.work.error = error
+    queue.deliver()
+    metrics = next(json.loads(line) for line in capsys.readouterr().out.splitlines() if '"_aws"' in line)
+    assert metrics[metric] == [1]
+    assert not {"MessagesFailed", "WorkOverBudget", "WorkDeferred"} - {metric} & metrics.keys()
+    assert metrics["MessageWaitedMilliseconds"][0] >= 0
+
+
+def test_a_line_about_a_message_names_the_message_and_whose_work_it_is(queue: Queue) -> None:
+    queue.work.error = OverBudget("The day's tokens are used up")
+    queue.deliver(correlation_id="r1")
+    (line,) = [json.loads(line) for line in queue.log.getvalue().splitlines()]
+    assert (line["message"], line["level"], line["reason"]) == (
+        "work deferred",
+        "WARNING",
+        "The day's tokens are used up",
+    )
+    assert line["correlation_id"] == queue.current() == "r1"
+    assert line["message_id"] == "m1"

@@ -1,0 +1,70 @@
+"""The day's embedding budget, for indexing and not for questions."""
+
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from sakuin.errors import OverBudget
+from sakuin.knowledge.learns.openai import BudgetedLearnsModel
+from sakuin.knowledge.reading.page_reader import read_page
+from sakuin.platform.embedding import Vector
+from sakuin.retrieval.embedding_budget import BudgetedEmbedder, EmbeddingLedger
+from supabase import Client
+
+from tests.builders import a_page
+from tests.doubles.embedder import MemoryEmbedder
+from tests.doubles.learns_model import MemoryLearnsModel
+
+
+@dataclass
+class CostlyEmbedder(MemoryEmbedder):
+    """Spends a token a character."""
+
+    ledger: EmbeddingLedger | None = None
+
+    def passages(self, texts: list[str]) -> list[Vector]:  # type: ignore[override]  # lists are what the test gives
+        assert self.ledger is not None
+        self.ledger.add(sum(map(len, texts)))
+        return super().passages(texts)
+
+
+@pytest.fixture
+def ledger(service: Client, sql: psycopg.Connection) -> EmbeddingLedger:
+    """A day on which nothing was spent."""
+    sql.execute("delete from embedding_day")
+    return EmbeddingLedger(service)
+
+
+@pytest.fixture
+def budgeted(ledger: EmbeddingLedger) -> BudgetedEmbedder:
+    """Ten tokens a day."""
+    return BudgetedEmbedder(CostlyEmbedder(ledger=ledger), ledger, 10)
+
+
+def test_texts_are_embedded_until_the_budget_is_spent(budgeted: BudgetedEmbedder) -> None:
+    assert len(budgeted.passages(["12345", "6789"])) == 2
+    # One token is left: the call that goes over it is made, the next is not.
+    budgeted.passages(["abcdef"])
+    with pytest.raises(OverBudget, match=r"The day's 10 embedding tokens are used up; indexing goes on at 00:00 UTC"):
+        budgeted.passages(["x"])
+
+
+def test_a_question_is_embedded_whatever_was_spent(budgeted: BudgetedEmbedder) -> None:
+    budgeted.ledger.add(1_000)
+    assert budgeted.query("x")
+
+
+def test_nothing_to_embed_needs_no_budget(budgeted: BudgetedEmbedder) -> None:
+    budgeted.ledger.add(1_000)
+    assert budgeted.passages([]) == []
+
+
+def test_a_language_model_is_not_asked_about_pages_that_cannot_be_embedded_today(ledger: EmbeddingLedger) -> None:
+    model = MemoryLearnsModel({"rule-a": ("解く方法",)})
+    budgeted = BudgetedLearnsModel(model, ledger, 10)
+    page = read_page(a_page({"rule-a": "名: 文。"}))
+    assert (budgeted.name, budgeted.learns(page)) == (model.name, model.answers)
+    ledger.add(10)
+    with pytest.raises(OverBudget):
+        budgeted.learns(page)
+    assert model.asked == 1

@@ -1,0 +1,49 @@
+"""Excerpts of about a hundred characters around the matched words."""
+
+import time
+
+import pytest
+from sakuin.retrieval.excerpt import excerpt
+
+FILLER = "前置きの文が続いていく。" * 12
+
+
+def test_a_short_text_is_its_own_excerpt() -> None:
+    assert excerpt(" 短い\n文。 ", around=["文"]) == "短い 文。"
+
+
+def test_a_text_without_what_matched_is_shown_from_its_beginning() -> None:
+    assert excerpt(FILLER, around=["判別式"], length=20) == FILLER[:20] + "…"
+
+
+def test_it_begins_with_the_sentence_that_has_the_word() -> None:
+    assert excerpt(f"{FILLER}ここに判別式が現れる。{FILLER}", around=["判別式"]).startswith("…ここに判別式")
+
+
+def test_the_stretch_with_more_of_the_words_wins_over_the_first() -> None:
+    text = f"{FILLER}判別式の名だけ。{FILLER}解の個数は判別式で分かる。{FILLER}"
+    assert excerpt(text, around=["判別式", "解の個数"]).startswith("…解の個数は判別式")
+
+
+def test_the_weightier_word_wins_where_both_cannot_be_seen() -> None:
+    text = f"{FILLER}方法の話。{FILLER}判別式の話。{FILLER}"
+    assert excerpt(text, around=["判別式", "方法"]).startswith("…判別式の話")
+
+
+def test_a_word_is_found_in_either_case() -> None:
+    assert "The Discriminant" in excerpt(
+        "Words. " * 40 + "The Discriminant tells. " + "Words. " * 40, around=["discriminant"]
+    )
+
+
+@pytest.mark.parametrize("text", ["あ" * 500, "İ" * 300 + "判別式" + "ß" * 300, "。" * 400, ""])
+@pytest.mark.parametrize("around", [["判別式"], [""], ["あ"], []])
+def test_it_is_never_longer_than_asked_for(text: str, around: list[str]) -> None:
+    assert len(excerpt(text, around=around, length=50)) <= 52
+
+
+def test_a_long_text_of_many_sentences_is_looked_at_around_its_words_only() -> None:
+    text = "か。" * 200_000 + "判別式の話。" * 1000
+    began = time.process_time()
+    assert "判別式" in excerpt(text, around=["判別式", "判別", "別式"])
+    assert time.process_time() - began < 1

@@ -1,0 +1,164 @@
+"""Tables while the settings change: built beside, edited in both indexes, activated at once, and back."""
+
+import pytest
+from sakuin.errors import Conflict, Unavailable
+from sakuin.platform.retry import MAX_RECEIVES
+from sakuin.tables.chunk_store import namespace
+from sakuin.tables.work import IndexInEachVersion
+
+from tests.table_functions import fingerprint_of
+from tests.table_world import WatchedStore, long
+from tests.tables.index_versions.conftest import BLUE, GREEN, Deployment, indexed
+
+
+def test_a_tool_answers_the_same_and_stays_ready_while_another_index_is_built(deployment: Deployment) -> None:
+    asked = indexed(deployment, {"a": long("二次方程式"), "b": long("一次関数")})
+    before, status = deployment.search(asked.endpoint), deployment.world.status(asked.tool)
+    deployment.own = GREEN
+    deployment.build()
+    steps = 0
+    while deployment.waiting:
+        deployment.deliver()
+        steps += 1
+        assert deployment.search(asked.endpoint).results == before.results
+        assert deployment.world.status(asked.tool) == status
+    assert steps >= 2
+    assert deployment.pointers(asked.endpoint, "next") == {"/a", "/b"}
+    assert deployment.search(asked.endpoint, name="next").results != before.results
+    deployment.build()
+    assert deployment.waiting == []
+
+
+def test_activation_needs_every_table_and_changes_all_tools_at_once(
+    deployment: Deployment,
+) -> None:
+    asked = indexed(deployment, {"a": long("二次方程式")})
+    count = deployment.world.status(asked.tool)["chunks_count"]
+    deployment.own = GREEN
+    deployment.build()
+    with pytest.raises(Conflict, match="1 of 1 Tables are missing"):
+        deployment.indexes.activate(GREEN.id)
+    state = deployment.state(GREEN)
+    assert state.tables.named == ((asked.table, "is not built yet"),)
+    deployment.settle()
+    assert deployment.indexes.activate(GREEN.id).is_whole
+    status = deployment.world.status(asked.tool)
+    assert (status["state"], status["last_error"]) == ("ready", None)
+    assert status["chunks_count"] == status["indexed_chunks_count"] > count
+    assert {len(hit.chunk.chunk_text) <= 400 for hit in deployment.search(asked.endpoint).results} == {True}
+
+
+def test_an_edit_is_in_both_indexes_before_and_after_activation(deployment: Deployment) -> None:
+    asked = indexed(deployment, {"a": long("二次方程式"), "b": long("一次関数")})
+    deployment.own = GREEN
+    deployment.build()
+    deployment.settle()
+    deployment.edit(asked.table, {"a": long("三平方の定理"), "c": long("円周角")})
+    deployment.settle()
+    for name in (None, "next"):
+        found = deployment.search(asked.endpoint, name=name)
+        assert {hit.chunk.json_pointer for hit in found.results} == {"/a", "/c"}
+        assert not any("二次方程式" in hit.chunk.chunk_text for hit in found.results)
+    deployment.indexes.activate(GREEN.id)
+    deployment.edit(asked.table, {"a": long("相似な図形")})
+    deployment.settle()
+    assert deployment.world.status(asked.tool)["state"] == "ready"
+    assert deployment.pointers(asked.endpoint) == {"/a"}
+    assert deployment.indexes.activate(BLUE.id).live
+    found = deployment.search(asked.endpoint)
+    assert {"相似な図形" in hit.chunk.chunk_text for hit in found.results} == {True}
+    assert deployment.world.status(asked.tool)["state"] == "ready"
+
+
+def test_an_index_that_cannot_be_embedded_changes_nothing_of_what_answers(deployment: Deployment) -> None:
+    asked = indexed(deployment, {"a": long("二次方程式")})
+    deployment.own = GREEN
+    deployment.build()
+    deployment.embedder(GREEN).down = True
+    for _ in range(MAX_RECEIVES):
+        deployment.settle()
+        deployment.passes(900)
+    assert deployment.waiting == []
+    assert {fingerprint_of(message) for message in deployment.sqs.dead} == {GREEN.tables.id}
+    assert deployment.world.status(asked.tool)["state"] == "ready"
+    ((table, reason),) = deployment.state(GREEN).tables.named
+    assert (table, reason.startswith("The embedding service did not answer. Send it again")) == (asked.table, True)
+    deployment.edit(asked.table, {"a": long("一次関数")})
+    deployment.embedder(GREEN).down = False
+    deployment.sqs.redrive()
+    deployment.settle()
+    assert {deployment.world.status(asked.tool)["state"]} == {"ready"}
+    assert deployment.indexes.activate(GREEN.id).is_whole
+    assert deployment.functions.rows(asked.table) == []
+
+
+def test_a_forced_activation_indexes_the_missing_tables_at_once(deployment: Deployment) -> None:
+    asked = indexed(deployment, {"a": long("二次方程式")})
+    deployment.world.sql("delete from outbox")
+    deployment.own = GREEN
+    deployment.indexes.add(GREEN)
+    state = deployment.indexes.activate(GREEN.id, force=True)
+    assert (state.live, state.is_whole) == (True, False)
+    assert deployment.world.status(asked.tool)["state"] == "indexing"
+    assert deployment.world.sql("select event, table_id::text from outbox") == [("TableUpdated", asked.table)]
+    deployment.queues().index(deployment.world.project, asked.table)
+    deployment.settle()
+    assert deployment.world.status(asked.tool)["state"] == "ready"
+    assert deployment.pointers(asked.endpoint) == {"/a"}
+
+
+def test_a_dropped_index_leaves_nothing_behind_and_its_late_messages_do_nothing(deployment: Deployment) -> None:
+    asked = indexed(deployment, {"a": long("二次方程式")})
+    deployment.own = GREEN
+    deployment.build()
+    deployment.settle()
+    deployment.indexes.activate(GREEN.id)
+    deployment.edit(asked.table, {"a": long("一次関数")})
+    deployment.deliver()
+    late = [message for message in deployment.waiting if fingerprint_of(message) == BLUE.tables.id]
+    assert late
+    deployment.indexes.delete(BLUE.id, seconds=0)
+    deployment.settle()
+    deployment.build()
+    old = namespace(deployment.world.project, asked.table)
+    assert list(deployment.world.store.namespaces(old)) == [
+        namespace(deployment.world.project, asked.table, GREEN.tables.id)
+    ]
+    held = "select distinct fingerprint from {} where table_id = %s"
+    for relation in ("node", "chunks", "table_scan", "table_reading"):
+        rows = deployment.world.sql(held.format(relation), asked.table)
+        assert rows in ([(GREEN.tables.id,)], [])
+    assert deployment.pointers(asked.endpoint) == {"/a"}
+
+
+def test_an_index_that_comes_back_after_its_removal_ended_half_way_is_built_again(deployment: Deployment) -> None:
+    asked = indexed(deployment, {"a": long("二次方程式")})
+    deployment.own = GREEN
+    deployment.build()
+    deployment.settle()
+    deployment.own = BLUE
+    deployment.indexes.delete(GREEN.id, seconds=0)
+
+    def dies() -> None:
+        raise Unavailable("the worker died")
+
+    deployment.world.store = WatchedStore(deployment.world.store, after={"delete_namespace": dies})
+    with pytest.raises(Unavailable):
+        deployment.build()
+    deployment.own = GREEN
+    deployment.build()
+    deployment.settle()
+    assert deployment.state(GREEN).is_whole
+    assert deployment.pointers(asked.endpoint, "next") == {"/a"}
+
+
+def test_a_message_without_an_index_continues_in_the_live_index_only(
+    deployment: Deployment,
+) -> None:
+    asked = indexed(deployment, {"a": long("二次方程式"), "b": long("一次関数")})
+    deployment.indexes.add(GREEN)
+    ((generation,),) = deployment.world.sql("select generation from context_table where id = %s", asked.table)
+    IndexInEachVersion(deployment.scans)(deployment.world.project, asked.table, generation=generation, skip=1)
+    assert deployment.waiting == []
+    state = deployment.state(GREEN)
+    assert state.tables.missing == 1

@@ -1,0 +1,82 @@
+"""A Table over the day's embedding budget waits until tomorrow and stays searchable."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import pytest
+from sakuin.retrieval.embedding_budget import BudgetedEmbedder, EmbeddingLedger
+
+from tests.table_functions import RunningTables, running
+from tests.table_world import TableWorld, long
+
+FIRST, SECOND = long("二次方程式の解の公式"), long("一次関数の傾き")
+BUDGET = 100
+USED_UP = "The day's 100 embedding tokens are used up; indexing goes on at 00:00 UTC"
+
+
+@dataclass
+class Days:
+    tables: RunningTables
+
+    @property
+    def world(self) -> TableWorld:
+        return self.tables.world
+
+    def spend(self) -> None:
+        """Spends the whole budget of today."""
+        EmbeddingLedger(self.world.client).add(BUDGET)
+
+    def settle(self) -> None:
+        self.tables.functions.settle()
+
+    def waiting(self, table: str) -> list[tuple[str, str | None]]:
+        """Returns the states and vendors of the unfinished work on a Table."""
+        return [(row.state, row.vendor) for row in self.tables.functions.rows(table)]
+
+    def next_day(self) -> None:
+        """Passes midnight and runs maintenance."""
+        self.world.sql("delete from embedding_day")
+        self.tables.passes(86_400)
+        self.tables.minute()
+        self.settle()
+
+
+@pytest.fixture
+def days(world: TableWorld) -> Days:
+    budgeted = BudgetedEmbedder(world.embedder, EmbeddingLedger(world.client), BUDGET)
+    return Days(running(world, embedder=budgeted))
+
+
+def test_a_table_over_the_budget_waits_says_so_and_is_ready_the_next_day(days: Days) -> None:
+    world = days.world
+    table, tool, endpoint = world.documented({"a": FIRST})
+    days.settle()
+    assert (days.waiting(table), world.status(tool)["state"]) == ([], "ready")
+
+    days.spend()
+    world.replace(table, {"a": FIRST, "b": SECOND})
+    days.settle()
+    status = world.status(tool)
+    assert (status["state"], status["last_error"]) == ("indexing", USED_UP)
+    assert days.waiting(table) == [("waiting", None)]
+    assert world.found(endpoint) == {"/a"}
+
+    days.next_day()
+    status = world.status(tool)
+    assert (status["state"], status["last_error"]) == ("ready", None)
+    assert days.waiting(table) == []
+    assert world.found(endpoint) == {"/a", "/b"}
+
+
+def test_a_table_that_waits_for_tomorrow_is_one_row_that_is_due_then(days: Days) -> None:
+    days.spend()
+    table = days.world.table([FIRST + str(number) for number in range(100)])
+    days.world.tool(table, "")
+    days.settle()
+    assert days.waiting(table) == [("waiting", None)]
+    (row,) = days.tables.functions.rows(table)
+    assert row.attempts == 7
+    assert days.tables.functions.sqs.messages == []
+    assert row.retry_at is not None
+    seconds_after_midnight = (datetime.fromisoformat(row.retry_at).timestamp() + 30) % 86_400 - 30
+    assert abs(seconds_after_midnight) < 5

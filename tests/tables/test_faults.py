@@ -1,0 +1,230 @@
+"""Failures, kills and late writes: the retry repairs them, and old text never comes back."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sakuin.errors import Unavailable
+from sakuin_local.supabase.database import Database
+
+from tests.table_world import TableWorld, WatchedStore, long, world_of
+
+A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
+
+
+def down() -> None:
+    raise Unavailable("turbopuffer did not answer")
+
+
+def texts(world: TableWorld, endpoint: str) -> set[str]:
+    return {hit.chunk.chunk_text[:4] for hit in world.search(endpoint, "説明", top_k=50).results}
+
+
+def scanned(world: TableWorld) -> list[tuple[Any, ...]]:
+    """Delivers the scan; returns its messages."""
+    world.deliver(world.queues.asked.pop(0))
+    asked = list(world.queues.asked)
+    world.queues.asked.clear()
+    return asked
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_store_that_fails_around_the_write_is_repaired_by_the_retry(world: TableWorld, when: str) -> None:
+    world.store = WatchedStore(world.store, **{when: {"upsert": down}})
+    table, tool, endpoint = world.documented({"a": A})
+    (message,) = scanned(world)
+    with pytest.raises(Unavailable):
+        world.deliver(message)
+    assert world.status(tool)["state"] == "indexing"
+    assert world.search(endpoint, "説明").results == ()
+    world.deliver(message)
+    assert world.status(tool)["state"] == "ready"
+    assert world.found(endpoint) == {"/a"}
+    assert len(world.rows(table)) == len(world.embedder.embedded) == 2
+
+
+def test_until_the_new_version_is_stored_the_previous_one_answers(world: TableWorld) -> None:
+    table, _, endpoint = world.documented({"a": A})
+    world.settle()
+    world.replace(table, {"a": B})
+    (message,) = scanned(world)
+    assert texts(world, endpoint) == {A[:4]}
+    world.deliver(message)
+    assert texts(world, endpoint) == {B[:4]}
+
+
+def test_a_sweep_that_fails_is_done_by_the_next_scan_and_shows_nothing_old_meanwhile(world: TableWorld) -> None:
+    table, tool, endpoint = world.documented({"a": A})
+    world.settle()
+    world.store = WatchedStore(world.store, before={"sweep_node": down})
+    world.replace(table, {"a": B})
+    (message,) = scanned(world)
+    with pytest.raises(Unavailable):
+        world.deliver(message)
+    assert texts(world, endpoint) == {B[:4]}
+    assert len(world.rows(table)) == 4
+    world.call("reindex_tool", tool=tool)
+    world.queues.index(world.project, table)
+    world.settle()
+    assert len(world.rows(table)) == 2
+
+
+def test_a_removal_that_fails_is_done_by_the_retry(world: TableWorld) -> None:
+    table, tool, endpoint = world.documented({"a": A, "b": B})
+    world.settle()
+    world.store = WatchedStore(world.store, before={"delete": down})
+    world.replace(table, {"a": A})
+    message = world.queues.asked.pop(0)
+    with pytest.raises(Unavailable):
+        world.deliver(message)
+    assert texts(world, endpoint) == {A[:4]}
+    world.deliver(message)
+    assert len(world.rows(table)) == 2
+    assert world.status(tool)["state"] == "ready"
+
+
+def test_a_node_that_came_back_survives_the_removal_that_failed_before(world: TableWorld) -> None:
+    table, _, endpoint = world.documented({"a": A, "b": B})
+    world.settle()
+    world.store = WatchedStore(world.store, before={"delete": down})
+    world.replace(table, {"a": A})
+    with pytest.raises(Unavailable):
+        world.deliver(world.queues.asked.pop(0))
+    world.replace(table, {"a": A, "b": B})
+    world.settle()
+    assert texts(world, endpoint) == {A[:4], B[:4]}
+    assert len(world.rows(table)) == 4
+    assert world.sql("select 1 from pending_deletion where table_id = %s", table) == []
+
+
+def test_two_workers_at_once_finish_what_one_would(world: TableWorld, database: Database, stand_in: str) -> None:
+    table, tool, endpoint = world.documented([f"{text}{n}" for n in range(6) for text in (A, B, C)])
+    other = world_of(database, stand_in)
+    workers = [world, replace(other, project=world.project, queues=world.queues)]
+    with ThreadPoolExecutor(2) as pool:
+        while world.queues.asked:
+            batch = list(world.queues.asked)
+            world.queues.asked.clear()
+            jobs = [pool.submit(worker.deliver, message) for message in batch for worker in workers]
+            # What the database chose as a victim comes back, as from a queue.
+            world.queues.asked += [batch[at // 2] for at, job in enumerate(jobs) if _unavailable(job.exception())]
+    status = world.status(tool)
+    rows = world.sql("select count(*) from chunks where table_id = %s", table)[0][0]
+    assert (status["state"], status["nodes_count"], status["indexed_chunks_count"]) == ("ready", 18, rows)
+    assert len(world.rows(table)) == rows
+    assert world.found(endpoint) == {f"/{n}" for n in range(18)}
+
+
+def _unavailable(error: BaseException | None) -> bool:
+    if error is not None and not isinstance(error, Unavailable):
+        raise error
+    return error is not None
+
+
+def test_content_that_comes_back_survives_the_last_sweep_of_what_was_between(world: TableWorld) -> None:
+    table, _, endpoint = world.documented({"a": A})
+    world.settle()
+    late: list[tuple[Any, ...]] = []
+    swept = world.store.sweep_node
+    world.store = WatchedStore(world.store, before={"sweep_node": down})
+    world.replace(table, {"a": B})
+    late = scanned(world)
+    with pytest.raises(Unavailable):
+        world.deliver(late[0])
+    between = world.index.nodes_to_sweep(table)
+    assert between
+    world.replace(table, {"a": A})
+    world.settle()
+    for node in between:
+        swept(
+            f"project_{world.project}_table_{table}",
+            json_pointer_hash=node.pointer_hash,
+            keep_content_hash=node.content_hash,
+            generation=node.generation,
+        )
+    assert texts(world, endpoint) == {A[:4]}
+    assert len(world.rows(table)) == 2
+
+
+def test_a_version_that_never_answered_leaves_no_row_behind(world: TableWorld) -> None:
+    table, tool, endpoint = world.documented({"a": A})
+    world.settle()
+    world.replace(table, {"a": B})
+    (_, project, asked, ids) = scanned(world)[0]
+    world.deliver(("embed", project, asked, ids[:1]))
+    world.replace(table, {"a": A})
+    world.settle()
+    assert texts(world, endpoint) == {A[:4]}
+    assert len(world.rows(table)) == 2
+    assert world.status(tool)["state"] == "ready"
+
+
+def test_a_write_that_a_newer_version_overtook_is_taken_back(world: TableWorld) -> None:
+    table, _, endpoint = world.documented({"a": A})
+    (message,) = scanned(world)
+
+    def overtaken() -> None:
+        world.replace(table, {"a": B})
+        world.settle()
+
+    late = replace(world, store=WatchedStore(world.store, before={"upsert": overtaken}))
+    late.deliver(message)
+    assert texts(world, endpoint) == {B[:4]}
+    assert len(world.rows(table)) == 2
+
+
+@pytest.mark.parametrize("what", ["table", "project"])
+def test_a_write_that_comes_after_the_deletion_revives_no_namespace(world: TableWorld, what: str) -> None:
+    table, _, _ = world.documented({"a": A})
+    (message,) = scanned(world)
+
+    def deleted() -> None:
+        if what == "table":
+            world.call("delete_table", table=table)
+        else:
+            world.call("delete_project", project=world.project)
+        world.queues.index(world.project, table)
+        world.settle()
+
+    late = replace(world, store=WatchedStore(world.store, before={"upsert": deleted}))
+    late.deliver(message)
+    assert world.store.namespaces(f"project_{world.project}") == []
+
+
+def test_a_newer_generation_ends_an_older_scan(world: TableWorld) -> None:
+    paged = replace(world, chunks_a_page=1)
+    table, tool, endpoint = paged.documented({"a": A, "b": B})
+    paged.deliver(paged.queues.asked.pop(0))
+    old = next(message for message in paged.queues.asked if message[0] == "index")
+    paged.queues.asked.clear()
+    paged.replace(table, {"a": C})
+    assert paged.scan(*old[1:3], generation=old[3], skip=old[4]).outcome == "superseded"
+    paged.settle()
+    assert texts(paged, endpoint) == {C[:4]}
+    assert paged.status(tool)["state"] == "ready"
+
+
+def test_a_scan_that_a_newer_generation_overtakes_between_two_steps_plans_nothing(world: TableWorld) -> None:
+    table, _, _ = world.documented({"a": A})
+    scan = world.index.begin_scan(table, None, skip=0, for_event=False)
+    world.replace(table, {"a": B})
+    again = world.index.begin_scan(table, scan.generation, skip=0, for_event=False)
+    assert (scan.decision, again.decision) == ("scan", "superseded")
+    assert world.index.plan_nodes(table, scan.generation, []) is None
+    assert world.index.finish_scan(table, scan.generation, kept=[], skipped=[], nodes=1) is None
+    world.index.record_failure(table, scan.generation, "An old worker failed.")
+    assert world.sql("select metadata->'search_index'->>'state' from tool where table_id = %s", table) == [("pending",)]
+
+
+@pytest.mark.parametrize("seconds", [60, 300])
+def test_rows_that_no_tool_asks_for_go_although_the_event_was_lost(world: TableWorld, seconds: int) -> None:
+    table, tool, _ = world.documented({"a": A})
+    world.settle()
+    world.call("delete_tool", tool=tool)
+    world.sql("update context_table set updated_at = now() - make_interval(secs => %s) where id = %s", seconds, table)
+    # What was changed just now is left to its event.
+    assert world.maintain().restarted == (seconds > 120)
+    world.settle()
+    assert (world.rows(table) == {}) == (seconds > 120)
+    assert world.maintain().restarted == 0

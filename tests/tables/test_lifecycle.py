@@ -1,0 +1,54 @@
+"""Edits of a document and its tools, up to the answers."""
+
+from tests.table_world import TableWorld, long
+
+QUADRATIC, SLOPE, TRIANGLE = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
+
+
+def articles(*texts: str) -> dict[str, object]:
+    return {"articles": [{"title": str(n), "content": text} for n, text in enumerate(texts)], "small": "x" * 999}
+
+
+def paths(answer: object) -> list[str]:
+    return [hit.json_path for hit in answer.results]  # type: ignore[attr-defined]
+
+
+def test_an_edit_makes_the_old_text_vanish_and_costs_only_what_changed(world: TableWorld) -> None:
+    table = world.table(articles(QUADRATIC, SLOPE))
+    endpoint = world.endpoint(world.tool(table, "/articles"))
+    world.settle()
+    before = len(world.embedder.embedded)
+    world.replace(table, articles(QUADRATIC, TRIANGLE))
+    world.settle()
+    texts = [hit.chunk.chunk_text for hit in world.search(endpoint, "一次関数の傾き", top_k=50).results]
+    assert texts
+    assert not any("一次関数" in text for text in texts)
+    assert all("三平方" in text for text in world.embedder.embedded[before:])
+    assert len(world.rows(table)) == len(texts)
+
+
+def test_the_same_document_again_makes_no_row_and_costs_no_text(world: TableWorld) -> None:
+    table, _, _ = world.indexed(articles(QUADRATIC, SLOPE))
+    rows, embedded = world.rows(table), len(world.embedder.embedded)
+    world.replace(table, articles(QUADRATIC, SLOPE))
+    world.settle()
+    assert world.rows(table) == rows
+    assert len(world.embedder.embedded) == embedded
+
+
+def test_two_tools_share_chunks_and_removing_one_keeps_what_the_other_needs(world: TableWorld) -> None:
+    table = world.table(articles(QUADRATIC, SLOPE))
+    whole, part = world.tool(table, "", "whole"), world.tool(table, "/articles/1", "part")
+    endpoint = world.endpoint(whole, part)
+    world.settle()
+    embedded = len(world.embedder.embedded)
+    world.call("delete_tool", tool=whole)
+    world.queues.index(world.project, table)
+    world.settle()
+    assert paths(world.search(endpoint, "一次関数の傾き", tool="part")) == ["/content", "/content"]
+    assert all("一次関数" in hit.chunk.chunk_text for hit in world.search(endpoint, "二次方程式", top_k=50).results)
+    assert len(world.embedder.embedded) == embedded
+    assert world.status(part)["state"] == "ready"
+    assert len(world.rows(table)) == 2
+    pointers = world.sql("select distinct json_pointer from chunks where table_id = %s", table)
+    assert pointers == [("/articles/1/content",)]

@@ -1,0 +1,73 @@
+"""A Table over a limit fails alone, and its last version stays searchable."""
+
+from dataclasses import replace
+
+import pytest
+from sakuin.limits import Limits
+from sakuin.tables.index_table import IndexTable
+
+from tests.table_world import TableWorld, long
+
+
+class Scanned:
+    """A Table with one good version, and a scan with limits."""
+
+    def __init__(self, world: TableWorld) -> None:
+        self.world = world
+        self.table = world.table({"a": long("数列")})
+        self.tool = world.tool(self.table, "")
+        self.endpoint = world.endpoint(self.tool)
+        world.settle()
+
+    def replaced(self, document: object, limits: Limits) -> str:
+        """What became of the next version."""
+        self.world.replace(self.table, document)
+        _, project, table, *_ = self.world.queues.asked.pop()
+        scan: IndexTable = replace(self.world.scan, limits=limits)
+        outcome = scan(project, table).outcome
+        self.world.settle()
+        return outcome
+
+
+@pytest.fixture
+def scanned(world: TableWorld) -> Scanned:
+    return Scanned(world)
+
+
+@pytest.mark.parametrize(
+    ("limits", "sentence"),
+    [
+        (
+            Limits(table_strings=2),
+            "That would be 3 large strings; the limit is 2 (table_strings). Remove some, or raise the limit.",
+        ),
+        (
+            Limits(table_chunks=5),
+            "That would be 6 chunks; the limit is 5 (table_chunks). Remove some, or raise the limit.",
+        ),
+    ],
+)
+def test_too_many_strings_or_chunks_are_an_error_and_the_last_version_answers(
+    scanned: Scanned, limits: Limits, sentence: str
+) -> None:
+    assert scanned.replaced({key: long(f"行列{key}") for key in "abc"}, limits) == "unreadable"
+    status = scanned.world.status(scanned.tool)
+    assert (status["state"], sentence in status["last_error"]) == ("error", True), status
+    assert scanned.world.found(scanned.endpoint) == {"/a"}
+
+
+def test_a_string_that_is_too_long_is_skipped_alone_with_the_reason(scanned: Scanned) -> None:
+    document = {"a": long("数列"), "b": long("行列", 2000), "c": long("確率")}
+    assert scanned.replaced(document, Limits(string_chars=1500)) == "scanned"
+    status = scanned.world.status(scanned.tool)
+    assert status["state"] == "ready"
+    (skipped,) = status["skipped_nodes"]
+    assert skipped["json_pointer"] == "/b"
+    assert "2,000 characters; the limit is 1,500 (string_chars)" in skipped["reason"]
+    assert scanned.world.found(scanned.endpoint) == {"/a", "/c"}
+
+
+def test_a_table_within_the_limits_has_no_error(scanned: Scanned) -> None:
+    limits = Limits(table_strings=3, table_chunks=6, string_chars=1200)
+    assert scanned.replaced({key: long(f"行列{key}") for key in "abc"}, limits) == "scanned"
+    assert scanned.world.status(scanned.tool)["last_error"] is None

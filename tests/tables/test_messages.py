@@ -1,0 +1,104 @@
+"""Valid and invalid messages of the queues of Tables."""
+
+import json
+from typing import Any
+
+import pytest
+from sakuin.errors import Invalid
+from sakuin.tables.messages import EVENTS, DocumentUploaded, EventScanRequest, ScanRequest, embed_message, tool_message
+
+from tests.events import event
+
+PROJECT, TABLE = "0b1f6a52-3c9e-4d57-8a41-6f0e2d9c7b10", "7c2d4e86-19ab-4f03-b5d8-92e4a6c01f35"
+IDS = {"project_id": PROJECT, "table_id": TABLE}
+
+
+def recorded(name: str) -> dict[str, Any]:
+    message: dict[str, Any] = json.loads(event(name)["Records"][0]["body"])
+    return message
+
+
+def uploaded(*keys: str) -> dict[str, Any]:
+    message = recorded("index_tool.body")
+    record = message["Records"][0]
+    message["Records"] = [
+        {**record, "s3": {**record["s3"], "object": {**record["s3"]["object"], "key": key}}} for key in keys
+    ]
+    return message
+
+
+def test_the_recorded_event_asks_for_its_table() -> None:
+    assert tool_message(recorded("index_tool.event")) == EventScanRequest(**IDS)
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_every_event_asks_for_a_scan_and_carries_nothing_but_ids(name: str) -> None:
+    sent = {"detail-type": name, "source": "a platform", "detail": {**IDS, "tool_id": None, "data": "ignored"}}
+    assert tool_message(sent) == EventScanRequest(**IDS)
+
+
+def test_the_recorded_upload_is_a_table_s_document() -> None:
+    key = f"tables/{PROJECT}/{TABLE}/1.json"
+    assert tool_message(recorded("index_tool.body")) == DocumentUploaded(PROJECT, TABLE, 1, key)
+
+
+def test_a_document_whose_import_waited_is_named_by_its_key() -> None:
+    key = f"tables/{PROJECT}/{TABLE}/12.json"
+    assert tool_message({"import": {"key": key}}) == DocumentUploaded(PROJECT, TABLE, 12, key, resumed=True)
+
+
+def test_a_key_is_decoded() -> None:
+    asked = tool_message(uploaded(f"tables/{PROJECT}/{TABLE}/12.json".replace("/", "%2F")))
+    assert isinstance(asked, DocumentUploaded)
+    assert asked.upload == 12
+
+
+@pytest.mark.parametrize("key", ["tables/readme.txt", f"tables/{PROJECT}/{TABLE}/7.json.bak"])
+def test_an_object_that_is_no_document_asks_for_nothing(key: str) -> None:
+    assert tool_message(uploaded(key)) is None
+
+
+def test_several_records_in_a_message_are_refused_and_none_is_dropped() -> None:
+    first, second = (f"tables/{PROJECT}/{TABLE}/{number}.json" for number in (7, 12))
+    with pytest.raises(Invalid, match="has 2 records of S3 instead of one"):
+        tool_message(uploaded(first, second))
+
+
+def test_the_test_event_of_s3_asks_for_nothing() -> None:
+    assert tool_message(recorded("index_material.test_event")) is None
+
+
+def test_a_continued_scan_has_its_place() -> None:
+    asked = tool_message({"index": {**IDS, "generation": 3, "skip": 2000}})
+    assert asked == ScanRequest(**IDS, generation=3, skip=2000)
+
+
+def test_the_recorded_batch_names_its_chunks() -> None:
+    asked = embed_message(recorded("embed_chunks.batch"))
+    assert (asked.project_id, asked.table_id, len(asked.chunks), asked.resumed) == (PROJECT, TABLE, 3, False)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        {"detail-type": "TableCreated", "detail": IDS},
+        {"detail-type": "ToolCreated", "detail": {"project_id": PROJECT}},
+        {"detail-type": "ToolCreated", "detail": {**IDS, "table_id": "x"}},
+        {"detail-type": "ToolCreated", "detail": {**IDS, "tool_id": 5}},
+        {"index": {**IDS, "skip": -1}},
+        {"index": None},
+        {"import": {}},
+        {"Records": [{}]},
+    ],
+    ids=lambda message: str(message)[:60],
+)
+def test_anything_else_in_the_tool_queue_is_refused_with_a_reason(message: dict[str, Any]) -> None:
+    with pytest.raises(Invalid, match="The message is not one that this queue accepts"):
+        tool_message(message)
+
+
+@pytest.mark.parametrize("asked", [None, {}, IDS, {**IDS, "chunks": "x"}, {**IDS, "chunks": ["a"] * 1001}])
+def test_anything_else_in_the_embed_queue_is_refused_with_a_reason(asked: Any) -> None:
+    with pytest.raises(Invalid, match="The message is not one that this queue accepts"):
+        embed_message({"embed": asked})

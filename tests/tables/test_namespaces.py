@@ -1,0 +1,136 @@
+"""Deployments that share an account of turbopuffer: each deletes only its own namespaces."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+from sakuin.errors import Unavailable
+from sakuin.tables.chunk_store import namespace
+from sakuin_local.supabase.database import Database
+
+from tests.database_server import DatabaseServer
+from tests.table_world import TableWorld, WatchedStore, long, world_of
+
+A, B = long("二次方程式の解の公式"), long("一次関数の傾き")
+
+
+@pytest.fixture(scope="module")
+def neighbours(database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """The database of another deployment."""
+    with database_server.copy(tmp_path_factory.mktemp("neighbours")) as running:
+        yield running
+
+
+def indexed(world: TableWorld, text: str = A) -> tuple[str, str]:
+    """Makes and indexes a Table; returns it and its endpoint."""
+    table, _, endpoint = world.indexed({"a": text})
+    return table, endpoint
+
+
+def names(world: TableWorld) -> list[str]:
+    return list(world.store.namespaces(f"project_{world.project}"))
+
+
+def remembered(world: TableWorld, table: str) -> bool:
+    return bool(world.sql("select 1 from table_namespace where table_id = %s", table))
+
+
+def dies() -> None:
+    raise Unavailable("the worker died")
+
+
+def dying_upsert(world: TableWorld, before: Callable[[], None]) -> TableWorld:
+    """Returns a worker that calls `before` before its write and dies right after it."""
+    return replace(world, store=WatchedStore(world.store, before={"upsert": before}, after={"upsert": dies}))
+
+
+def test_what_another_deployment_wrote_under_the_same_key_stays(
+    world: TableWorld, stand_in: str, neighbours: Database
+) -> None:
+    other = world_of(neighbours, stand_in)
+    (_, mine), (_, theirs) = indexed(world), indexed(other, B)
+    assert (world.maintain().removed, other.maintain().removed) == (0, 0)
+    gone, _ = indexed(world)
+    world.call("delete_table", table=gone)
+    assert (world.maintain().removed, other.maintain().removed) == (1, 0)
+    assert (world.found(mine), other.found(theirs)) == ({"/a"}, {"/a"})
+
+
+def test_a_message_about_another_deployment_s_table_removes_nothing(
+    world: TableWorld, stand_in: str, neighbours: Database
+) -> None:
+    other = world_of(neighbours, stand_in)
+    table, endpoint = indexed(other)
+    assert world.scan(other.project, table).outcome == "gone"
+    assert other.found(endpoint) == {"/a"}
+
+
+def test_a_worker_that_dies_after_its_first_write_leaves_nothing_of_a_table_that_goes(world: TableWorld) -> None:
+    table = world.table({"a": A})
+    world.tool(table, "")
+    world.deliver(world.queues.asked.pop(0))
+    with pytest.raises(Unavailable):
+        dying_upsert(world, lambda: None).deliver(world.queues.asked.pop(0))
+    assert names(world) == [namespace(world.project, table)]
+    world.call("delete_table", table=table)
+    assert world.maintain().removed == 1
+    assert names(world) == []
+
+
+def test_a_late_write_is_removed_again_although_its_worker_died_after_it(world: TableWorld) -> None:
+    table = world.table({"a": A})
+    world.tool(table, "")
+    world.deliver(world.queues.asked.pop(0))
+
+    def removed() -> None:
+        world.call("delete_table", table=table)
+        world.maintain()
+        world.maintain()
+
+    with pytest.raises(Unavailable):
+        dying_upsert(world, removed).deliver(world.queues.asked.pop(0))
+    assert names(world) == [namespace(world.project, table)]
+    assert world.maintain().removed == 1
+    assert names(world) == []
+
+
+def test_a_removed_namespace_is_forgotten_once_no_late_write_can_come(world: TableWorld) -> None:
+    table, _ = indexed(world)
+    world.call("delete_table", table=table)
+    assert world.maintain().removed == 1
+    assert world.maintain().removed == 0
+    assert remembered(world, table)
+    world.sql("update table_namespace set unneeded_since = now() - interval '2 days' where table_id = %s", table)
+    world.maintain()
+    assert not remembered(world, table)
+
+
+def test_a_namespace_that_is_still_in_the_store_is_not_forgotten_however_old(world: TableWorld) -> None:
+    table, _ = indexed(world)
+    world.call("delete_table", table=table)
+    world.sql("update table_namespace set unneeded_since = now() - interval '2 days' where table_id = %s", table)
+    failing = replace(world, store=WatchedStore(world.store, before={"delete_namespace": dies}))
+    with pytest.raises(Unavailable):
+        failing.maintain()
+    assert remembered(world, table)
+    assert world.maintain().removed == 1
+    assert names(world) == []
+
+
+def test_what_is_written_again_is_not_forgotten(world: TableWorld) -> None:
+    table, _ = indexed(world)
+    name = namespace(world.project, table)
+    world.sql("update table_namespace set unneeded_since = now() - interval '2 days' where table_id = %s", table)
+    world.replace(table, {"a": B})
+    world.settle()
+    world.index.delete_namespace_records([name], seconds=0)
+    assert world.sql("select unneeded_since from table_namespace where namespace = %s", name) == [(None,)]
+
+
+def test_nothing_is_remembered_of_a_table_that_is_gone_before_the_first_write(world: TableWorld) -> None:
+    table = world.table({"a": A})
+    world.tool(table, "")
+    world.deliver(world.queues.asked.pop(0))
+    world.call("delete_table", table=table)
+    world.settle()
+    assert not remembered(world, table)

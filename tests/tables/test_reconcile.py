@@ -1,0 +1,302 @@
+"""Comparing the records of a Table with turbopuffer: lost chunks are stored again, unwanted rows deleted."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sakuin.errors import CircuitOpen, Unavailable
+from sakuin.platform.reconciliation import Difference
+from sakuin.tables.chunk_store import namespace
+from sakuin.tables.nodes import RecordedRows
+from sakuin.tables.postgres import combined_rows
+from sakuin.tables.reconcile import ReconcileTables, TableSummaries, TableSummary
+
+from tests.table_world import FINGERPRINT, TableWorld, WatchedStore, long
+
+A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
+ALL_TIME: Callable[[], bool] = lambda: False  # noqa: E731 - named for what it says
+
+
+def summaries(world: TableWorld) -> TableSummaries:
+    return TableSummaries(world.client, FINGERPRINT.id)
+
+
+def reconcile(world: TableWorld) -> ReconcileTables:
+    return ReconcileTables(summaries(world), world.index, world.store, world.queues, world.index.namespace_suffix)
+
+
+def night(world: TableWorld, table: str, *, dry_run: bool = False) -> list[str]:
+    """Returns the rules of the differences that the nightly run finds of a Table."""
+    return [one.rule for one in differences(world, table, dry_run=dry_run)]
+
+
+def differences(world: TableWorld, table: str, *, dry_run: bool = False) -> list[Difference]:
+    """Returns the differences that the nightly run finds of a Table."""
+    found: list[Difference] = []
+    after = None
+    while True:
+        page = reconcile(world).page(after, dry_run=dry_run, is_over=ALL_TIME)
+        found += [one for one in page.differences if one.where == table]
+        after = page.after
+        if after is None:
+            return found
+
+
+def doc_ids(world: TableWorld, table: str, pointer: str) -> list[str]:
+    rows = world.sql(
+        "select turbopuffer_doc_id from chunks where table_id = %s and json_pointer = %s order by 1", table, pointer
+    )
+    return [row[0] for row in rows]
+
+
+def stray(world: TableWorld, table: str, *, generation: int, name: str = "stray") -> None:
+    """Writes an unwanted row."""
+    vector = [1.0] + [0.0] * 1535
+    world.store.client.namespace(namespace(world.project, table)).write(
+        upsert_rows=[{"id": name, "vector": vector, "generation": generation}], distance_metric="cosine_distance"
+    )
+
+
+def test_an_index_that_is_whole_has_no_difference(world: TableWorld) -> None:
+    table, tool, _ = world.indexed({"a": A, "b": B})
+    assert night(world, table) == []
+    assert world.queues.asked == []
+    assert world.status(tool)["state"] == "ready"
+
+
+def test_a_store_that_was_emptied_is_found_and_filled_from_kept_vectors(world: TableWorld) -> None:
+    table, tool, endpoint = world.indexed({"a": A, "b": B})
+    rows, embedded = world.rows(table).keys(), list(world.embedder.embedded)
+    world.store.delete_namespace(namespace(world.project, table))
+    (found,) = differences(world, table)
+    assert (found.rule, found.message) == ("lost", "The store does not have 4 of 4 recorded chunks.")
+    world.settle()
+    assert (world.found(endpoint), world.rows(table).keys()) == ({"/a", "/b"}, rows)
+    assert world.embedder.embedded == embedded
+    assert world.status(tool)["state"] == "ready"
+    assert night(world, table) == []
+
+
+def test_an_unwanted_row_is_found_and_deleted(world: TableWorld) -> None:
+    table, _, endpoint = world.indexed({"a": A})
+    rows = world.rows(table).keys()
+    stray(world, table, generation=1)
+    (found,) = differences(world, table)
+    assert (found.rule, found.message) == ("left over", "The store has 1 rows that no record needs.")
+    assert (world.rows(table).keys(), world.found(endpoint)) == (rows, {"/a"})
+
+
+def test_one_lost_and_one_left_over_are_both_found(world: TableWorld) -> None:
+    table, _, _ = world.indexed({"a": A, "b": B})
+    rows = world.rows(table).keys()
+    world.store.delete(namespace(world.project, table), doc_ids(world, table, "/a")[:1])
+    stray(world, table, generation=1)
+    assert night(world, table, dry_run=True) == ["lost", "left over"]
+    assert world.queues.asked == []
+    assert night(world, table) == ["lost", "left over"]
+    world.settle()
+    assert world.rows(table).keys() == rows
+    assert night(world, table) == []
+
+
+def test_a_table_with_work_under_way_is_not_compared(world: TableWorld) -> None:
+    table, _, _ = world.indexed({"a": A})
+    world.replace(table, {"a": B})
+    world.deliver(world.queues.asked.pop(0))
+    asked = list(world.queues.asked)
+    assert night(world, table) == []
+    assert world.queues.asked == asked
+
+
+def test_a_row_that_is_stored_while_the_two_are_compared_is_neither_lost_nor_left_over(world: TableWorld) -> None:
+    table, tool, endpoint = world.indexed({"a": A, "b": B})
+    world.store.delete(namespace(world.project, table), doc_ids(world, table, "/b"))
+
+    def edited_and_stored() -> None:
+        watched, world.store = world.store, world.store.real
+        world.replace(table, {"a": A, "b": C})
+        world.settle()
+        world.store = watched
+
+    world.store = WatchedStore(world.store, before={"ids": edited_and_stored})
+    night(world, table)
+    world.store = world.store.real
+    world.settle()
+    assert world.found(endpoint) == {"/a", "/b"}
+    assert world.status(tool)["state"] == "ready"
+    assert night(world, table) == []
+
+
+def test_a_late_write_of_a_wanted_row_is_not_deleted(world: TableWorld) -> None:
+    table, _, endpoint = world.indexed({"a": A, "b": B})
+    world.store.delete(namespace(world.project, table), doc_ids(world, table, "/b"))
+    found = night(world, table)
+    world.queues.index(world.project, table)
+    world.deliver(world.queues.asked.pop(0))
+    batch = next(message for message in world.queues.asked if message[0] == "embed")
+
+    def looked_at() -> None:
+        reconcile(world).page(None, dry_run=False, is_over=ALL_TIME)
+
+    world.store = WatchedStore(world.store, after={"upsert": looked_at})
+    world.deliver(batch)
+    world.store = world.store.real
+    world.settle()
+    assert (found, world.found(endpoint)) == (["lost"], {"/a", "/b"})
+    assert night(world, table) == []
+
+
+GONE = {
+    "records": [
+        *(f"delete from {derived} where table_id = %s" for derived in ("chunks", "node", "table_reading")),  # noqa: S608
+        "delete from table_namespace where table_id = %s",
+        "delete from chunk_vector using context_table t where t.id = %s and chunk_vector.project_id = t.project_id",
+    ],
+    "plan": ["update table_scan set generation = 0 where table_id = %s"],
+    "chunks": ["delete from chunks where table_id = %s and json_pointer = '/b'"],
+}
+
+
+@pytest.mark.parametrize("gone", GONE)
+def test_missing_records_of_a_ready_table_are_built_again(world: TableWorld, gone: str) -> None:
+    table, tool, endpoint = world.indexed({"a": A, "b": B})
+    rows = world.rows(table).keys()
+    for statement in GONE[gone]:
+        world.sql(statement, table)
+    if gone == "records":
+        world.store.delete_namespace(namespace(world.project, table))
+    assert night(world, table) == ["unbuilt"]
+    world.settle()
+    assert (world.found(endpoint), world.rows(table).keys()) == ({"/a", "/b"}, rows)
+    assert world.status(tool)["state"] == "ready"
+    assert night(world, table) == []
+
+
+def test_records_from_a_backup_count_on_from_what_the_store_has(world: TableWorld) -> None:
+    table, tool, endpoint = world.indexed({"a": A, "b": B})
+    stray(world, table, generation=77, name="of-the-future")
+    assert night(world, table) == ["behind"]
+    world.settle()
+    assert (world.found(endpoint), world.status(tool)["state"]) == ({"/a", "/b"}, "ready")
+    assert night(world, table) == ["left over"]
+    assert "of-the-future" not in world.rows(table)
+    world.replace(table, {"a": C, "b": B})
+    world.settle()
+    assert world.found(endpoint) == {"/a", "/b"}
+    assert night(world, table) == []
+
+
+def test_another_project_s_table_is_not_touched(world: TableWorld) -> None:
+    table, _, _ = world.indexed({"a": A})
+    other = world.beside()
+    theirs, _, endpoint = other.indexed({"a": A})
+    world.store.delete_namespace(namespace(world.project, table))
+    assert night(world, table) == ["lost"]
+    assert (other.found(endpoint), other.queues.asked, night(other, theirs)) == ({"/a"}, [], [])
+
+
+def test_a_page_ends_when_its_time_is_up_and_one_table_is_compared_at_least(world: TableWorld) -> None:
+    first, second = sorted(world.indexed({"a": A})[0] for _ in range(2))
+    for table in (first, second):
+        stray(world, table, generation=1)
+    before = str(UUID(int=UUID(first).int - 1))
+    page = reconcile(world).page(before, dry_run=False, is_over=lambda: True)
+    assert ([one.where for one in page.differences], page.after) == ([first], first)
+    assert night(world, second) == ["left over"]
+
+
+def test_a_table_that_is_gone_or_not_scanned_yet_is_not_compared(world: TableWorld) -> None:
+    table, _, _ = world.indexed({"a": A})
+    world.call("delete_table", table=table)
+    assert (night(world, table), world.index.recorded_rows(table)) == ([], None)
+    coming = world.table({"a": A})
+    world.tool(coming, "")
+    assert night(world, coming) == []
+
+
+def test_recorded_rows_are_named_as_they_will_be_stored(world: TableWorld) -> None:
+    table = world.table({"a": A, "日本/語": B})
+    world.tool(table, "")
+    world.deliver(world.queues.asked.pop(0))
+    coming = world.index.recorded_rows(table)
+    world.settle()
+    rows = world.index.recorded_rows(table)
+    assert coming is not None
+    assert rows is not None
+    assert (set(coming.coming), set(coming.stored)) == (set(rows.stored), set())
+
+
+@pytest.mark.parametrize("rows_a_request", [1, 2, 3, 4, 5])
+def test_recorded_rows_are_the_same_in_parts(world: TableWorld, rows_a_request: int) -> None:
+    table, _, _ = world.indexed({"a": A, "b": B})
+    whole = world.index.recorded_rows(table)
+    assert replace(world.index, rows_a_request=rows_a_request).recorded_rows(table) == whole
+    assert whole is not None
+    assert whole.stored.keys() == world.rows(table).keys()
+
+
+def test_of_rows_whose_table_changes_while_they_are_read_nothing_is_left_over() -> None:
+    parts: dict[Any, dict[str, Any]] = {
+        None: {"generation": 1, "planned": True, "stored": {"a": "1"}, "coming": [], "next": ["x", "y", 0]},
+        "x": {"generation": 2, "planned": True, "stored": {"b": "2"}, "coming": ["c"], "next": None},
+    }
+    rows = combined_rows(lambda after: parts[after and after[0]])
+    assert rows == RecordedRows(1, planned=False, stored={"a": "1", "b": "2"}, coming=["c"])
+
+
+TIMED_OUT = Unavailable("Supabase is not available (57014)", vendor="supabase")
+ALL = [f"t{number:02}" for number in range(40)]
+
+
+@dataclass
+class Records:
+    """Records and store of forty Tables; `large` ones time out, `bad` ones fail at the store."""
+
+    large: set[str] = field(default_factory=set)
+    bad: dict[str, BaseException] = field(default_factory=dict)
+    compared: list[str] = field(default_factory=list)
+
+    def ids_after(self, table_id: str | None, *, limit: int) -> Sequence[str]:
+        return [name for name in ALL if name > (table_id or "")][:limit]
+
+    def of_tables(self, table_ids: Collection[str]) -> Sequence[TableSummary]:
+        if self.large.intersection(table_ids):
+            raise TIMED_OUT
+        return [TableSummary("p", name, True, False) for name in table_ids]
+
+    def recorded_rows(self, table_id: str) -> None:
+        self.compared.append(table_id)
+        if table_id in self.bad:
+            raise self.bad[table_id]
+
+    @property
+    def reconcile(self) -> ReconcileTables:
+        both: Any = self
+        return ReconcileTables(both, both, both, both, lambda: "")
+
+
+@pytest.mark.parametrize("records", [Records(large={"t03"}), Records(bad={"t03": TIMED_OUT})])
+def test_a_night_goes_past_a_table_that_fails(records: Records) -> None:
+    after, found = None, []
+    for _ in range(3):
+        page = records.reconcile.page(after, dry_run=False, is_over=lambda: False)
+        after = page.after
+        found += [(one.rule, one.where, one.message) for one in page.differences]
+    assert found == [("failed", "t03", "It could not be compared: Supabase is not available (57014).")]
+    assert (after, {*records.compared, "t03"}) == (None, set(ALL))
+
+
+def test_a_vendor_that_is_not_called_costs_no_table_its_turn() -> None:
+    records = Records(bad={"t02": CircuitOpen("turbopuffer keeps failing", vendor="turbopuffer")})
+    with pytest.raises(CircuitOpen, match="keeps failing"):
+        records.reconcile.page(None, dry_run=False, is_over=lambda: False)
+
+
+def test_when_the_time_is_over_a_page_ends_after_the_table_that_was_compared_last() -> None:
+    records = Records()
+    places: list[str | None] = []
+    for _ in range(len(ALL)):
+        places.append(records.reconcile.page(places[-1] if places else None, dry_run=False, is_over=lambda: True).after)
+    assert (places, records.compared) == ([*ALL[:-1], None], ALL)

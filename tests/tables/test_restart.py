@@ -1,0 +1,108 @@
+"""Restarts of stalled indexing of a Table."""
+
+from dataclasses import dataclass, field
+
+import psycopg
+import pytest
+from sakuin.platform.retry import Defer
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
+from sakuin.tables.recovery import RestartTables
+from sakuin_local.supabase.database import Database
+
+from tests.convergence.passing import time_passes_in
+from tests.table_world import FINGERPRINT, MemoryQueues, TableWorld, world_of
+
+NO_STORE = "http://127.0.0.1:9"
+A_DAY = 86_400
+
+
+@dataclass
+class Stalled:
+    """A Table with a Tool, whose messages are lost."""
+
+    world: TableWorld
+    dsn: str
+    table: str = ""
+    has_backlog: bool = False
+    gave_up: list[tuple[str, str, str | None]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.table = self.world.table({"a": "b"})
+        self.world.tool(self.table, "")
+        self.queues.asked.clear()
+
+    @property
+    def queues(self) -> MemoryQueues:
+        return self.world.queues
+
+    def passes(self, seconds: int) -> None:
+        time_passes_in(self.dsn, seconds)
+
+    def restarted(self) -> int:
+        """Returns how many Tables maintenance restarts."""
+        restart = RestartTables(
+            FINGERPRINT.id,
+            self.world.index,
+            self.queues,
+            lambda: self.has_backlog,
+            lambda *told: self.gave_up.append(told),
+        )
+        return restart()
+
+
+@pytest.fixture
+def stalled(empty_database: Database) -> Stalled:
+    return Stalled(world_of(empty_database, NO_STORE), empty_database.dsn_postgres)
+
+
+def test_where_there_is_no_message_two_minutes_without_a_sign_are_enough(stalled: Stalled) -> None:
+    stalled.passes(100)
+    assert stalled.restarted() == 0
+    stalled.passes(25)
+    assert stalled.restarted() == 1
+    assert stalled.queues.asked == [("index", stalled.world.project, stalled.table, None, 0)]
+
+
+def test_where_there_are_messages_the_table_s_may_be_among_them(stalled: Stalled) -> None:
+    stalled.has_backlog = True
+    stalled.passes(800)
+    assert stalled.restarted() == 0
+    stalled.passes(105)
+    assert stalled.restarted() == 1
+
+
+def test_two_at_once_restart_it_once(stalled: Stalled) -> None:
+    stalled.passes(130)
+    assert [stalled.restarted(), stalled.restarted()] == [1, 0]
+
+
+def test_a_waiting_table_is_not_restarted(stalled: Stalled, unfinished: UnfinishedWorkStore) -> None:
+    unfinished.defer(WorkSubject("table", stalled.table, FINGERPRINT.id), Defer(3600, "tomorrow"))
+    stalled.passes(1000)
+    assert stalled.restarted() == 0
+
+
+def test_after_five_restarts_without_success_its_tools_say_so(stalled: Stalled) -> None:
+    restarted = []
+    for _ in range(6):
+        stalled.passes(130)
+        restarted.append(stalled.restarted())
+    assert restarted == [1, 1, 1, 1, 1, 0]
+    reason = "Its indexing was started 5 times and stalled each time"
+    assert stalled.gave_up == [(stalled.table, reason, FINGERPRINT.id)]
+    assert len(stalled.queues.asked) == 5
+
+
+def test_restarts_are_counted_for_each_index_and_for_a_day(stalled: Stalled) -> None:
+    def count(index: str) -> int | None:
+        found = stalled.world.call("record_table_restart", table=stalled.table, fingerprint=index, seconds=120)
+        return None if found is None else int(found)
+
+    assert (count("one"), count("one"), count("other")) == (1, None, 1)
+    stalled.passes(121)
+    assert (count("one"), count("other"), count("other")) == (2, 2, None)
+    stalled.passes(A_DAY)
+    assert count("one") == 1
+    with psycopg.connect(stalled.dsn, autocommit=True) as sql:
+        sql.execute("update context_table set generation = generation + 1")
+    assert count("one") == 1

@@ -1,0 +1,122 @@
+"""The cost of a page of a scan: at most four calls of Postgres, five to delete rows; messages in tens."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.doubles.sqs import ModelledSqs
+from tests.table_functions import EMBEDS, TOOLS, running
+from tests.table_world import TableWorld, long
+
+A, B, C = long("二次方程式の解の公式"), long("一次関数の傾き"), long("三平方の定理と直角三角形")
+FIRST, MIDDLE = (["begin_scan", "changed_nodes", "plan_nodes", "record_scan"],) * 2
+LAST = ["begin_scan", "changed_nodes", "plan_nodes", "finish_scan"]
+NO_CHANGE = ["begin_scan", "changed_nodes", "finish_scan"]
+
+
+@dataclass
+class Calls:
+    """Records the calls of Postgres by the names of functions."""
+
+    world: TableWorld
+    made: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.world.client.session.event_hooks = {"request": [self._called]}
+
+    def _called(self, request: Any) -> None:
+        self.made.append(request.url.path.rpartition("/")[2])
+
+    def scan(self) -> list[str]:
+        """Delivers the next message of a scan; returns its calls."""
+        queues = self.world.queues
+        message = next(message for message in queues.asked if message[0] == "index")
+        queues.asked.remove(message)
+        self.made.clear()
+        self.world.deliver(message)
+        return list(self.made)
+
+
+@pytest.fixture
+def calls(world: TableWorld) -> Calls:
+    world.chunks_a_page = 4
+    return Calls(world)
+
+
+def test_each_page_takes_four_calls_and_a_table_without_a_change_three(calls: Calls) -> None:
+    table = calls.world.table([A, B, C, A + "。", B + "。"])
+    calls.world.tool(table, "")
+    assert [calls.scan() for _ in range(3)] == [FIRST, MIDDLE, LAST]
+    calls.world.settle()
+    calls.world.queues.index(calls.world.project, table)
+    assert calls.scan() == NO_CHANGE
+
+
+def test_a_change_of_one_string_takes_four_calls_in_a_large_table_too(calls: Calls) -> None:
+    document = [f"{A}{number}" for number in range(50)]
+    table = calls.world.table(document)
+    calls.world.tool(table, "")
+    calls.world.settle()
+    calls.world.replace(table, [*document[:-1], B])
+    assert calls.scan() == LAST
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"), [([A], NO_CHANGE), ([A, C], LAST), ([], ["begin_scan", "finish_scan"])]
+)
+def test_only_where_rows_leave_the_store_there_is_one_call_more(
+    calls: Calls, document: list[str], expected: list[str]
+) -> None:
+    table = calls.world.table([A, B, C])
+    calls.world.tool(table, "")
+    calls.world.settle()
+    calls.world.replace(table, document)
+    assert calls.scan() == [*expected, "record_removed"]
+
+
+def test_a_text_that_comes_back_before_it_was_replaced_is_swept_with_one_call_more(calls: Calls) -> None:
+    table = calls.world.table([A])
+    calls.world.tool(table, "")
+    calls.world.settle()
+    calls.world.replace(table, [B])
+    calls.scan()
+    calls.world.replace(table, [A])
+    assert calls.scan() == [*LAST[:3], "mark_swept", "finish_scan"]
+
+
+def test_a_message_that_has_nothing_to_scan_takes_one_call(calls: Calls) -> None:
+    table = calls.world.table(None)
+    calls.world.tool(table, "")
+    calls.scan()
+    calls.made.clear()
+    assert calls.world.scan(calls.world.project, table, for_event=True).outcome == "superseded"
+    assert calls.made == ["begin_scan"]
+
+
+@dataclass
+class CountedSqs:
+    """Counts the requests to SQS, by queue and name."""
+
+    real: Any
+    requests: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.real, name)
+
+        def called(**named: Any) -> Any:
+            self.requests[named["QueueUrl"], name] += 1
+            return method(**named)
+
+        return called if name.startswith("send") else method
+
+
+def test_messages_to_embed_are_sent_in_batches_of_ten(world: TableWorld) -> None:
+    sqs = CountedSqs(ModelledSqs())
+    tables = running(world, sqs=sqs)
+    # 700 chunks, 32 a message.
+    world.tool(world.table([long(f"数列その{number}") for number in range(350)]), "")
+    tables.functions.take()
+    assert [message.queue for message in tables.functions.waiting] == [EMBEDS] * 22
+    assert sqs.requests == {(EMBEDS, "send_message_batch"): 3, (TOOLS, "send_message_batch"): 1}

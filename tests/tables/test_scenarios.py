@@ -1,0 +1,185 @@
+"""The scenarios of the specification, from a document to the answer."""
+
+from dataclasses import replace
+
+import pytest
+from sakuin.language.model import Slot, WeightedTerm
+from sakuin.tables.json_pointer import pointer_hash
+from sakuin.tables.model import SEARCH_INPUT_SCHEMA
+from sakuin.tables.scan import content_hash
+
+from tests.table_world import RankedStore, TableWorld, long
+
+QUADRATIC, SLOPE = long("二次方程式の解の公式"), long("一次関数の傾き")
+DOCUMENT = {"articles": [{"title": "二次", "content": QUADRATIC}, {"title": "一次", "content": SLOPE}], "a": "x" * 999}
+CHUNK_FIELDS = {
+    *("id", "table_id", "json_pointer", "chunk_index", "total_chunks", "chunk_text", "char_start", "char_end"),
+    *("content_hash", "turbopuffer_namespace", "turbopuffer_doc_id"),
+}
+
+
+@pytest.mark.scenario("context-search/a-search-tool-is-created-and-bound")
+def test_a_bound_tool_is_listed_and_called(world: TableWorld) -> None:
+    endpoint = world.endpoint(world.tool(world.table(DOCUMENT), "/articles", "find_articles"))
+    world.settle()
+    found = world.records.endpoint(endpoint)
+    assert found is not None
+    (listed,) = world.tools.listed(found)
+    assert (listed.name, listed.description, listed.input_schema) == ("find_articles", "d", SEARCH_INPUT_SCHEMA)
+    answer = world.ask(endpoint, {"query": "二次方程式"}, tool="find_articles")
+    assert answer is not None
+    assert answer.structured_content is not None
+    assert answer.structured_content["results"][0]["chunk"]["json_pointer"] == "/articles/0/content"
+
+
+@pytest.mark.scenario("context-search/large-strings-in-scope-are-indexed")
+def test_exactly_the_large_strings_in_scope_are_chunked_embedded_stored_and_recorded(world: TableWorld) -> None:
+    table = world.table({**DOCUMENT, "outside": long("三平方の定理")})
+    world.tool(table, "/articles")
+    world.settle()
+    recorded = world.sql(
+        "select json_pointer, content_hash, turbopuffer_namespace, turbopuffer_doc_id from chunks where table_id = %s",
+        table,
+    )
+    assert {row[:2] for row in recorded} == {
+        ("/articles/0/content", content_hash(QUADRATIC)),
+        ("/articles/1/content", content_hash(SLOPE)),
+    }
+    assert {row[2] for row in recorded} == {f"project_{world.project}_table_{table}"}
+    assert {row[3] for row in recorded} == world.rows(table).keys()
+    assert len(world.embedder.embedded) == len(recorded)
+
+
+@pytest.mark.scenario("context-search/a-repetition-creates-no-duplicates")
+def test_the_same_content_again_makes_no_row_and_fills_in_what_the_store_s_fields_miss(world: TableWorld) -> None:
+    table = world.table(DOCUMENT)
+    tool = world.tool(table, "/articles")
+    world.settle()
+    ids = world.sql("select id from chunks where table_id = %s order by id", table)
+    world.sql("update chunks set turbopuffer_doc_id = null, indexed_at = null where id = %s", ids[0][0])
+    world.call("reindex_tool", tool=tool)
+    world.queues.index(world.project, table)
+    world.settle()
+    assert world.sql("select id from chunks where table_id = %s order by id", table) == ids
+    assert world.sql("select count(*) from chunks where table_id = %s and turbopuffer_doc_id is null", table) == [(0,)]
+    assert world.status(tool)["state"] == "ready"
+
+
+@pytest.mark.scenario("context-search/creation-writes-the-state")
+def test_the_state_of_the_index_stands_in_the_tool_from_its_creation_on(world: TableWorld) -> None:
+    tool = world.tool(world.table(DOCUMENT), "/articles")
+    created = world.status(tool)
+    assert (created["state"], bool(created["configured_at"])) == ("pending", True)
+    world.settle()
+    done = world.status(tool)
+    assert done["state"] == "ready"
+    assert done["configured_at"] < done["started_at"] < done["indexed_at"]
+    assert done["indexed_chunks_count"] == done["chunks_count"] == len(world.embedder.embedded)
+    assert (done["nodes_count"], done["skipped_nodes"], done["last_error"], done["attempt"]) == (2, [], None, 0)
+
+
+@pytest.mark.scenario("context-search/a-namespace-belongs-to-one-project-and-table")
+def test_each_table_has_a_namespace_of_its_own(world: TableWorld) -> None:
+    tables = [world.table(DOCUMENT), world.table(DOCUMENT)]
+    for table in tables:
+        world.tool(table, "/articles")
+    world.settle()
+    assert set(world.store.namespaces(f"project_{world.project}")) == {
+        f"project_{world.project}_table_{table}" for table in tables
+    }
+    assert world.rows(tables[0]).keys().isdisjoint(world.rows(tables[1]))
+
+
+@pytest.mark.scenario("context-search/a-doc-id-names-one-version-of-one-chunk")
+def test_a_doc_id_is_one_chunk_s_and_tells_table_pointer_and_version(world: TableWorld) -> None:
+    pointer = "/" + "章" * 300
+    table, _, _ = world.indexed({pointer[1:]: QUADRATIC, "again": QUADRATIC})
+    ids = world.rows(table).keys()
+    assert len(ids) == len(world.sql("select 1 from chunks where table_id = %s", table)) == 4
+    assert all(len(id) <= 64 for id in ids)
+    begin = f"{table[:8]}_{pointer_hash(pointer)}_{content_hash(QUADRATIC)[:16]}"
+    assert {f"{begin}_0", f"{begin}_1"} < ids
+
+
+@pytest.mark.scenario("context-search/the-content-field-allows-full-text-search")
+def test_the_store_s_schema_has_full_text_search_on_for_content(world: TableWorld) -> None:
+    table = world.table(DOCUMENT)
+    world.tool(table, "/articles")
+    world.settle()
+    schema = world.store.client.namespace(f"project_{world.project}_table_{table}").schema()
+    assert schema["content"].type == "string"
+    assert schema["content"].full_text_search
+
+
+@pytest.mark.scenario("context-search/both-legs-are-run-and-fused")
+def test_a_chunk_ranked_sixth_by_meaning_and_words_is_first_at_top_k_5(world: TableWorld) -> None:
+    names = [f"/{letter}" for letter in "abcdefghijkl"]
+    _, _, endpoint = world.indexed({name[1:]: long(f"章{name}") for name in names})
+    ranked = RankedStore(world.store, [*names[:5], "/k", "/l"], [*names[5:10], "/k"])
+    results = replace(world, store=ranked).search(endpoint, "説明", top_k=5).results
+    assert len(results) == 5
+    assert results[0].json_path == "/k"
+    assert results[0].score == pytest.approx(0.95)
+    assert [hit.json_path for hit in results[1:]] == ["/f", "/g", "/h", "/i"]
+
+
+@pytest.mark.scenario("context-search/both-legs-are-run-and-fused")
+def test_what_only_the_meaning_or_only_the_words_find_is_found_and_no_more_than_top_k(world: TableWorld) -> None:
+    endpoint = world.endpoint(world.tool(world.table(DOCUMENT), "/articles"))
+    world.settle()
+    nearest, matching = world.store.search(
+        world.search(endpoint, "傾き").results[0].chunk.turbopuffer_namespace,
+        vector=world.embedder.query("傾き"),
+        slots=(Slot("word", (WeightedTerm("傾き"),)),),
+        text="傾き",
+        scope=pointer_hash("/articles"),
+        depth=50,
+    )
+    assert {found.json_pointer for found in nearest} == {"/articles/0/content", "/articles/1/content"}
+    assert {found.json_pointer for found in matching} == {"/articles/1/content"}
+    assert len(world.search(endpoint, "傾き", top_k=1).results) == 1
+    assert world.search(endpoint, "傾き", top_k=1).results[0].json_path == "/1/content"
+
+
+@pytest.mark.scenario("context-search/a-query-is-enough")
+def test_only_the_query_is_required_and_five_results_come_at_most(world: TableWorld) -> None:
+    _, _, endpoint = world.indexed({str(n): long(f"章{n}") for n in range(7)})
+    answer = world.ask(endpoint, {"query": "説明"})
+    assert answer is not None
+    assert answer.structured_content is not None
+    assert len(answer.structured_content["results"]) == 5
+    assert SEARCH_INPUT_SCHEMA["required"] == ["query"]
+    assert SEARCH_INPUT_SCHEMA["properties"].keys() == {"query", "top_k"}
+
+
+@pytest.mark.scenario("context-search/a-result-has-the-whole-chunk-record")
+def test_a_result_has_a_score_and_all_eleven_fields_of_its_chunk(world: TableWorld) -> None:
+    table = world.table(DOCUMENT)
+    endpoint = world.endpoint(world.tool(table, "/articles"))
+    world.settle()
+    answer = world.search(endpoint, "二次方程式").as_json()
+    assert answer.keys() == {"query", "index", "results"}
+    assert (answer["index"]["state"], bool(answer["index"]["indexed_at"])) == ("ready", True)
+    first = answer["results"][0]
+    assert first.keys() == {"score", "json_path", "chunk"}
+    assert first["chunk"].keys() == CHUNK_FIELDS
+    assert None not in first["chunk"].values()
+    chunk = first["chunk"]
+    assert (chunk["table_id"], chunk["content_hash"], chunk["total_chunks"]) == (table, content_hash(QUADRATIC), 2)
+    assert QUADRATIC[chunk["char_start"] : chunk["char_end"]] == chunk["chunk_text"]
+    assert chunk["turbopuffer_doc_id"] in world.rows(table)
+
+
+@pytest.mark.scenario("context-search/paths-are-relative-to-the-tool")
+def test_a_path_is_seen_from_the_tool_beside_the_absolute_pointer(world: TableWorld) -> None:
+    table = world.table(DOCUMENT)
+    scopes = {"whole": "", "part": "/articles", "leaf": "/articles/0/content"}
+    endpoint = world.endpoint(*[world.tool(table, scope, name) for name, scope in scopes.items()])
+    world.settle()
+    seen = {name: world.search(endpoint, "二次方程式", tool=name, top_k=1).results[0] for name in scopes}
+    assert {name: hit.json_path for name, hit in seen.items()} == {
+        "whole": "/articles/0/content",
+        "part": "/0/content",
+        "leaf": "",
+    }
+    assert {hit.chunk.json_pointer for hit in seen.values()} == {"/articles/0/content"}

@@ -1,0 +1,153 @@
+"""Which strings of a document are searched, by size and place."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sakuin.errors import NotFound
+from sakuin.retrieval.index_version import TableCut
+from sakuin.tables.model import PendingUpload
+
+from tests.table_world import MemoryQueues, TableWorld, long
+
+TEXT = long("二次方程式の解の公式")
+NOBODY = "00000000-0000-4000-8000-000000000000"
+
+
+def test_length_is_counted_in_code_points(world: TableWorld) -> None:
+    _, _, endpoint = world.indexed({"met": "😀" * 1000, "below": "😀" * 999})
+    assert world.found(endpoint, "😀") == {"/met"}
+
+
+def test_an_unknown_table_is_not_found(world: TableWorld) -> None:
+    asked: dict[str, Any] = {"table": NOBODY, "json_path": "", "name": "n", "description": "d"}
+    with pytest.raises(NotFound):
+        world.call("create_tool", **asked, input_schema={})
+    with pytest.raises(NotFound):
+        world.call("read_table", table=NOBODY)
+    assert world.sql("select 1 from tool") == []
+
+
+@pytest.mark.parametrize("document", [{"a": TEXT, "b": [TEXT]}, TEXT], ids=["an object", "a string"])
+def test_the_root_may_be_the_scope(world: TableWorld, document: object) -> None:
+    _, _, endpoint = world.indexed(document)
+    assert world.found(endpoint) == ({""} if isinstance(document, str) else {"/a", "/b/0"})
+
+
+def test_a_missing_scope_is_ready_and_has_a_reason(world: TableWorld) -> None:
+    tool = world.tool(world.table({"a": TEXT}), "/articles")
+    endpoint = world.endpoint(tool)
+    world.settle()
+    status = world.status(tool)
+    assert (status["state"], status["chunks_count"]) == ("ready", 0)
+    assert status["skipped_nodes"] == [{"json_pointer": "/articles", "reason": "The Table has no node here."}]
+    assert world.search(endpoint, "公式").results == ()
+
+
+def test_without_large_strings_a_tool_is_ready_with_none_and_finds_nothing(world: TableWorld) -> None:
+    tool = world.tool(world.table({"a": "small", "b": [1, None, True]}), "")
+    world.settle()
+    status = world.status(tool)
+    assert (status["state"], status["indexed_chunks_count"], status["last_error"]) == ("ready", 0, None)
+    assert world.search(world.endpoint(tool), "small").results == ()
+
+
+def test_a_tool_that_is_not_indexed_yet_answers_that_it_is_pending(world: TableWorld) -> None:
+    answer = world.search(world.endpoint(world.tool(world.table({"a": TEXT}), "")), "公式")
+    assert (answer.index["state"], answer.index["indexed_at"], answer.results) == ("pending", None, ())
+
+
+def test_a_pointer_of_300_japanese_characters_is_filtered_and_answered(world: TableWorld) -> None:
+    pointer = "/" + "/".join(["学" * 100] * 3)
+    endpoint = world.endpoint(
+        world.tool(world.table({"学" * 100: {"学" * 100: {"学" * 100: TEXT}}, "b": TEXT}), pointer)
+    )
+    world.settle()
+    assert world.found(endpoint) == {pointer}
+
+
+def test_the_same_text_at_two_pointers_is_embedded_once_and_found_at_both(world: TableWorld) -> None:
+    _, _, endpoint = world.indexed({"a": TEXT, "b": TEXT})
+    assert world.found(endpoint) == {"/a", "/b"}
+    assert len(world.embedder.embedded) == len(set(world.embedder.embedded)) == 2
+
+
+@pytest.mark.parametrize("broken", [chr(0xD800), chr(0xDFFF), chr(0)], ids=["high", "low", "NUL"])
+@pytest.mark.parametrize("place", ["text", "key"])
+def test_a_node_that_postgres_cannot_hold_fails_alone_with_a_reason(world: TableWorld, broken: str, place: str) -> None:
+    bad = {"bad": TEXT + broken} if place == "text" else {f"bad{broken}": TEXT}
+    tool = world.tool(world.table({**bad, "good": TEXT}), "")
+    world.settle()
+    assert world.found(world.endpoint(tool)) == {"/good"}
+    status = world.status(tool)
+    (skipped,) = status["skipped_nodes"]
+    assert status["state"] == "ready"
+    assert skipped["json_pointer"].startswith("/bad")
+    assert ("surrogate" if broken != "\0" else "NUL") in skipped["reason"]
+
+
+def test_nul_in_a_small_string_is_no_problem(world: TableWorld) -> None:
+    tool = world.tool(world.table({"small": "\0\ud800", "good": TEXT}), "")
+    world.settle()
+    assert world.found(world.endpoint(tool)) == {"/good"}
+    assert world.status(tool)["skipped_nodes"] == []
+
+
+@pytest.mark.parametrize(
+    ("key", "pointer"), [("/", "/~1"), ("~", "/~0"), ('"', '/"'), ("*", "/*"), ("", "/"), (" ", "/ "), ("~1", "/~01")]
+)
+def test_a_key_of_any_characters_works_as_an_address_and_as_a_scope(world: TableWorld, key: str, pointer: str) -> None:
+    endpoint = world.endpoint(world.tool(world.table({key: {key: TEXT}, "other": TEXT}), pointer))
+    world.settle()
+    assert world.found(endpoint) == {pointer * 2}
+    assert {hit.json_path for hit in world.search(endpoint, "公式").results} == {pointer}
+
+
+def test_a_string_a_thousand_levels_deep_is_found(world: TableWorld) -> None:
+    document: object = TEXT
+    for _ in range(1000):
+        document = {"a": document}
+    _, tool, endpoint = world.indexed(document)
+    assert world.status(tool)["state"] == "ready"
+    assert world.found(endpoint) == {"/a" * 1000}
+
+
+@pytest.mark.parametrize(("text", "strings", "first"), [("節", 1100, 1000), (long("節"), 600, 500)])
+def test_a_page_ends_after_a_thousand_chunks_and_its_end_is_a_message(
+    world: TableWorld, text: str, strings: int, first: int
+) -> None:
+    many = replace(world, cut=TableCut(threshold=1), queues=MemoryQueues())
+    table = many.table([text] * strings)
+    many.tool(table, "")
+    many.deliver(many.queues.asked.pop(0))
+    (rest,) = [message for message in many.queues.asked if message[0] == "index"]
+    assert rest[-1] == first
+    assert many.sql("select count(*) from node where table_id = %s", table) == [(first,)]
+    many.deliver(rest)
+    assert many.sql("select count(*) from node where table_id = %s", table) == [(strings,)]
+    asked = [id for message in many.queues.asked if message[0] == "embed" for id in message[3]]
+    assert [(len(asked),)] == many.sql("select count(*) from chunks where table_id = %s", table)
+
+
+def test_a_body_in_the_bucket_is_indexed_as_one_in_the_database(world: TableWorld) -> None:
+    table = world.table({"a": "small"})
+    tool = world.tool(table, "")
+    upload = world.call("begin_upload", table=table)["upload"]
+    key = PendingUpload(world.project, table, upload).key
+    world.bodies.bodies[key] = b'{"b": "%s"}' % TEXT.encode()
+    assert world.call("finish_upload", table=table, upload=upload, key=key, error=None)
+    world.settle()
+    assert world.found(world.endpoint(tool)) == {"/b"}
+
+
+def test_an_unreadable_body_is_an_error_of_the_tool(world: TableWorld) -> None:
+    table = world.table({"a": "small"})
+    tool = world.tool(table, "")
+    upload = world.call("begin_upload", table=table)["upload"]
+    key = PendingUpload(world.project, table, upload).key
+    world.bodies.bodies[key] = b"{"
+    world.call("finish_upload", table=table, upload=upload, key=key, error=None)
+    world.settle()
+    status = world.status(tool)
+    assert status["state"] == "error"
+    assert "line 1, column 2" in status["last_error"]

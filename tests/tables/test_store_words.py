@@ -1,0 +1,77 @@
+"""The words of chunks and questions as turbopuffer gets them."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from sakuin.language.analysis import analyze, term_counts
+from sakuin.language.indexing import index_words
+from sakuin.language.model import Slot, SlotKind, WeightedTerm
+from sakuin.tables.chunking import chunks
+from sakuin.tables.embed_chunks import repeated_terms
+from sakuin.tables.search import READING_SHARE, asked_slots
+from sakuin.tables.turbopuffer.words import words_leg
+
+SAMPLE = Path(__file__).parents[2] / "samples" / "tables" / "学習コラム.json"
+
+
+def slot(*terms: str, kind: SlotKind = "word", weight: float = 1.0) -> Slot:
+    return Slot(kind, tuple(WeightedTerm(term, weight) for term in terms))
+
+
+def test_a_chunk_s_terms_are_stored_as_often_as_they_stand_there() -> None:
+    articles = json.loads(SAMPLE.read_text())["articles"]
+    texts = [chunk.text for article in articles for chunk in chunks(article["content"])]
+    assert len(texts) > 30
+    for text in texts:
+        words = index_words(title="", learns=(), body=text)
+        assert Counter(repeated_terms(words.impacts)) == term_counts(analyze(text))
+
+
+def test_a_text_without_words_has_no_terms() -> None:
+    assert repeated_terms(index_words(title="", learns=(), body="。、！").impacts) == ()
+    assert repeated_terms({}) == ()
+
+
+def test_readings_come_after_the_words_and_count_less() -> None:
+    asked = asked_slots([slot("~カイノ", kind="reading"), slot("公式", "定理", weight=0.8), slot("解")])
+    assert asked == (
+        slot("公式", "定理", weight=0.8),
+        slot("解"),
+        slot("~カイノ", kind="reading", weight=READING_SHARE),
+    )
+
+
+def test_single_terms_of_one_weight_are_one_clause_and_alternatives_a_maximum() -> None:
+    asked = (slot("二次"), slot("方程式"), slot("三平方", "ピタゴラス", weight=0.8), slot("~カイ", weight=0.5))
+    assert words_leg(asked, "") == (
+        "Sum",
+        [
+            ("terms", "BM25", ["二次", "方程式"]),
+            ("Product", 0.5, ("terms", "BM25", ["~カイ"])),
+            ("Max", [("Product", 0.8, ("terms", "BM25", [term])) for term in ("三平方", "ピタゴラス")]),
+        ],
+    )
+
+
+def test_one_clause_needs_no_sum_and_a_slot_that_stands_twice_counts_once() -> None:
+    assert words_leg((slot("公式"), slot("公式")), "") == ("terms", "BM25", ["公式"])
+
+
+def test_without_words_the_engine_reads_the_question_and_without_that_nothing_is_asked() -> None:
+    assert words_leg((), "🐡") == ("content", "BM25", "🐡")
+    assert words_leg((slot(weight=0),), " \u3000") is None
+
+
+@pytest.mark.parametrize("many", [(slot(f"語{n}") for n in range(9_999)), (slot(*"甲乙丙丁") for _ in range(9_999))])
+def test_a_question_of_any_length_stays_within_the_store_s_limits(many: object) -> None:
+    asked = json.dumps(words_leg(tuple(many), ""), ensure_ascii=False)  # type: ignore[arg-type]
+    assert len(asked) < 4_000
+
+
+def test_of_a_question_that_is_too_long_the_words_are_kept_and_the_readings_cut() -> None:
+    slots = [*(slot(f"~カイ{n}", kind="reading") for n in range(200)), slot("公式")]
+    leg = words_leg(asked_slots(slots), "")
+    assert leg is not None
+    assert ("terms", "BM25", ["公式"]) in leg[1]

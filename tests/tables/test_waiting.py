@@ -1,0 +1,210 @@
+"""Tables that wait for a vendor: one row each, probed, resumed, without blocking others."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+from sakuin.errors import CircuitOpen
+from sakuin.platform.embedding import Vector
+from sakuin.platform.retry import MAX_RECEIVES
+from sakuin.tables.chunk_store import namespace
+
+from tests.doubles.embedder import MemoryEmbedder
+from tests.table_functions import EMBEDS, TOOLS, RunningTables, running
+from tests.table_world import FINGERPRINT, TableWorld, WatchedStore, long
+
+# 80 chunks, so three messages.
+MANY = [long(f"二次方程式の解の公式その{number}") for number in range(40)]
+ONE = {"a": long("一次関数の傾き")}
+
+
+@dataclass
+class VendorEmbedder(MemoryEmbedder):
+    """An embedder that may be away; `asked` counts all calls.
+
+    Texts with `defect` in them end their worker with an error.
+    """
+
+    is_away: bool = False
+    asked: int = 0
+    defect: str = ""
+
+    def passages(self, texts: Sequence[str]) -> list[Vector]:
+        self.asked += 1
+        if self.is_away:
+            raise CircuitOpen("openai keeps failing", vendor="openai")
+        if self.defect and any(self.defect in text for text in texts):
+            raise ValueError(self.defect)
+        return super().passages(texts)
+
+
+@dataclass
+class Outage:
+    """Tables made while the vendor of embeddings is away."""
+
+    tables: RunningTables
+    embedder: VendorEmbedder
+
+    @property
+    def world(self) -> TableWorld:
+        return self.tables.world
+
+    def make(self, document: object) -> tuple[str, str]:
+        """Makes a Table and its Tool and delivers their messages."""
+        table = self.world.table(document)
+        tool = self.world.tool(table, "")
+        self.tables.functions.settle()
+        return table, tool
+
+    def chunks_asked_for(self) -> list[int]:
+        """Returns the number of chunks of each message that can be received; -1 for a scan."""
+        asked = [json.loads(message.body) for message in self.tables.functions.waiting]
+        return [len(each["embed"]["chunks"]) if "embed" in each else -1 for each in asked]
+
+    def state(self, table: str) -> list[tuple[str, str | None]]:
+        return [(row.state, row.vendor) for row in self.tables.functions.rows(table)]
+
+
+@pytest.fixture
+def outage(world: TableWorld) -> Outage:
+    world.embedder = VendorEmbedder(is_away=True)
+    return Outage(running(world), world.embedder)
+
+
+def test_a_table_that_waits_for_a_vendor_is_one_row_and_no_message(outage: Outage) -> None:
+    table, tool = outage.make(MANY)
+    assert outage.state(table) == [("waiting", "openai")]
+    assert outage.tables.functions.sqs.messages == []
+    status = outage.world.status(tool)
+    said = "openai keeps failing; this waits for openai and continues automatically"
+    assert (status["state"], status["last_error"]) == ("indexing", said)
+
+
+def test_one_batch_probes_the_vendor_and_after_its_answer_one_scan_sends_the_rest(outage: Outage) -> None:
+    table, tool = outage.make(MANY)
+    asked = outage.embedder.asked
+    outage.tables.minutes(3)
+    assert outage.state(table) == [("waiting", "openai")]
+    assert 1 <= outage.embedder.asked - asked <= 3
+
+    outage.embedder.is_away = False
+    outage.tables.passes(900)
+    outage.tables.minute()
+    assert outage.chunks_asked_for() == [32]
+    assert outage.tables.functions.take()
+    assert outage.tables.functions.waiting == []
+    outage.tables.minute()
+    assert outage.chunks_asked_for() == [-1]
+    assert outage.tables.functions.take()
+    assert sorted(outage.chunks_asked_for()) == [16, 32]
+    outage.tables.functions.settle()
+    status = outage.world.status(tool)
+    assert (status["state"], status["indexed_chunks_count"], status["last_error"]) == ("ready", 80, None)
+    assert outage.state(table) == []
+
+
+@pytest.mark.parametrize("documents", [[ONE, ONE, MANY, ONE], [MANY, ONE, ONE]])
+def test_the_answer_to_one_table_resumes_all_that_wait_for_the_vendor(
+    outage: Outage, documents: Sequence[object]
+) -> None:
+    tables = [outage.make(document) for document in documents]
+    outage.embedder.is_away = False
+    outage.tables.passes(60)
+    assert outage.tables.minute().resumed == 1
+    outage.tables.functions.settle()
+    unfinished = sum(bool(outage.state(table)) for table, _ in tables)
+    assert outage.tables.minute().resumed == unfinished >= 2
+    outage.tables.functions.settle()
+    assert [outage.world.status(tool)["state"] for _, tool in tables] == ["ready"] * len(tables)
+
+
+def test_a_waiting_table_does_not_block_the_next(outage: Outage) -> None:
+    table, _ = outage.make(MANY)
+    outage.embedder.is_away = False
+    other = outage.world.beside()
+    other.queues = outage.world.queues
+    their_tool = other.tool(other.table(ONE), "")
+    outage.tables.functions.settle()
+    assert other.status(their_tool)["state"] == "ready"
+    assert outage.state(table) == [("waiting", "openai")]
+
+
+def test_a_busy_namespace_does_not_block_another_project(world: TableWorld) -> None:
+    tables = running(world)
+    table = world.table(ONE)
+    busy = namespace(world.project, table)
+
+    def hot() -> None:
+        raise CircuitOpen("turbopuffer is busy", vendor="turbopuffer", namespace=busy, retry_after=30)
+
+    store, world.store = world.store, WatchedStore(world.store, before={"upsert": hot})
+    tool = world.tool(table, "")
+    tables.functions.settle()
+    world.store = store
+    assert [(row.state, row.vendor) for row in tables.functions.rows(table)] == [("waiting", None)]
+    other = world.beside()
+    other.queues = world.queues
+    their_tool = other.tool(other.table(ONE), "")
+    tables.functions.settle()
+    assert (other.status(their_tool)["state"], world.status(tool)["state"]) == ("ready", "indexing")
+    tables.minutes(2)
+    assert world.status(tool)["state"] == "ready"
+
+
+def test_a_waiting_table_is_not_stalled_however_long_the_outage(outage: Outage) -> None:
+    made = [outage.make(ONE) for _ in range(8)]
+    for _ in range(12):
+        outage.tables.passes(240)
+        assert outage.tables.minute().restarted == 0
+        outage.tables.functions.settle()
+    assert [outage.state(table) for table, _ in made] == [[("waiting", "openai")]] * 8
+    outage.embedder.is_away = False
+    outage.tables.passes(900)
+    outage.tables.minutes(3)
+    assert {outage.world.status(tool)["state"] for _, tool in made} == {"ready"}
+
+
+@pytest.mark.parametrize("queue", [TOOLS, EMBEDS])
+def test_a_table_whose_message_its_queue_forgot_is_restarted_within_two_minutes(world: TableWorld, queue: str) -> None:
+    tables = running(world)
+    tool = world.tool(world.table(ONE), "")
+    while tables.functions.waiting[0].queue != queue:
+        tables.functions.take()
+    for message in tables.functions.waiting:
+        tables.functions.sqs.forget(message)
+    assert tables.minute().restarted == 0
+    tables.passes(60)
+    assert tables.minute().restarted == 1
+    tables.functions.settle()
+    assert world.status(tool)["state"] == "ready"
+
+
+def test_a_message_that_fails_for_good_does_not_end_the_wait_of_its_table(outage: Outage) -> None:
+    table, tool = outage.make(MANY)
+    functions = outage.tables.functions
+    ((chunk,),) = outage.world.sql("select id::text from chunks where table_id = %s limit 1", table)
+    functions.queues(FINGERPRINT.id).embed(outage.world.project, table, [[chunk]])
+    outage.embedder.is_away, outage.embedder.defect = False, "二次方程式"
+    for _ in range(MAX_RECEIVES):
+        functions.settle()
+        outage.tables.passes(900)
+    assert functions.waiting == []
+    assert len(functions.sqs.dead) == 1
+    assert outage.state(table) == [("waiting", "openai")]
+    outage.embedder.defect = ""
+    outage.tables.minutes(3)
+    assert (outage.world.status(tool)["state"], outage.state(table)) == ("ready", [])
+
+
+def test_a_probe_that_fails_in_another_way_blocks_no_other_table(outage: Outage) -> None:
+    table, tool = outage.make(MANY)
+    _, their_tool = outage.make(ONE)
+    outage.embedder.is_away, outage.embedder.defect = False, "二次方程式"
+    outage.tables.minutes(6)
+    assert outage.world.status(their_tool)["state"] == "ready"
+    for _ in range(MAX_RECEIVES):
+        outage.tables.passes(900)
+        outage.tables.functions.settle()
+    assert [state for state, _ in outage.state(table)] == ["failed"]
+    assert outage.world.status(tool)["state"] == "error"

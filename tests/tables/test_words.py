@@ -1,0 +1,188 @@
+"""The readings of the words that a Table has now."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any
+
+from sakuin.language.model import LexiconEntries, LexiconLookup
+from sakuin.tables.embed_chunks import EmbedChunks
+from sakuin.tables.postgres import TableIndex
+
+from tests.table_world import FINGERPRINT, TableWorld, long
+
+READ = {
+    "二次方程式": "ニジホウテイシキ",
+    "二次関数": "ニジカンスウ",
+    "傾き": "カタムキ",
+    "片向き": "カタムキ",
+    "公式": "コウシキ",
+}
+ALL = LexiconLookup(readings=frozenset(READ.values()), words={})
+COUNTED = """
+    select r.reading, r.written, r.chunks from table_reading r where r.table_id = %s and r.fingerprint = %s"""
+STANDING = """
+    select r.reading, r.written, count(*) from chunks c cross join unnest(c.readings) u(id)
+    join table_reading r on r.id = u.id where c.table_id = %s and c.fingerprint = %s group by r.reading, r.written"""
+
+
+@dataclass(frozen=True)
+class ReadingIndex:
+    """An index whose chunks have the readings above."""
+
+    real: TableIndex
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+    def chunks_to_store(self, table: str, ids: Any, *, namespace: str) -> Any:
+        wanted = self.real.chunks_to_store(table, ids, namespace=namespace)
+        self.texts.update({chunk.id: chunk.chunk_text for chunk in wanted})
+        return wanted
+
+    def record_stored(self, table: str, chunks: Any) -> Any:
+        return self.real.record_stored(
+            table, [replace(chunk, readings=readings(self.texts[chunk.id])) for chunk in chunks]
+        )
+
+
+@dataclass
+class Reading(TableWorld):
+    @property
+    def embed(self) -> EmbedChunks:
+        return EmbedChunks(ReadingIndex(self.index), self.store, self.embedder)  # type: ignore[arg-type]
+
+
+def readings(text: str) -> frozenset[tuple[str, str]]:
+    return frozenset((reading, written) for written, reading in READ.items() if written in text)
+
+
+def reading(world: TableWorld) -> Reading:
+    return Reading(**vars(world))
+
+
+def known(world: TableWorld, tool: str, sought: LexiconLookup = ALL, *, endpoint: str | None = None) -> LexiconEntries:
+    return world.records.known_words(endpoint or world.endpoint(tool), tool, sought)
+
+
+def counts(world: TableWorld, table: str, statement: str) -> dict[tuple[Any, ...], int]:
+    return {tuple(words): chunks for *words, chunks in world.sql(statement, table, FINGERPRINT.id)}
+
+
+def test_a_reading_has_its_written_forms_the_most_frequent_first(world: TableWorld) -> None:
+    world = reading(world)
+    _, tool, _ = world.indexed({"a": long("片向き"), "b": long("傾き"), "c": long("傾きと公式")})
+
+    assert known(world, tool).spellings == {"カタムキ": ("傾き", "片向き"), "コウシキ": ("公式",)}
+
+
+def test_the_words_of_a_text_that_is_gone_go_with_it(world: TableWorld) -> None:
+    world = reading(world)
+    table, tool, _ = world.indexed({"a": long("片向き"), "b": long("公式")})
+    world.replace(table, {"a": long("傾き"), "b": long("公式")})
+    assert known(world, tool).spellings == {"カタムキ": ("片向き",), "コウシキ": ("公式",)}
+
+    world.settle()
+    assert known(world, tool).spellings == {"カタムキ": ("傾き",), "コウシキ": ("公式",)}
+    world.replace(table, {"a": "short"})
+    world.settle()
+    assert known(world, tool).spellings == {}
+    assert counts(world, table, COUNTED) == {}
+
+
+def test_after_any_edits_the_words_are_those_of_the_chunks(world: TableWorld) -> None:
+    world, random = reading(world), Random(7)  # noqa: S311
+    table = world.table({})
+    world.tool(table, "")
+    for _ in range(12):
+        words = [random.sample(sorted(READ), random.randint(0, 3)) for _ in range(random.randint(0, 4))]
+        document = {f"/{place}": long("と".join(each), 2500) for place, each in enumerate(words)}
+        world.replace(table, document)
+        # Now and then a newer generation comes before the last one is stored.
+        if random.random() < 0.7:
+            world.settle()
+    world.settle()
+
+    assert counts(world, table, COUNTED) == counts(world, table, STANDING)
+    standing = Counter(pair for text in _texts(world, table) for pair in readings(text))
+    assert counts(world, table, COUNTED) == standing
+
+
+def test_workers_side_by_side_count_each_chunk_once(world: TableWorld) -> None:
+    world = reading(world)
+    table = world.table([long("公式と傾き", 3000 + place) for place in range(24)])
+    world.tool(table, "")
+    world.deliver(world.queues.asked.pop(0))
+    ids = [id for message in world.queues.asked for id in message[3]]
+    batches = [ids[start : start + 6] for start in range(0, len(ids), 4)]
+
+    def store(batch: list[str]) -> None:
+        reading(world).embed(world.project, table, batch)
+
+    with ThreadPoolExecutor(4) as workers:
+        list(workers.map(store, [*batches, *reversed(batches)]))
+
+    assert counts(world, table, COUNTED) == {("コウシキ", "公式"): len(ids), ("カタムキ", "傾き"): len(ids)}
+
+
+def test_a_word_that_the_table_does_not_have_is_a_typo_of_a_near_one(world: TableWorld) -> None:
+    world = reading(world)
+    tool = world.tool(world.table({"a": long("二次方程式"), "b": long("二次関数と公式")}), "")
+    world.settle()
+    asked = {"二時方程色": "ニジホウテイショク", "虹関数": "ニジカンスー", "工式": "コウシキ", "猫": "ネコ"}
+
+    near = known(world, tool, LexiconLookup(readings=frozenset(), words=asked)).similar
+
+    assert near == {"二時方程色": ("二次方程式",), "虹関数": ("二次関数",)}
+
+
+def test_the_words_of_other_tables_and_projects_are_unknown(world: TableWorld) -> None:
+    world = reading(world)
+    own = world.tool(world.table({"a": long("公式")}), "")
+    beside = world.tool(world.table({"a": long("傾き")}), "", name="beside")
+    other = reading(world.beside())
+    foreign = other.tool(other.table({"a": long("二次関数")}), "")
+    world.settle()
+    other.settle()
+
+    assert [set(known(each, tool).spellings) for each, tool in ((world, own), (world, beside), (other, foreign))] == [
+        {"コウシキ"},
+        {"カタムキ"},
+        {"ニジカンスウ"},
+    ]
+    assert known(world, foreign, endpoint=world.endpoint(own)) == LexiconEntries()
+    assert known(world, beside, endpoint=world.endpoint(own)) == LexiconEntries()
+
+
+def test_an_endpoint_that_is_closed_or_unbound_knows_nothing(world: TableWorld) -> None:
+    world = reading(world)
+    tool = world.tool(world.table({"a": long("公式")}), "")
+    world.settle()
+    unbound, closed = world.endpoint(tool), world.endpoint(tool)
+    world.call("unbind_tool", mcp=unbound, tool=tool)
+    world.sql("update mcp set status = 'disabled' where id = %s", closed)
+
+    assert known(world, tool).spellings
+    assert known(world, tool, endpoint=unbound) == known(world, tool, endpoint=closed) == LexiconEntries()
+
+
+def test_a_table_that_is_deleted_leaves_no_words(world: TableWorld) -> None:
+    world = reading(world)
+    table, _, _ = world.indexed({"a": long("公式")})
+    assert counts(world, table, COUNTED)
+    world.call("delete_table", table=table)
+    assert counts(world, table, COUNTED) == {}
+
+
+def test_an_index_that_is_forgotten_leaves_no_words(world: TableWorld) -> None:
+    world = reading(world)
+    table, _, _ = world.indexed({"a": long("公式")})
+    world.call("delete_table_index", table=table, fingerprint=FINGERPRINT.id)
+    assert counts(world, table, COUNTED) == {}
+
+
+def _texts(world: TableWorld, table: str) -> list[str]:
+    rows = world.sql("select chunk_text from chunks where table_id = %s and fingerprint = %s", table, FINGERPRINT.id)
+    return [text for (text,) in rows]

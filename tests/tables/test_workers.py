@@ -1,0 +1,180 @@
+"""The workers of Tables behind their queues, and the status of a Tool after the last failure."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from aws_lambda_powertools import Logger, Metrics
+from sakuin.errors import CircuitOpen, Unavailable
+from sakuin.platform.unfinished_work import UnfinishedWorkStore
+from sakuin.tables.admin.postgres import ProjectRecords
+from sakuin.tables.embed_chunks import EmbedInEachVersion, EmbedWork
+from sakuin.tables.recovery import RecordTableFailure
+from sakuin.tables.work import ImportDocument, IndexInEachVersion, ToolWork
+from sakuin.upkeep.maintain import ResumeWork
+
+from tests.doubles.sqs import ModelledSqs
+from tests.events import event
+from tests.table_world import FINGERPRINT, TableWorld, WatchedStore, long
+from tests.worked_queue import WorkedQueue
+
+TEXT = long("二次方程式の解の公式")
+NO_S3 = Unavailable("S3 did not answer", vendor="s3")
+AWAY = CircuitOpen("openai keeps failing", vendor="openai", retry_after=20)
+
+
+@dataclass
+class Workers:
+    world: TableWorld
+    unfinished: UnfinishedWorkStore
+    sqs: ModelledSqs = field(default_factory=ModelledSqs)
+
+    def tool(self, *bodies: str, receives: int = 1) -> list[bool]:
+        """Delivers messages of the tool queue; returns which are done."""
+        import_document = ImportDocument(ProjectRecords(self.world.client), self.world.bodies)
+        scan = IndexInEachVersion(lambda: {FINGERPRINT.id: self.world.scan})
+        work = ToolWork(scan, import_document, self._give_up, *self._logs())
+        return self._deliver("tools", work, bodies, receives)
+
+    def embed(self, *bodies: str, receives: int = 1) -> list[bool]:
+        """Delivers messages of the embed queue; returns which are done."""
+        embed = EmbedInEachVersion(lambda: {FINGERPRINT.id: self.world.embed})
+        return self._deliver("embeds", EmbedWork(embed, self._give_up, *self._logs()), bodies, receives)
+
+    def resume(self) -> list[str]:
+        """Resumes waiting work; returns the kinds of its messages."""
+        nowhere: Any = None
+        self.world.queues.asked.clear()
+        ResumeWork(self.unfinished, nowhere, lambda _fingerprint: self.world.queues)()
+        return [message[0] for message in self.world.queues.asked]
+
+    @property
+    def rows(self) -> list[tuple[str, str, str]]:
+        return [(row.kind, row.state, row.reason) for row in self.unfinished.rows()]
+
+    @property
+    def _give_up(self) -> RecordTableFailure:
+        return RecordTableFailure(lambda: {FINGERPRINT.id: self.world.index})
+
+    def _logs(self) -> tuple[Logger, Metrics]:
+        return Logger(service="test"), Metrics(namespace="Sakuin", service="test")
+
+    def _deliver(self, name: str, work: Any, bodies: tuple[str, ...], receives: int) -> list[bool]:
+        queue = WorkedQueue(work, self.unfinished, self.sqs, name)
+        return [queue.deliver(body, receives=receives) for body in bodies]
+
+
+@pytest.fixture
+def workers(tables: TableWorld, unfinished: UnfinishedWorkStore) -> Workers:
+    return Workers(tables, unfinished)
+
+
+def scan(world: TableWorld, table: str) -> str:
+    ids = {"project_id": world.project, "table_id": table}
+    return json.dumps({"detail-type": "TableUpdated", "detail": ids})
+
+
+def batches(world: TableWorld, *, resumed: bool = False) -> list[str]:
+    """Returns the waiting embed messages, as in the queue."""
+    asked = [
+        {"project_id": message[1], "table_id": message[2], "chunks": list(message[3]), "fingerprint": FINGERPRINT.id}
+        for message in world.queues.asked
+        if message[0] == "embed"
+    ]
+    world.queues.asked.clear()
+    return [json.dumps({"embed": one | {"resumed": resumed}}) for one in asked]
+
+
+def uploaded(tables: TableWorld, table: str) -> str:
+    """Uploads a document; returns the message of S3."""
+    tables.call("begin_upload", table=table)
+    key = f"tables/{tables.project}/{table}/1.json"
+    tables.bodies.bodies[key] = json.dumps({"b": TEXT}).encode()
+    tables.queues.asked.clear()
+    message: dict[str, Any] = json.loads(event("index_tool.body")["Records"][0]["body"])
+    message["Records"][0]["s3"]["object"]["key"] = key
+    return json.dumps(message)
+
+
+@dataclass
+class Failing:
+    """Bodies, or an embedder, that fail with `error`."""
+
+    error: Exception
+
+    def read(self, _key: str, *, max_bytes: int) -> bytes:
+        raise self.error
+
+    def passages(self, _texts: object) -> list[Any]:
+        raise self.error
+
+
+def test_an_uploaded_document_is_imported_and_scanned(workers: Workers, tables: TableWorld) -> None:
+    table = tables.table({"a": "small"})
+    tool = tables.tool(table, "")
+    assert workers.tool(uploaded(tables, table)) == [True]
+    assert workers.embed(*batches(tables)) == [True]
+    assert (tables.status(tool)["state"], tables.found(tables.endpoint(tool))) == ("ready", {"/b"})
+
+
+def test_an_import_that_waits_is_asked_for_by_its_key(workers: Workers, tables: TableWorld) -> None:
+    table = tables.table({"a": "small"})
+    message = uploaded(tables, table)
+    tables.bodies = Failing(NO_S3)  # type: ignore[assignment]
+    assert workers.tool(message, receives=4) == [True]
+    assert [(kind, state) for kind, state, _ in workers.rows] == [("upload", "waiting")]
+    tables.sql("update unfinished_work set retry_at = now()")
+    assert workers.resume() == ["import"]
+
+
+def test_a_failure_before_the_last_is_not_shown_on_the_tool(workers: Workers, tables: TableWorld) -> None:
+    table = tables.table({"a": TEXT})
+    tool = tables.tool(table, "")
+    workers.tool(scan(tables, table))
+    tables.embedder.down = True
+    assert workers.embed(*batches(tables), receives=4) == [False]
+    assert (tables.status(tool)["state"], tables.status(tool).get("last_error")) == ("indexing", None)
+    assert workers.rows == [("table", "retrying", "The embedding service did not answer")]
+
+
+def test_the_last_failure_is_an_error_of_the_tool_until_the_redrive(workers: Workers, tables: TableWorld) -> None:
+    table = tables.table({"a": TEXT})
+    tool = tables.tool(table, "")
+    workers.tool(scan(tables, table))
+    (message,) = batches(tables)
+    tables.embedder.down = True
+    assert workers.embed(message, receives=5) == [False]
+    failed = tables.status(tool)
+    assert failed["state"] == "error"
+    assert failed["last_error"].startswith("The embedding service did not answer")
+    assert "sakuin tool reindex" in failed["last_error"]
+    assert "sakuin redrive" in failed["last_error"]
+    assert workers.rows == [("table", "failed", "The embedding service did not answer")]
+    tables.embedder.down = False
+    assert workers.embed(message) == [True]
+    done = tables.status(tool)
+    assert (done["state"], done["last_error"], workers.rows) == ("ready", None, [])
+
+
+def test_the_last_failure_of_a_scan_is_an_error_of_the_tool(workers: Workers, tables: TableWorld) -> None:
+    def down() -> None:
+        raise Unavailable("turbopuffer did not answer")
+
+    table = tables.table({"a": TEXT})
+    tool = tables.tool(table, "")
+    workers.tool(scan(tables, table))
+    workers.embed(*batches(tables))
+    tables.replace(table, {})
+    tables.store = WatchedStore(tables.store, before={"delete": down})
+    assert workers.tool(scan(tables, table), receives=5) == [False]
+    assert tables.status(tool)["last_error"].startswith("turbopuffer did not answer")
+
+
+@pytest.mark.parametrize("name", ["index_tool.event", "index_tool.body"])
+def test_a_recorded_event_of_a_table_that_is_gone_is_no_failure(workers: Workers, name: str) -> None:
+    assert workers.tool(event(name)["Records"][0]["body"]) == [True]
+
+
+def test_a_recorded_batch_of_a_table_that_is_gone_is_no_failure(workers: Workers) -> None:
+    assert workers.embed(event("embed_chunks.batch")["Records"][0]["body"]) == [True]

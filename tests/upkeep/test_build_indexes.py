@@ -1,0 +1,114 @@
+"""Building the index of changed settings beside the live one, and activating it."""
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+from sakuin.errors import Conflict, NotFound
+from sakuin.retrieval.index_version import find_version
+from sakuin.upkeep.index_versions import BuildIndexVersions, BuildResult, IndexVersionAdmin
+
+from tests.builders import a_page
+from tests.world import SETTINGS, World, Worlds
+
+OTHER = replace(SETTINGS, model=replace(SETTINGS.model, query_prefix="query: ", passage_prefix="passage: "))
+FORMULA = {"rule-formula": "解の公式: 係数を代入して二次方程式を解く公式です。"}
+SQUARE = {"rule-square": "平方完成: x の係数の半分の2乗を足して引きます。"}
+
+
+@dataclass
+class NoTables:
+    """`TableQueues` that must not be used."""
+
+    asked: list[str] = field(default_factory=list)
+
+    def index(self, project_id: str, table_id: str, **_how: object) -> None:
+        raise AssertionError
+
+    def embed(self, project_id: str, table_id: str, batches: object) -> None:
+        raise AssertionError
+
+
+@pytest.fixture
+def world(a_world: Worlds) -> World:
+    """A deployment with two pages and one live index version."""
+    world = a_world()
+    built(world)
+    world.put("a.html", a_page(FORMULA))
+    world.put("b.html", a_page(SQUARE))
+    return world
+
+
+def built(world: World, *, activates: bool = False) -> BuildResult:
+    """Runs the schedule once."""
+    return BuildIndexVersions(world.indexes, world.settings, world.queue, lambda _name: NoTables(), activates)()
+
+
+def best(world: World, query: str = "二次方程式を解く公式") -> tuple[str, float]:
+    hit = world.search(query).results[0]
+    return hit.id, hit.similarity
+
+
+def admin(world: World) -> IndexVersionAdmin:
+    return IndexVersionAdmin(world.indexes, world.settings.__eq__)
+
+
+def test_unchanged_settings_build_nothing(world: World) -> None:
+    assert built(world) == BuildResult(pages=0, tables=0, swept=0, activated=None)
+
+
+def test_searches_answer_as_before_until_activation(world: World) -> None:
+    before = best(world)
+    world.settings = OTHER
+    assert built(world).pages == 2
+    assert built(world).pages == 0
+    for body in world.queue.take_messages():
+        world.deliver(body)
+        assert best(world) == before
+    assert admin(world).activate("next").settings == OTHER
+    assert best(world)[0] == before[0]
+    assert world.search.version == OTHER.pages
+
+
+def test_an_edit_is_found_before_and_after_activation(world: World) -> None:
+    world.settings = OTHER
+    built(world)
+    world.put("a.html", a_page({"rule-formula": "三平方の定理: 斜辺の2乗は他の2辺の2乗の和です。"}))
+    assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
+    assert admin(world).activate(OTHER.id).live
+    assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
+    assert admin(world).activate(SETTINGS.id).live
+    assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
+
+
+def test_the_live_index_does_not_wait_for_the_model_of_the_next(world: World) -> None:
+    world.settings = OTHER
+    built(world)
+    world.settle()
+    world.embedder_of(OTHER.model).down = True
+    world.put("a.html", a_page({"rule-formula": "三平方の定理: 斜辺の2乗は他の2辺の2乗の和です。"}))
+    assert best(world, "斜辺の2乗")[0] == "a#rule-formula"
+    with pytest.raises(Conflict, match="is incomplete"):
+        admin(world).activate("next")
+    world.embedder_of(OTHER.model).down = False
+    assert world.indexes.pages_to_build(OTHER.text_template, seconds=0, limit=9) == ["a"]
+
+
+def test_a_whole_index_is_activated_automatically_once(world: World) -> None:
+    world.settings = OTHER
+    assert built(world, activates=True).activated is None
+    world.settle()
+    assert built(world, activates=True).activated == OTHER.id
+    admin(world).activate(SETTINGS.id)
+    assert built(world, activates=True).activated is None
+    assert find_version(world.indexes.all(), None).settings == SETTINGS
+
+
+def test_the_index_of_the_deployed_settings_is_not_dropped(world: World) -> None:
+    world.settings = OTHER
+    built(world)
+    with pytest.raises(Conflict, match="Deploy others first"):
+        admin(world).delete("next")
+    world.settings = SETTINGS
+    assert admin(world).delete("next") == OTHER.id
+    with pytest.raises(NotFound):
+        admin(world).activate("next")

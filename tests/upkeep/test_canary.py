@@ -1,0 +1,125 @@
+"""The canary: indexed like every page, found by its question, and not by agents."""
+
+from dataclasses import dataclass, field, replace
+from itertools import cycle
+
+import pytest
+from sakuin.errors import Unavailable
+from sakuin.knowledge.canary import CANARY_KEY, CANARY_MATERIAL, CanaryAnswer, ask_for_canary, canary_page
+from sakuin.knowledge.model import EVERYTHING
+from sakuin.knowledge.search import KnowledgeAnswer
+from sakuin.upkeep.canary import Canary
+
+from tests.builders import a_page
+from tests.doubles.learns_model import MemoryLearnsModel
+from tests.world import World, Worlds
+
+
+@dataclass
+class Clock:
+    """A clock that only sleeping moves."""
+
+    now: float = 0.0
+    wakes: list[object] = field(default_factory=list)
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def world(a_world: Worlds) -> World:
+    """A library with one page."""
+    world = a_world(prefix="site/")
+    world.put("site/数.html", a_page({"rule-a": "加法: 足し算の規則。"}))
+    return world
+
+
+def canary(world: World, clock: Clock, *, indexer_works: bool = True) -> Canary:
+    """Returns a canary during whose sleep the indexer works."""
+
+    def sleep(seconds: float) -> None:
+        clock.now += seconds
+        if indexer_works:
+            world.settle()
+
+    def ask(token: str) -> CanaryAnswer:
+        clock.now += 0.5
+        return ask_for_canary(world, token)
+
+    return Canary(world.bucket, world.records, ask, world.prefix, tokens.__next__, clock, sleep)
+
+
+tokens = cycle(["qwertzuiop", "yxcvbnmasd", "fghjklqwer"])
+
+
+def search(world: World) -> KnowledgeAnswer:
+    return world.search("What does the rule of qwertzuiop say?", top_k=50)
+
+
+def test_the_canary_is_found_and_deleted(world: World) -> None:
+    clock, before = Clock(), search(world)
+    seen = canary(world, clock).run()
+    assert (seen.arrived, seen.found, seen.milliseconds, seen.reason) == (True, True, 700, None)
+    assert world.bucket.current_version(f"site/{CANARY_KEY}") is None
+    world.settle()
+    assert search(world).results == before.results
+    assert [state.material for state in world.records.materials().items] == ["数"]
+
+
+def test_agents_do_not_find_the_canary(world: World) -> None:
+    before = search(world), world.read.concepts(EVERYTHING, None)
+    world.put(f"site/{CANARY_KEY}", canary_page("qwertzuiop"))
+    assert world.state(CANARY_MATERIAL).status == "ready"
+    assert len(world.chunks(CANARY_MATERIAL)) == 1
+    assert (search(world).results, world.read.concepts(EVERYTHING, None)) == (before[0].results, before[1])
+    assert ask_for_canary(world, "qwertzuiop") == CanaryAnswer(True)
+
+
+def test_an_answer_of_an_older_text_is_not_fresh(world: World) -> None:
+    world.put(f"site/{CANARY_KEY}", canary_page("qwertzuiop"))
+    assert not ask_for_canary(world, "fghjklqwer").found
+
+
+def test_an_answer_by_words_alone_is_not_enough(world: World) -> None:
+    world.put(f"site/{CANARY_KEY}", canary_page("fghjklqwer"))
+    world.embedder.down = True
+    answer = ask_for_canary(world, "fghjklqwer")
+    assert (answer.found, bool(answer.reason)) == (False, True)
+
+
+def test_the_language_model_is_not_asked_for_it(a_world: Worlds) -> None:
+    model = MemoryLearnsModel()
+    world = a_world(model=model)
+    world.put(CANARY_KEY, canary_page("qwertzuiop"))
+    assert model.asked == 0
+
+
+def test_the_canary_stops_waiting_before_the_function_ends(world: World) -> None:
+    clock = Clock()
+    seen = canary(world, clock, indexer_works=False).run()
+    assert (seen.arrived, seen.found, seen.reason) == (False, False, "the page is not indexed")
+    assert 60_000 < seen.milliseconds < 100_000
+    assert world.bucket.current_version(f"site/{CANARY_KEY}") is None
+
+
+def test_a_page_that_is_refused_at_once_counts_as_late(a_world: Worlds) -> None:
+    seen = canary(a_world(max_page_bytes=10), Clock()).run()
+    assert not seen.arrived
+    assert seen.milliseconds > 60_000
+
+
+def test_a_function_that_does_not_answer_is_a_reason(world: World) -> None:
+    clock = Clock()
+    bird = canary(world, clock)
+
+    def away(_token: str) -> CanaryAnswer:
+        raise Unavailable("The function mcp did not answer", vendor="lambda")
+
+    seen = replace(bird, ask=away).run()
+    assert (seen.arrived, seen.found, seen.reason) == (True, False, "The function mcp did not answer")
+
+
+def test_it_is_found_again_after_it_was_removed(world: World) -> None:
+    for _ in range(3):
+        assert canary(world, Clock()).run().found
+        world.settle()

@@ -1,0 +1,203 @@
+"""Nights without a vendor: reconciliation does not touch waiting pages and finds lost changes."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from itertools import count
+from typing import Any
+
+import pytest
+from sakuin.errors import CircuitOpen, OverBudget
+from sakuin.knowledge.messages import MaterialQueue
+from sakuin.knowledge.reconcile import ReconcileMaterials
+from sakuin.platform.embedding import Vector
+from sakuin.platform.s3 import StoredObject
+from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.unfinished_work import UnfinishedWork
+from sakuin.upkeep.maintain import ResumeWork
+from sakuin.upkeep.reconcile import Reconcile
+
+from tests.builders import a_page
+from tests.convergence.passing import time_passes
+from tests.doubles.bucket import MemoryBucket
+from tests.doubles.embedder import MemoryEmbedder
+from tests.doubles.sqs import ModelledSqs
+from tests.worked_queue import WorkedQueue
+from tests.world import World, Worlds
+
+PAGES = 12
+A_MINUTE, A_DAY = 60, 86_400
+AWAY = CircuitOpen("openai keeps failing", vendor="openai", retry_after=20)
+
+
+@dataclass
+class Refusing(MemoryEmbedder):
+    """An embedder that fails with `error`."""
+
+    error: Exception | None = None
+
+    def passages(self, texts: Sequence[str]) -> list[Vector]:
+        if self.error is not None:
+            raise self.error
+        return super().passages(texts)
+
+
+class Killed(BaseException):
+    """The worker is gone."""
+
+
+@dataclass
+class Deadly(MemoryBucket):
+    """A bucket whose objects in `kills` kill the worker that reads them."""
+
+    kills: set[str] = field(default_factory=set)
+
+    def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
+        if key in self.kills:
+            raise Killed
+        return super().read(key, version_id=version_id, max_bytes=max_bytes)
+
+
+@dataclass
+class Library:
+    """Bucket, queue, worker, maintenance and nightly run, by one clock."""
+
+    world: World
+    bucket: Deadly = field(default_factory=Deadly)
+    embedder: Refusing = field(default_factory=Refusing)
+    # A worker that is busy elsewhere takes nothing.
+    is_busy: bool = False
+    sqs: ModelledSqs = field(default_factory=ModelledSqs)
+    versions: Iterator[int] = field(default_factory=count)
+    queue: WorkedQueue = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.world.bucket, self.world.embedder, self.sql = self.bucket, self.embedder, self.world.sql
+        self.unfinished = self.world.unfinished
+        work = replace(self.world.events, queue=self.messages)
+        self.queue = WorkedQueue(work, self.unfinished, self.sqs)
+
+    @property
+    def messages(self) -> MaterialQueue:
+        return MaterialQueue(SqsQueue(self.sqs, "queue"))
+
+    def upload(self, number: int) -> None:
+        self.bucket.now = datetime.now(UTC)
+        self.bucket.write(f"{number:02}.html", a_page({"rule-a": f"解の公式: {next(self.versions)}番の版。"}))
+
+    def passes(self, seconds: int) -> None:
+        """Lets time pass, with maintenance and deliveries at its end."""
+        self.sqs.passes(seconds)
+        time_passes(self.sql, seconds)
+        self.bucket.grow_older(seconds)
+        self.bucket.now = datetime.now(UTC)
+        nowhere: Any = None
+        ResumeWork(self.unfinished, self.messages, nowhere)()
+        self._deliver()
+
+    def minutes(self, number: int) -> None:
+        for _ in range(number):
+            self.passes(A_MINUTE)
+
+    def night(self) -> list[str]:
+        """Runs the nightly comparison; returns the keys found."""
+        materials = ReconcileMaterials(
+            self.bucket, self.world.records, self.unfinished, self.messages, "", partial(datetime.now, UTC)
+        )
+        is_empty = SqsQueue(self.sqs, "queue").is_empty
+        reconcile = Reconcile(materials, self.world.reconcile_tables, self.world.runs, time.monotonic, is_empty)
+        found = [one.where for one in reconcile(whole=True).differences]
+        self._deliver()
+        return found
+
+    def _deliver(self) -> None:
+        self.queue.send(*self.bucket.take_messages())
+        for message in [] if self.is_busy else self.sqs.waiting:
+            try:
+                self.queue.hand_over(message)
+            except Killed:
+                # Its lease ends, and its queue delivers the message again.
+                continue
+
+    @property
+    def rows(self) -> dict[str, UnfinishedWork]:
+        return {row.subject: row for row in self.unfinished.rows()}
+
+    @property
+    def ready(self) -> int:
+        (found,) = self.sql.execute("select count(*) from material where status = 'ready'").fetchall()
+        return int(found[0])
+
+
+@pytest.fixture
+def library(a_world: Worlds) -> Library:
+    """Pages that were uploaded a moment ago."""
+    library = Library(a_world())
+    for number in range(PAGES):
+        library.upload(number)
+    return library
+
+
+@pytest.mark.parametrize("error", [AWAY, OverBudget("The day's budget is used up")])
+def test_days_of_waiting_have_one_row_a_page_and_no_finding(library: Library, error: Exception) -> None:
+    library.embedder.error = error
+    library.minutes(30)
+    assert library.night() == []
+    assert {row.state for row in library.rows.values()} == {"waiting"}
+    assert len(library.rows) == PAGES
+    library.passes(A_DAY)
+    assert (library.night(), len(library.rows)) == ([], PAGES)
+    library.embedder.error = None
+    library.passes(A_DAY)
+    library.minutes(5)
+    assert (library.ready, library.rows, library.night()) == (PAGES, {}, [])
+
+
+@pytest.mark.parametrize(("error", "found"), [(OverBudget("The day's budget is used up"), ["00.html"]), (AWAY, [])])
+def test_a_page_that_is_deleted_without_an_event_goes_while_its_new_version_waits(
+    library: Library, error: Exception, found: list[str]
+) -> None:
+    library.minutes(1)
+    library.embedder.error = error
+    library.upload(0)
+    library.minutes(1)
+    assert library.rows["00.html"].state == "waiting"
+    library.bucket.remove("00.html")
+    library.bucket.forget_messages()
+    library.minutes(5)
+    # What waits for a vendor is a probe soon, which sees what the bucket holds.
+    assert library.night() == found
+    assert library.world.state("00").status == "deleted"
+    assert library.rows == {}
+
+
+def test_a_queue_without_a_worker_does_not_grow(library: Library) -> None:
+    library.is_busy = True
+    library.minutes(60)
+    assert (library.night(), len(library.sqs.messages)) == ([], PAGES)
+    library.is_busy = False
+    library.minutes(1)
+    assert (library.ready, library.sqs.messages) == (PAGES, [])
+
+
+@pytest.mark.parametrize("has_event", [True, False])
+def test_a_page_that_kills_its_worker_is_one_dead_letter_with_a_reason(library: Library, has_event: bool) -> None:
+    library.minutes(1)
+    library.bucket.kills.add("00.html")
+    library.upload(0)
+    if not has_event:
+        library.bucket.forget_messages()
+        library.minutes(10)
+        # The run finds the page, and the worker falls with it.
+        assert library.night() == ["00.html"]
+    library.minutes(30)
+    assert len(library.sqs.dead) == 1
+    row = library.rows["00.html"]
+    assert (row.state, row.reason.partition(":")[0]) == ("failed", "The worker ended without an answer")
+    for _ in range(2):
+        library.passes(A_DAY)
+        assert library.night() == []
+    assert (len(library.sqs.dead), library.sqs.messages) == (1, [])
+    assert library.world.state("00").status == "ready"

@@ -1,0 +1,65 @@
+"""The circuits of the functions: one for each kind of work, logged and counted."""
+
+import json
+
+import pytest
+from sakuin.errors import CircuitOpen, Refused, Unavailable
+from sakuin.platform.secrets import Secrets
+from sakuin.settings import Settings
+from sakuin.wiring.clients import chunk_store, indexing_embedder, question_embedder, start_telemetry, supabase
+
+from tests.contracts.openai_server import OpenAIServer
+
+CIRCUIT = "openai-questions"
+
+
+def test_an_open_circuit_is_logged_and_counted(
+    openai: OpenAIServer,
+    environ: dict[str, str],
+    members: dict[str, object],
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    watched = start_telemetry("Search")
+    embedder = question_embedder(Settings.read(environ), Secrets.read(members, "sakuin"), watched)
+    embedder.query("質問")
+    openai.statuses, openai.headers = [500] * 100, {}
+    for _ in range(3):
+        with pytest.raises(Unavailable, match="500"):
+            embedder.query("質問")
+    asked = len(openai.requests)
+    with pytest.raises(CircuitOpen) as refused:
+        embedder.query("質問")
+    assert (refused.value.vendor, len(openai.requests)) == ("openai", asked)
+    assert 20 < (refused.value.retry_after or 0) <= 30
+    changes = [vars(record) for record in caplog.records if record.getMessage() == "circuit changed"]
+    assert [(change["circuit"], change["change"]) for change in changes] == [(CIRCUIT, "opened")]
+    watched.metrics.flush_metrics()
+    counted = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (counted["CircuitsOpened"], counted["CallsNotMade"]) == ([1], [1])
+
+
+def test_a_refused_key_opens_no_circuit_and_is_counted(
+    openai: OpenAIServer, environ: dict[str, str], members: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    watched = start_telemetry("Search")
+    embedder = question_embedder(Settings.read(environ), Secrets.read(members, "sakuin"), watched)
+    openai.statuses = [401] * 4
+    for _ in range(4):
+        with pytest.raises(Refused, match="check openai_api_key"):
+            embedder.query("質問")
+    assert (watched.circuits[CIRCUIT].failures, len(openai.requests)) == (0, 4)
+    watched.metrics.flush_metrics()
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["CallsDenied"] == [1, 1, 1, 1]
+
+
+def test_each_kind_of_work_has_a_circuit_of_its_own_and_its_clients_share_it(
+    environ: dict[str, str], members: dict[str, object]
+) -> None:
+    settings, secrets, watched = Settings.read(environ), Secrets.read(members, "sakuin"), start_telemetry("Index")
+    client = supabase(settings, secrets, watched)
+    for _ in range(2):
+        chunk_store(settings, secrets, watched)
+        question_embedder(settings, secrets, watched)
+        indexing_embedder(settings, secrets, watched, client)
+    assert watched.circuits.keys() == {"openai-passages", CIRCUIT, "turbopuffer-writes", "turbopuffer-searches"}

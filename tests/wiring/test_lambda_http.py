@@ -1,0 +1,83 @@
+"""ASGI applications behind API Gateway."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from mangum import Mangum
+from sakuin.http.app import rest_api
+from sakuin.mcp.app import McpApp
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.server import knowledge_server
+from sakuin.platform.asgi import persistent_handler
+from sakuin.platform.redaction import Handler
+from sakuin.wiring.handlers import http_handler
+
+from tests.events import Context, a_telemetry, event, ring
+from tests.world import World
+
+
+@pytest.fixture
+def mcp(tools: KnowledgeTools) -> Handler:
+    app = McpApp(knowledge_server(tools, "1.2.3"), ring)
+    return http_handler(persistent_handler(app, app.sessions.run), a_telemetry())
+
+
+def test_fifty_searches_in_one_worker_give_the_same_answer(mcp: Handler) -> None:
+    answers = [mcp(event("mcp.search"), Context()) for _ in range(50)]
+    assert answers[0]["statusCode"] == 200
+    result = json.loads(answers[0]["body"])["result"]
+    assert result["structuredContent"]["results"][0]["title"] == "解の公式"
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_invocations_leave_nothing_running(mcp: Handler) -> None:
+    loop = asyncio.get_event_loop_policy().get_event_loop()
+    mcp(event("mcp.search"), Context())
+    before = len(asyncio.all_tasks(loop))
+    for _ in range(10):
+        mcp(event("mcp.search"), Context())
+    assert len(asyncio.all_tasks(loop)) == before
+
+
+def test_the_tools_are_listed_behind_the_gateway(mcp: Handler) -> None:
+    answer = mcp(event("mcp.list_tools"), Context())
+    assert len(json.loads(answer["body"])["result"]["tools"]) == 3
+
+
+def test_the_rest_api_answers_the_recorded_events(world: World) -> None:
+    handler = http_handler(Mangum(rest_api(world.library, ring, "1.2.3"), lifespan="off"), a_telemetry())
+    health = handler(event("api.healthz"), Context())
+    assert (health["statusCode"], json.loads(health["body"])) == (200, {"status": "ok", "version": "1.2.3"})
+    status = handler(event("api.status"), Context())
+    assert json.loads(status["body"]) == {"materials": {"ready": 1}, "chunks": 3, "waiting": []}
+
+
+def test_an_unexpected_failure_is_500_without_internals(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(_event: dict[str, Any], _context: Any) -> dict[str, Any]:
+        raise RuntimeError("postgres://user:password@host")
+
+    answer = http_handler(broken, a_telemetry())(event("api.healthz"), Context())
+    assert answer["statusCode"] == 500
+    assert "password" not in answer["body"]
+    assert [record.msg for record in caplog.records] == ["request failed", "request answered"]
+
+
+def test_a_worker_whose_held_task_ended_fails() -> None:
+    @asynccontextmanager
+    async def short() -> AsyncIterator[None]:
+        yield
+
+    async def app(_scope: Any, _receive: Any, _send: Any) -> None:
+        """Never reached."""
+
+    handler = persistent_handler(app, short)
+    loop = asyncio.get_event_loop_policy().get_event_loop()
+    for task in asyncio.all_tasks(loop):
+        task.cancel()
+    loop.run_until_complete(asyncio.sleep(0))
+    with pytest.raises(RuntimeError, match="context of the application has ended"):
+        handler(event("mcp.search"), Context())

@@ -1,0 +1,270 @@
+"""Each limit of a deployment, through HTTP, MCP and uploads."""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+import boto3
+import pytest
+from sakuin.wiring.index_material import material_indexer
+from sakuin.wiring.index_tool import table_indexer
+from sakuin_local.supabase.database import Database
+
+from tests.builders import a_page
+from tests.events import Context, event
+from tests.isolation.house import Answer, House, house_of
+
+LIMITS = {
+    "page_bytes": 4000,
+    "page_explanations": 2,
+    "table_bytes": 9000,
+    "table_memory_bytes": 30000,
+    "table_strings": 2,
+    "table_chunks": 4,
+    "string_chars": 3000,
+    "projects": 2,
+    "members": 2,
+    "tables": 2,
+    "tools": 2,
+    "endpoints": 2,
+    "endpoint_tools": 1,
+    "mcp_request_bytes": 5000,
+    "api_request_bytes": 20000,
+    "queries_per_minute": 3,
+}
+
+
+@pytest.fixture(scope="module")
+def house(database: Database, stand_in: str) -> Iterator[House]:
+    """A deployment with low limits."""
+    with house_of(database, stand_in, LIMITS=json.dumps(LIMITS)) as open_house:
+        yield open_house
+
+
+class Person:
+    """A user with one project."""
+
+    def __init__(self, house: House) -> None:
+        self.house = house
+        self.id = str(uuid4())
+        self.token = house.token(self.id)
+        self.project = self.made("/v1/projects", {"name": "p"})["id"]
+
+    def ask(self, method: str, path: str, body: object = None) -> Answer:
+        return self.house.ask(method, path, body, bearer=self.token)
+
+    def made(self, path: str, body: object) -> dict[str, Any]:
+        answer = self.ask("POST", path, body)
+        assert answer.status == 201, answer.body
+        created: dict[str, Any] = answer.json
+        return created
+
+    def of_project(self, what: str, body: object) -> Answer:
+        return self.ask("POST", f"/v1/projects/{self.project}/{what}", body)
+
+    def table(self, document: object = None) -> str:
+        return str(self.made(f"/v1/projects/{self.project}/tables", {"name": "t", "data": document})["id"])
+
+    def tool(self, table: str) -> str:
+        asked = {"table_id": table, "json_path": "", "name": f"t{uuid4().hex}"}
+        return str(self.made(f"/v1/projects/{self.project}/tools", asked)["id"])
+
+
+@pytest.fixture
+def person(house: House) -> Person:
+    return Person(house)
+
+
+def tool(person: Person) -> Answer:
+    tables = person.ask("GET", f"/v1/projects/{person.project}/tables").json["tables"]
+    table = tables[0]["id"] if tables else person.table()
+    return person.of_project("tools", {"table_id": table, "json_path": "", "name": f"t{uuid4().hex}"})
+
+
+TWICE: dict[str, Callable[[Person], Answer]] = {
+    "tables": lambda person: person.of_project("tables", {"name": "t", "data": 1}),
+    "tools": tool,
+    "endpoints": lambda person: person.of_project("mcps", {"name": "e"}),
+}
+
+
+@pytest.mark.parametrize("limit", TWICE)
+def test_the_third_of_two_is_422_and_says_what_raises_the_limit(person: Person, limit: str) -> None:
+    assert [TWICE[limit](person).status for _ in range(2)] == [201, 201]
+    third = TWICE[limit](person)
+    assert third.status == 422
+    assert third.json["detail"].endswith(f"; the limit is 2 ({limit}). Remove some, or raise the limit.")
+
+
+def test_an_upload_counts_as_a_table_and_a_removed_table_does_not(person: Person) -> None:
+    first, upload = person.table(), {"name": "t", "size": 10}
+    assert [person.of_project("tables/uploads", upload).status for _ in range(2)] == [201, 422]
+    assert person.ask("DELETE", f"/v1/tables/{first}").status == 204
+    assert person.of_project("tables/uploads", upload).status == 201
+
+
+def test_a_person_has_so_many_projects_and_those_of_others_are_not_counted(house: House, person: Person) -> None:
+    other = Person(house)
+    second = other.made("/v1/projects", {"name": "q"})["id"]
+    for project in (other.project, second):
+        assert other.ask("POST", f"/v1/projects/{project}/members", {"user_id": person.id}).status == 204
+    refused = other.ask("POST", "/v1/projects", {"name": "r"})
+    said = "That would be 3 projects that you created; the limit is 2 (projects)"
+    assert (refused.status, said in refused.body) == (422, True)
+    assert person.ask("POST", "/v1/projects", {"name": "mine"}).status == 201
+    assert len(person.ask("GET", "/v1/projects").json["projects"]) == 4
+
+
+def test_a_project_has_so_many_members_for_members_and_for_admins(house: House, person: Person) -> None:
+    second, third = str(uuid4()), str(uuid4())
+    assert person.of_project("members", {"user_id": second}).status == 204
+    for bearer in (person.token, house.token(second), house.admin_key):
+        path = f"/v1/projects/{person.project}/members"
+        refused = house.ask("POST", path, {"user_id": third}, bearer=bearer)
+        assert (refused.status, refused.json["detail"]) == (
+            422,
+            "That would be 3 members of one project; the limit is 2 (members). Remove some, or raise the limit.",
+        )
+        # Who is a member already may be made one again.
+        assert house.ask("POST", path, {"user_id": second}, bearer=bearer).status == 204
+    assert house.ask("GET", f"/v1/projects/{person.project}/tables", bearer=house.token(third)).status == 404
+
+
+def test_an_endpoint_has_so_many_tools(person: Person) -> None:
+    table = person.table()
+    one, other = person.tool(table), person.tool(table)
+    refused = person.of_project("mcps", {"name": "e", "tool_ids": [one, other]})
+    assert (refused.status, "the limit is 1 (endpoint_tools)" in refused.body) == (422, True)
+    made = person.of_project("mcps", {"name": "e", "tool_ids": [one]}).json["mcp"]["id"]
+    refused = person.ask("PUT", f"/v1/mcps/{made}/tools/{other}")
+    assert (refused.status, "the limit is 1 (endpoint_tools)" in refused.body) == (422, True)
+    # A bound tool can be switched, however many there are.
+    assert person.ask("PUT", f"/v1/mcps/{made}/tools/{one}", {"status": "disabled"}).status == 200
+
+
+def test_a_table_has_so_many_bytes_however_it_comes(person: Person) -> None:
+    table, large = person.table(), "x" * 9_000
+    answers = [
+        person.of_project("tables", {"name": "t", "data": large}),
+        person.of_project("tables/uploads", {"name": "t", "size": 9_002}),
+        person.ask("POST", f"/v1/tables/{table}/uploads", {"size": 9_002}),
+        person.ask("PUT", f"/v1/tables/{table}", {"data": large}),
+        person.ask("PATCH", f"/v1/tables/{table}", [{"op": "set", "path": "", "value": large}]),
+    ]
+    said = "A Table has at least 1 byte, and the limit is 9,000 (table_bytes); this one has 9,002."
+    assert [(answer.status, answer.json["detail"]) for answer in answers] == [(422, said)] * 5
+    # What is counted are the bytes of UTF-8.
+    assert person.ask("PUT", f"/v1/tables/{table}", {"data": "数" * 2_900}).status == 200
+
+
+def test_a_table_that_takes_too_much_memory_is_not_changed_by_pointer_and_may_be_replaced(person: Person) -> None:
+    table = person.table([{} for _ in range(200)])
+    for answer in (
+        person.ask("PATCH", f"/v1/tables/{table}", [{"op": "set", "path": "/0", "value": 1}]),
+        person.ask("GET", f"/v1/tables/{table}/data?pointer=/0"),
+    ):
+        assert answer.status == 422
+        assert "of memory; the limit is 30,000 (table_memory_bytes). Upload it as a whole" in answer.json["detail"]
+    assert person.ask("PUT", f"/v1/tables/{table}", {"data": [1]}).status == 200
+    assert person.ask("GET", f"/v1/tables/{table}/data?pointer=/0").json == 1
+
+
+def test_a_request_has_so_many_bytes(house: House, person: Person) -> None:
+    refused = person.of_project("tables", {"name": "t", "data": "x" * 20_000})
+    assert refused.status == 413
+    assert "the limit is 20,000 (api_request_bytes)" in refused.json["detail"]
+    refused = house.rpc(None, "tools/call", house.knowledge_key, name="search_knowledge", padding="x" * 5_000)
+    assert (refused.status, refused.body) == (
+        413,
+        "The request is too large; the limit is 5,000 bytes (mcp_request_bytes).",
+    )
+
+
+def test_a_key_has_so_many_calls_in_a_minute(house: House, person: Person) -> None:
+    made = person.of_project("mcps", {"name": "e", "tool_ids": [person.tool(person.table())]}).json
+    answers = [house.rpc(made["mcp"]["id"], "tools/call", made["key"], name="none", arguments={}) for _ in range(12)]
+    assert [answer.status for answer in answers[:3]] == [200] * 3
+    last = answers[-1]
+    assert last.status == 429
+    assert 1 <= int(last.headers["retry-after"]) <= 60
+    assert "queries_per_minute" in last.body
+
+
+# ---------------------------------------------------------------- by an upload
+
+
+def page_status(house: House, body: bytes) -> dict[str, Any]:
+    """Uploads a page and processes its message; returns its status."""
+    name = f"limits-{uuid4().hex}"
+    boto3.client("s3", "us-east-1").put_object(Bucket="materials", Key=f"{name}.html", Body=body)
+    record = event("index_material.put")["Records"][0]
+    message = json.loads(record["body"])
+    message["Records"][0]["s3"]["bucket"]["name"] = "materials"
+    message["Records"][0]["s3"]["object"] = {"key": f"{name}.html", "sequencer": "01"}
+    done = material_indexer(os.environ)({"Records": [record | {"body": json.dumps(message)}]}, Context())
+    assert done == {"batchItemFailures": []}
+    found = house.ask("GET", f"/v1/materials?prefix={name}", bearer=house.admin_key).json["materials"]
+    return dict(found[0])
+
+
+def test_a_page_has_so_many_bytes_and_explanations(house: House) -> None:
+    three = a_page({f"rule-{name}": f"規則{name}: 説明の文。" for name in "abc"})
+    assert page_status(house, three)["error"] == (
+        "It has 3 semantic ids; the limit is 2 (page_explanations). Split the page."
+    )
+    large = page_status(house, a_page({"rule-a": "規則: " + "x" * 5_000}))
+    assert large["status"] == "failed"
+    assert "the limit is 4,000 (page_bytes for a page)" in large["error"]
+    assert page_status(house, a_page({"rule-a": "規則: 説明の文。"}))["status"] == "ready"
+
+
+def scan_table(house: House, person: Person, table: str, *, upload: str | None = None) -> None:
+    """Processes the message of a Table, or that of an uploaded body."""
+    body: dict[str, Any] = {"detail-type": "TableUpdated", "detail": {"project_id": person.project, "table_id": table}}
+    record = event("index_tool.body")["Records"][0]
+    if upload is not None:
+        body = json.loads(record["body"])
+        body["Records"][0]["s3"]["object"] = {"key": upload, "sequencer": "01"}
+    done = table_indexer(os.environ)({"Records": [record | {"body": json.dumps(body)}]}, Context())
+    assert done == {"batchItemFailures": []}
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        (dict.fromkeys("abc", "word " * 200), r"3 large strings; the limit is 2 \(table_strings\)"),
+        (dict.fromkeys("ab", "word " * 580), r"\d chunks; the limit is 4 \(table_chunks\)"),
+    ],
+)
+def test_a_table_has_so_many_large_strings_and_chunks(
+    house: House, person: Person, document: object, said: str
+) -> None:
+    table = person.table(document)
+    made = person.tool(table)
+    scan_table(house, person, table)
+    status = person.ask("GET", f"/v1/tools/{made}").json["metadata"]["search_index"]
+    assert status["state"] == "error"
+    assert re.search(said, status["last_error"]), status["last_error"]
+
+
+def test_a_string_of_a_table_has_so_many_characters_and_is_skipped_alone(house: House, person: Person) -> None:
+    table = person.table({"a": "word " * 700, "b": "word " * 250})
+    made = person.tool(table)
+    scan_table(house, person, table)
+    (skipped,) = person.ask("GET", f"/v1/tools/{made}").json["metadata"]["search_index"]["skipped_nodes"]
+    assert skipped["json_pointer"] == "/a"
+    assert "3,500 characters; the limit is 3,000 (string_chars)" in skipped["reason"]
+
+
+def test_an_uploaded_body_has_so_many_bytes_and_the_last_good_version_stays(house: House, person: Person) -> None:
+    table = person.table({"a": 1})
+    assert person.ask("POST", f"/v1/tables/{table}/uploads", {"size": 9_000}).status == 201
+    key = f"tables/{person.project}/{table}/1.json"
+    boto3.client("s3", "us-east-1").put_object(Bucket="tables", Key=key, Body=b'"' + b"x" * 9_000 + b'"')
+    scan_table(house, person, table, upload=key)
+    said = person.ask("GET", f"/v1/tables/{table}").json
+    assert said["import_error"] == "The document has 9,002 bytes; the limit is 9,000 (table_bytes)"
+    assert person.ask("GET", f"/v1/tables/{table}/data").json == {"a": 1}

@@ -1,0 +1,71 @@
+"""Settings and secrets, and the errors for missing ones."""
+
+import pytest
+from sakuin.errors import Misconfigured
+from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS
+from sakuin.platform.secrets import Secrets
+from sakuin.settings import Settings
+
+from tests.environment import ENVIRONMENT
+
+SECRET = {
+    "supabase_service_key": "service-key",
+    "openai_api_key": "openai-key",
+    "knowledge_key_hashes": ["knowledge-hash"],
+    "admin_key_hashes": ["admin-hash"],
+}
+
+
+@pytest.mark.parametrize("name", sorted(ENVIRONMENT.keys() - {"POWERTOOLS_LOG_LEVEL"}))
+def test_a_missing_setting_is_named(name: str) -> None:
+    with pytest.raises(Misconfigured, match=rf"^{name} is not set\. Add it to the environment"):
+        Settings.read({key: text for key, text in ENVIRONMENT.items() if key != name})
+
+
+@pytest.mark.parametrize("name", ["SUPABASE_URL", "EMBEDDING_MODEL", "TOOL_QUEUE_URL", "LIMITS"])
+@pytest.mark.parametrize("value", ["", "  "])
+def test_an_empty_setting_is_named(name: str, value: str) -> None:
+    with pytest.raises(Misconfigured, match=rf"^{name} is empty\. Set its parameter"):
+        Settings.read(ENVIRONMENT | {name: value})
+
+
+def test_a_number_that_is_none_names_its_setting() -> None:
+    with pytest.raises(Misconfigured, match=r"LEASE_SECONDS must be a whole number, not 'a minute'"):
+        Settings.read(ENVIRONMENT | {"LEASE_SECONDS": "a minute"})
+
+
+@pytest.mark.parametrize(("given", "model"), [("", ""), (" ", ""), ("gpt-4.1-mini", "gpt-4.1-mini")])
+def test_a_space_stands_for_no_language_model(given: str, model: str) -> None:
+    assert Settings.read(ENVIRONMENT | {"LEARNS_MODEL": given}).learns_model == model
+
+
+@pytest.mark.parametrize(("given", "folder"), [("", ""), ("/", ""), ("site", "site/"), ("/a/site/", "a/site/")])
+def test_a_prefix_is_a_folder(given: str, folder: str) -> None:
+    assert Settings.read(ENVIRONMENT | {"MATERIAL_PREFIX": given}).material_prefix == folder
+
+
+@pytest.mark.parametrize(
+    ("given", "selectors"),
+    [
+        ("", DEFAULT_BOX_SELECTORS),
+        (" , ", DEFAULT_BOX_SELECTORS),
+        (".note-box", (".note-box",)),
+        (".rule-box,  aside.hint ", (".rule-box", "aside.hint")),
+        ("div:is(.a, .b), [data-box='x,y'], .c", ("div:is(.a, .b)", "[data-box='x,y']", ".c")),
+    ],
+)
+def test_box_selectors_stand_between_commas_and_none_are_the_usual_ones(given: str, selectors: tuple[str, ...]) -> None:
+    assert Settings.read(ENVIRONMENT | {"BOX_SELECTORS": given}).box_selectors == selectors
+
+
+@pytest.mark.parametrize("member", SECRET)
+@pytest.mark.parametrize("value", [None, 5, ""])
+def test_a_missing_member_of_the_secret_names_itself_and_no_value_is_shown(member: str, value: object) -> None:
+    with pytest.raises(Misconfigured, match=f"sakuin/prod has no member '{member}'") as raised:
+        Secrets.read({**SECRET, member: value}, "sakuin/prod")
+    assert not any(text in str(raised.value) for text in ("service-key", "openai-key", "-hash"))
+
+
+def test_no_secret_is_in_a_representation() -> None:
+    shown = repr(Secrets.read(SECRET, "sakuin/prod"))
+    assert not any(text in shown for text in ("-key", "-value", "-hash"))

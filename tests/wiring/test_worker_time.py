@@ -1,0 +1,53 @@
+"""Workers make no call that might outlast their invocation."""
+
+import pytest
+from sakuin.errors import OutOfTime
+from sakuin.knowledge.learns.openai import LONGEST_LEARNS
+from sakuin.knowledge.page import Page
+from sakuin.platform.calls import LONGEST_CALL
+from sakuin.platform.secrets import Secrets
+from sakuin.settings import Settings
+from sakuin.tables.turbopuffer.client import connected
+from sakuin.wiring.clients import Telemetry, chunk_store, indexing_embedder, learns_model, start_telemetry, supabase
+from sakuin.wiring.clients import openai as openai_client
+
+from tests.contracts.openai_server import OpenAIServer
+
+
+@pytest.fixture
+def observed() -> Telemetry:
+    """Telemetry of a worker with twenty-five seconds left."""
+    observed = start_telemetry("Index")
+    observed.work.milliseconds_left = lambda: 25_000
+    return observed
+
+
+def test_a_call_that_might_outlast_the_invocation_is_not_made(
+    observed: Telemetry, openai: OpenAIServer, environ: dict[str, str], members: dict[str, object]
+) -> None:
+    settings, secrets = Settings.read(environ | {"LEARNS_MODEL": "gpt"}), Secrets.read(members, "sakuin")
+    client = supabase(settings, secrets, observed)
+    model = learns_model(settings, secrets, observed, client)
+    assert model is not None
+    calls = (
+        lambda: indexing_embedder(settings, secrets, observed, client).passages(["a text"]),
+        lambda: model.learns(Page("", ())),
+        lambda: chunk_store(settings, secrets, observed).delete_namespace("n"),
+    )
+    for call in calls:
+        with pytest.raises(OutOfTime, match="this continues automatically"):
+            call()
+    assert openai.requests == []
+
+
+def test_no_client_of_a_worker_waits_longer_than_the_longest_call(
+    environ: dict[str, str], members: dict[str, object]
+) -> None:
+    settings, secrets = Settings.read(environ), Secrets.read(members, "sakuin")
+    embeds, stores = (
+        openai_client(settings, secrets, start_telemetry("Index"), system="Embedding"),
+        connected("https://store", "key"),
+    )
+    for timeout in (embeds.timeout, stores.timeout):
+        assert timeout.connect + timeout.read == LONGEST_CALL
+    assert LONGEST_LEARNS <= LONGEST_CALL
