@@ -37,7 +37,7 @@ FIXED: dict[str, Any] = {
     "a question, characters": arguments.MAX_QUERY,
     "`top_k`": arguments.MAX_TOP_K,
     "wrong keys for one endpoint, a worker in 5 seconds": endpoint_keys._MAX_FAILURES,
-    "an upload of a Table, seconds until it has begun": keep_tables._UPLOAD_SECONDS,
+    "an upload of a Table, seconds until it has started": keep_tables._UPLOAD_SECONDS,
     "characters of an explanation that are embedded": recipe.EMBEDDED_LENGTH,
 }
 

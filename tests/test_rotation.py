@@ -56,7 +56,7 @@ class Worker:
 
 @dataclass
 class Deployment:
-    """The function `mcp` as it is deployed, with two workers, and the keeper who replaces its keys."""
+    """The function `mcp` as it is deployed, with two workers, and the operator who replaces its keys."""
 
     workers: tuple[Worker, Worker]
     secret: StoredSecret

@@ -59,7 +59,7 @@ class Steps:
             watch()
 
     def _do(self, title: str, task: TaskID, work: "Callable[[], T]", future: "Future[T]") -> None:
-        begun = time.monotonic()
+        started = time.monotonic()
         try:
             result = work()
         except BaseException as error:
@@ -67,5 +67,5 @@ class Steps:
             return
         self._progress.update(task, completed=1)
         if not self._console.is_terminal:
-            self._console.print(f"✓ {title}, {time.monotonic() - begun:.1f} s", highlight=False)
+            self._console.print(f"✓ {title}, {time.monotonic() - started:.1f} s", highlight=False)
         future.set_result(result)

@@ -2,7 +2,7 @@
 
 import psycopg
 
-# A little over what the schedule waits: so long that whoever gave no sign of life is thought dead.
+# A little longer than the schedule waits before it calls a worker dead.
 A_MINUTE, AN_HOUR = 65, 3600
 
 _WORK = b"update unfinished_work set retry_at = retry_at - %(t)s, since = since - %(t)s, sent_at = sent_at - %(t)s"

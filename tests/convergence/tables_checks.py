@@ -50,7 +50,7 @@ def check_settled(world: TablesWorld, oracle: TablesOracle, project: str, endpoi
     sql = world.backend.sql
     assert not world.sqs.messages, "messages wait"
     assert not sql.execute("select event from outbox where sent_at is null").fetchall(), "events wait"
-    assert not world.index.stalled_tables(-1), "Tables stand still"
+    assert not world.index.stalled_tables(-1), "stalled Tables"
     alive = {namespace(project, table) for table in oracle.documents}
     kept = {name["id"] for name in world.backend.stand_in.listed("project_", "", 1000)["namespaces"]}
     assert kept <= alive, f"namespaces without a Table: {kept - alive}"

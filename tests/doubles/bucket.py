@@ -67,7 +67,7 @@ class MemoryBucket:
         self._messages = []
 
     def begin_anew(self) -> None:
-        """Everything is gone without an event, and sequencers begin anew: an emulator that was killed."""
+        """Everything is gone without an event, and sequencers begin again: an emulator that was killed."""
         self._versions, self._messages, self._count = {}, [], 0
 
     def write(self, key: str, body: bytes, *, content_type: str = "text/html") -> str:

@@ -149,7 +149,7 @@ def test_a_setting_that_changes_reaches_the_alias_and_nothing_else_moves_it(
     account: Account, outputs: dict[str, str]
 ) -> None:
     before = account.live(outputs["McpFunction"])
-    assert account.deploy(AlarmEmail="keeper@example.org") == outputs
+    assert account.deploy(AlarmEmail="operator@example.org") == outputs
     assert account.live(outputs["McpFunction"])["Version"] == before["Version"]
 
     account.deploy(BaseUrl="/school_asset")

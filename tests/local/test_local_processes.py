@@ -1,4 +1,4 @@
-"""What was started is ended, whoever started it and however that one ended."""
+"""What was started is ended, even if the process that started it was killed."""
 
 import json
 import signal

@@ -48,7 +48,7 @@ def test_an_older_version_that_comes_late_is_superseded(knowledge: Knowledge) ->
     late = a_source(KEY, 10)
     assert knowledge.apply(late, [a_chunk("m", "rule-a", "旧")]).outcome == "superseded"
     assert knowledge.contents() == {"rule-a": "新"}
-    # Whoever was told so asks the bucket, and says what became of it.
+    # The caller of a superseded version asks the bucket, and records the result itself.
     assert knowledge.records.upload_results([(KEY, late.version_id or "")]) == []
 
 

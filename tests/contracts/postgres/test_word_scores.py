@@ -154,7 +154,7 @@ def test_beyond_the_budget_the_rarest_slot_still_finds_all_its_chunks(service: C
     narrow = KnowledgeSearch(service, replace(CALIBRATION, posting_budget=1))
     assert len(knowledge.search.matches(question)) == 32
     (found,) = narrow.matches(question)
-    # What it finds is judged by all slots, whoever found it.
+    # Each candidate is scored by all slots, not only by the one that found it.
     assert (found.anchor, found.matched) == ("rule-31", ("公式", "式"))
     assert len(narrow.matches(replace(question, slots=ASKED[:1]))) == 32
 
