@@ -75,7 +75,7 @@ def _library(conversation: Conversation) -> None:
     ask("materials below a prefix", "GET", "/v1/materials?prefix=senior/")
     ask("materials below nothing", "GET", "/v1/materials?prefix=nothing/")
     ask("work", "GET", "/v1/work")
-    ask("work, filtered", "GET", "/v1/work?state=dead&queue=embed&subject=x&id=1&limit=1")
+    ask("work, filtered", "GET", "/v1/work?state=failed&subject=x&limit=1")
     [material] = conversation.deployment.api("GET", f"/v1/materials?prefix={_PAGE}")["materials"]
     version = {"key": material["key"], "version_id": material["version_id"]}
     ask("receipts", "POST", "/v1/receipts", {"versions": [version, {"key": "a", "version_id": "b"}]})
@@ -99,8 +99,7 @@ def _library_errors(conversation: Conversation) -> None:
         "a page that is too long": ("GET", "/v1/materials?limit=501", None),
         "a page of words": ("GET", "/v1/validation?limit=many", None),
         "work in another state": ("GET", "/v1/work?state=lost", None),
-        "work of another queue": ("GET", "/v1/work?queue=mail", None),
-        "work by too many ids": ("GET", "/v1/work?" + "&".join(["id=1"] * 51), None),
+        "work of too many subjects": ("GET", "/v1/work?" + "&".join(["subject=1"] * 51), None),
         "too many receipts": ("POST", "/v1/receipts", {"versions": [{"key": "a", "version_id": "b"}] * 501}),
         "receipts of something else": ("POST", "/v1/receipts", {"versions": [{"key": "a"}]}),
         "too many anchors": ("POST", "/v1/anchors", ["a"] * 501),
