@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from tests.isolation.house import House
+from tests.isolation.stack import Stack
 
 SCHEMA = "'public'::regnamespace"
 _VALUES = {"uuid": str(uuid4()), "uuid[]": [], "text": "x", "text[]": ["x"], "jsonb": {}, "bigint": 1, "integer": 1}
@@ -27,21 +27,21 @@ class Function:
         return {name: known.get(name, _VALUES.get(kind)) for name, kind in self.arguments.items()}
 
 
-def functions(house: House) -> list[Function]:
+def functions(stack: Stack) -> list[Function]:
     query = (
         "select p.proname, has_function_privilege('authenticated', p.oid, 'execute'), "
         "coalesce(p.proargnames[1:p.pronargs], '{}'), array(select t::regtype::text from unnest(p.proargtypes) t) "
         "from pg_proc p where p.pronamespace = SCHEMA order by 1, 3"
     )
-    found = house.sql.execute(query.replace("SCHEMA", SCHEMA).encode()).fetchall()
+    found = stack.sql.execute(query.replace("SCHEMA", SCHEMA).encode()).fetchall()
     return [Function(name, dict(zip(names, types, strict=False)), opened) for name, opened, names, types in found]
 
 
-def tables(house: House, *, readable_by: str | None = None) -> list[str]:
+def tables(stack: Stack, *, readable_by: str | None = None) -> list[str]:
     """Tables and views, all of them or those that a role may read."""
     query = (
         "select relname from pg_class where relnamespace = SCHEMA and relkind in ('r', 'p', 'v', 'm', 'f') "
         "and (%(role)s::text is null or has_table_privilege(%(role)s, oid, 'select')) order by 1"
     )
-    found = house.sql.execute(query.replace("SCHEMA", SCHEMA).encode(), {"role": readable_by})
+    found = stack.sql.execute(query.replace("SCHEMA", SCHEMA).encode(), {"role": readable_by})
     return [name for (name,) in found]

@@ -1,4 +1,4 @@
-"""Two tenants in one house."""
+"""Two tenants in one stack."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from sakuin_local.supabase.database import Database
 
-from tests.isolation.house import House, house_of
+from tests.isolation.stack import Stack, stack_of
 from tests.table_world import long
 
 
@@ -24,13 +24,13 @@ class Tenant:
     words: str
 
 
-def moved_in(house: House, words: str) -> Tenant:
+def moved_in(stack: Stack, words: str) -> Tenant:
     """A tenant with a Table about `words` that can be searched."""
     user = str(uuid4())
-    token = house.token(user)
+    token = stack.token(user)
 
     def made(path: str, body: object) -> dict[str, str]:
-        answer = house.ask("POST", path, body, bearer=token)
+        answer = stack.ask("POST", path, body, bearer=token)
         assert answer.status == 201, answer.body
         created: dict[str, str] = answer.json
         return created
@@ -47,43 +47,43 @@ def moved_in(house: House, words: str) -> Tenant:
     tool = made(f"/v1/projects/{project}/tools", asked)["id"]
     # Bound to no endpoint: the rest of the Table is in the index, too.
     made(f"/v1/projects/{project}/tools", {**asked, "json_path": "", "name": "everything"})
-    bound = house.ask("POST", f"/v1/projects/{project}/mcps", {"name": words, "tool_ids": [tool]}, bearer=token).json
-    house.indexed(project, table)
+    bound = stack.ask("POST", f"/v1/projects/{project}/mcps", {"name": words, "tool_ids": [tool]}, bearer=token).json
+    stack.indexed(project, table)
     # A second member, whom routes and functions can name.
     guest = str(uuid4())
-    invited = house.ask("POST", f"/v1/projects/{project}/members", {"user_id": guest}, bearer=token)
+    invited = stack.ask("POST", f"/v1/projects/{project}/members", {"user_id": guest}, bearer=token)
     assert invited.status == 204, invited.body
     ids = {"project_id": project, "table_id": table, "tool_id": tool, "mcp_id": bound["mcp"]["id"], "user_id": guest}
     return Tenant(user, token, ids, bound["key"], asked["name"], words)
 
 
 @pytest.fixture(scope="module")
-def house(database: Database, stand_in: str, summary: set[str]) -> Iterator[House]:
-    with house_of(database, stand_in) as open_house:
-        counts = ", ".join(f"{count} {what}" for what, count in sorted(covered(open_house).items()))
+def stack(database: Database, stand_in: str, summary: set[str]) -> Iterator[Stack]:
+    with stack_of(database, stand_in) as open_stack:
+        counts = ", ".join(f"{count} {what}" for what, count in sorted(covered(open_stack).items()))
         summary.add(f"isolation: 2 tenants, {counts}")
-        yield open_house
+        yield open_stack
 
 
-def covered(house: House) -> Counter[str]:
+def covered(stack: Stack) -> Counter[str]:
     """The numbers of what is tried, from the product's own lists."""
-    paths = house.ask("GET", "/openapi.json").json["paths"]
-    tools = house.rpc(None, "tools/list", house.knowledge_key).json["result"]["tools"]
+    paths = stack.ask("GET", "/openapi.json").json["paths"]
+    tools = stack.rpc(None, "tools/list", stack.knowledge_key).json["result"]["tools"]
     catalog = {
         "SQL functions": "select count(*) from pg_proc where pronamespace = 'public'::regnamespace",
         "SQL tables and views": "select count(*) from pg_class where relnamespace = 'public'::regnamespace"
         " and relkind in ('r', 'p', 'v', 'm', 'f')",
     }
-    counts = {what: house.sql.execute(query).fetchall()[0][0] for what, query in catalog.items()}
+    counts = {what: stack.sql.execute(query).fetchall()[0][0] for what, query in catalog.items()}
     # `/v1/explain` is answered by the other function.
     return Counter({"routes": sum(map(len, paths.values())) + 1, "tools of knowledge": len(tools), **counts})
 
 
 @pytest.fixture(scope="module")
-def owner(house: House) -> Tenant:
-    return moved_in(house, "二次方程式の解の公式")
+def owner(stack: Stack) -> Tenant:
+    return moved_in(stack, "二次方程式の解の公式")
 
 
 @pytest.fixture(scope="module")
-def other(house: House) -> Tenant:
-    return moved_in(house, "三平方の定理")
+def other(stack: Stack) -> Tenant:
+    return moved_in(stack, "三平方の定理")

@@ -10,7 +10,7 @@ from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import User
 
 from tests.isolation.gateway import PUBLISHABLE, SECRET
-from tests.isolation.house import House
+from tests.isolation.stack import Stack
 
 
 def test_a_key_that_is_no_token_is_sent_as_a_key_alone() -> None:
@@ -19,40 +19,40 @@ def test_a_key_that_is_no_token_is_sent_as_a_key_alone() -> None:
     assert credentials(PUBLISHABLE, "d.e.f") == {"apikey": PUBLISHABLE, "Authorization": "Bearer d.e.f"}
 
 
-def test_either_kind_of_service_key_reads_every_project(house: House) -> None:
+def test_either_kind_of_service_key_reads_every_project(stack: Stack) -> None:
     user = str(uuid4())
-    house.ask("POST", "/v1/projects", {"name": "p"}, bearer=house.token(user))
+    stack.ask("POST", "/v1/projects", {"name": "p"}, bearer=stack.token(user))
     known = {
         project.id
-        for url, key in ((house.gateway.url, SECRET), (house.database.rest_url, house.database.service_key))
+        for url, key in ((stack.gateway.url, SECRET), (stack.database.rest_url, stack.database.service_key))
         for project in ProjectRecords(connected(url, key)).projects(None)
     }
-    assert known == {str(id) for (id,) in house.sql.execute("select id from project")}
+    assert known == {str(id) for (id,) in stack.sql.execute("select id from project")}
 
 
-def test_postgrest_takes_no_such_key_for_a_token(house: House) -> None:
-    client = connected(house.database.rest_url, house.database.anon_key)
+def test_postgrest_takes_no_such_key_for_a_token(stack: Stack) -> None:
+    client = connected(stack.database.rest_url, stack.database.anon_key)
     acting = clients_of_users(client, lambda: PUBLISHABLE)
     with pytest.raises(Unauthorized):
         call_as_user(acting(SECRET), "list_projects", {})
 
 
-def test_without_a_publishable_key_no_token_is_acted_for(house: House) -> None:
-    acting = clients_of_users(connected(house.gateway.url, SECRET), lambda: "")
+def test_without_a_publishable_key_no_token_is_acted_for(stack: Stack) -> None:
+    acting = clients_of_users(connected(stack.gateway.url, SECRET), lambda: "")
     with pytest.raises(Misconfigured, match="supabase_publishable_key"):
-        ProjectRecords(connected(house.gateway.url, SECRET), acting).projects(User(str(uuid4()), "a.b.c"))
+        ProjectRecords(connected(stack.gateway.url, SECRET), acting).projects(User(str(uuid4()), "a.b.c"))
 
 
-def test_a_publishable_key_alone_opens_nothing(house: House) -> None:
+def test_a_publishable_key_alone_opens_nothing(stack: Stack) -> None:
     with pytest.raises(Unavailable, match="42501"):
-        call(connected(house.gateway.url, PUBLISHABLE), "list_projects", {})
+        call(connected(stack.gateway.url, PUBLISHABLE), "list_projects", {})
 
 
-def test_people_who_ask_at_once_over_one_session_each_see_their_own(house: House) -> None:
-    service = connected(house.gateway.url, SECRET)
+def test_people_who_ask_at_once_over_one_session_each_see_their_own(stack: Stack) -> None:
+    service = connected(stack.gateway.url, SECRET)
     acting = clients_of_users(service, lambda: PUBLISHABLE)
     records = ProjectRecords(service, acting)
-    people = [User(user, house.token(user)) for user in (str(uuid4()) for _ in range(4))]
+    people = [User(user, stack.token(user)) for user in (str(uuid4()) for _ in range(4))]
     own = {user.id: records.create_project(user, user.id).id for user in people}
     assert all(acting(user.token).session is service.session for user in people)
 

@@ -10,16 +10,16 @@ from sakuin.tables.search import SearchTable
 
 from tests.doubles.embedder import MemoryEmbedder
 from tests.isolation.conftest import Tenant, moved_in
-from tests.isolation.house import Answer, House
+from tests.isolation.stack import Answer, Stack
 from tests.table_world import FINGERPRINT
 
 
-def listed(house: House, mcp_id: str | None, key: str) -> set[str]:
-    return {tool["name"] for tool in house.rpc(mcp_id, "tools/list", key).json["result"]["tools"]}
+def listed(stack: Stack, mcp_id: str | None, key: str) -> set[str]:
+    return {tool["name"] for tool in stack.rpc(mcp_id, "tools/list", key).json["result"]["tools"]}
 
 
-def called(house: House, mcp_id: str | None, key: str, tool: str, **arguments: Any) -> Answer:
-    return house.rpc(mcp_id, "tools/call", key, name=tool, arguments=arguments)
+def called(stack: Stack, mcp_id: str | None, key: str, tool: str, **arguments: Any) -> Answer:
+    return stack.rpc(mcp_id, "tools/call", key, name=tool, arguments=arguments)
 
 
 def pointers(answer: Answer) -> set[str]:
@@ -30,19 +30,19 @@ def traces(tenant: Tenant) -> list[str]:
     return [tenant.words, tenant.tool, *tenant.ids.values()]
 
 
-def test_each_endpoint_opens_with_its_own_key_alone(house: House, owner: Tenant, other: Tenant) -> None:
+def test_each_endpoint_opens_with_its_own_key_alone(stack: Stack, owner: Tenant, other: Tenant) -> None:
     nowhere = str(uuid4())
     opened, refused = set(), {}
     for mcp_id in (None, owner.ids["mcp_id"], other.ids["mcp_id"], nowhere):
         for name, bearer in {
             "owner": owner.key,
             "other": other.key,
-            "knowledge": house.knowledge_key,
-            "admin": house.admin_key,
+            "knowledge": stack.knowledge_key,
+            "admin": stack.admin_key,
             "user": owner.token,
             "nothing": None,
         }.items():
-            answer = house.rpc(mcp_id, "tools/list", bearer)
+            answer = stack.rpc(mcp_id, "tools/list", bearer)
             if answer.status == 200:
                 opened.add((mcp_id, name))
             else:
@@ -54,40 +54,40 @@ def test_each_endpoint_opens_with_its_own_key_alone(house: House, owner: Tenant,
         assert refused[owner.ids["mcp_id"], name] == refused[nowhere, name]
 
 
-def test_each_tool_of_another_is_unknown_by_name(house: House, owner: Tenant, other: Tenant) -> None:
-    keys = {None: house.knowledge_key, owner.ids["mcp_id"]: owner.key, other.ids["mcp_id"]: other.key}
-    names = {mcp_id: listed(house, mcp_id, key) for mcp_id, key in keys.items()}
+def test_each_tool_of_another_is_unknown_by_name(stack: Stack, owner: Tenant, other: Tenant) -> None:
+    keys = {None: stack.knowledge_key, owner.ids["mcp_id"]: owner.key, other.ids["mcp_id"]: other.key}
+    names = {mcp_id: listed(stack, mcp_id, key) for mcp_id, key in keys.items()}
     assert names[owner.ids["mcp_id"]] == {owner.tool}
     assert names[other.ids["mcp_id"]] == {other.tool}
     every = set().union(*names.values()) | {"everything"}
     for mcp_id, key in keys.items():
-        unknown = called(house, mcp_id, key, "no_such_tool", query="公式")
+        unknown = called(stack, mcp_id, key, "no_such_tool", query="公式")
         for name in every - names[mcp_id]:
-            refused = called(house, mcp_id, key, name, query="公式")
+            refused = called(stack, mcp_id, key, name, query="公式")
             assert refused.body.replace(name, "no_such_tool") == unknown.body
             assert (refused.status, refused.round_trips) == (unknown.status, unknown.round_trips)
 
 
-def test_no_tool_of_another_endpoint_shows_anything_of_a_tenant(house: House, owner: Tenant, other: Tenant) -> None:
-    chunks = house.sql.execute(
+def test_no_tool_of_another_endpoint_shows_anything_of_a_tenant(stack: Stack, owner: Tenant, other: Tenant) -> None:
+    chunks = stack.sql.execute(
         "select id::text, turbopuffer_doc_id from chunks where table_id = %s", (owner.ids["table_id"],)
     ).fetchall()
     assert len(chunks) > 5
     guesses = [owner.words, *owner.ids.values(), *(name for chunk in chunks for name in chunk)]
-    for tool in listed(house, None, house.knowledge_key):
+    for tool in listed(stack, None, stack.knowledge_key):
         for guess in guesses[:12]:
             argument = {"query": guess} if "search" in tool else {"id": guess} if "id" in tool else {"material": guess}
-            answer = called(house, None, house.knowledge_key, tool, **argument)
+            answer = called(stack, None, stack.knowledge_key, tool, **argument)
             assert not [trace for trace in traces(owner) if trace in answer.body.replace(guess, "")]
     for guess in guesses:
-        answer = called(house, other.ids["mcp_id"], other.key, other.tool, query=guess, top_k=50)
+        answer = called(stack, other.ids["mcp_id"], other.key, other.tool, query=guess, top_k=50)
         assert answer.json["result"]["structuredContent"]["results"]
         assert not [trace for trace in traces(owner) if trace in answer.body.replace(guess, "")]
 
 
 @pytest.mark.parametrize("query", ["秘密", "内緒", "空", "点々", "公式"])
-def test_a_tool_shows_its_scope_and_no_place_of_a_similar_name(house: House, owner: Tenant, query: str) -> None:
-    answer = called(house, owner.ids["mcp_id"], owner.key, owner.tool, query=query, top_k=50)
+def test_a_tool_shows_its_scope_and_no_place_of_a_similar_name(stack: Stack, owner: Tenant, query: str) -> None:
+    answer = called(stack, owner.ids["mcp_id"], owner.key, owner.tool, query=query, top_k=50)
     assert pointers(answer) == {"/public/a", "/public/~01/.."}
 
 
@@ -106,19 +106,19 @@ def test_a_tool_shows_its_scope_and_no_place_of_a_similar_name(house: House, own
     ],
 )
 def test_a_scope_is_a_pointer_and_nothing_like_a_path(
-    house: House, owner: Tenant, json_path: str, shown: set[str]
+    stack: Stack, owner: Tenant, json_path: str, shown: set[str]
 ) -> None:
     asked = {"table_id": owner.ids["table_id"], "json_path": json_path, "type": "search", "name": "narrow"}
     path = f"/v1/projects/{owner.ids['project_id']}"
-    tool = house.ask("POST", f"{path}/tools", asked, bearer=owner.token).json["id"]
-    made = house.ask("POST", f"{path}/mcps", {"name": "narrow", "tool_ids": [tool]}, bearer=owner.token).json
-    house.indexed(owner.ids["project_id"], owner.ids["table_id"])
-    answer = called(house, made["mcp"]["id"], made["key"], "narrow", query="公式", top_k=50)
+    tool = stack.ask("POST", f"{path}/tools", asked, bearer=owner.token).json["id"]
+    made = stack.ask("POST", f"{path}/mcps", {"name": "narrow", "tool_ids": [tool]}, bearer=owner.token).json
+    stack.indexed(owner.ids["project_id"], owner.ids["table_id"])
+    answer = called(stack, made["mcp"]["id"], made["key"], "narrow", query="公式", top_k=50)
     assert pointers(answer) == shown
 
 
-def test_a_guessed_row_of_the_engine_answers_its_own_tool_alone(house: House, owner: Tenant, other: Tenant) -> None:
-    rows = house.sql.execute("select turbopuffer_doc_id, json_pointer, table_id::text from chunks").fetchall()
+def test_a_guessed_row_of_the_engine_answers_its_own_tool_alone(stack: Stack, owner: Tenant, other: Tenant) -> None:
+    rows = stack.sql.execute("select turbopuffer_doc_id, json_pointer, table_id::text from chunks").fetchall()
     reachable = {
         tenant.ids["mcp_id"]: {
             name for name, where, table in rows if table == tenant.ids["table_id"] and where.startswith("/public/")
@@ -128,19 +128,19 @@ def test_a_guessed_row_of_the_engine_answers_its_own_tool_alone(house: House, ow
     for endpoint in (owner, other):
         for tool in (owner, other):
             mcp_id, tool_id = endpoint.ids["mcp_id"], tool.ids["tool_id"]
-            found = house.workers.records.current_chunks(mcp_id, tool_id, [name for name, *_ in rows])
+            found = stack.workers.records.current_chunks(mcp_id, tool_id, [name for name, *_ in rows])
             assert found.keys() == (reachable[mcp_id] if endpoint is tool else set())
             words = {"p_readings": ["コウシキ"], "p_words": {}, "p_fingerprint": FINGERPRINT.id}
-            known = call(house.workers.client, "table_lexicon_entries", {"p_mcp": mcp_id, "p_tool": tool_id, **words})
+            known = call(stack.workers.client, "table_lexicon_entries", {"p_mcp": mcp_id, "p_tool": tool_id, **words})
             assert bool(known["written"]) is (endpoint is tool is owner)
 
 
-Change = Callable[[House, Tenant], Answer]
+Change = Callable[[Stack, Tenant], Answer]
 
 
 def changes() -> Iterator[tuple[str, Change]]:
     def asked(method: str, path: str, body: object = None) -> Change:
-        return lambda house, tenant: house.ask(method, path.format_map(tenant.ids), body, bearer=tenant.token)
+        return lambda stack, tenant: stack.ask(method, path.format_map(tenant.ids), body, bearer=tenant.token)
 
     yield "the endpoint is disabled", asked("PATCH", "/v1/mcps/{mcp_id}", {"status": "disabled"})
     yield "the tool is disabled", asked("PATCH", "/v1/tools/{tool_id}", {"enabled": False})
@@ -153,23 +153,23 @@ def changes() -> Iterator[tuple[str, Change]]:
 
 
 @pytest.mark.parametrize("change", [change for _, change in changes()], ids=[name for name, _ in changes()])
-def test_rights_are_checked_in_each_call_before_and_after_the_search(house: House, change: Change) -> None:
-    tenant = moved_in(house, "相似な図形")
+def test_rights_are_checked_in_each_call_before_and_after_the_search(stack: Stack, change: Change) -> None:
+    tenant = moved_in(stack, "相似な図形")
     mcp_id = tenant.ids["mcp_id"]
-    assert pointers(called(house, mcp_id, tenant.key, tenant.tool, query="図形"))
-    let_in = house.workers.records.endpoint(mcp_id)
+    assert pointers(called(stack, mcp_id, tenant.key, tenant.tool, query="図形"))
+    let_in = stack.workers.records.endpoint(mcp_id)
     assert let_in is not None
-    assert change(house, tenant).status in (200, 204)
-    search = SearchTable(house.workers.records, house.workers.store, MemoryEmbedder())
+    assert change(stack, tenant).status in (200, 204)
+    search = SearchTable(stack.workers.records, stack.workers.store, MemoryEmbedder())
     assert search(mcp_id, let_in.tools[0], "図形", top_k=50).results == ()
-    answer = called(house, mcp_id, tenant.key, tenant.tool, query="図形")
+    answer = called(stack, mcp_id, tenant.key, tenant.tool, query="図形")
     assert answer.status == 401 or "error" in answer.json
     assert tenant.words not in answer.body
 
 
-def test_a_replaced_key_is_refused_after_its_overlap(house: House) -> None:
-    tenant = moved_in(house, "等差数列")
+def test_a_replaced_key_is_refused_after_its_overlap(stack: Stack) -> None:
+    tenant = moved_in(stack, "等差数列")
     path = f"/v1/mcps/{tenant.ids['mcp_id']}/rotate"
-    new = house.ask("POST", path, {"overlap_seconds": 0}, bearer=tenant.token).json["key"]
-    assert house.rpc(tenant.ids["mcp_id"], "tools/list", tenant.key).status == 401
-    assert listed(house, tenant.ids["mcp_id"], new) == {tenant.tool}
+    new = stack.ask("POST", path, {"overlap_seconds": 0}, bearer=tenant.token).json["key"]
+    assert stack.rpc(tenant.ids["mcp_id"], "tools/list", tenant.key).status == 401
+    assert listed(stack, tenant.ids["mcp_id"], new) == {tenant.tool}

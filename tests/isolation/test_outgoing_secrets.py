@@ -10,75 +10,75 @@ import requests
 
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.gateway import PUBLISHABLE, SECRET
-from tests.isolation.house import HOOK_SECRET, NAME, House
 from tests.isolation.routes import MEMBERS
+from tests.isolation.stack import HOOK_SECRET, NAME, Stack
 
 
-def secrets_of(house: House) -> dict[str, str]:
+def secrets_of(stack: Stack) -> dict[str, str]:
     """All secrets by name."""
     kept = boto3.client("secretsmanager", "us-east-1").get_secret_value(SecretId=NAME)["SecretString"]
     said = {
         "service key": SECRET,
         "publishable key": PUBLISHABLE,
-        "role's token": house.database.service_key,
+        "role's token": stack.database.service_key,
         "hook secret": HOOK_SECRET,
-        "admin key": house.admin_key,
-        "knowledge key": house.knowledge_key,
+        "admin key": stack.admin_key,
+        "knowledge key": stack.knowledge_key,
     }
     members = json.loads(kept)
     return said | {name: members[name] for name in ("openai_api_key", "turbopuffer_api_key", "supabase_jwt_secret")}
 
 
 def test_no_answer_header_address_or_log_line_has_a_secret(
-    house: House, owner: Tenant, other: Tenant, caplog: pytest.LogCaptureFixture
+    stack: Stack, owner: Tenant, other: Tenant, caplog: pytest.LogCaptureFixture
 ) -> None:
-    tenant = moved_in(house, "三角比の入口")
-    for bearer in (None, other.token, house.admin_key, tenant.token):
+    tenant = moved_in(stack, "三角比の入口")
+    for bearer in (None, other.token, stack.admin_key, tenant.token):
         for route in MEMBERS:
-            house.ask(route.method, route.path(tenant.ids), route.body(tenant.ids), bearer=bearer)
+            stack.ask(route.method, route.path(tenant.ids), route.body(tenant.ids), bearer=bearer)
     for key in (tenant.key, owner.key):
-        house.rpc(owner.ids["mcp_id"], "tools/call", key, name=owner.tool, arguments={"query": "解の公式"})
-    house.ask("GET", "/v1/keys", bearer=house.admin_key)
-    house.ask("POST", "/hooks/supabase", {"type": "DELETE"}, **{"x-sakuin-secret": "wrong"})
-    left = "".join(f"{answer.body} {answer.headers}" for answer in house.answers)
+        stack.rpc(owner.ids["mcp_id"], "tools/call", key, name=owner.tool, arguments={"query": "解の公式"})
+    stack.ask("GET", "/v1/keys", bearer=stack.admin_key)
+    stack.ask("POST", "/hooks/supabase", {"type": "DELETE"}, **{"x-sakuin-secret": "wrong"})
+    left = "".join(f"{answer.body} {answer.headers}" for answer in stack.answers)
     assert "x-amz-signature" in left.lower()
-    lines = house.log.getvalue() + caplog.text
+    lines = stack.log.getvalue() + caplog.text
     assert "request answered" in lines
-    for name, value in secrets_of(house).items():
+    for name, value in secrets_of(stack).items():
         assert value not in left, name
         assert value not in lines, name
     for name, value in {"token": tenant.token, "key of an endpoint": owner.key}.items():
         assert value not in lines, name
 
 
-def test_a_failure_inside_shows_no_secret(house: House, owner: Tenant, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_inside_shows_no_secret(stack: Stack, owner: Tenant, caplog: pytest.LogCaptureFixture) -> None:
     """The database refuses every token, also the service key's."""
-    house.gateway.broken = True
+    stack.gateway.broken = True
     try:
         answers = [
-            house.ask("GET", "/v1/projects", bearer=owner.token),
-            house.ask("GET", "/v1/projects", bearer=house.admin_key),
-            house.ask("GET", "/v1/status", bearer=house.admin_key),
-            house.rpc(owner.ids["mcp_id"], "tools/list", owner.key),
+            stack.ask("GET", "/v1/projects", bearer=owner.token),
+            stack.ask("GET", "/v1/projects", bearer=stack.admin_key),
+            stack.ask("GET", "/v1/status", bearer=stack.admin_key),
+            stack.rpc(owner.ids["mcp_id"], "tools/list", owner.key),
         ]
     finally:
-        house.gateway.broken = False
+        stack.gateway.broken = False
     assert [answer.status for answer in answers] == [401, 503, 503, 503]
-    said = "".join(answer.body for answer in answers) + house.log.getvalue() + caplog.text
+    said = "".join(answer.body for answer in answers) + stack.log.getvalue() + caplog.text
     assert "PGRST301" in caplog.text
-    assert not [name for name, value in secrets_of(house).items() if value in said]
+    assert not [name for name, value in secrets_of(stack).items() if value in said]
 
 
 def test_the_log_of_a_stranger_s_request_shows_nothing_of_the_owner(
-    house: House, owner: Tenant, other: Tenant, caplog: pytest.LogCaptureFixture
+    stack: Stack, owner: Tenant, other: Tenant, caplog: pytest.LogCaptureFixture
 ) -> None:
-    house.log.truncate(0)
+    stack.log.truncate(0)
     for route in MEMBERS:
-        house.ask(route.method, route.path(owner.ids), route.body(owner.ids), bearer=other.token)
+        stack.ask(route.method, route.path(owner.ids), route.body(owner.ids), bearer=other.token)
     for guess in ("no_such_tool", owner.tool):
-        house.rpc(other.ids["mcp_id"], "tools/call", other.key, name=guess, arguments={"query": "公式"})
-    house.rpc(owner.ids["mcp_id"], "tools/list", other.key)
-    lines = house.log.getvalue() + caplog.text
+        stack.rpc(other.ids["mcp_id"], "tools/call", other.key, name=guess, arguments={"query": "公式"})
+    stack.rpc(owner.ids["mcp_id"], "tools/list", other.key)
+    lines = stack.log.getvalue() + caplog.text
     assert owner.words not in lines
     assert json.dumps(owner.words).strip('"') not in lines
     assert owner.user not in lines
@@ -88,10 +88,10 @@ def test_the_log_of_a_stranger_s_request_shows_nothing_of_the_owner(
 # ---------------------------------------------------------------- uploads and webhooks
 
 
-def test_an_upload_address_is_valid_for_one_body_of_one_table(house: House, owner: Tenant, other: Tenant) -> None:
+def test_an_upload_address_is_valid_for_one_body_of_one_table(stack: Stack, owner: Tenant, other: Tenant) -> None:
     def address(tenant: Tenant) -> str:
         path = f"/v1/tables/{tenant.ids['table_id']}/uploads"
-        return str(house.ask("POST", path, {"size": 10}, bearer=tenant.token).json["upload"]["url"])
+        return str(stack.ask("POST", path, {"size": 10}, bearer=tenant.token).json["upload"]["url"])
 
     first, second, foreign = address(owner), address(owner), address(other)
     keys = [re.search(r"tables/[0-9a-f-]{36}/[0-9a-f-]{36}/[0-9]+\.json", url) for url in (first, second, foreign)]
@@ -110,29 +110,29 @@ def test_an_upload_address_is_valid_for_one_body_of_one_table(house: House, owne
 
 @pytest.mark.parametrize("event", ["UPDATE", "DELETE"])
 def test_a_webhook_that_mixes_two_tenants_touches_the_table_s_own_project_alone(
-    house: House, owner: Tenant, other: Tenant, event: str
+    stack: Stack, owner: Tenant, other: Tenant, event: str
 ) -> None:
     row = {"id": other.ids["table_id"], "project_id": owner.ids["project_id"], "data": {}, "version": 9}
     record = None if event == "DELETE" else row
     payload = {"type": event, "table": "context_table", "record": record, "old_record": {**row, "version": 8}}
-    assert house.ask("POST", "/hooks/supabase", payload).status == 401
-    assert house.ask("POST", "/hooks/supabase", payload, bearer=other.token).status == 401
-    owners = owner_rows(house, owner)
-    said = house.ask("POST", "/hooks/supabase", payload, **{"x-sakuin-secret": HOOK_SECRET})
+    assert stack.ask("POST", "/hooks/supabase", payload).status == 401
+    assert stack.ask("POST", "/hooks/supabase", payload, bearer=other.token).status == 401
+    owners = owner_rows(stack, owner)
+    said = stack.ask("POST", "/hooks/supabase", payload, **{"x-sakuin-secret": HOOK_SECRET})
     assert said.status == 202
     mixed = "select count(*) from outbox o join context_table t on t.id = o.table_id where t.project_id <> o.project_id"
-    assert house.sql.execute(mixed).fetchone() == (0,)
-    assert owner_rows(house, owner) == owners
+    assert stack.sql.execute(mixed).fetchone() == (0,)
+    assert owner_rows(stack, owner) == owners
 
 
-def owner_rows(house: House, tenant: Tenant) -> str:
+def owner_rows(stack: Stack, tenant: Tenant) -> str:
     tables = "select t::text from context_table t where project_id = %s"
-    return str(house.sql.execute(tables, (tenant.ids["project_id"],)).fetchall())
+    return str(stack.sql.execute(tables, (tenant.ids["project_id"],)).fetchall())
 
 
-def test_a_webhook_about_an_unknown_id_writes_nothing(house: House, owner: Tenant) -> None:
+def test_a_webhook_about_an_unknown_id_writes_nothing(stack: Stack, owner: Tenant) -> None:
     row = {"id": str(uuid4()), "project_id": owner.ids["project_id"], "table_id": str(uuid4()), "enabled": True}
     payload = {"type": "UPDATE", "table": "tool", "record": row, "old_record": {**row, "enabled": False}}
-    before = house.rows()
-    assert house.ask("POST", "/hooks/supabase", payload, **{"x-sakuin-secret": HOOK_SECRET}).status == 202
-    assert house.rows() == before
+    before = stack.rows()
+    assert stack.ask("POST", "/hooks/supabase", payload, **{"x-sakuin-secret": HOOK_SECRET}).status == 202
+    assert stack.rows() == before

@@ -8,13 +8,13 @@ import pytest
 
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.gateway import Passed
-from tests.isolation.house import Answer, House
 from tests.isolation.routes import MEMBERS, OPEN, Ids, Route
+from tests.isolation.stack import Answer, Stack
 
 
-def described(house: House) -> set[str]:
+def described(stack: Stack) -> set[str]:
     """The routes as the deployed API describes them, and the one that the other function answers."""
-    paths = house.ask("GET", "/openapi.json").json["paths"]
+    paths = stack.ask("GET", "/openapi.json").json["paths"]
     return {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods} | {"POST /v1/explain"}
 
 
@@ -35,88 +35,88 @@ def said(answer: Answer, ids: Ids) -> tuple[int, str, int]:
 
 
 @pytest.mark.parametrize("route", MEMBERS, ids=lambda route: route.name)
-def test_another_tenant_s_records_are_not_found(house: House, owner: Tenant, other: Tenant, route: Route) -> None:
+def test_another_tenant_s_records_are_not_found(stack: Stack, owner: Tenant, other: Tenant, route: Route) -> None:
     nowhere = {name: str(uuid4()) for name in owner.ids}
-    before = house.rows()
+    before = stack.rows()
     tried = list(mixed(route, other.ids, owner.ids))
     for foreign, missing in zip(tried, mixed(route, other.ids, nowhere), strict=True):
-        refused = house.ask(route.method, route.path(foreign), route.body(foreign), bearer=other.token)
-        absent = house.ask(route.method, route.path(missing), route.body(missing), bearer=other.token)
+        refused = stack.ask(route.method, route.path(foreign), route.body(foreign), bearer=other.token)
+        absent = stack.ask(route.method, route.path(missing), route.body(missing), bearer=other.token)
         assert refused.status == 404, refused.body
         assert said(refused, foreign) == said(absent, missing)
         assert owner.words not in refused.body
-    assert house.rows() == before or not tried
+    assert stack.rows() == before or not tried
 
 
 @pytest.mark.parametrize("route", [route for route in MEMBERS if "{" not in route.name], ids=lambda route: route.name)
-def test_a_list_contains_the_caller_s_records_only(house: House, owner: Tenant, other: Tenant, route: Route) -> None:
-    answer = house.ask(route.method, route.path({}), route.body({}), bearer=other.token)
+def test_a_list_contains_the_caller_s_records_only(stack: Stack, owner: Tenant, other: Tenant, route: Route) -> None:
+    answer = stack.ask(route.method, route.path({}), route.body({}), bearer=other.token)
     assert answer.status in (200, 201)
     assert not [value for value in (owner.user, owner.words, *owner.ids.values()) if value in answer.body]
 
 
-def test_an_owner_can_call_each_route_with_the_owner_s_token(house: House) -> None:
-    tenant = moved_in(house, "因数分解のやり方")
+def test_an_owner_can_call_each_route_with_the_owner_s_token(stack: Stack) -> None:
+    tenant = moved_in(stack, "因数分解のやり方")
     for route in MEMBERS:
-        answer = house.ask(route.method, route.path(tenant.ids), route.body(tenant.ids), bearer=tenant.token)
+        answer = stack.ask(route.method, route.path(tenant.ids), route.body(tenant.ids), bearer=tenant.token)
         assert answer.status in (200, 201, 202, 204), (route.name, answer.body)
         # Everything but the outbox goes through row level security.
-        machine = [each for each in house.gateway.passed if each.key == "secret"]
+        machine = [each for each in stack.gateway.passed if each.key == "secret"]
         assert {each.path.rpartition("/")[2] for each in machine} <= {"unsent_events", "mark_events_sent"}
-        own = [each for each in house.gateway.passed if each not in machine]
+        own = [each for each in stack.gateway.passed if each not in machine]
         assert own
         assert all(each == Passed(each.path, "publishable", with_token=True) for each in own)
 
 
-def test_every_other_route_takes_an_admin_key_only(house: House, owner: Tenant, other: Tenant) -> None:
-    routes = described(house)
+def test_every_other_route_takes_an_admin_key_only(stack: Stack, owner: Tenant, other: Tenant) -> None:
+    routes = described(stack)
     members = {route.name for route in MEMBERS}
     assert members | OPEN <= routes
-    before = house.rows()
+    before = stack.rows()
     for name in sorted(routes - members - OPEN):
         method, _, path = name.partition(" ")
-        for bearer in (None, owner.token, other.token, owner.key, house.knowledge_key, "sk_sakuin_guessed", ""):
-            answer = house.ask(method, path.format_map({**owner.ids, "name": "next"}), {}, bearer=bearer)
+        for bearer in (None, owner.token, other.token, owner.key, stack.knowledge_key, "sk_sakuin_guessed", ""):
+            answer = stack.ask(method, path.format_map({**owner.ids, "name": "next"}), {}, bearer=bearer)
             assert answer.status == 401, (name, answer.body)
             assert ('error="invalid_token"' in answer.headers["www-authenticate"]) is (bearer is not None)
             assert answer.round_trips == 0
-    assert house.rows() == before
+    assert stack.rows() == before
 
 
 @pytest.mark.parametrize("route", MEMBERS, ids=lambda route: route.name)
-def test_other_keys_open_no_route_of_members(house: House, owner: Tenant, other: Tenant, route: Route) -> None:
-    before = house.rows()
-    for bearer in (None, "", owner.key, other.key, house.knowledge_key, "sk_sakuin_guessed", "a.b.c"):
-        answer = house.ask(route.method, route.path(owner.ids), route.body(owner.ids), bearer=bearer)
+def test_other_keys_open_no_route_of_members(stack: Stack, owner: Tenant, other: Tenant, route: Route) -> None:
+    before = stack.rows()
+    for bearer in (None, "", owner.key, other.key, stack.knowledge_key, "sk_sakuin_guessed", "a.b.c"):
+        answer = stack.ask(route.method, route.path(owner.ids), route.body(owner.ids), bearer=bearer)
         assert (answer.status, answer.round_trips) == (401, 0), answer.body
         assert ('error="invalid_token"' in answer.headers["www-authenticate"]) is (bearer is not None)
-    assert house.rows() == before
+    assert stack.rows() == before
 
 
-def test_a_member_added_with_a_stolen_token_is_listed_and_removed(house: House, other: Tenant) -> None:
+def test_a_member_added_with_a_stolen_token_is_listed_and_removed(stack: Stack, other: Tenant) -> None:
     """A new token alone does not end such a membership."""
-    found = moved_in(house, "場合の数")
+    found = moved_in(stack, "場合の数")
     members = f"/v1/projects/{found.ids['project_id']}/members"
-    assert house.ask("POST", members, {"user_id": other.user}, bearer=found.token).status == 204
-    seen = [member["user_id"] for member in house.ask("GET", members, bearer=found.token).json["members"]]
+    assert stack.ask("POST", members, {"user_id": other.user}, bearer=found.token).status == 204
+    seen = [member["user_id"] for member in stack.ask("GET", members, bearer=found.token).json["members"]]
     assert seen == [found.user, found.ids["user_id"], other.user]
-    assert house.ask("DELETE", f"{members}/{other.user}", bearer=found.token).status == 204
-    assert house.ask("GET", members, bearer=other.token).status == 404
+    assert stack.ask("DELETE", f"{members}/{other.user}", bearer=found.token).status == 204
+    assert stack.ask("GET", members, bearer=other.token).status == 404
 
 
-def test_a_member_can_leave(house: House, owner: Tenant, other: Tenant) -> None:
+def test_a_member_can_leave(stack: Stack, owner: Tenant, other: Tenant) -> None:
     members = f"/v1/projects/{other.ids['project_id']}/members"
-    assert house.ask("POST", members, {"user_id": owner.user}, bearer=other.token).status == 204
-    assert house.ask("DELETE", f"{members}/{owner.user}", bearer=owner.token).status == 204
-    projects = house.ask("GET", "/v1/projects", bearer=owner.token).json["projects"]
+    assert stack.ask("POST", members, {"user_id": owner.user}, bearer=other.token).status == 204
+    assert stack.ask("DELETE", f"{members}/{owner.user}", bearer=owner.token).status == 204
+    projects = stack.ask("GET", "/v1/projects", bearer=owner.token).json["projects"]
     assert other.ids["project_id"] not in [project["id"] for project in projects]
 
 
-def test_a_member_who_was_removed_is_a_stranger_at_once(house: House, other: Tenant) -> None:
-    left = moved_in(house, "確率の基本")
+def test_a_member_who_was_removed_is_a_stranger_at_once(stack: Stack, other: Tenant) -> None:
+    left = moved_in(stack, "確率の基本")
     project = f"/v1/projects/{left.ids['project_id']}"
-    assert house.ask("POST", f"{project}/members", {"user_id": other.user}, bearer=left.token).status == 204
-    assert house.ask("GET", f"{project}/tables", bearer=other.token).status == 200
-    assert house.ask("DELETE", f"{project}/members/{other.user}", bearer=left.token).status == 204
-    assert house.ask("GET", f"{project}/tables", bearer=other.token).status == 404
-    assert house.ask("GET", f"/v1/tables/{left.ids['table_id']}/data", bearer=other.token).status == 404
+    assert stack.ask("POST", f"{project}/members", {"user_id": other.user}, bearer=left.token).status == 204
+    assert stack.ask("GET", f"{project}/tables", bearer=other.token).status == 200
+    assert stack.ask("DELETE", f"{project}/members/{other.user}", bearer=left.token).status == 204
+    assert stack.ask("GET", f"{project}/tables", bearer=other.token).status == 404
+    assert stack.ask("GET", f"/v1/tables/{left.ids['table_id']}/data", bearer=other.token).status == 404

@@ -11,15 +11,15 @@ from psycopg.types.json import Jsonb
 
 from tests.isolation.catalog import Function, functions, tables
 from tests.isolation.conftest import Tenant
-from tests.isolation.house import House
+from tests.isolation.stack import Stack
 
 ROLE = "sakuin_member"
 
 
 @contextmanager
-def as_member(house: House, user: str) -> Iterator[psycopg.Connection]:
+def as_member(stack: Stack, user: str) -> Iterator[psycopg.Connection]:
     """The database for a member's functions, with nothing kept."""
-    with psycopg.connect(house.database.dsn) as connection:
+    with psycopg.connect(stack.database.dsn) as connection:
         claims = Jsonb({"role": "authenticated", "sub": user})
         connection.execute(sql.SQL("set local role {}").format(sql.Identifier(ROLE)))
         connection.execute("select set_config('request.jwt.claims', %s::text, true)", (claims,))
@@ -27,40 +27,40 @@ def as_member(house: House, user: str) -> Iterator[psycopg.Connection]:
         connection.rollback()
 
 
-def test_a_member_sees_the_rows_of_his_own_projects_alone(house: House, owner: Tenant, other: Tenant) -> None:
-    readable = tables(house, readable_by=ROLE)
+def test_a_member_sees_the_rows_of_his_own_projects_alone(stack: Stack, owner: Tenant, other: Tenant) -> None:
+    readable = tables(stack, readable_by=ROLE)
     assert {"project", "project_member", "context_table", "tool", "mcp", "mcp_binding"} <= set(readable)
     foreign = [owner.user, *owner.ids.values()]
     for table in readable:
         rows = sql.SQL("select t::text from public.{} t").format(sql.Identifier(table))
-        everything = str(house.sql.execute(rows).fetchall())
-        with as_member(house, other.user) as connection:
+        everything = str(stack.sql.execute(rows).fetchall())
+        with as_member(stack, other.user) as connection:
             seen = str(connection.execute(rows).fetchall())
         assert not [value for value in foreign if value in seen], table
         # The use of keys is by their hashes.
         assert any(value in everything for value in foreign) or table == "key_use", table
 
 
-def test_a_member_sees_when_his_own_keys_were_used_and_no_others(house: House, owner: Tenant, other: Tenant) -> None:
+def test_a_member_sees_when_his_own_keys_were_used_and_no_others(stack: Stack, owner: Tenant, other: Tenant) -> None:
     for tenant in (owner, other):
-        assert house.rpc(tenant.ids["mcp_id"], "tools/list", tenant.key).status == 200
-    with as_member(house, other.user) as connection:
+        assert stack.rpc(tenant.ids["mcp_id"], "tools/list", tenant.key).status == 200
+    with as_member(stack, other.user) as connection:
         assert connection.execute("select count(*) from key_use").fetchone() == (1,)
-    assert house.sql.execute("select count(*) >= 2 from key_use").fetchone() == (True,)
+    assert stack.sql.execute("select count(*) >= 2 from key_use").fetchone() == (True,)
 
 
 @pytest.mark.parametrize("statement", ["delete from public.{0} where {1}", "update public.{0} set {2} = {2} where {1}"])
 def test_a_member_changes_and_deletes_no_row_of_another(
-    house: House, owner: Tenant, other: Tenant, statement: str
+    stack: Stack, owner: Tenant, other: Tenant, statement: str
 ) -> None:
-    for table in tables(house, readable_by=ROLE):
-        first = house.sql.execute(
+    for table in tables(stack, readable_by=ROLE):
+        first = stack.sql.execute(
             "select attname from pg_attribute where attrelid = %s::regclass and attnum = 1", (f"public.{table}",)
         ).fetchall()[0][0]
         column = sql.Identifier(first)
         theirs = sql.SQL("{}::text = any (%s)").format(column)
         written = sql.SQL(statement).format(sql.Identifier(table), theirs, column)
-        with as_member(house, other.user) as connection:
+        with as_member(stack, other.user) as connection:
             try:
                 assert connection.execute(written, (list(owner.ids.values()),)).rowcount == 0, table
             except psycopg.errors.InsufficientPrivilege:
@@ -88,21 +88,21 @@ def test_a_member_changes_and_deletes_no_row_of_another(
     ],
 )
 def test_a_member_brings_no_row_into_another_s_project(
-    house: House, owner: Tenant, other: Tenant, statement: str
+    stack: Stack, owner: Tenant, other: Tenant, statement: str
 ) -> None:
     values = {**owner.ids, **{f"own_{name}": value for name, value in other.ids.items()}, "user": other.user}
-    with as_member(house, other.user) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+    with as_member(stack, other.user) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute(statement.encode(), values)
 
 
-def test_a_function_of_the_api_stays_inside_whatever_the_claims_say(house: House, owner: Tenant, other: Tenant) -> None:
+def test_a_function_of_the_api_stays_inside_whatever_the_claims_say(stack: Stack, owner: Tenant, other: Tenant) -> None:
     """The rights of the deployment come with its role alone, not with a claim."""
-    api = [each for each in functions(house) if each.is_of_the_api]
+    api = [each for each in functions(stack) if each.is_of_the_api]
     assert len(api) > 20
     for function in api:
         for claims in ({"role": "authenticated", "sub": other.user}, {"role": "service_role"}, {}):
             given = function.given(owner.ids, p_tools=[owner.ids["tool_id"]])
-            with as_member(house, other.user) as connection:
+            with as_member(stack, other.user) as connection:
                 connection.execute("select set_config('request.jwt.claims', %s::text, true)", (Jsonb(claims),))
                 try:
                     answer = str(connection.execute(_called(function, given)).fetchall())

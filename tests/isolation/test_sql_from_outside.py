@@ -11,23 +11,23 @@ from psycopg.types.json import Jsonb
 from tests.isolation.catalog import functions, tables
 from tests.isolation.conftest import Tenant
 from tests.isolation.gateway import PUBLISHABLE
-from tests.isolation.house import House
+from tests.isolation.stack import Stack
 
 
-def outside(house: House, token: str | None) -> httpx.Client:
+def outside(stack: Stack, token: str | None) -> httpx.Client:
     signed = {"Authorization": f"Bearer {token}"} if token else {}
-    address, headers = f"{house.gateway.url}/rest/v1", {"apikey": PUBLISHABLE, **signed}
+    address, headers = f"{stack.gateway.url}/rest/v1", {"apikey": PUBLISHABLE, **signed}
     return httpx.Client(base_url=address, headers=headers, timeout=60)
 
 
 @pytest.fixture(params=["anon", "authenticated"])
-def stranger(request: pytest.FixtureRequest, house: House, other: Tenant) -> httpx.Client:
-    return outside(house, other.token if request.param == "authenticated" else None)
+def stranger(request: pytest.FixtureRequest, stack: Stack, other: Tenant) -> httpx.Client:
+    return outside(stack, other.token if request.param == "authenticated" else None)
 
 
-def test_no_table_is_read_or_written(house: House, owner: Tenant, stranger: httpx.Client) -> None:
-    before = house.rows()
-    known = tables(house)
+def test_no_table_is_read_or_written(stack: Stack, owner: Tenant, stranger: httpx.Client) -> None:
+    before = stack.rows()
+    known = tables(stack)
     assert {"project", "tool", "chunks", "chunk_vector", "material", "key_use"} <= set(known)
     for table in known:
         for answer in (
@@ -39,23 +39,23 @@ def test_no_table_is_read_or_written(house: House, owner: Tenant, stranger: http
         ):
             assert answer.status_code in (401, 403), (table, answer.text)
             assert "content-range" not in answer.headers
-    assert house.rows() == before
+    assert stack.rows() == before
 
 
-def test_no_function_is_called_but_a_member_s_own(house: House, stranger: httpx.Client) -> None:
+def test_no_function_is_called_but_a_member_s_own(stack: Stack, stranger: httpx.Client) -> None:
     signed_in = "authorization" in stranger.headers
-    for function in functions(house):
+    for function in functions(stack):
         if not (signed_in and function.is_of_the_api):
             answer = stranger.post(f"/rpc/{function.name}", json=function.given({}))
             # 404: PostgREST shows nobody a trigger's function, or one whose arguments are rows.
             assert answer.status_code in (401, 403, 404), (function.name, answer.text)
 
 
-def test_a_member_s_own_functions_know_nothing_of_another_tenant(house: House, owner: Tenant, other: Tenant) -> None:
-    stranger = outside(house, other.token)
+def test_a_member_s_own_functions_know_nothing_of_another_tenant(stack: Stack, owner: Tenant, other: Tenant) -> None:
+    stranger = outside(stack, other.token)
     nowhere = {name: str(uuid4()) for name in owner.ids}
-    before = house.rows()
-    own = [function for function in functions(house) if function.is_of_the_api]
+    before = stack.rows()
+    own = [function for function in functions(stack) if function.is_of_the_api]
     assert len(own) > 20
     for function in own:
         assert "p_user" not in function.arguments
@@ -69,7 +69,7 @@ def test_a_member_s_own_functions_know_nothing_of_another_tenant(house: House, o
                 assert _unnamed(foreign.text, owner.ids) == _unnamed(missing.text, nowhere)
             assert owner.words not in foreign.text
     # Without an id of another tenant, a stranger creates own projects.
-    changed = {name for name, digest in house.rows().items() if digest != before[name]}
+    changed = {name for name, digest in stack.rows().items() if digest != before[name]}
     assert changed == {"project", "project_member"}
 
 
@@ -79,12 +79,12 @@ def _unnamed(text: str, ids: dict[str, str]) -> str:
     return text
 
 
-def test_a_token_without_a_user_calls_no_function(house: House, owner: Tenant) -> None:
+def test_a_token_without_a_user_calls_no_function(stack: Stack, owner: Tenant) -> None:
     """In the functions behind, no user means an admin."""
-    token = house.token(owner.user, sub=None)
-    for function in functions(house):
+    token = stack.token(owner.user, sub=None)
+    for function in functions(stack):
         if function.is_of_the_api:
-            answer = outside(house, token).post(f"/rpc/{function.name}", json=function.given(owner.ids))
+            answer = outside(stack, token).post(f"/rpc/{function.name}", json=function.given(owner.ids))
             assert (answer.status_code, answer.json()["code"]) == (403, "42501"), (function.name, answer.text)
 
 
@@ -115,73 +115,73 @@ INVALID: dict[str, list[dict[str, object]]] = {
 
 
 @pytest.mark.parametrize("name", INVALID)
-def test_what_the_api_would_refuse_is_refused_past_it(house: House, other: Tenant, name: str) -> None:
-    before = house.rows()
-    function = next(each for each in functions(house) if each.name == name)
+def test_what_the_api_would_refuse_is_refused_past_it(stack: Stack, other: Tenant, name: str) -> None:
+    before = stack.rows()
+    function = next(each for each in functions(stack) if each.name == name)
     for given in INVALID[name]:
-        answer = outside(house, other.token).post(f"/rpc/{name}", json={**function.given(other.ids), **given})
+        answer = outside(stack, other.token).post(f"/rpc/{name}", json={**function.given(other.ids), **given})
         assert answer.status_code == 400, (given, answer.text)
         # A value that does not fit, a check, a null where there must be something.
         assert answer.json()["code"] in ("22023", "23514", "23502"), (given, answer.text)
-    assert house.rows() == before
+    assert stack.rows() == before
 
 
 @pytest.mark.parametrize("seconds", [0, 7 * 24 * 3600])
-def test_past_the_api_a_replaced_key_is_valid_for_a_week_at_most(house: House, other: Tenant, seconds: int) -> None:
-    made = house.ask("POST", f"/v1/projects/{other.ids['project_id']}/mcps", {"name": "e"}, bearer=other.token).json
+def test_past_the_api_a_replaced_key_is_valid_for_a_week_at_most(stack: Stack, other: Tenant, seconds: int) -> None:
+    made = stack.ask("POST", f"/v1/projects/{other.ids['project_id']}/mcps", {"name": "e"}, bearer=other.token).json
     mcp = made["mcp"]["id"]
     asked = {"p_mcp": mcp, "p_key_hash": "f" * 64, "p_overlap_seconds": seconds}
-    assert outside(house, other.token).post("/rpc/rotate_mcp", json=asked).status_code == 200
-    left = house.sql.execute(
+    assert outside(stack, other.token).post("/rpc/rotate_mcp", json=asked).status_code == 200
+    left = stack.sql.execute(
         "select extract(epoch from previous_key_until - now())::int from mcp where id = %s", (mcp,)
     )
     assert seconds - 60 < left.fetchall()[0][0] <= seconds
-    assert house.ask("DELETE", f"/v1/mcps/{mcp}", bearer=other.token).status == 204
+    assert stack.ask("DELETE", f"/v1/mcps/{mcp}", bearer=other.token).status == 204
 
 
-def test_past_the_api_a_member_creates_at_most_a_thousand_projects(house: House) -> None:
+def test_past_the_api_a_member_creates_at_most_a_thousand_projects(stack: Stack) -> None:
     user = str(uuid4())
-    house.sql.execute(
+    stack.sql.execute(
         "insert into project (name, created_by) select 'p', %s from generate_series(1, 999)",
         (user,),
     )
-    member = outside(house, house.token(user))
+    member = outside(stack, stack.token(user))
     codes = [member.post("/rpc/create_project", json={"p_name": "p"}).status_code for _ in range(2)]
-    house.sql.execute("delete from project where created_by = %s", (user,))
+    stack.sql.execute("delete from project where created_by = %s", (user,))
     assert codes == [200, 400]
 
 
-def test_memberships_count_against_nobody_s_limit_of_projects(house: House) -> None:
+def test_memberships_count_against_nobody_s_limit_of_projects(stack: Stack) -> None:
     attacker, victim = str(uuid4()), str(uuid4())
-    house.sql.execute(
+    stack.sql.execute(
         "with made as (insert into project (name, created_by) select 'p', %s from generate_series(1, 1000) "
         "returning id) insert into project_member (project_id, user_id) select id, %s from made",
         (attacker, victim),
     )
-    made = outside(house, house.token(victim)).post("/rpc/create_project", json={"p_name": "p"})
-    by_api = house.ask("POST", "/v1/projects", {"name": "p"}, bearer=house.token(victim))
-    house.sql.execute("delete from project where created_by in (%s, %s)", (attacker, victim))
+    made = outside(stack, stack.token(victim)).post("/rpc/create_project", json={"p_name": "p"})
+    by_api = stack.ask("POST", "/v1/projects", {"name": "p"}, bearer=stack.token(victim))
+    stack.sql.execute("delete from project where created_by in (%s, %s)", (attacker, victim))
     assert (made.status_code, by_api.status) == (200, 201), (made.text, by_api.body)
 
 
-def test_of_two_members_who_remove_each_other_one_stays(house: House) -> None:
+def test_of_two_members_who_remove_each_other_one_stays(stack: Stack) -> None:
     """Until one commits, each transaction sees the other member."""
     one, other = str(uuid4()), str(uuid4())
-    project = outside(house, house.token(one)).post("/rpc/create_project", json={"p_name": "p"}).json()["id"]
-    house.sql.execute("insert into project_member (project_id, user_id) values (%s, %s)", (project, other))
-    with psycopg.connect(house.database.dsn) as first:
+    project = outside(stack, stack.token(one)).post("/rpc/create_project", json={"p_name": "p"}).json()["id"]
+    stack.sql.execute("insert into project_member (project_id, user_id) values (%s, %s)", (project, other))
+    with psycopg.connect(stack.database.dsn) as first:
         claims = {"role": "authenticated", "sub": one}
         first.execute("select set_config('request.jwt.claims', %s::text, true)", (Jsonb(claims),))
         first.execute("set local role authenticated")
         first.execute("select remove_member(%s, %s)", (project, other))
         with ThreadPoolExecutor() as threads:
             asked = {"p_project": project, "p_member": one}
-            second = threads.submit(outside(house, house.token(other)).post, "/rpc/remove_member", json=asked)
+            second = threads.submit(outside(stack, stack.token(other)).post, "/rpc/remove_member", json=asked)
             waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
-            while not second.done() and house.sql.execute(waiting).fetchone() == (0,):
+            while not second.done() and stack.sql.execute(waiting).fetchone() == (0,):
                 pass
             first.commit()
             assert second.result().json()["code"] == "P0002", second.result().text
-    left = house.sql.execute("select user_id::text from project_member where project_id = %s", (project,)).fetchall()
-    house.sql.execute("delete from project where id = %s", (project,))
+    left = stack.sql.execute("select user_id::text from project_member where project_id = %s", (project,)).fetchall()
+    stack.sql.execute("delete from project where id = %s", (project,))
     assert left == [(one,)]

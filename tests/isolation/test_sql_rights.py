@@ -7,7 +7,7 @@ from sakuin.errors import Refused
 from sakuin.platform.supabase.client import call, connected
 
 from tests.isolation.catalog import SCHEMA
-from tests.isolation.house import House
+from tests.isolation.stack import Stack
 
 # What the workers need of each table and view, and nothing more.
 NEEDED = {"SELECT", "INSERT", "UPDATE", "DELETE"}
@@ -26,8 +26,8 @@ create function later_count() returns bigint language sql stable as 'select coun
 """
 
 
-def rows(house: House, query: str, *values: object) -> list[tuple[object, ...]]:
-    return house.sql.execute(query.replace("SCHEMA", SCHEMA).encode(), values).fetchall()
+def rows(stack: Stack, query: str, *values: object) -> list[tuple[object, ...]]:
+    return stack.sql.execute(query.replace("SCHEMA", SCHEMA).encode(), values).fetchall()
 
 
 _FOREIGN_RIGHTS = (
@@ -57,34 +57,34 @@ NO_ROWS = {
 
 
 @pytest.mark.parametrize("query", NO_ROWS.values(), ids=NO_ROWS)
-def test_the_catalog_has_no(house: House, query: str) -> None:
-    assert rows(house, query) == []
+def test_the_catalog_has_no(stack: Stack, query: str) -> None:
+    assert rows(stack, query) == []
 
 
 @pytest.mark.parametrize("kind", ["r", "v"], ids=["table", "view"])
-def test_the_workers_have_exactly_four_rights_to_every_table_and_view(house: House, kind: str) -> None:
+def test_the_workers_have_exactly_four_rights_to_every_table_and_view(stack: Stack, kind: str) -> None:
     """`service_role` passes row level security, but on hosted Supabase no grant comes by itself."""
     query = (
         "select relname, array(select privilege_type::text from aclexplode(relacl) "
         "where grantee = 'service_role'::regrole) "
         "from pg_class where relnamespace = SCHEMA and relkind::text = %s"
     )
-    found = {name: set(rights) for name, rights in rows(house, query, kind) if isinstance(rights, list)}
+    found = {name: set(rights) for name, rights in rows(stack, query, kind) if isinstance(rights, list)}
     assert found
     assert {name: rights for name, rights in found.items() if rights != NEEDED} == {}
 
 
 @pytest.fixture
-def later(house: House) -> Iterator[House]:
+def later(stack: Stack) -> Iterator[Stack]:
     """The database after a migration that grants nothing by itself."""
-    with house.sql.transaction(force_rollback=True):
+    with stack.sql.transaction(force_rollback=True):
         # Default privileges belong to the role that migrations are applied as.
-        house.sql.execute("set local role postgres")
-        house.sql.execute(A_LATER_MIGRATION)
-        yield house
+        stack.sql.execute("set local role postgres")
+        stack.sql.execute(A_LATER_MIGRATION)
+        yield stack
 
 
-def test_a_later_migration_s_tables_have_their_grants_by_default(later: House) -> None:
+def test_a_later_migration_s_tables_have_their_grants_by_default(later: Stack) -> None:
     query = (
         "select c.relname, a.grantee::regrole::text, a.privilege_type from pg_class c, aclexplode(c.relacl) a "
         "where c.relname in ('later', 'later_names', 'later_id_seq') and a.grantee <> c.relowner"
@@ -93,7 +93,7 @@ def test_a_later_migration_s_tables_have_their_grants_by_default(later: House) -
     assert set(rows(later, query)) == expected
 
 
-def test_a_later_migration_s_function_is_open_to_people_only_through_public(later: House) -> None:
+def test_a_later_migration_s_function_is_open_to_people_only_through_public(later: Stack) -> None:
     """The migration has to revoke this right; a test below finds one that does not."""
     query = (
         "select case a.grantee when 0 then 'public' else a.grantee::regrole::text end "
@@ -102,29 +102,29 @@ def test_a_later_migration_s_function_is_open_to_people_only_through_public(late
     assert set(rows(later, query)) == {("public",), ("service_role",)}
 
 
-def test_a_table_without_its_grant_is_reported_as_that(house: House) -> None:
-    service = connected(house.database.rest_url, house.database.service_key)
-    house.sql.execute("revoke select on embedding_day from service_role")
+def test_a_table_without_its_grant_is_reported_as_that(stack: Stack) -> None:
+    service = connected(stack.database.rest_url, stack.database.service_key)
+    stack.sql.execute("revoke select on embedding_day from service_role")
     try:
         with pytest.raises(Refused, match=r"permission denied for table embedding_day.*supabase db push"):
             call(service, "embedding_tokens_today", {})
     finally:
-        house.sql.execute("grant select on embedding_day to service_role")
+        stack.sql.execute("grant select on embedding_day to service_role")
 
 
 @pytest.mark.parametrize("role", ["public", "anon", "authenticated"])
-def test_a_role_may_call_its_own_functions_only(house: House, role: str) -> None:
+def test_a_role_may_call_its_own_functions_only(stack: Stack, role: str) -> None:
     query = "select proname from pg_proc where pronamespace = SCHEMA and has_function_privilege(%s, oid, 'execute')"
-    opened = [str(name) for (name,) in rows(house, query, role)]
+    opened = [str(name) for (name,) in rows(stack, query, role)]
     assert set(opened) == (API if role == "authenticated" else set())
 
 
-def test_only_listed_functions_run_with_the_rights_of_their_owner(house: House) -> None:
+def test_only_listed_functions_run_with_the_rights_of_their_owner(stack: Stack) -> None:
     query = (
         "select proname, pg_get_userbyid(proowner), prosecdef, prorettype = 'trigger'::regtype, proconfig::text "
         "from pg_proc where pronamespace = SCHEMA"
     )
-    for name, owner, is_definer, is_trigger, configured in rows(house, query):
+    for name, owner, is_definer, is_trigger, configured in rows(stack, query):
         assert "search_path" in str(configured), name
         if name in API:
             # The first member of a project cannot be its member yet, and who made one may be none any more.
@@ -135,12 +135,12 @@ def test_only_listed_functions_run_with_the_rights_of_their_owner(house: House) 
             assert not is_definer or is_trigger or name == "acting_projects", name
 
 
-def test_no_user_can_become_the_role_of_members_functions(house: House) -> None:
+def test_no_user_can_become_the_role_of_members_functions(stack: Stack) -> None:
     may = (
         "select rolcanlogin or rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolinherit "
         "from pg_roles where rolname = 'sakuin_member'"
     )
-    assert rows(house, may) == [(False,)]
-    members = rows(house, "select pg_get_userbyid(member) from pg_auth_members where roleid = 'sakuin_member'::regrole")
+    assert rows(stack, may) == [(False,)]
+    members = rows(stack, "select pg_get_userbyid(member) from pg_auth_members where roleid = 'sakuin_member'::regrole")
     assert {name for (name,) in members} <= {"postgres", "supabase_admin"}
-    assert rows(house, "select has_schema_privilege('sakuin_member', 'public', 'create')") == [(False,)]
+    assert rows(stack, "select has_schema_privilege('sakuin_member', 'public', 'create')") == [(False,)]

@@ -26,7 +26,7 @@ from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.postgres import Postgres
 
 from tests.isolation.gateway import PUBLISHABLE, SECRET
-from tests.isolation.house import PREVIOUS_JWT_SECRET, House, house_of
+from tests.isolation.stack import PREVIOUS_JWT_SECRET, Stack, stack_of
 
 OWN, FOREIGN = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
 USER = str(uuid4())
@@ -39,7 +39,7 @@ def public(key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def house(database: Database, stand_in: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def stack(database: Database, stand_in: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A deployment with a PostgREST that accepts both kinds of signature, as the hosted one does."""
     secret = base64.urlsafe_b64encode(database.jwt_secret.encode()).decode().rstrip("=")
     jwks = {"keys": [public(OWN), {"kty": "oct", "k": secret, "alg": "HS256"}]}
@@ -57,10 +57,10 @@ def house(database: Database, stand_in: str, tmp_path_factory: pytest.TempPathFa
         )
         with (
             served(Proxy(prefix_removed(b"/rest/v1", port))) as rest,
-            house_of(replace(database, rest_url=f"http://127.0.0.1:{rest}"), stand_in) as open_house,
+            stack_of(replace(database, rest_url=f"http://127.0.0.1:{rest}"), stand_in) as open_stack,
         ):
-            open_house.gateway.jwks = {"keys": [public(OWN)]}
-            yield open_house
+            open_stack.gateway.jwks = {"keys": [public(OWN)]}
+            yield open_stack
     finally:
         programs.stop()
 
@@ -74,8 +74,8 @@ def by_key(key: ec.EllipticCurvePrivateKey = OWN, headers: dict[str, Any] | None
     return jwt.encode(claims(**other), key, "ES256", headers={"kid": "one", **(headers or {})})
 
 
-def by_secret(house: House, **other: object) -> str:
-    return jwt.encode(claims(**other), house.database.jwt_secret, "HS256")
+def by_secret(stack: Stack, **other: object) -> str:
+    return jwt.encode(claims(**other), stack.database.jwt_secret, "HS256")
 
 
 def unsigned(algorithm: str, signature: str = "", **other: object) -> str:
@@ -85,7 +85,7 @@ def unsigned(algorithm: str, signature: str = "", **other: object) -> str:
     return ".".join([*written, signature])
 
 
-def confused(_house: House) -> str:
+def confused(_stack: Stack) -> str:
     """Signed with the published key as if it were a shared secret."""
     pem = OWN.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     told = unsigned("HS256").removesuffix(".")
@@ -93,21 +93,21 @@ def confused(_house: House) -> str:
     return f"{told}.{base64.urlsafe_b64encode(signature).decode().rstrip('=')}"
 
 
-FORGED: dict[str, Callable[[House], str]] = {
+FORGED: dict[str, Callable[[Stack], str]] = {
     "no token": lambda _: "",
     "no JWT": lambda _: "a.b.c",
     "an API key": lambda _: "sk_sakuin_x",
     "three dots": lambda _: "...",
     "the service key": lambda _: SECRET,
     "the publishable key": lambda _: PUBLISHABLE,
-    "the service role's token": lambda house: house.database.service_key,
-    "the anonymous role's token": lambda house: house.database.anon_key,
+    "the service role's token": lambda stack: stack.database.service_key,
+    "the anonymous role's token": lambda stack: stack.database.anon_key,
     "no signature": lambda _: unsigned("none"),
     "no signature, in capitals": lambda _: unsigned("NONE"),
     "any signature under none": lambda _: unsigned("none", by_key().rpartition(".")[2]),
     "a key pair's signature under HS256": lambda _: unsigned("HS256", by_key().rpartition(".")[2]),
     "the public key as a secret": confused,
-    "HS512": lambda house: jwt.encode(claims(), house.database.jwt_secret.ljust(64, "x"), "HS512"),
+    "HS512": lambda stack: jwt.encode(claims(), stack.database.jwt_secret.ljust(64, "x"), "HS512"),
     "another project's secret": lambda _: jwt.encode(claims(), ANOTHER, "HS256"),
     "another project's key": lambda _: by_key(FOREIGN),
     "a key that nobody published": lambda _: by_key(FOREIGN, {"kid": "two"}),
@@ -119,35 +119,35 @@ FORGED: dict[str, Callable[[House], str]] = {
         [by_key().split(".")[0], unsigned("ES256", sub=str(uuid4())).split(".")[1], by_key().split(".")[2]]
     ),
     "too old": lambda _: by_key(exp=int(time.time()) - 60),
-    "too old, by the secret": lambda house: by_secret(house, exp=int(time.time()) - 60),
+    "too old, by the secret": lambda stack: by_secret(stack, exp=int(time.time()) - 60),
     "not valid yet": lambda _: by_key(nbf=int(time.time()) + 600),
     "for ever": lambda _: by_key(exp=None),
     "for others": lambda _: by_key(aud="anon"),
     "for nobody": lambda _: by_key(aud=None),
     "with the role of the service": lambda _: by_key(role="service_role"),
-    "with the role of the owner": lambda house: by_secret(house, role="postgres"),
-    "with the role of members' functions": lambda house: by_secret(house, role="sakuin_member"),
-    "with no role": lambda house: by_secret(house, role=None),
+    "with the role of the owner": lambda stack: by_secret(stack, role="postgres"),
+    "with the role of members' functions": lambda stack: by_secret(stack, role="sakuin_member"),
+    "with no role": lambda stack: by_secret(stack, role=None),
     "of nobody": lambda _: by_key(sub=None),
     "of no UUID": lambda _: by_key(sub="' or true --"),
-    "of a list": lambda house: unsigned("HS256", "x", sub=[USER]),
+    "of a list": lambda stack: unsigned("HS256", "x", sub=[USER]),
 }
 
 
 @pytest.mark.parametrize("kind", ["a key pair", "the secret"])
-def test_a_user_s_token_opens_the_user_s_projects(house: House, kind: str) -> None:
-    token = by_key() if kind == "a key pair" else by_secret(house)
-    made = house.ask("POST", "/v1/projects", {"name": kind}, bearer=token)
+def test_a_user_s_token_opens_the_user_s_projects(stack: Stack, kind: str) -> None:
+    token = by_key() if kind == "a key pair" else by_secret(stack)
+    made = stack.ask("POST", "/v1/projects", {"name": kind}, bearer=token)
     assert made.status == 201, made.body
-    assert kind in house.ask("GET", "/v1/projects", bearer=token).body
+    assert kind in stack.ask("GET", "/v1/projects", bearer=token).body
 
 
 @pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
 def test_every_other_token_is_refused_and_asks_the_database_nothing(
-    house: House, forged: Callable[[House], str]
+    stack: Stack, forged: Callable[[Stack], str]
 ) -> None:
     for method, path in (("GET", "/v1/projects"), ("DELETE", f"/v1/projects/{uuid4()}"), ("GET", "/v1/materials")):
-        answer = house.ask(method, path, bearer=forged(house))
+        answer = stack.ask(method, path, bearer=forged(stack))
         assert (answer.status, answer.round_trips) == (401, 0), answer.body
         assert 'error="invalid_token"' in answer.headers["www-authenticate"]
 
@@ -164,25 +164,25 @@ TAKEN_BY_POSTGREST = {
 
 
 @pytest.mark.parametrize("name", [name for name in FORGED if name not in TAKEN_BY_POSTGREST])
-def test_past_the_api_they_are_refused_too(house: House, name: str) -> None:
-    if not (token := FORGED[name](house)):
+def test_past_the_api_they_are_refused_too(stack: Stack, name: str) -> None:
+    if not (token := FORGED[name](stack)):
         return
     headers = {"apikey": PUBLISHABLE, "Authorization": f"Bearer {token}"}
-    url = f"{house.gateway.url}/rest/v1/rpc/list_projects"
+    url = f"{stack.gateway.url}/rest/v1/rpc/list_projects"
     answer = httpx.post(url, headers=headers, json={}, timeout=60)
     assert answer.status_code in (400, 401, 403), answer.text
 
 
-def test_a_token_that_supabase_has_stopped_taking_is_refused_as_too_old(house: House) -> None:
+def test_a_token_that_supabase_has_stopped_taking_is_refused_as_too_old(stack: Stack) -> None:
     """Supabase has another secret; this one is still the previous secret here."""
-    answer = house.ask("GET", "/v1/projects", bearer=jwt.encode(claims(), PREVIOUS_JWT_SECRET, "HS256"))
+    answer = stack.ask("GET", "/v1/projects", bearer=jwt.encode(claims(), PREVIOUS_JWT_SECRET, "HS256"))
     assert (answer.status, answer.round_trips) == (401, 1)
     assert 'error="invalid_token"' in answer.headers["www-authenticate"]
 
 
-def test_unknown_names_of_keys_do_not_reload_the_keys_each_time(house: House) -> None:
-    house.ask("GET", "/v1/projects", bearer=by_key())
-    read = house.gateway.jwks_read
+def test_unknown_names_of_keys_do_not_reload_the_keys_each_time(stack: Stack) -> None:
+    stack.ask("GET", "/v1/projects", bearer=by_key())
+    read = stack.gateway.jwks_read
     for number in range(20):
-        assert house.ask("GET", "/v1/projects", bearer=by_key(FOREIGN, {"kid": f"made up {number}"})).status == 401
-    assert house.gateway.jwks_read - read <= 1
+        assert stack.ask("GET", "/v1/projects", bearer=by_key(FOREIGN, {"kid": f"made up {number}"})).status == 401
+    assert stack.gateway.jwks_read - read <= 1

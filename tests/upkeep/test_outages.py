@@ -84,7 +84,7 @@ class Pages:
 
 
 @dataclass
-class House:
+class Stack:
     """A queue with its worker, and maintenance once a minute; everything by one clock."""
 
     rows: UnfinishedWorkStore
@@ -131,112 +131,112 @@ class House:
 
 
 @pytest.fixture
-def house(empty_database: Database, unfinished: UnfinishedWorkStore) -> Iterator[House]:
+def stack(empty_database: Database, unfinished: UnfinishedWorkStore) -> Iterator[Stack]:
     with psycopg.connect(empty_database.dsn_postgres, autocommit=True) as sql:
-        house = House(unfinished, sql)
-        MaterialQueue(SqsQueue(house.sqs, "queue")).recheck([f"{page:02}.html" for page in range(PAGES)], reason="new")
-        yield house
+        stack = Stack(unfinished, sql)
+        MaterialQueue(SqsQueue(stack.sqs, "queue")).recheck([f"{page:02}.html" for page in range(PAGES)], reason="new")
+        yield stack
 
 
-def is_all_done(house: House) -> bool:
-    return len(house.pages.done) == PAGES
+def is_all_done(stack: Stack) -> bool:
+    return len(stack.pages.done) == PAGES
 
 
-def test_six_hours_without_openai_make_no_dead_letters_and_few_calls(house: House) -> None:
-    house.pages.vendor_away = True
-    house.steps(60)
+def test_six_hours_without_openai_make_no_dead_letters_and_few_calls(stack: Stack) -> None:
+    stack.pages.vendor_away = True
+    stack.steps(60)
     # One may be on its way as a probe.
-    assert house.states().get("waiting", 0) >= PAGES - 1
-    asked = sum(house.steps(150, minutes=2))
+    assert stack.states().get("waiting", 0) >= PAGES - 1
+    asked = sum(stack.steps(150, minutes=2))
     # A probe every seven and a half minutes at most, delivered four times by its queue.
     assert 10 <= asked <= 300 / 7.5 * 4
-    assert (house.dead, house.pages.gave_up) == ([], [])
-    assert len(house.sqs.messages) <= 1
-    assert house.rows.counts().oldest_waiting_seconds > 5 * 3600
+    assert (stack.dead, stack.pages.gave_up) == ([], [])
+    assert len(stack.sqs.messages) <= 1
+    assert stack.rows.counts().oldest_waiting_seconds > 5 * 3600
 
 
-def test_after_an_outage_everything_is_done_in_half_an_hour_in_portions(house: House) -> None:
-    house.pages.vendor_away = True
-    house.steps(120)
-    house.pages.vendor_away = False
-    asked = house.steps(30)
+def test_after_an_outage_everything_is_done_in_half_an_hour_in_portions(stack: Stack) -> None:
+    stack.pages.vendor_away = True
+    stack.steps(120)
+    stack.pages.vendor_away = False
+    asked = stack.steps(30)
     assert max(asked) <= A_MINUTE
-    assert is_all_done(house)
-    assert (house.dead, house.states()) == ([], {})
+    assert is_all_done(stack)
+    assert (stack.dead, stack.states()) == ([], {})
 
 
-def test_an_open_circuit_makes_no_call(house: House) -> None:
-    house.pages.vendor_away = house.pages.shares_a_circuit = True
+def test_an_open_circuit_makes_no_call(stack: Stack) -> None:
+    stack.pages.vendor_away = stack.pages.shares_a_circuit = True
     # Three calls, and everything else waits at once.
-    assert house.step() == 3
-    assert house.states() == {"retrying": 3, "waiting": PAGES - 3}
-    house.steps(20)
-    house.pages.vendor_away = False
-    house.steps(30, until=lambda: is_all_done(house))
-    assert (is_all_done(house), house.dead) == (True, [])
+    assert stack.step() == 3
+    assert stack.states() == {"retrying": 3, "waiting": PAGES - 3}
+    stack.steps(20)
+    stack.pages.vendor_away = False
+    stack.steps(30, until=lambda: is_all_done(stack))
+    assert (is_all_done(stack), stack.dead) == (True, [])
 
 
-def test_a_weekend_with_a_wrong_key_makes_no_dead_letters(house: House) -> None:
-    house.pages.key_refused = True
+def test_a_weekend_with_a_wrong_key_makes_no_dead_letters(stack: Stack) -> None:
+    stack.pages.key_refused = True
     # Sixty hours.
-    house.steps(360, minutes=10)
-    assert (house.dead, house.pages.done) == ([], set())
+    stack.steps(360, minutes=10)
+    assert (stack.dead, stack.pages.done) == ([], set())
     # Each message once, then a probe every seven and a half minutes at most, sooner in the first hour.
-    assert house.pages.asked <= PAGES + 60 * 8 + 20
-    assert {row.reason for row in house.rows.rows(state="waiting")} == {
+    assert stack.pages.asked <= PAGES + 60 * 8 + 20
+    assert {row.reason for row in stack.rows.rows(state="waiting")} == {
         "The embedding service refused with 401: check openai_api_key; this waits for openai and continues "
         "automatically after the correction"
     }
-    house.pages.key_refused = False
-    house.steps(40, until=lambda: is_all_done(house))
-    assert (is_all_done(house), house.dead, house.states()) == (True, [], {})
+    stack.pages.key_refused = False
+    stack.steps(40, until=lambda: is_all_done(stack))
+    assert (is_all_done(stack), stack.dead, stack.states()) == (True, [], {})
 
 
 def test_a_page_that_is_always_refused_is_a_dead_letter_in_the_end_and_stops_no_other(
-    house: House,
+    stack: Stack,
 ) -> None:
-    house.pages.poison = "07.html"
-    house.steps(60)
-    assert (len(house.pages.done), house.states(), house.dead) == (PAGES - 1, {"waiting": 1}, [])
+    stack.pages.poison = "07.html"
+    stack.steps(60)
+    assert (len(stack.pages.done), stack.states(), stack.dead) == (PAGES - 1, {"waiting": 1}, [])
     # Twenty days, in case somebody only has to correct the key.
-    house.steps(20 * 24, minutes=60)
-    assert house.dead == []
-    house.steps(60, until=lambda: bool(house.dead))
-    assert house.dead == house.pages.gave_up == ["07.html"]
-    (row,) = house.rows.rows()
+    stack.steps(20 * 24, minutes=60)
+    assert stack.dead == []
+    stack.steps(60, until=lambda: bool(stack.dead))
+    assert stack.dead == stack.pages.gave_up == ["07.html"]
+    (row,) = stack.rows.rows()
     assert (row.state, row.reason) == ("failed", "The embedding service refused with 401: check openai_api_key")
-    assert house.pages.done == {f"{page:02}.html" for page in range(PAGES)} - {"07.html"}
+    assert stack.pages.done == {f"{page:02}.html" for page in range(PAGES)} - {"07.html"}
 
 
 @pytest.mark.parametrize("vendor_away", [False, True])
-def test_hours_without_supabase_make_no_dead_letters_and_lose_nothing(house: House, vendor_away: bool) -> None:
-    house.loses_supabase(away=True)
-    house.pages.vendor_away = vendor_away
-    house.steps(120)
-    assert (house.dead, house.pages.done, house.pages.gave_up) == ([], set(), [])
+def test_hours_without_supabase_make_no_dead_letters_and_lose_nothing(stack: Stack, vendor_away: bool) -> None:
+    stack.loses_supabase(away=True)
+    stack.pages.vendor_away = vendor_away
+    stack.steps(120)
+    assert (stack.dead, stack.pages.done, stack.pages.gave_up) == ([], set(), [])
     # Copies wait in the queue, and each comes back every quarter of an hour.
-    assert len(house.sqs.messages) == PAGES
-    assert all("copies" in message.attributes for message in house.sqs.messages)
-    house.loses_supabase(away=False)
-    house.steps(20)
-    house.pages.vendor_away = False
-    house.steps(60, until=lambda: is_all_done(house))
-    assert (is_all_done(house), house.dead) == (True, [])
+    assert len(stack.sqs.messages) == PAGES
+    assert all("copies" in message.attributes for message in stack.sqs.messages)
+    stack.loses_supabase(away=False)
+    stack.steps(20)
+    stack.pages.vendor_away = False
+    stack.steps(60, until=lambda: is_all_done(stack))
+    assert (is_all_done(stack), stack.dead) == (True, [])
 
 
-def test_one_hot_namespace_stops_no_other_tenant(house: House) -> None:
-    house.pages.shares_a_circuit = True
-    house.pages.hot = lambda page: page < "30.html"
-    house.step()
-    assert house.pages.done == {f"{page:02}.html" for page in range(30, PAGES)}
-    house.steps(30)
-    assert house.states().keys() <= {"waiting", "retrying"}
-    assert {row.vendor for row in house.rows.rows(state="waiting")} <= {None}
-    assert (house.dead, house.pages.circuit.failures) == ([], 0)
+def test_one_hot_namespace_stops_no_other_tenant(stack: Stack) -> None:
+    stack.pages.shares_a_circuit = True
+    stack.pages.hot = lambda page: page < "30.html"
+    stack.step()
+    assert stack.pages.done == {f"{page:02}.html" for page in range(30, PAGES)}
+    stack.steps(30)
+    assert stack.states().keys() <= {"waiting", "retrying"}
+    assert {row.vendor for row in stack.rows.rows(state="waiting")} <= {None}
+    assert (stack.dead, stack.pages.circuit.failures) == ([], 0)
     # Somebody else's work does not wait behind it.
-    MaterialQueue(SqsQueue(house.sqs, "queue")).recheck(["new.html"], reason="new")
-    house.step()
-    assert "new.html" in house.pages.done
-    house.pages.is_cold = True
-    house.steps(30, until=lambda: len(house.pages.done) == PAGES + 1)
-    assert (len(house.pages.done), house.dead) == (PAGES + 1, [])
+    MaterialQueue(SqsQueue(stack.sqs, "queue")).recheck(["new.html"], reason="new")
+    stack.step()
+    assert "new.html" in stack.pages.done
+    stack.pages.is_cold = True
+    stack.steps(30, until=lambda: len(stack.pages.done) == PAGES + 1)
+    assert (len(stack.pages.done), stack.dead) == (PAGES + 1, [])

@@ -15,7 +15,7 @@ from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
 from tests.events import Context, event
-from tests.isolation.house import Answer, House, house_of
+from tests.isolation.stack import Answer, Stack, stack_of
 
 LIMITS = {
     "page_bytes": 4000,
@@ -38,23 +38,23 @@ LIMITS = {
 
 
 @pytest.fixture(scope="module")
-def house(database: Database, stand_in: str) -> Iterator[House]:
+def stack(database: Database, stand_in: str) -> Iterator[Stack]:
     """A deployment with low limits."""
-    with house_of(database, stand_in, LIMITS=json.dumps(LIMITS)) as open_house:
-        yield open_house
+    with stack_of(database, stand_in, LIMITS=json.dumps(LIMITS)) as open_stack:
+        yield open_stack
 
 
 class Person:
     """A user with one project."""
 
-    def __init__(self, house: House) -> None:
-        self.house = house
+    def __init__(self, stack: Stack) -> None:
+        self.stack = stack
         self.id = str(uuid4())
-        self.token = house.token(self.id)
+        self.token = stack.token(self.id)
         self.project = self.made("/v1/projects", {"name": "p"})["id"]
 
     def ask(self, method: str, path: str, body: object = None) -> Answer:
-        return self.house.ask(method, path, body, bearer=self.token)
+        return self.stack.ask(method, path, body, bearer=self.token)
 
     def made(self, path: str, body: object) -> dict[str, Any]:
         answer = self.ask("POST", path, body)
@@ -74,8 +74,8 @@ class Person:
 
 
 @pytest.fixture
-def person(house: House) -> Person:
-    return Person(house)
+def person(stack: Stack) -> Person:
+    return Person(stack)
 
 
 def tool(person: Person) -> Answer:
@@ -106,8 +106,8 @@ def test_an_upload_counts_as_a_table_and_a_removed_table_does_not(person: Person
     assert person.of_project("tables/uploads", upload).status == 201
 
 
-def test_a_person_has_so_many_projects_and_those_of_others_are_not_counted(house: House, person: Person) -> None:
-    other = Person(house)
+def test_a_person_has_so_many_projects_and_those_of_others_are_not_counted(stack: Stack, person: Person) -> None:
+    other = Person(stack)
     second = other.made("/v1/projects", {"name": "q"})["id"]
     for project in (other.project, second):
         assert other.ask("POST", f"/v1/projects/{project}/members", {"user_id": person.id}).status == 204
@@ -118,19 +118,19 @@ def test_a_person_has_so_many_projects_and_those_of_others_are_not_counted(house
     assert len(person.ask("GET", "/v1/projects").json["projects"]) == 4
 
 
-def test_a_project_has_so_many_members_for_members_and_for_admins(house: House, person: Person) -> None:
+def test_a_project_has_so_many_members_for_members_and_for_admins(stack: Stack, person: Person) -> None:
     second, third = str(uuid4()), str(uuid4())
     assert person.of_project("members", {"user_id": second}).status == 204
-    for bearer in (person.token, house.token(second), house.admin_key):
+    for bearer in (person.token, stack.token(second), stack.admin_key):
         path = f"/v1/projects/{person.project}/members"
-        refused = house.ask("POST", path, {"user_id": third}, bearer=bearer)
+        refused = stack.ask("POST", path, {"user_id": third}, bearer=bearer)
         assert (refused.status, refused.json["detail"]) == (
             422,
             "That would be 3 members of one project; the limit is 2 (members). Remove some, or raise the limit.",
         )
         # Who is a member already may be made one again.
-        assert house.ask("POST", path, {"user_id": second}, bearer=bearer).status == 204
-    assert house.ask("GET", f"/v1/projects/{person.project}/tables", bearer=house.token(third)).status == 404
+        assert stack.ask("POST", path, {"user_id": second}, bearer=bearer).status == 204
+    assert stack.ask("GET", f"/v1/projects/{person.project}/tables", bearer=stack.token(third)).status == 404
 
 
 def test_an_endpoint_has_so_many_tools(person: Person) -> None:
@@ -172,20 +172,20 @@ def test_a_table_that_takes_too_much_memory_is_not_changed_by_pointer_and_may_be
     assert person.ask("GET", f"/v1/tables/{table}/data?pointer=/0").json == 1
 
 
-def test_a_request_has_so_many_bytes(house: House, person: Person) -> None:
+def test_a_request_has_so_many_bytes(stack: Stack, person: Person) -> None:
     refused = person.of_project("tables", {"name": "t", "data": "x" * 20_000})
     assert refused.status == 413
     assert "the limit is 20,000 (api_request_bytes)" in refused.json["detail"]
-    refused = house.rpc(None, "tools/call", house.knowledge_key, name="search_knowledge", padding="x" * 5_000)
+    refused = stack.rpc(None, "tools/call", stack.knowledge_key, name="search_knowledge", padding="x" * 5_000)
     assert (refused.status, refused.body) == (
         413,
         "The request is too large; the limit is 5,000 bytes (mcp_request_bytes).",
     )
 
 
-def test_a_key_has_so_many_calls_in_a_minute(house: House, person: Person) -> None:
+def test_a_key_has_so_many_calls_in_a_minute(stack: Stack, person: Person) -> None:
     made = person.of_project("mcps", {"name": "e", "tool_ids": [person.tool(person.table())]}).json
-    answers = [house.rpc(made["mcp"]["id"], "tools/call", made["key"], name="none", arguments={}) for _ in range(12)]
+    answers = [stack.rpc(made["mcp"]["id"], "tools/call", made["key"], name="none", arguments={}) for _ in range(12)]
     assert [answer.status for answer in answers[:3]] == [200] * 3
     last = answers[-1]
     assert last.status == 429
@@ -196,7 +196,7 @@ def test_a_key_has_so_many_calls_in_a_minute(house: House, person: Person) -> No
 # ---------------------------------------------------------------- by an upload
 
 
-def page_status(house: House, body: bytes) -> dict[str, Any]:
+def page_status(stack: Stack, body: bytes) -> dict[str, Any]:
     """Uploads a page and processes its message; returns its status."""
     name = f"limits-{uuid4().hex}"
     boto3.client("s3", "us-east-1").put_object(Bucket="materials", Key=f"{name}.html", Body=body)
@@ -206,22 +206,22 @@ def page_status(house: House, body: bytes) -> dict[str, Any]:
     message["Records"][0]["s3"]["object"] = {"key": f"{name}.html", "sequencer": "01"}
     done = material_indexer(os.environ)({"Records": [record | {"body": json.dumps(message)}]}, Context())
     assert done == {"batchItemFailures": []}
-    found = house.ask("GET", f"/v1/materials?prefix={name}", bearer=house.admin_key).json["materials"]
+    found = stack.ask("GET", f"/v1/materials?prefix={name}", bearer=stack.admin_key).json["materials"]
     return dict(found[0])
 
 
-def test_a_page_has_so_many_bytes_and_explanations(house: House) -> None:
+def test_a_page_has_so_many_bytes_and_explanations(stack: Stack) -> None:
     three = a_page({f"rule-{name}": f"規則{name}: 説明の文。" for name in "abc"})
-    assert page_status(house, three)["error"] == (
+    assert page_status(stack, three)["error"] == (
         "It has 3 semantic ids; the limit is 2 (page_explanations). Split the page."
     )
-    large = page_status(house, a_page({"rule-a": "規則: " + "x" * 5_000}))
+    large = page_status(stack, a_page({"rule-a": "規則: " + "x" * 5_000}))
     assert large["status"] == "failed"
     assert "the limit is 4,000 (page_bytes for a page)" in large["error"]
-    assert page_status(house, a_page({"rule-a": "規則: 説明の文。"}))["status"] == "ready"
+    assert page_status(stack, a_page({"rule-a": "規則: 説明の文。"}))["status"] == "ready"
 
 
-def scan_table(house: House, person: Person, table: str, *, upload: str | None = None) -> None:
+def scan_table(stack: Stack, person: Person, table: str, *, upload: str | None = None) -> None:
     """Processes the message of a Table, or that of an uploaded body."""
     body: dict[str, Any] = {"detail-type": "TableUpdated", "detail": {"project_id": person.project, "table_id": table}}
     record = event("index_tool.body")["Records"][0]
@@ -240,31 +240,31 @@ def scan_table(house: House, person: Person, table: str, *, upload: str | None =
     ],
 )
 def test_a_table_has_so_many_large_strings_and_chunks(
-    house: House, person: Person, document: object, said: str
+    stack: Stack, person: Person, document: object, said: str
 ) -> None:
     table = person.table(document)
     made = person.tool(table)
-    scan_table(house, person, table)
+    scan_table(stack, person, table)
     status = person.ask("GET", f"/v1/tools/{made}").json["metadata"]["search_index"]
     assert status["state"] == "error"
     assert re.search(said, status["last_error"]), status["last_error"]
 
 
-def test_a_string_of_a_table_has_so_many_characters_and_is_skipped_alone(house: House, person: Person) -> None:
+def test_a_string_of_a_table_has_so_many_characters_and_is_skipped_alone(stack: Stack, person: Person) -> None:
     table = person.table({"a": "word " * 700, "b": "word " * 250})
     made = person.tool(table)
-    scan_table(house, person, table)
+    scan_table(stack, person, table)
     (skipped,) = person.ask("GET", f"/v1/tools/{made}").json["metadata"]["search_index"]["skipped_nodes"]
     assert skipped["json_pointer"] == "/a"
     assert "3,500 characters; the limit is 3,000 (string_chars)" in skipped["reason"]
 
 
-def test_an_uploaded_body_has_so_many_bytes_and_the_last_good_version_stays(house: House, person: Person) -> None:
+def test_an_uploaded_body_has_so_many_bytes_and_the_last_good_version_stays(stack: Stack, person: Person) -> None:
     table = person.table({"a": 1})
     assert person.ask("POST", f"/v1/tables/{table}/uploads", {"size": 9_000}).status == 201
     key = f"tables/{person.project}/{table}/1.json"
     boto3.client("s3", "us-east-1").put_object(Bucket="tables", Key=key, Body=b'"' + b"x" * 9_000 + b'"')
-    scan_table(house, person, table, upload=key)
+    scan_table(stack, person, table, upload=key)
     said = person.ask("GET", f"/v1/tables/{table}").json
     assert said["import_error"] == "The document has 9,002 bytes; the limit is 9,000 (table_bytes)"
     assert person.ask("GET", f"/v1/tables/{table}/data").json == {"a": 1}

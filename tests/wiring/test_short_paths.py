@@ -27,16 +27,16 @@ from sakuin_local.supabase.database import Database
 
 from tests.builders import a_page
 from tests.events import Context, a_telemetry, event, ring
-from tests.isolation.house import House, house_of
+from tests.isolation.stack import Stack, stack_of
 
 OURS = str(Path(sakuin.__file__).parent)
 MOST_FRAMES = 8
 
 
 @pytest.fixture(scope="module")
-def house(database: Database, stand_in: str) -> Iterator[House]:
-    with house_of(database, stand_in) as open_house:
-        yield open_house
+def stack(database: Database, stand_in: str) -> Iterator[Stack]:
+    with stack_of(database, stand_in) as open_stack:
+        yield open_stack
 
 
 def own_frames(frame: FrameType | None) -> list[str]:
@@ -69,7 +69,7 @@ def calls_watched(
 
 
 def test_an_uploaded_page_reaches_postgres_in_eight_steps_and_its_message_is_parsed_once(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = a_page({"rule-a": "規則: 説明の文。"})
     boto3.client("s3", "us-east-1").put_object(Bucket="materials", Key="short.html", Body=page)

@@ -1,4 +1,4 @@
-"""The deployed functions in this process: the handlers of `bootstrap`, real stores behind them, AWS in memory."""
+"""The deployed functions in this process: the handlers of `wiring`, real stores, and AWS in memory."""
 
 import io
 import json
@@ -52,7 +52,7 @@ class Answer:
 
 
 @dataclass
-class House:
+class Stack:
     database: Database
     gateway: Gateway
     sql: psycopg.Connection
@@ -101,8 +101,8 @@ class House:
 
 
 @contextmanager
-def house_of(database: Database, store: str, **settings: str) -> Iterator[House]:
-    """The house over a database, emptied of all others, and the search engine's stand-in, with `settings` besides those
+def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]:
+    """The stack over a database, emptied of all others, and the search engine's stand-in, with `settings` besides those
     that it needs."""
     knowledge, admin = new_key(), new_key()
     with (
@@ -147,7 +147,7 @@ def house_of(database: Database, store: str, **settings: str) -> Iterator[House]
         emptied(sql)
         with redirect_stdout(io.StringIO()) as log:
             api, mcp = rest_endpoint(environ), mcp_endpoint(environ)
-            yield House(database, supabase, sql, api, mcp, world_of(database, store), log, knowledge, admin)
+            yield Stack(database, supabase, sql, api, mcp, world_of(database, store), log, knowledge, admin)
         parameters.clear_caches()
 
 
