@@ -71,19 +71,22 @@ class BucketEvents:
         if isinstance(event, RecheckKey):
             event = self._current_event(event)
         key = event.source.key
+        authored = AuthoredFiles(self.bucket, self.index, self.queue, self.prefix)
         if key == LEARNS_FILE or key.endswith("/" + LEARNS_FILE):
-            return AuthoredFiles(self.bucket, self.index, self.queue, self.prefix).index_learns(event.source)
+            return authored.index_learns(event.source)
         if key == synonyms_key(self.prefix):
-            return AuthoredFiles(self.bucket, self.index, self.queue, self.prefix).index_synonyms(event)
+            return authored.index_synonyms(event)
         material = material_of_key(key, prefix=self.prefix)
         if material is None:
             return EventResult(None, ignored=f"{key} is not a page")
-        if isinstance(event, ObjectRemoved):
-            return self._remove(material, event)
+        written = self._remove(material, event) if isinstance(event, ObjectRemoved) else event.source
+        if isinstance(written, EventResult):
+            return written
         try:
-            result = self.pages.index_version(material, key, event.source.version_id, event.source)
+            result = self.pages.index_version(material, written.key, written.version_id, written)
         except NotFound:
-            return self._superseded(material, event.source)
+            self.index.record_upload_result(written, "superseded")
+            return EventResult(material, ignored="this version no longer exists: a newer version replaced it")
         return self._indexed(material, result)
 
     def give_up(self, asked: BucketEvent, reason: str) -> None:
@@ -113,7 +116,8 @@ class BucketEvents:
             self.queue.reindex([material], reason="provisional", attempt=attempt + 1, delay_seconds=delay)
         return EventResult(material, result)
 
-    def _remove(self, material: str, removal: ObjectRemoved) -> EventResult:
+    def _remove(self, material: str, removal: ObjectRemoved) -> EventResult | Source:
+        """Removes a page. Returns the result, or the version that has to be indexed instead."""
         source = removal.source
         if not removal.marker:
             current = self.bucket.current_version(source.key)
@@ -121,23 +125,12 @@ class BucketEvents:
                 if not self._is_known(material, source):
                     return EventResult(material, ignored="the removed version was not current")
                 # The version before the removed one is current again.
-                return self._index(material, Source(source.bucket, source.key, current, source.sequencer))
+                return Source(source.bucket, source.key, current, source.sequencer)
         applied = apply_if_current(self.index, self.bucket, PageChange(material, source, deleted=True))
         if applied.next_owner is not None:
             # Another spelling of the same key waited for this material.
-            return self._index(material, applied.next_owner)
+            return applied.next_owner
         return EventResult(material, PageResult(applied))
-
-    def _index(self, material: str, source: Source) -> EventResult:
-        try:
-            result = self.pages.index_version(material, source.key, source.version_id, source)
-        except NotFound:
-            return self._superseded(material, source)
-        return self._indexed(material, result)
-
-    def _superseded(self, material: str, source: Source) -> EventResult:
-        self.index.record_upload_result(source, "superseded")
-        return EventResult(material, ignored="this version no longer exists: a newer version replaced it")
 
     def _is_known(self, material: str, source: Source) -> bool:
         """Returns whether the index knows the removed version. A version of another key of the material counts too."""
