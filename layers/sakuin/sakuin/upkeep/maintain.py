@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sakuin.errors import SakuinError
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.platform.run_all import run_all
 from sakuin.platform.unfinished_work import DueWork, UnfinishedWorkStore
@@ -76,20 +75,12 @@ class Maintain:
 
     def __call__(self) -> MaintenanceResult:
         """Runs all parts. The first error is raised after the last part."""
-        failures: list[SakuinError] = []
-
-        def run(part: Callable[[], int]) -> int:
-            try:
-                return part()
-            except SakuinError as error:
-                failures.append(error)
-                return 0
-
-        resumed, sent, restarted = run(self.resume_work), run(self.publish_events), run(self.restart_tables)
-        removed = run(self._delete_namespaces) + run(self._delete_indexes) + run(self.delete_uploads)
-        if failures:
-            raise failures[0]
-        return MaintenanceResult(sent, restarted, removed, resumed)
+        parts = (
+            *(self.resume_work, self.publish_events, self.restart_tables),
+            *(self._delete_namespaces, self._delete_indexes, self.delete_uploads),
+        )
+        resumed, sent, restarted, *removed = run_all(parts, lambda part: part())
+        return MaintenanceResult(sent, restarted, sum(removed), resumed)
 
     def _delete_indexes(self) -> int:
         """Deletes the indexes over Tables of deleted index versions.
