@@ -1,4 +1,4 @@
-"""The function `embed_chunks`: embedder_for and stores the chunks of Tables."""
+"""The function `embed_chunks`: embeds and stores the chunks of Tables."""
 
 from collections.abc import Mapping
 

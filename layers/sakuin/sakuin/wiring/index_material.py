@@ -6,7 +6,6 @@ from sakuin.platform.redaction import Handler
 from sakuin.settings import Settings
 from sakuin.wiring.clients import (
     bucket_of_pages,
-    indexing_embedder,
     learns_model,
     material_queue,
     secret_of,
@@ -29,15 +28,16 @@ def material_indexer(environ: Mapping[str, str]) -> Handler:
     bucket, queue = bucket_of_pages(settings), material_queue(settings, telemetry)
     client = supabase(settings, secrets, telemetry)
     index = KnowledgeIndex(client)
+    embedder_for = embedder_of_each_model(settings, secrets, telemetry, client)
     model = learns_model(settings, secrets, telemetry, client)
     pages = IndexPage(
         bucket=bucket,
         index=index,
-        embedder=indexing_embedder(settings, secrets, telemetry, client),
+        embedder=embedder_for(settings.embedding_model),
         learns=LearnsSources(bucket, index, model, settings.material_prefix),
         version=page_fingerprint(settings),
         max_page_bytes=settings.limits.page_bytes,
-        targets=pages_of(recorded_versions(client), embedder_of_each_model(settings, secrets, telemetry, client)),
+        targets=pages_of(recorded_versions(client), embedder_for),
         most_explanations=settings.limits.page_explanations,
     )
     prefix = settings.material_prefix

@@ -10,10 +10,12 @@ from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.secrets import Secrets
 from sakuin.retrieval.index_version import (
     ANALYZER,
+    CHUNKER,
     TEXT_TEMPLATE,
     IndexVersion,
     PageIndexVersion,
     StoredIndexVersion,
+    TableIndexVersion,
     live_version,
 )
 from sakuin.settings import Settings
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from sakuin.knowledge.index_page import PageTarget
     from sakuin.platform.embedding import Embedder
     from sakuin.platform.supabase.client import Client
-    from sakuin.retrieval.index_version import TableIndexVersion
     from sakuin.tables.postgres import TableIndex
 
 
@@ -33,10 +34,8 @@ def page_fingerprint(settings: Settings) -> PageIndexVersion:
     return PageIndexVersion(settings.embedding_model, TEXT_TEMPLATE, ANALYZER)
 
 
-def table_fingerprint(settings: Settings) -> "TableIndexVersion":
+def table_fingerprint(settings: Settings) -> TableIndexVersion:
     """Returns the index version of Tables that the settings make."""
-    from sakuin.retrieval.index_version import TableIndexVersion
-
     return TableIndexVersion(settings.embedding_model, settings.table_cut)
 
 
@@ -98,8 +97,6 @@ def kept_or_own(client: "Client", settings: Settings) -> Kept:
 
 def own_index(settings: Settings) -> IndexVersion:
     """Returns the index version that the settings and this code make."""
-    from sakuin.retrieval.index_version import CHUNKER
-
     return IndexVersion(settings.embedding_model, TEXT_TEMPLATE, ANALYZER, settings.table_cut, CHUNKER)
 
 
