@@ -241,9 +241,8 @@ end $$;
 --   p_chunks: the chunks of the page; null for a version that cannot be read (p_error) or a deletion (p_deleted).
 --   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
 --     source, apply only if the row still has it.
--- Returns {outcome, generation, next_owner}. A superseded version has no upload_result: the bucket may still show that
--- it
--- is the current one.
+-- Returns {outcome, generation, next_owner}. A superseded version has no upload_result: the bucket may still show
+-- that it is the current one.
 create function public.apply_material(
   p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
   p_expected_generation bigint

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import signal
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +16,6 @@ from sakuin.tables.turbopuffer.client import connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin_local.addresses import free_port
 from sakuin_local.processes import Programs
-from sakuin_local.serving import served
-from sakuin_local.turbopuffer.endpoint import application
-from sakuin_local.turbopuffer.store import Store
 from sakuin_local.vendors import start_turbopuffer
 
 NAMESPACE = "project_6f1c1a2e-9b7a-4c55-8d1e-1a2b3c4d5e6f_table_0b7a4c55-8d1e-4c55-9b7a-1a2b3c4d5e6f"
@@ -69,13 +65,6 @@ def nearest(store: ChunkStore, scope: str = "", *, depth: int = 50) -> list[str]
 def matching(store: ChunkStore, *terms: str | Slot, scope: str = "", text: str = "", depth: int = 50) -> list[str]:
     _, found = store.search(NAMESPACE, vector=None, slots=words(*terms), text=text, scope=place(scope), depth=depth)
     return [each.doc_id for each in found]
-
-
-@pytest.fixture(scope="module")
-def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    store = Store(tmp_path_factory.mktemp("turbopuffer") / "turbopuffer.sqlite")
-    with served(application(store)) as port:
-        yield f"http://127.0.0.1:{port}"
 
 
 @pytest.fixture
