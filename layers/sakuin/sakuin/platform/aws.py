@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import boto3
@@ -10,17 +11,23 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from sakuin.errors import Misconfigured, Unavailable
 
-CONFIG = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard", "max_attempts": 3})
+_CONFIG = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard", "max_attempts": 3})
 # Newer regions reject presigned URLs of version 2, and those include no header in the signature.
-_S3_CONFIG = CONFIG.merge(Config(signature_version="s3v4"))
+_S3_CONFIG = _CONFIG.merge(Config(signature_version="s3v4"))
 
 
-def client(service: str, *, endpoint_url: str | None = None, **session: Any) -> Any:
-    """Returns boto3's client of a service. `session` overrides what boto3 finds in its own configuration."""
+@cache
+def session(**options: Any) -> Any:
+    """Returns boto3's session. A new one would load its data and credentials again, for 40 ms a client."""
+    return boto3.Session(**options)
+
+
+def client(service: str, *, endpoint_url: str | None = None, **options: Any) -> Any:
+    """Returns boto3's client of a service. `options` override what boto3 finds in its own configuration."""
     try:
-        # The annotation of boto3's method has an overload for each of four hundred services.
-        untyped: Any = boto3.Session(**session)
-        return untyped.client(service, endpoint_url=endpoint_url, config=_S3_CONFIG if service == "s3" else CONFIG)
+        return session(**options).client(
+            service, endpoint_url=endpoint_url, config=_S3_CONFIG if service == "s3" else _CONFIG
+        )
     except (BotoCoreError, ValueError) as error:
         raise Misconfigured(f"The AWS settings are wrong: {error}. Correct the AWS_ variables") from error
 

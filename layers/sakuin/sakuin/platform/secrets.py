@@ -11,7 +11,7 @@ from aws_lambda_powertools.utilities.parameters.constants import DEFAULT_PROVIDE
 from aws_lambda_powertools.utilities.parameters.exceptions import GetParameterError
 
 from sakuin.errors import Misconfigured, SakuinError, Unavailable
-from sakuin.platform.aws import CONFIG
+from sakuin.platform.aws import client
 
 _MAX_AGE_SECONDS = 300
 # Between two reads that ignore the maximum age.
@@ -117,7 +117,7 @@ class NamedSecret:
     def _read(self, *, fresh: bool) -> Secrets:
         if "secrets" not in DEFAULT_PROVIDERS:
             # Powertools' own provider would wait for a minute, five times.
-            DEFAULT_PROVIDERS["secrets"] = parameters.SecretsProvider(boto_config=CONFIG)
+            DEFAULT_PROVIDERS["secrets"] = parameters.SecretsProvider(boto3_client=client("secretsmanager"))
         try:
             value = parameters.get_secret(self.name, max_age=_MAX_AGE_SECONDS, force_fetch=fresh, VersionStage=_CURRENT)
         except GetParameterError as error:

@@ -8,6 +8,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from aws_lambda_powertools.utilities import parameters
 
+from sakuin.platform.aws import session
+
 P = ParamSpec("P")
 T = TypeVar("T")
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
@@ -48,6 +50,7 @@ def restorable(build: Callable[[], Handler], register: Register | None = None) -
     handlers = [build()]
 
     def rebuild() -> None:
+        session.cache_clear()
         parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools has no annotation
         # The handler of the snapshot stays referenced, because its event loop has a task that never ends.
         handlers.append(build())
