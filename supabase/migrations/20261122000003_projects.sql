@@ -617,7 +617,8 @@ $$;
 
 create function public.delete_mcp(p_mcp uuid) returns void
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  delete from mcp where id = (select m.id from mcp_for(p_mcp) m)
+  select mcp_for(p_mcp);
+  delete from mcp where id = p_mcp
 $$;
 
 -- ---------------------------------------------------------------- the use of keys

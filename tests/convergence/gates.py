@@ -46,7 +46,7 @@ def gated(session: Any, vendor: str) -> None:
 
 
 def _called(request: httpx.Request) -> str:
-    """`rpc/want_nodes`, `POST material`; for the store `POST`, `POST query`, `DELETE`."""
+    """`rpc/plan_nodes`, `POST material`; for the store `POST`, `POST query`, `DELETE`."""
     parts = request.url.path.strip("/").split("/")
     if "rpc" in parts:
         return f"rpc/{parts[-1]}"

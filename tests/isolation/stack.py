@@ -73,7 +73,7 @@ class Stack:
         handler = self.mcp if path.startswith(("/mcp", "/v1/explain")) else self.api
         self.gateway.asked()
         told = handler(_event(method, path, body, bearer, headers), Context())
-        asked = [each for each in self.gateway.passed if not each.path.endswith("/take_allowance")]
+        asked = [each for each in self.gateway.passed if not each.path.endswith("/consume_quota")]
         answer = Answer(told["statusCode"], told.get("headers", {}), told.get("body", ""), len(asked))
         self.answers.append(answer)
         return answer

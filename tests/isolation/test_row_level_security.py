@@ -111,6 +111,31 @@ def test_a_function_of_the_api_stays_inside_whatever_the_claims_say(stack: Stack
             assert not [value for value in owner.ids.values() if value in answer], (function.name, answer)
 
 
+@pytest.mark.parametrize("disabled", ["seqscan", "indexscan"])
+def test_a_refusal_does_not_depend_on_the_plan_of_a_query(
+    stack: Stack, owner: Tenant, other: Tenant, disabled: str
+) -> None:
+    """A check in a subquery may never run: the statistics of a table decide when it is evaluated."""
+    for function in functions(stack):
+        if not function.is_of_the_api:
+            continue
+        refused: dict[str | None, type[psycopg.Error]] = {None: psycopg.errors.InsufficientPrivilege}
+        if "uuid" in function.arguments.values():
+            refused[other.user] = psycopg.errors.NoDataFound
+        for user, error in refused.items():
+            with as_member(stack, other.user) as connection:
+                claims = Jsonb({"role": "authenticated", "sub": user})
+                connection.execute("select set_config('request.jwt.claims', %s::text, true)", (claims,))
+                for setting in (f"enable_{disabled}", "enable_bitmapscan"):
+                    connection.execute(sql.SQL("set local {} = off").format(sql.Identifier(setting)))
+                given = function.given(owner.ids, p_tools=[owner.ids["tool_id"]])
+                try:
+                    connection.execute(_called(function, given))
+                except error:
+                    continue
+                pytest.fail(f"{function.name} answers {user}")
+
+
 def _called(function: Function, given: dict[str, Any]) -> sql.Composed:
     passed = [
         sql.SQL("{} => {}::" + kind).format(
