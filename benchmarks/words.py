@@ -13,13 +13,11 @@ from typing import LiteralString, cast
 
 import numpy as np
 import psycopg
-from sakuin.retrieval.calibration import calibration_of
 from sakuin_local.supabase.database import running_database
 
 A_PAGE = 20
 DIMENSIONS = 64
 QUESTIONS = 20
-CALIBRATION = json.dumps({**calibration_of("multilingual-e5-small").as_json(), "body_weight": 0.6})
 CHUNK_COLUMNS = (
     "id, material, anchor, title, content, learns, learns_source, type, prerequisites, position, content_hash, "
     "text_hash, illustrates, fingerprint, generation"
@@ -130,15 +128,14 @@ def _measured(sql: psycopg.Connection, questions: Questions) -> float:
             vector,
             json.dumps(
                 [
-                    {"kind": "reading" if term.startswith("~") else "word", "terms": [{"term": term, "weight": 1}]}
+                    {"kind": "gram" if term.startswith("^") else "word", "terms": [{"term": term, "weight": 1}]}
                     for term in terms
                 ]
             ),
-            CALIBRATION,
         )
         for terms, vector in questions
     ]
-    query: LiteralString = "select * from search_knowledge(%s::vector, %s::jsonb, 's', 5, %s::jsonb)"
+    query: LiteralString = "select search_candidates(%s::vector, %s::jsonb, 's', 100, 0, 10000)"
     for each in asked:
         sql.execute(query, each)
     began = _processor_seconds(sql)

@@ -295,61 +295,37 @@ end $$;
 
 -- ---------------------------------------------------------------- the search
 
--- Searches by meaning and by words, with one calibrated similarity over both.
+-- The candidates of a question, with the evidence for each. sakuin/retrieval/ranking.py ranks them.
 --
--- A question is a list of slots, each with the terms that express it: [{"kind": "word" | "reading", "terms": [{"term",
--- "weight"}]}]. The value of a slot in a chunk is that of the best of its terms:
---   words     the sum over word slots of max(weight * idf(term) * share), divided by the maximum of that sum, where
---             share = presence_weight + (1 - presence_weight) * impact
---   readings  the same over slots of kana readings
---   coverage  max(words, reading_weight * readings)
---   z         the distance of the cosine from the mean cosine of the question with texts at random, in standard
---             deviations. One model gives 0.8 to unrelated texts, another 0.2; z means the same in both.
---   missing   the share of the word slots that no chunk of the index has
---   evidence  = z + word_weight * coverage - missing_penalty * missing
---               - example_penalty (for an example, unless examples are asked for)
---   similarity = 1 / (1 + exp(-steepness * (evidence - threshold)))
--- The constants and how they were measured: sakuin/retrieval/calibration.py, docs/decisions.
+-- A question is a list of slots, each with the terms that express it: [{"kind", "terms": [{"term", "weight"}]}].
+-- Returns an object:
+--   total        the number of chunks of the index
+--   frequency    {term: the number of chunks with it}, exact
+--   cosines      the cosines of the question with p_sample chunks, which are the same for every question
+--   candidates   [{id, material, anchor, type, illustrates, cosine, nearest_rank, matching_rank, impacts, is_found}]
 --
--- The number of chunks with a term is exact. For each kind of slot, all chunks of the rarest slot are candidates, and
--- those of the next rarest while the total stays within `posting_budget` chunks. Slots beyond the budget only score
--- candidates. A chunk is missed only if it has no other slot and is not among the nearest either.
---
--- p_expected: the id of a chunk that is scored in any case, for evaluation. It replaces no other result.
-create function public.search_knowledge(
-  p_embedding extensions.vector(1536), p_slots jsonb, p_space text, p_limit integer, p_calibration jsonb,
-  p_expected text default null, p_type text default null, p_category text default null, p_level text default null,
-  p_material text default null
-) returns table (
-  id text, material text, anchor text, title text, content text, learns text[], type text,
-  similarity double precision, cosine double precision, z double precision, words double precision,
-  readings double precision, evidence double precision, nearest_rank integer, matching_rank integer, matched text[]
-)
+-- The candidates are the p_depth nearest chunks and the p_depth chunks with the best words: the greatest sums over the
+-- slots of the greatest weight * idf * impact of a slot's terms. All chunks of the rarest slot are compared, and those
+-- of the next rarest while the total stays within p_posting_budget chunks. Further candidates are the concepts that a
+-- found example illustrates, so that the example can rank below them, and p_expected (then `is_found` is false).
+create function public.search_candidates(
+  p_embedding extensions.vector(1536), p_slots jsonb, p_space text, p_depth integer, p_sample integer,
+  p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
+  p_level text default null, p_material text default null
+) returns jsonb
 language plpgsql set search_path = public, extensions set jit = off set max_parallel_workers_per_gather = 0
 set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-  depth constant integer := greatest(4 * p_limit, 50);
-  word_weight constant double precision := p_calibration->>'word_weight';
-  reading_weight constant double precision := p_calibration->>'reading_weight';
-  presence_weight constant double precision := p_calibration->>'presence_weight';
-  missing_penalty constant double precision := p_calibration->>'missing_penalty';
-  example_penalty constant double precision := p_calibration->>'example_penalty';
-  steepness constant double precision := p_calibration->>'steepness';
-  threshold constant double precision := p_calibration->>'threshold';
-  prior_size constant double precision := p_calibration->>'prior_size';
-  posting_budget constant double precision := p_calibration->>'posting_budget';
   is_filtered constant boolean := coalesce(p_type, p_category, p_level) is not null;
   only_block constant integer := posting_block((select m.number from material m where m.material = p_material));
   nearest text[] := '{}';
   total bigint;
-  expected_rank integer;
-  background_mean double precision;
-  background_spread double precision;
+  cosines jsonb := '[]';
 begin
   -- The scan of the graph continues until enough chunks pass the filters.
   perform set_config('hnsw.iterative_scan', 'strict_order', true);
-  perform set_config('hnsw.ef_search', least(1000, 2 * depth)::text, true);
+  perform set_config('hnsw.ef_search', least(1000, 2 * p_depth)::text, true);
   -- The planner assumes that all terms are equally common, and would read every chunk for each of them.
   perform set_config('enable_seqscan', 'off', true);
 
@@ -365,175 +341,125 @@ begin
             select from knowledge_chunks k
             where k.id = v.id and (p_type is null or k.type = p_type)
               and (p_category is null or k.category = p_category) and (p_level is null or k.level = p_level) offset 0)
-          order by v.embedding <=> p_embedding limit depth);
+          order by v.embedding <=> p_embedding limit p_depth);
       else
         nearest := array(
-          select v.id from knowledge_vector v where v.space = p_space order by v.embedding <=> p_embedding limit depth);
+          select v.id from knowledge_vector v
+          where v.space = p_space order by v.embedding <=> p_embedding limit p_depth);
       end if;
       perform set_config('enable_sort', 'on', true);
     end if;
-    if cardinality(nearest) < least(depth, total) then
+    if cardinality(nearest) < least(p_depth, total) then
       -- One page only, or the graph found too few: compare every row that passes the filters.
       nearest := array(
         select k.id from knowledge_chunks k join knowledge_vector v on v.id = k.id and v.space = p_space
         where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
           and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-        order by (v.embedding <=> p_embedding) + 0, k.id limit depth);
+        order by (v.embedding <=> p_embedding) + 0, k.id limit p_depth);
     end if;
-    if p_expected <> all (nearest) then
-      select count(*) filter (where (v.embedding <=> p_embedding) + 0 < e.distance) + 1 into expected_rank
-      from knowledge_chunks k join knowledge_vector v on v.id = k.id and v.space = p_space,
-           (select (x.embedding <=> p_embedding) + 0 as distance from knowledge_vector x
-            where x.id = p_expected and x.space = p_space) e
-      where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-        and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-      group by e.distance;
+    if p_sample > 0 then
+      select coalesce(jsonb_agg(s.cosine), '[]') into cosines
+      from (select 1 - (v.embedding <=> p_embedding) as cosine from knowledge_vector v
+            where v.space = p_space order by v.text_hash limit p_sample) s;
     end if;
-
-    -- A small library says little about chance: the model's own values count as `prior_size` chunks.
-    select (count(*) * coalesce(avg(s.cosine), 0) + prior_size * (p_calibration->>'prior_mean')::float8)
-             / (count(*) + prior_size),
-           sqrt((count(*) * coalesce(var_pop(s.cosine), 0) + prior_size * (p_calibration->>'prior_spread')::float8 ^ 2)
-             / (count(*) + prior_size))
-    into background_mean, background_spread
-    from (select 1 - (v.embedding <=> p_embedding) as cosine from knowledge_vector v
-          where v.space = p_space order by v.text_hash limit 200) s;
   end if;
 
-  return query
+  return (
   with question as materialized (
-    select s.slot, s.value->>'kind' = 'reading' as is_reading, t.term, t.weight
+    select s.slot, t.term, t.weight
     from jsonb_array_elements(p_slots) with ordinality as s(value, slot)
     cross join lateral jsonb_to_recordset(s.value->'terms') as t(term text collate "C", weight float8)
   ), counted as materialized (
     select t.term, (select coalesce(sum(p.n), 0) from posting p where p.term = t.term)::float8 as n
     from (select distinct s.term from question s) t
   ), asked as materialized (
-    select s.slot, s.is_reading, s.term, c.n, s.weight * ln(1 + (total - c.n + 0.5) / (c.n + 0.5)) as gain
+    select s.slot, s.term, c.n, s.weight * ln(1 + (total - c.n + 0.5) / (c.n + 0.5)) as gain
     from question s join counted c using (term)
   ), slots as materialized (
-    select a.slot, a.is_reading, max(a.gain) as ceiling, count(*) = 1 as is_plain, sum(a.n) as n,
-           sum(sum(a.n)) over rarest as reached, bool_or(sum(a.n) > 0) over earlier as is_later
+    select a.slot, count(*) = 1 as is_plain, sum(sum(a.n)) over rarest as reached,
+           bool_or(sum(a.n) > 0) over earlier as is_later
     from asked a
-    group by a.slot, a.is_reading
-    window rarest as (partition by a.is_reading order by sum(a.n), a.slot rows unbounded preceding),
-           earlier as (partition by a.is_reading order by sum(a.n), a.slot
-                       rows between unbounded preceding and 1 preceding)
-  ), maximum as materialized (
-    select nullif(sum(s.ceiling) filter (where not s.is_reading), 0) as words,
-           nullif(sum(s.ceiling) filter (where s.is_reading), 0) as readings,
-           coalesce(sum(s.ceiling) filter (where not s.is_reading and s.n = 0)
-                    / nullif(sum(s.ceiling) filter (where not s.is_reading), 0), 0) as missing
-    from slots s
+    group by a.slot
+    window rarest as (order by sum(a.n), a.slot rows unbounded preceding),
+           earlier as (order by sum(a.n), a.slot rows between unbounded preceding and 1 preceding)
   ), hits as (
-    select h.chunk, a.slot, a.is_reading, s.is_plain,
-           a.gain * (presence_weight + (1 - presence_weight) * h.impact / 32767) as value
+    select h.chunk, a.slot, s.is_plain, a.gain * h.impact as value
     from slots s join asked a using (slot)
     cross join lateral (
       select p.chunks, p.impacts from posting p
       where p.term = a.term and (only_block is null or p.block = only_block) offset 0) p
     cross join lateral unnest(p.chunks, p.impacts) as h(chunk, impact)
-    where s.reached <= posting_budget or not coalesce(s.is_later, false)
-  ), summed as (
-    select v.chunk, sum(v.value) filter (where not v.is_reading) as words,
-           sum(v.value) filter (where v.is_reading) as readings
-    from (select h.chunk, h.is_reading, h.value from hits h where h.is_plain
-          union all
-          select h.chunk, h.is_reading, max(h.value) from hits h where not h.is_plain
-          group by h.chunk, h.slot, h.is_reading) v
-    group by v.chunk
+    where s.reached <= p_posting_budget or not coalesce(s.is_later, false)
   ), scored as (
-    select s.chunk,
-           greatest(coalesce(s.words / w.words, 0), reading_weight * coalesce(s.readings / w.readings, 0)) as score
-    from summed s cross join maximum w
+    select v.chunk, sum(v.value) as score
+    from (select h.chunk, h.value from hits h where h.is_plain
+          union all
+          select h.chunk, max(h.value) from hits h where not h.is_plain group by h.chunk, h.slot) v
+    group by v.chunk
   ), matching as materialized (
     select m.id, row_number() over (order by m.score desc, m.chunk)::integer as place from (
       -- One by one in this order, until enough have passed the filters.
       select s.chunk, s.score, k.id
       from (select * from scored order by score desc, chunk
-            limit case when coalesce(p_type, p_category, p_level, p_material) is null then depth end) s
+            limit case when coalesce(p_type, p_category, p_level, p_material) is null then p_depth end) s
       cross join lateral (
         select k.id from knowledge_chunks k
         where k.id = (select w.id from chunk_words w where w.number = s.chunk)
           and (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
           and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
         offset 0) k
-      order by s.score desc, s.chunk limit depth) m
+      order by s.score desc, s.chunk limit p_depth) m
   ), found as materialized (
     select u.id, min(u.nearest) as nearest, min(u.matching) as matching from (
       select n.id, n.place::integer as nearest, null::integer as matching
       from unnest(nearest) with ordinality as n(id, place)
       union all select m.id, null, m.place from matching m) u
     group by u.id
-  ),
-  -- The concepts that a found example illustrates are candidates, so that the example can rank below them.
-  candidates as materialized (
-    select c.id, min(c.nearest) as nearest, min(c.matching) as matching, bool_or(c.counts) as counts
+  ), candidates as materialized (
+    select c.id, min(c.nearest) as nearest, min(c.matching) as matching, bool_or(c.is_found) as is_found
     from (
-      select f.id, f.nearest, f.matching, true as counts from found f
+      select f.id, f.nearest, f.matching, true as is_found from found f
       union all select k.material || '#' || i.anchor, null, null, true
       from found f join knowledge_chunks k using (id), unnest(k.illustrates) as i(anchor)
       where k.type = 'example' and p_type is null
-      -- Scored, but not counted.
       union all select p_expected, null, null, false where p_expected is not null) c
     group by c.id
-  ), shares as materialized (
-    select c.id, a.slot, a.is_reading, max(a.gain * u.share) as share,
-           (array_agg(a.term order by a.gain * u.share desc, a.term))[1] as term
+  ), matched as materialized (
+    select c.id, jsonb_object_agg(u.term, u.impact) as impacts
     from candidates c
     cross join lateral (select w.terms, w.impacts from chunk_words w where w.id = c.id offset 0) w
-    cross join lateral (
-      select t.term, presence_weight + (1 - presence_weight) * t.impact / 32767 as share
-      from unnest(w.terms, w.impacts) as t(term, impact)) u
-    join asked a on a.term = u.term
-    group by c.id, a.slot, a.is_reading
-  ), coverage as materialized (
-    select s.id,
-           coalesce(sum(s.share) filter (where not s.is_reading) / w.words, 0) as words,
-           coalesce(sum(s.share) filter (where s.is_reading) / w.readings, 0) as readings,
-           array_agg(s.term order by s.share desc, s.term) filter (where not s.is_reading) as matched
-    from shares s cross join maximum w group by s.id, w.words, w.readings
-  ), compared as materialized (
-    select k.id, c.nearest, c.matching, c.counts,
-           (select 1 - (v.embedding <=> p_embedding) from knowledge_vector v
-            where v.id = c.id and v.space = p_space) as cosine,
-           k.material, k.anchor, k.title, k.content, k.learns, k.type, k.illustrates
-    from candidates c
-    -- One by one by primary key: the planner cannot know how few they are.
-    cross join lateral (select k.* from knowledge_chunks k where k.id = c.id offset 0) k
-    where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
-      and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
-      -- Only the canary, which names its page, finds it.
-      and (p_material is not null or not starts_with(k.material, '_sakuin/'))
-  ), measures as materialized (
-    select c.*, coalesce((c.cosine - background_mean) / nullif(background_spread, 0), 0) as z,
-           coalesce(v.words, 0) as words, coalesce(v.readings, 0) as readings, coalesce(v.matched, '{}') as matched
-    from compared c left join coverage v using (id)
-  ), weighed as materialized (
-    select j.*, j.z + word_weight * greatest(j.words, reading_weight * j.readings) - missing_penalty * w.missing
-                - case when j.type = 'example' and p_type is null then example_penalty else 0 end as evidence
-    from measures j cross join maximum w
-  ),
-  -- An example ranks below its concept. Where only the example was found, its best concept rises above it.
-  shown as (
-    select distinct on (e.id) c.id, e.evidence
-    from weighed e join weighed c on c.material = e.material and c.anchor = any (e.illustrates)
-    where e.type = 'example' and p_type is null and e.counts
-    order by e.id, c.evidence desc, c.id
-  ), placed as (
-    select w.*, greatest(w.evidence, (select max(s.evidence) + 0.01 from shown s where s.id = w.id)) as place
-    from weighed w
-  ), ordered as (
-    select p.*, row_number() over (order by not p.counts, p.place desc, p.id) as rank from placed p
+    cross join lateral unnest(w.terms, w.impacts) as u(term, impact)
+    where u.term in (select a.term from asked a)
+    group by c.id
   )
-  select o.id, o.material, o.anchor, o.title, o.content, o.learns, o.type,
-         round((1 / (1 + exp(-steepness * (o.place - threshold))))::numeric, 4)::float8,
-         o.cosine, o.z, o.words, o.readings, o.evidence,
-         coalesce(o.nearest, case when o.id = p_expected then expected_rank end), o.matching, o.matched
-  from ordered o
-  where o.counts and o.rank <= p_limit or o.id = p_expected
-  order by o.rank;
+  select jsonb_build_object(
+    'total', total,
+    'cosines', cosines,
+    'frequency', (select coalesce(jsonb_object_agg(c.term, c.n), '{}') from counted c),
+    'candidates', (
+      select coalesce(jsonb_agg(jsonb_build_object(
+        'id', k.id, 'type', k.type, 'nearest_rank', c.nearest, 'matching_rank', c.matching, 'is_found', c.is_found,
+        'illustrates', (select coalesce(jsonb_agg(k.material || '#' || i), '[]') from unnest(k.illustrates) i),
+        'impacts', coalesce(m.impacts, '{}'),
+        'cosine', (select 1 - (v.embedding <=> p_embedding) from knowledge_vector v
+                   where v.id = c.id and v.space = p_space))), '[]')
+      from candidates c left join matched m using (id)
+      -- One by one by primary key: the planner cannot know how few they are.
+      cross join lateral (select k.* from knowledge_chunks k where k.id = c.id offset 0) k
+      where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+        and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
+        -- Only the canary, which names its page, finds it.
+        and (p_material is not null or not starts_with(k.material, '_sakuin/')))));
 end $$;
+
+-- What an answer shows of chunks. Ids without a chunk are left out.
+create function public.chunks_to_show(p_ids text[]) returns table (
+  id text, material text, anchor text, title text, content text, learns text[], type text
+)
+language sql stable set search_path = public, extensions as $$
+  select k.id, k.material, k.anchor, k.title, k.content, k.learns, k.type
+  from knowledge_chunks k where k.id = any (p_ids)
+$$;
 
 -- The chunks in the order of material and anchor, after the id p_after. That id may be deleted: an edit of a page does
 -- not break a cursor.

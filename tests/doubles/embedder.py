@@ -14,7 +14,7 @@ from sakuin.retrieval.index_version import ANALYZER, TEXT_TEMPLATE, PageIndexVer
 DIMENSIONS = 1536
 MODEL = EmbeddingModel("characters", DIMENSIONS)
 FINGERPRINT = PageIndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER)
-CALIBRATION = Calibration(prior_mean=0.02, prior_spread=0.03)
+CALIBRATION = Calibration(unrelated_mean=0.02, unrelated_spread=0.03)
 
 
 @dataclass

@@ -131,7 +131,7 @@ def test_a_result_has_every_part_of_its_score(world: World) -> None:
     assert best["matched"] == ["公式"]
     assert 0 < best["words"] <= 1
     assert (best["nearest_rank"], best["matching_rank"]) == (1, 1)
-    assert all(best[part] is not None for part in ("similarity", "evidence", "cosine", "z", "readings"))
+    assert all(best[part] is not None for part in ("similarity", "evidence", "cosine", "z"))
     assert hit_of({**best, "from_a_later_version": 1}).matched == ("公式",)
 
 

@@ -184,9 +184,9 @@ def test_a_formula_is_one_thing_to_ask_for() -> None:
     assert steps(analyze_query(r"\frac{1}{2}", NOTHING), "notation") == [(r"\frac{1}{2}", "1/2")]
 
 
-def test_readings_are_asked_for_beside_words_unless_switched_off() -> None:
-    assert {slot.kind for slot in analyze_query("標準偏差", NOTHING).slots} == {"word", "reading"}
-    assert {slot.kind for slot in analyze_query("標準偏差", NOTHING, without={"readings"}).slots} == {"word"}
+def test_grams_are_asked_for_beside_words_unless_switched_off() -> None:
+    assert {slot.kind for slot in analyze_query("標準偏差", NOTHING).slots} == {"word", "gram"}
+    assert {slot.kind for slot in analyze_query("標準偏差", NOTHING, without={"grams"}).slots} == {"word"}
 
 
 @pytest.mark.parametrize(

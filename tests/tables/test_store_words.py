@@ -10,7 +10,6 @@ from sakuin.language.indexing import index_words
 from sakuin.language.model import Slot, SlotKind, WeightedTerm
 from sakuin.tables.chunking import chunks
 from sakuin.tables.embed_chunks import repeated_terms
-from sakuin.tables.search import READING_SHARE, asked_slots
 from sakuin.tables.turbopuffer.words import words_leg
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "tables" / "学習コラム.json"
@@ -34,22 +33,18 @@ def test_a_text_without_words_has_no_terms() -> None:
     assert repeated_terms({}) == ()
 
 
-def test_readings_come_after_the_words_and_count_less() -> None:
-    asked = asked_slots([slot("~カイノ", kind="reading"), slot("公式", "定理", weight=0.8), slot("解")])
-    assert asked == (
-        slot("公式", "定理", weight=0.8),
-        slot("解"),
-        slot("~カイノ", kind="reading", weight=READING_SHARE),
-    )
-
-
 def test_single_terms_of_one_weight_are_one_clause_and_alternatives_a_maximum() -> None:
-    asked = (slot("二次"), slot("方程式"), slot("三平方", "ピタゴラス", weight=0.8), slot("~カイ", weight=0.5))
+    asked = (
+        slot("二次"),
+        slot("方程式"),
+        slot("三平方", "ピタゴラス", weight=0.8),
+        slot("^二次", kind="gram", weight=0.5),
+    )
     assert words_leg(asked, "") == (
         "Sum",
         [
             ("terms", "BM25", ["二次", "方程式"]),
-            ("Product", 0.5, ("terms", "BM25", ["~カイ"])),
+            ("Product", 0.5, ("terms", "BM25", ["^二次"])),
             ("Max", [("Product", 0.8, ("terms", "BM25", [term])) for term in ("三平方", "ピタゴラス")]),
         ],
     )
@@ -70,8 +65,8 @@ def test_a_question_of_any_length_stays_within_the_store_s_limits(many: object) 
     assert len(asked) < 4_000
 
 
-def test_of_a_question_that_is_too_long_the_words_are_kept_and_the_readings_cut() -> None:
-    slots = [*(slot(f"~カイ{n}", kind="reading") for n in range(200)), slot("公式")]
-    leg = words_leg(asked_slots(slots), "")
+def test_of_a_question_that_is_too_long_the_words_are_kept_and_the_grams_cut() -> None:
+    slots = [slot("公式"), *(slot(f"^語{n}", kind="gram", weight=0.5) for n in range(200))]
+    leg = words_leg(slots, "")
     assert leg is not None
     assert ("terms", "BM25", ["公式"]) in leg[1]

@@ -28,7 +28,6 @@ _COLUMNS = {
     "evidence": ".2f",
     "z": ".2f",
     "words": ".2f",
-    "readings": ".2f",
     "cosine": ".3f",
     "nearest_rank": "d",
     "matching_rank": "d",
@@ -80,7 +79,7 @@ def explain(
 
 
 def _show_question(out: "Console", explanation: Mapping[str, Any]) -> None:
-    """Prints the embedded text, the steps of the analysis, and the words and readings that are looked up."""
+    """Prints the embedded text, the steps of the analysis, and the words and character grams that are looked up."""
     from rich.text import Text
 
     understood = explanation["understood"]
@@ -89,7 +88,7 @@ def _show_question(out: "Console", explanation: Mapping[str, Any]) -> None:
     for step in understood["steps"]:
         found, read_as = (step["found"], "yellow"), (step["read_as"], "green")
         out.print(Text.assemble((f"{step['rule']:>8}  ", "dim"), found, " → ", read_as), soft_wrap=True)
-    for kind, name in (("word", "words"), ("reading", "readings")):
+    for kind, name in (("word", "words"), ("gram", "grams")):
         slots = [slot for slot in understood["slots"] if slot["kind"] == kind]
         if slots:
             out.print(Text.assemble((f"{name:>8}  ", "dim"), "  ".join(map(_slot, slots))), soft_wrap=True)

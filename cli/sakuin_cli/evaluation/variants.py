@@ -35,6 +35,4 @@ def changes(variant: Variant, understood: Mapping[str, Any]) -> bool:
     `understood` is the analysis of the whole pipeline, as JSON.
     """
     steps: Iterable[Mapping[str, Any]] = understood["steps"]
-    if variant.without == "readings":
-        return any(slot["kind"] == "reading" for slot in understood["slots"])
     return variant.without not in _LEAVE_STEPS or any(step["rule"] == variant.without for step in steps)

@@ -96,7 +96,7 @@ def test_a_wrong_answer_of_supabase_is_unavailable(wrong: Said | None) -> None:
 )
 def test_a_key_that_supabase_refuses_is_said_to_be_so_and_asked_with_once(said: Said) -> None:
     with scripted_server(said) as server, pytest.raises(Refused, match="check supabase_service_key") as failure:
-        call(supabase(server.url, "k"), "search_knowledge", {})
+        call(supabase(server.url, "k"), "search_candidates", {})
     assert (failure.value.vendor, len(server.asked)) == ("supabase", 1)
 
 
@@ -114,11 +114,11 @@ def test_a_missing_grant_is_not_reported_as_a_wrong_key(name: str) -> None:
 def test_what_only_reads_is_asked_for_again(refused: ScriptedServer) -> None:
     client = supabase(refused.url, "k")
     with pytest.raises(Unavailable, match="503"):
-        call(client, "search_knowledge", {})
+        call(client, "search_candidates", {})
     with pytest.raises(Unavailable, match="503"):
         answer(client.table("material").select("*"))
     assert [path.partition("?")[0] for path in refused.asked] == [
-        *["/rest/v1/rpc/search_knowledge"] * 3,
+        *["/rest/v1/rpc/search_candidates"] * 3,
         *["/rest/v1/material"] * 3,
     ]
 
@@ -134,14 +134,14 @@ def test_what_may_have_happened_is_not_asked_for_again(refused: ScriptedServer) 
 
 def test_a_passing_failure_of_a_read_is_nobody_s_business() -> None:
     with scripted_server(Said(502, b""), None, Said(body=b"[]")) as server:
-        assert call(supabase(server.url, "k"), "search_knowledge", {}) == []
+        assert call(supabase(server.url, "k"), "search_candidates", {}) == []
     assert len(server.asked) == 3
 
 
 def test_a_refusal_of_the_database_is_not_asked_for_again() -> None:
     said = Said(400, b'{"code": "22023", "message": "no"}')
     with scripted_server(said) as server, pytest.raises(Invalid):
-        call(supabase(server.url, "k"), "search_knowledge", {})
+        call(supabase(server.url, "k"), "search_candidates", {})
     assert len(server.asked) == 1
 
 
@@ -154,4 +154,4 @@ def test_the_functions_that_are_asked_again_change_nothing(sql: Any) -> None:
     writing = {name for name, volatility in rows if volatility == "v"}
     assert {name for name, _ in rows} == READING_FUNCTIONS
     # Two remember a name, twice is once; the third sets what HNSW is searched with, for itself.
-    assert writing <= {"chunks_to_store", "assign_namespace_suffix", "search_knowledge"}
+    assert writing <= {"chunks_to_store", "assign_namespace_suffix", "search_candidates"}

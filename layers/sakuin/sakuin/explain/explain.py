@@ -138,7 +138,6 @@ def _hit(match: Match, rank: int, base_url: str) -> ExplainedHit:
         cosine=match.cosine,
         z=match.z,
         words=match.words,
-        readings=match.readings,
         nearest_rank=match.nearest_rank,
         matching_rank=match.matching_rank,
         # A term may match two slots.
@@ -157,7 +156,7 @@ def _absent(search: SearchKnowledge, id: str, filters: Filters) -> str:
 
 def _has_evidence(hit: ExplainedHit) -> bool:
     """Returns whether the chunk was found by meaning or by words, or has words of the question."""
-    return hit.nearest_rank is not None or hit.matching_rank is not None or bool(hit.words or hit.readings)
+    return hit.nearest_rank is not None or hit.matching_rank is not None or bool(hit.words)
 
 
 def _table_hit(candidate: TableCandidate) -> ExplainedHit:

@@ -13,8 +13,8 @@ class ExplainedHit:
     """One chunk with its scores; None where a value does not apply.
 
     `id` is that of a knowledge chunk, or the json_pointer of a Table's node; `chunk_index` counts the node's chunks.
-    `rank` is the final rank, `nearest_rank` the rank by meaning, `matching_rank` the rank by words. `z`, `words` and
-    `readings` are the parts of `evidence`. Agents see `similarity`, or the `score` of a Search Tool.
+    `rank` is the final rank, `nearest_rank` the rank by meaning, `matching_rank` the rank by words. `z` and
+    `words` are the parts of `evidence`. Agents see `similarity`, or the `score` of a Search Tool.
     """
 
     rank: int | None
@@ -29,7 +29,6 @@ class ExplainedHit:
     cosine: float | None = None
     z: float | None = None
     words: float | None = None
-    readings: float | None = None
     nearest_rank: int | None = None
     matching_rank: int | None = None
     matched: tuple[str, ...] = ()

@@ -62,10 +62,8 @@ def _place(hit: ExplainedHit) -> str:
 def _weaknesses(hit: ExplainedHit, understood: AnalyzedQuery) -> list[str]:
     reasons = []
     words = {term.term for slot in understood.slots if slot.kind == "word" for term in slot.terms}
-    if words and hit.words == 0 and not hit.matched:
+    if words and not hit.matched:
         reasons.append("It has no word in common with the question.")
-    if any(slot.kind == "reading" for slot in understood.slots) and hit.readings == 0:
-        reasons.append("It has no reading in common with the question.")
     if hit.evidence is not None and hit.cosine is None and hit.z is not None:
         reasons.append("It has no vector of the present model, so only its words count.")
     if hit.type == "example":
@@ -80,7 +78,6 @@ def _comparison(hit: ExplainedHit, last: ExplainedHit) -> list[str]:
         for what, mine, its in (
             ("by meaning (z)", hit.z, last.z),
             ("by words", hit.words, last.words),
-            ("by reading", hit.readings, last.readings),
         )
         if mine is not None and its is not None and its > mine + _SLIGHT
     ]

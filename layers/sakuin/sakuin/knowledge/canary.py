@@ -1,6 +1,6 @@
 """The canary page: its text, the question about it, and the check of the answer.
 
-Searches of agents exclude everything below `OWN_FOLDER` (`search_knowledge` and `list_concepts` in the migrations).
+Searches of agents exclude everything below `OWN_FOLDER` (`search_candidates` and `list_concepts` in the migrations).
 """
 
 from dataclasses import dataclass

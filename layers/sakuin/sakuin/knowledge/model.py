@@ -59,6 +59,10 @@ class Filters:
 EVERYTHING = Filters()
 
 
+# An impact of 1 as the database stores it.
+HIGHEST_IMPACT = 32767
+
+
 @dataclass(frozen=True, slots=True)
 class Match:
     """One chunk that a search found, and the parts of its score.
@@ -79,7 +83,6 @@ class Match:
     cosine: float | None
     z: float
     words: float
-    readings: float
     evidence: float
     nearest_rank: int | None
     matching_rank: int | None

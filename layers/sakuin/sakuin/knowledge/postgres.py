@@ -4,7 +4,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, Outcome, PageChange, Source
+from sakuin.knowledge.model import (
+    HIGHEST_IMPACT,
+    ChangeResult,
+    KnowledgeChunk,
+    MaterialState,
+    Outcome,
+    PageChange,
+    Source,
+)
 from sakuin.language.model import IndexedWords
 from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
@@ -12,7 +20,6 @@ from sakuin.platform.supabase.client import Client, answer, call, vector_text
 from sakuin.retrieval.index_version import ANALYZER, PageIndexVersion
 
 _VECTORS_A_REQUEST = 100
-_HIGHEST_IMPACT = 32767
 _COPIED = (
     *("id", "anchor", "title", "content", "type", "category", "level", "prerequisites", "position"),
     *("content_hash", "text_hash", "illustrates"),
@@ -183,6 +190,6 @@ def _row(chunk: KnowledgeChunk) -> dict[str, Any]:
 
 def written_words(words: IndexedWords) -> dict[str, int]:
     """Returns terms and impacts as in `posting`: 1 to 32767 for (0, 1]; a reading is followed by a tab and its word."""
-    impacts = {term: max(1, round(impact * _HIGHEST_IMPACT)) for term, impact in words.impacts.items()}
-    impacts |= {f"{reading}\t{form}": _HIGHEST_IMPACT for reading, form in words.readings}
+    impacts = {term: max(1, round(impact * HIGHEST_IMPACT)) for term, impact in words.impacts.items()}
+    impacts |= {f"{reading}\t{form}": HIGHEST_IMPACT for reading, form in words.readings}
     return dict(sorted(impacts.items()))

@@ -1,17 +1,16 @@
 """Analysis of text into the terms of the index, the same for pages, Tables and questions."""
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from sakuin.language.character_grams import character_grams
 from sakuin.language.concepts import concept_mentions
 from sakuin.language.formulas import Formula, formulas
 from sakuin.language.morphemes import LONGEST_TERM, Morpheme, morphemes
 from sakuin.language.notation import canonical
 
 _SHORT = 100  # characters
-_KANA_RUN = re.compile(r"[ァ-ヶー]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +54,8 @@ def term_counts(text: AnalyzedText) -> dict[str, int]:
     """Returns each term of an analyzed text with its count.
 
     Terms are normalised words (`襷掛け` for たすきがけ, たすき掛け and 襷掛け), formulas in canonical notation with
-    their parts, glossary concepts with the prefix `#`, and 3-grams of the katakana reading with the prefix `~`
-    (`~タスキ`), by which a question in kana finds kanji. No term is empty or longer than 39 bytes.
+    their parts, glossary concepts with the prefix `#`, and character grams with the prefix `^`. No term is empty or
+    longer than 39 bytes.
     """
     counts: dict[str, int] = {}
     for term in _terms(text):
@@ -72,22 +71,11 @@ def formula_terms(formula: Formula) -> Iterator[str]:
             yield name
 
 
-def reading_grams(line: list[Morpheme]) -> Iterator[str]:
-    """Yields the 3-grams of a line's reading, each with the prefix `~`."""
-    for run in _KANA_RUN.findall("".join([morpheme.reading for morpheme in line])):
-        if len(run) <= 3:
-            if len(run) > 1:
-                yield "~" + run
-            continue
-        for start in range(len(run) - 2):
-            yield "~" + run[start : start + 3]
-
-
 def _terms(text: AnalyzedText) -> Iterator[str]:
     for line in text.lines:
         for morpheme in line:
             yield from morpheme.terms
-        yield from reading_grams(line)
+    yield from character_grams(text.text)
     for _, _, formula in text.formulas:
         yield from formula_terms(formula)
     for named in concept_mentions(text.text):

@@ -10,9 +10,9 @@ from sakuin.language.readings import readings_of
 # Fields, CIKM 2004), fitted by hand. The average length is a constant, so that the weights of one text do not depend on
 # other texts.
 TITLE_WEIGHT, LEARNS_WEIGHT, BODY_WEIGHT = 4.0, 3.0, 1.0
-AVERAGE_TERMS = 400
-LENGTH_SHARE = 0.4
-SATURATION = 1.2
+AVERAGE_TERMS = 600
+LENGTH_SHARE = 0.75
+SATURATION = 0.6
 # Words behind this place are not indexed: one SQL statement could not write them all.
 LONGEST_BODY = 100_000  # characters
 

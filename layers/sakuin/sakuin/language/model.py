@@ -18,10 +18,10 @@ class IndexedWords:
 
 
 # word     a normalised word, a concept of the glossary or a formula
-# reading  a 3-gram of the katakana reading
-SlotKind = Literal["word", "reading"]
+# gram     a character gram of what was typed
+SlotKind = Literal["word", "gram"]
 # Rules of query analysis that can be switched off; a rewrite step carries the name of its rule.
-Rule = Literal["notation", "reduction", "rewriting", "typos", "synonyms", "english", "readings", "examples"]
+Rule = Literal["notation", "reduction", "rewriting", "typos", "synonyms", "english", "grams", "examples"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,49 +1,46 @@
-"""Calibration of evidence into a similarity that is comparable between questions."""
+"""Calibration of evidence into a similarity that means the same in every question."""
 
-from dataclasses import asdict, dataclass
+import math
+from dataclasses import dataclass
 
 # At this similarity a result is as likely right as wrong; below it the answer is `no_good_match`.
 GOOD_MATCH = 0.5
 # Below `GOOD_MATCH`, but good enough for a suggestion.
 NEAR_MATCH = 0.3
+# The chunks of an index that say how near unrelated texts are, where the model does not say it.
+SAMPLE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The weights of evidence for one embedding model: docs/decisions/0006-similarity.md.
+    """The weights of evidence for one embedding model: docs/decisions/0047-one-ranking.md.
 
-    `prior_mean`, `prior_spread`: mean and standard deviation of the cosine between questions and random texts, counted
-    as `prior_size` texts beside the texts of the index. `presence_weight`: the share of a word's weight for its mere
-    presence; the rest is proportional to its impact. `missing_penalty`, `example_penalty`: subtracted for words
-    without a match and for examples nobody asked for. `threshold`, `steepness`: the logistic function from evidence
-    to similarity. `posting_budget`: the chunks to read from postings; the question's more frequent words beyond it
-    only score the chunks that rarer words found.
+    `unrelated_mean`, `unrelated_spread`: mean and standard deviation of the cosine between questions and unrelated
+    texts; None if the model was not measured, then a sample of the index says it for each question. `word_weight`: the
+    evidence of all words of a question, in such standard deviations. `example_penalty`: subtracted from examples nobody
+    asked for. `threshold`, `steepness`: the logistic function from evidence to similarity.
     """
 
-    prior_mean: float
-    prior_spread: float
-    prior_size: float = 20.0
-    word_weight: float = 10.0
-    reading_weight: float = 1.0
-    presence_weight: float = 0.4
-    missing_penalty: float = 1.5
-    example_penalty: float = 2.0
-    threshold: float = 4.4
+    unrelated_mean: float | None = None
+    unrelated_spread: float = 0.0
+    word_weight: float = 20.0
+    example_penalty: float = 4.0
+    threshold: float = 5.0
     steepness: float = 0.5
-    posting_budget: float = 10_000
 
-    def as_json(self) -> dict[str, float]:
-        """Returns the weights as the SQL function reads them."""
-        return asdict(self)
+    @property
+    def sample(self) -> int:
+        """How many chunks of the index are compared with each question."""
+        return SAMPLE if self.unrelated_mean is None else 0
+
+    def similarity(self, evidence: float) -> float:
+        """Returns the logistic function of evidence, 0-1."""
+        # Beyond these bounds the rounded result does not change.
+        return 1 / (1 + math.exp(-max(-50.0, min(50.0, self.steepness * (evidence - self.threshold)))))
 
 
-_MEASURED = {
-    "multilingual-e5-small": Calibration(prior_mean=0.81, prior_spread=0.016),
-    # From published distributions of unrelated pairs, not measured; the texts of the index soon outweigh them.
-    "text-embedding-3-small": Calibration(prior_mean=0.16, prior_spread=0.06),
-}
-# A model without measurements: only the texts of the index count.
-_UNKNOWN = Calibration(prior_mean=0.0, prior_spread=1.0, prior_size=0.001)
+_MEASURED = {"multilingual-e5-small": Calibration(unrelated_mean=0.80, unrelated_spread=0.02)}
+_UNKNOWN = Calibration()
 
 
 def calibration_of(model: str) -> Calibration:

@@ -1,7 +1,7 @@
 """The search of a Search Tool in its part of a Table."""
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from sakuin.language.model import AnalyzedQuery, Slot
@@ -19,9 +19,6 @@ _LEAST_DEPTH = 50
 
 # The depth in which an explanation searches for the expected node.
 _EXPLANATION_DEPTH = 1_000
-
-# The weight of a reading, relative to a word.
-READING_SHARE = 0.5
 
 Found = tuple[Sequence[FoundChunk], Sequence[FoundChunk]]
 
@@ -156,7 +153,7 @@ class SearchTable:
         return _StoreQuery(
             question,
             vector=vector,
-            slots=() if mode == "vectors" else asked_slots(question.slots),
+            slots=() if mode == "vectors" else question.slots,
             text="" if mode == "vectors" else query,
             degraded=degraded,
         )
@@ -202,17 +199,6 @@ class TableSearches(Protocol):
 
     def table_search(self, version: str | None = None) -> SearchTable:
         """Returns the search of the live or the named index version. Raises `NotFound` if there is none."""
-
-
-def asked_slots(slots: Sequence[Slot]) -> tuple[Slot, ...]:
-    """Returns the slots for the words leg of a Table: words first, then readings with less weight."""
-    words = (slot for slot in slots if slot.kind == "word")
-    readings = (slot for slot in slots if slot.kind == "reading")
-    return (*words, *map(_with_less_weight, readings))
-
-
-def _with_less_weight(slot: Slot) -> Slot:
-    return replace(slot, terms=tuple(replace(each, weight=each.weight * READING_SHARE) for each in slot.terms))
 
 
 def _depth(top_k: int) -> int:

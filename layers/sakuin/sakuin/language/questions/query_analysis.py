@@ -13,10 +13,10 @@ from sakuin.language.questions.conversation import example_request, filler_spans
 from sakuin.language.questions.kana import kana_rewrites, kana_word_candidates, possible_readings
 from sakuin.language.questions.slots import (
     QueryUnit,
+    gram_slots,
     merge_concepts,
     merge_synonyms,
     query_units,
-    reading_slots,
     word_slots,
 )
 from sakuin.language.questions.translation import corrected_english, is_english, translate
@@ -87,6 +87,8 @@ def analyze_query(query: str, known: LexiconEntries, *, without: Set[str] = froz
     first `LONGEST_QUESTION` characters count. Never raises: a question without words has no slots.
     """
     analyzed = _analyzed(query, known, without)
+    if "grams" in without:
+        analyzed = replace(analyzed, slots=tuple(slot for slot in analyzed.slots if slot.kind != "gram"))
     example = None if "examples" in without else example_request(_normalized(query, notation=False))
     if example is None:
         return analyzed
@@ -97,7 +99,6 @@ def _analyzed(query: str, known: LexiconEntries, without: Set[str]) -> AnalyzedQ
     draft = _first_draft(query, notation="notation" not in without)
     if is_english(draft.text) and not without & {"english", "synonyms"}:
         return _analyzed_english(query, draft, known.synonyms, typos="typos" not in without)
-    as_typed = analyze_canonical(draft.text)
     if "rewriting" not in without:
         draft = _with_kana_rewritten(draft, known, typos="typos" not in without)
     if "typos" not in without:
@@ -115,10 +116,7 @@ def _analyzed(query: str, known: LexiconEntries, without: Set[str]) -> AnalyzedQ
         steps += tuple(RewriteStep("synonyms", found, name) for found, name in usual if found != name)
         units, more = _with_site_synonyms(question.text, merge_concepts(units, mentions), known.synonyms)
         steps += more
-    slots = word_slots(units)
-    # Formulas have no reading, and the words around them are in every text.
-    if "readings" not in without and not as_typed.formulas:
-        slots += reading_slots(question if as_typed.text == draft.text else as_typed)
+    slots = [*word_slots(units), *gram_slots(question.text)]
     changed = any(step.rule in ("rewriting", "typos") for step in steps)
     return AnalyzedQuery(query, draft.text if changed else _storable(query), tuple(slots), steps)
 
@@ -145,7 +143,7 @@ def _analyzed_english(query: str, draft: _Draft, synonyms: Synonyms, *, typos: b
         steps += tuple(RewriteStep("typos", found, meant) for found, meant in replaced)
     translation = translate(text)
     units, more = _with_site_synonyms(text, translation.units, synonyms)
-    slots = tuple(word_slots(units))
+    slots = (*word_slots(units), *gram_slots(translation.rest))
     japanese = " ".join(translation.japanese)
     if not japanese:
         return AnalyzedQuery(query, _storable(query), slots, (*steps, *more))

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sakuin.language.analysis import AnalyzedText, formula_terms, reading_grams
+from sakuin.language.analysis import AnalyzedText, formula_terms
+from sakuin.language.character_grams import character_grams
 from sakuin.language.concepts import ConceptMention
 from sakuin.language.formulas import Formula
 from sakuin.language.model import Slot, WeightedTerm
@@ -20,6 +21,7 @@ LOW_CONTENT_WORDS = frozenset(LOW_CONTENT_WORDS_LIST.split())
 # Weights of terms, fitted by hand: docs/decisions/0016-questions-are-analyzed-before-the-search.md.
 LOW_CONTENT_WEIGHT = 0.2
 SHAPE_WEIGHT, PART_WEIGHT = 0.7, 0.8  # of a formula
+GRAM_WEIGHT = 0.5  # relative to a word
 WORD_OF_CONCEPT_WEIGHT = 0.8  # of one word, where a concept's spelling has several
 
 Phrasing = tuple[WeightedTerm, ...]
@@ -95,10 +97,10 @@ def word_slots(units: Sequence[QueryUnit]) -> list[Slot]:
     return list(slots.values())[:MOST_SLOTS]
 
 
-def reading_slots(question: AnalyzedText) -> list[Slot]:
-    """Returns one slot for each 3-gram of a question's reading."""
-    grams = dict.fromkeys(gram for line in question.lines for gram in reading_grams(line))
-    return [Slot("reading", (WeightedTerm(gram),)) for gram in grams][:MOST_SLOTS]
+def gram_slots(text: str) -> list[Slot]:
+    """Returns one slot for each character gram of a canonical text."""
+    grams = dict.fromkeys(character_grams(text))
+    return [Slot("gram", (WeightedTerm(gram, GRAM_WEIGHT),)) for gram in grams][:MOST_SLOTS]
 
 
 def _weighted_terms(formula: Formula) -> list[WeightedTerm]:

@@ -52,10 +52,11 @@ JAPANESE_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """The units of an English question; `japanese` are the Japanese names in it, in order."""
+    """The units of an English question; `japanese` are the Japanese names in it, in order, `rest` is what has none."""
 
     units: tuple[QueryUnit, ...]
     japanese: tuple[str, ...]
+    rest: str
 
 
 def is_english(text: str) -> bool:
@@ -105,4 +106,4 @@ def translate(text: str) -> Translation:
         generic = tuple((WeightedTerm(form, GENERIC_WEIGHT),) for form in forms)
         units.append(QueryUnit(unit.start, unit.end, generic or unit.phrasings))
     names = tuple(dict.fromkeys(name for _, name in sorted(japanese) if name))
-    return Translation(tuple(sorted(units, key=lambda unit: unit.start)), names)
+    return Translation(tuple(sorted(units, key=lambda unit: unit.start)), names, rest)

@@ -23,7 +23,8 @@ READING_FUNCTIONS = frozenset(
         "missing_vectors",
         "assign_namespace_suffix",
         "upload_results",
-        "search_knowledge",
+        "search_candidates",
+        "chunks_to_show",
         "table_lexicon_entries",
     }
 )

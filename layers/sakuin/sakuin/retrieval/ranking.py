@@ -1,0 +1,139 @@
+"""The ranking of pages and of Tables: one evidence from the meaning and the words of each candidate.
+
+Words: BM25 (Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009) as a share of the greatest possible sum,
+so that it means the same in every question. Meaning: the cosine in standard deviations above that of unrelated texts.
+Their sum is a convex combination (Bruch, Gai, Ingber: An Analysis of Fusion Functions for Hybrid Retrieval, TOIS 2023)
+with bounds that do not depend on the other candidates. Measured: docs/decisions/0047-one-ranking.md.
+"""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, pstdev
+
+from sakuin.language.model import Slot
+from sakuin.retrieval.calibration import Calibration
+
+# Just above: the distance by which a concept is placed before an example of it.
+_JUST_ABOVE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What a store knows of a chunk. `impacts`: the impact, (0-1], of each of the question's terms that it has.
+
+    `cosine` is None without a vector of the question or of the chunk. `illustrates` are the ids of the concepts that an
+    example shows.
+    """
+
+    id: str
+    cosine: float | None
+    impacts: Mapping[str, float] = field(default_factory=dict)
+    is_example: bool = False
+    illustrates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate with the parts of its score, best first in a ranking.
+
+    `similarity`, 0-1, means the same in every question. `z`: the cosine in standard deviations. `words`: the share
+    of the question's words, 0-1. `matched`: the words of the question that it has, those that count most first.
+    """
+
+    id: str
+    similarity: float
+    evidence: float
+    z: float
+    words: float
+    matched: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """In how many of `total` chunks each term of a question is."""
+
+    total: int
+    chunks: Mapping[str, float]
+
+    def rarity(self, term: str) -> float:
+        """Returns the inverse document frequency of BM25."""
+        n = self.chunks.get(term, 0)
+        return math.log(1 + (self.total - n + 0.5) / (n + 0.5))
+
+
+def shares_of_words(
+    slots: Sequence[Slot], frequencies: Frequencies, candidates: Sequence[Candidate]
+) -> dict[str, tuple[float, tuple[str, ...]]]:
+    """Returns by id the share of the question's words, 0-1, and the matched words, those that count most first.
+
+    The value of a slot in a chunk is that of the best of its terms: weight * rarity * impact.
+    """
+    gains = [
+        (slot.kind, [(each.term, each.weight * frequencies.rarity(each.term)) for each in slot.terms]) for slot in slots
+    ]
+    possible = sum(max(gain for _, gain in terms) for _, terms in gains)
+    shares = {}
+    for candidate in candidates:
+        values: dict[str, float] = {}
+        total = 0.0
+        for kind, terms in gains:
+            found = [(gain * candidate.impacts[term], term) for term, gain in terms if term in candidate.impacts]
+            if found:
+                value, term = max(found)
+                total += value
+                if kind == "word":
+                    values[term] = max(value, values.get(term, 0.0))
+        matched = tuple(sorted(values, key=lambda term: (-values[term], term)))
+        shares[candidate.id] = (total / possible if possible else 0.0, matched)
+    return shares
+
+
+def background(cosines: Collection[float], calibration: Calibration) -> tuple[float, float]:
+    """Returns mean and standard deviation of the cosines of unrelated texts.
+
+    Those of the model if they were measured, else those of the question with a sample of the index.
+    """
+    if calibration.unrelated_mean is not None:
+        return calibration.unrelated_mean, calibration.unrelated_spread
+    return (fmean(cosines), pstdev(cosines)) if cosines else (0.0, 0.0)
+
+
+def rank(
+    candidates: Sequence[Candidate],
+    words: Mapping[str, tuple[float, tuple[str, ...]]],
+    unrelated: tuple[float, float],
+    calibration: Calibration,
+    *,
+    lowers_examples: bool = False,
+) -> list[Ranked]:
+    """Returns the candidates by falling similarity, ties by id.
+
+    `words` are those of `shares_of_words`, `unrelated` is the `background`. With `lowers_examples` an example ranks
+    below the concepts that it shows: it has less evidence, and the best of its concepts is placed just above it.
+    """
+    mean, spread = unrelated
+    evidence, z = {}, {}
+    for each in candidates:
+        z[each.id] = (each.cosine - mean) / spread if each.cosine is not None and spread > 0 else 0.0
+        penalty = calibration.example_penalty if lowers_examples and each.is_example else 0.0
+        evidence[each.id] = z[each.id] + calibration.word_weight * words[each.id][0] - penalty
+    placed = dict(evidence)
+    if lowers_examples:
+        for each in candidates:
+            shown = [name for name in each.illustrates if name in evidence]
+            if each.is_example and shown:
+                best = min(shown, key=lambda name: (-evidence[name], name))
+                placed[best] = max(placed[best], evidence[each.id] + _JUST_ABOVE)
+    order = sorted(candidates, key=lambda each: (-placed[each.id], each.id))
+    return [
+        Ranked(
+            id=each.id,
+            similarity=round(calibration.similarity(placed[each.id]), 4),
+            evidence=evidence[each.id],
+            z=z[each.id],
+            words=words[each.id][0],
+            matched=words[each.id][1],
+        )
+        for each in order
+    ]
