@@ -13,10 +13,9 @@ import psycopg
 import pytest
 from aws_lambda_powertools import Metrics
 from hypothesis import HealthCheck, settings
-from sakuin.platform.supabase.client import connected
+from sakuin.platform.supabase.client import Client, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
 from sakuin_local.supabase.database import Database
-from supabase import Client
 
 from tests.database_server import DatabaseServer, server_in
 from tests.effort import times

@@ -9,6 +9,7 @@ import psycopg
 from sakuin.platform.embedding import Embedder
 from sakuin.platform.queue_handler import QueueHandler
 from sakuin.platform.sqs import SqsQueue
+from sakuin.platform.supabase.client import Client
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 from sakuin.tables.embed_chunks import EmbedChunks, EmbedInEachVersion, EmbedWork
 from sakuin.tables.index_table import IndexTable
@@ -17,7 +18,6 @@ from sakuin.tables.postgres import TableIndex
 from sakuin.tables.recovery import RecordTableFailure
 from sakuin.tables.work import IndexInEachVersion, ToolWork
 from sakuin.upkeep.maintain import MaintenanceResult
-from supabase import Client
 
 from tests.convergence.delivery import handler_of, silent
 from tests.convergence.passing import time_passes

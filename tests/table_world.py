@@ -8,7 +8,7 @@ import psycopg
 from mcp_types import CallToolResult
 from sakuin.errors import NotFound
 from sakuin.mcp.search_tools import SearchTools
-from sakuin.platform.supabase.client import call, connected
+from sakuin.platform.supabase.client import Client, call, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.retrieval.index_version import TableCut, TableIndexVersion
 from sakuin.tables.admin.outbox import EventBus, Outbox, PublishOutbox
@@ -25,7 +25,6 @@ from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult, ResumeWork
 from sakuin_local.supabase.database import Database
-from supabase import Client
 
 from tests.doubles.embedder import MODEL, MemoryEmbedder
 from tests.doubles.event_bus import MemoryBus

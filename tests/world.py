@@ -22,7 +22,7 @@ from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.knowledge.search import ReadKnowledge, SearchKnowledge
 from sakuin.platform.embedding import EmbeddingModel
-from sakuin.platform.supabase.client import clients_of_users
+from sakuin.platform.supabase.client import Client, clients_of_users
 from sakuin.platform.supabase.tokens import tokens_of
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.retrieval.index_version import (
@@ -45,7 +45,6 @@ from sakuin.upkeep.index_versions import IndexVersions
 from sakuin.upkeep.reconcile import Reconcile, ReconciliationRuns
 from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.tokens import Keys
-from supabase import Client
 
 from tests.builders import a_page
 from tests.convergence.passing import AN_HOUR, time_passes

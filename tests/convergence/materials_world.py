@@ -18,11 +18,10 @@ from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.platform.sqs import SqsQueue
-from sakuin.platform.supabase.client import connected
+from sakuin.platform.supabase.client import Client, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.upkeep.maintain import ResumeWork
 from sakuin_local.supabase.database import Database
-from supabase import Client
 
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
 from tests.convergence.gates import Gate, aws_failure, circuit_open, gated, unavailable

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 from sakuin.platform.calls import Ask, background
 from sakuin.platform.sqs import SqsQueue
-from sakuin.platform.supabase.client import call, connected
+from sakuin.platform.supabase.client import Client, call, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.retrieval.index_version import TableCut, TableIndexVersion
 from sakuin.tables.admin.database_changes import HandleDatabaseChange
@@ -32,7 +32,6 @@ from sakuin_local.serving import served
 from sakuin_local.supabase.database import Database
 from sakuin_local.turbopuffer.endpoint import application
 from sakuin_local.turbopuffer.store import Store
-from supabase import Client
 from turbopuffer import DefaultHttpxClient
 
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import psycopg
 from sakuin.errors import Unavailable
 from sakuin.mcp.rate_limiter import Grant, Quotas
-from supabase import Client
+from sakuin.platform.supabase.client import Client
 
 
 @dataclass

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from sakuin.errors import OverLimit
 from sakuin.mcp.rate_limiter import RateLimiter
-from supabase import Client
+from sakuin.platform.supabase.client import Client
 
 from tests.doubles.allowances import ClockedAllowances
 

@@ -10,8 +10,8 @@ from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, 
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
+from sakuin.platform.supabase.client import Client
 from sakuin.retrieval.index_version import PageIndexVersion
-from supabase import Client
 
 from tests.builders import a_chunk, a_source, text_of
 from tests.doubles.embedder import CALIBRATION, FINGERPRINT, vector_of

@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime
 
 import psycopg
 import pytest
+from sakuin.platform.supabase.client import Client
 from sakuin.retrieval.embedding_budget import EmbeddingLedger
-from supabase import Client
 
 
 @pytest.fixture

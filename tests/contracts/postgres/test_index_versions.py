@@ -7,9 +7,9 @@ import pytest
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.knowledge.model import EVERYTHING, PageChange, Source
 from sakuin.knowledge.postgres_search import Question
+from sakuin.platform.supabase.client import Client
 from sakuin.retrieval.index_version import ANALYZER, CHUNKER, TEXT_TEMPLATE, IndexVersion, TableCut, find_version
 from sakuin.upkeep.index_versions import IndexVersions
-from supabase import Client
 
 from tests.builders import a_chunk, a_source, text_of
 from tests.contracts.postgres.conftest import Knowledge

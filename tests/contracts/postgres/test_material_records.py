@@ -6,8 +6,8 @@ from sakuin.knowledge.model import Learns, RecordedObject
 from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial
 from sakuin.language.indexing import index_words
 from sakuin.platform.retry import Defer
+from sakuin.platform.supabase.client import Client
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
-from supabase import Client
 
 from tests.builders import LEARNS, a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge

@@ -6,13 +6,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 from sakuin.errors import Conflict, NotFound
-from sakuin.platform.supabase.client import clients_of_users
+from sakuin.platform.supabase.client import Client, clients_of_users
 from sakuin.tables.admin.outbox import Outbox
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import Tool, User
 from sakuin_local.supabase.database import Database
 from sakuin_local.supabase.tokens import Keys
-from supabase import Client
 
 from tests.emptied import emptied
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 from sakuin.mcp.rate_limiter import Quotas
-from supabase import Client
+from sakuin.platform.supabase.client import Client
 
 
 @dataclass(frozen=True, slots=True)

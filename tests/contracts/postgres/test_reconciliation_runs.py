@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import psycopg
 import pytest
+from sakuin.platform.supabase.client import Client
 from sakuin.upkeep.reconcile import ReconciliationRuns, Run
-from supabase import Client
 
 from tests.emptied import emptied
 

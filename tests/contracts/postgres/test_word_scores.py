@@ -14,8 +14,8 @@ from sakuin.knowledge.model import EVERYTHING, KnowledgeChunk, PageChange
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Question
 from sakuin.language.model import IndexedWords, Slot, WeightedTerm
+from sakuin.platform.supabase.client import Client
 from sakuin.retrieval.index_version import PageIndexVersion
-from supabase import Client
 
 from tests.builders import a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge
