@@ -32,7 +32,6 @@ PAGE = (
 )
 BOX = '<div class="rule-box" id="rule-{box}"><strong>{subject}の規則{box}</strong><p>{text}</p></div>'
 BOXES = 2
-NODES = len(SUBJECTS)
 QUEUES = ("MaterialQueue", "ToolQueue", "EmbedQueue", "MaterialDeadLetters", "ToolDeadLetters", "EmbedDeadLetters")
 
 
@@ -69,7 +68,8 @@ class Traffic:
     seen: Seen = field(default_factory=Seen)
     # What the bucket was last told: a page's versions by box, or None once it is deleted.
     pages: dict[str, tuple[int, ...] | None] = field(default_factory=dict)
-    nodes: list[int] = field(default_factory=lambda: [0] * NODES)
+    # The version of each string of the Table, at most as many as there are subjects.
+    nodes: list[int] = field(default_factory=lambda: [0] * len(SUBJECTS))
     table: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -115,7 +115,7 @@ class Traffic:
         """One string of the Table says something else."""
         with self.seen.timed("table edit"):
             nodes = list(self.nodes)
-            nodes[self._random.randrange(NODES)] += 1
+            nodes[self._random.randrange(len(nodes))] += 1
             self._api("PUT", f"/v1/tables/{self.table['id']}", {"data": self._document(nodes)})
             self.nodes = nodes
 
@@ -199,8 +199,8 @@ class Traffic:
         if status["state"] != "ready":
             yield f"the tool is {status['state']}: {status.get('last_error')}"
             return
-        for node, (subject, version) in enumerate(zip(SUBJECTS, self.nodes, strict=True)):
-            results = self._ask_tool(f"{subject}のコラム", top_k=4)["structuredContent"]["results"]
+        for node, version in enumerate(self.nodes):
+            results = self._ask_tool(f"{SUBJECTS[node]}のコラム", top_k=4)["structuredContent"]["results"]
             chunks = [hit["chunk"] for hit in results if hit["chunk"]["json_pointer"] == f"/columns/{node}"]
             if not any(f"第{version}版" in chunk["chunk_text"] for chunk in chunks):
                 yield f"/columns/{node}: not version {version}"

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.integration
 ANSWER_SECONDS, REST_SECONDS = 600, 1500
 # What forgets its queues goes first: what was in them is missed only after minutes. The others go in proofs alone.
 PARTS = ("emulator", "IndexMaterial", "EmbedChunks", "postgres")
-LEASE_SECONDS = 5
+LEASE_SECONDS, STRINGS = 5, 4
 # Much less than the twelve minutes after which the queue itself would deliver the message of a killed worker.
 RECOVERY_SECONDS = 300
 
@@ -33,7 +33,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def traffic(data: Path) -> Traffic:
-    traffic = Traffic(Stack(data), "killed")
+    # The model takes seconds for each string of the Table: few show as much.
+    traffic = Traffic(Stack(data), "killed", nodes=[0] * STRINGS)
     traffic.make_table()
     return traffic
 
