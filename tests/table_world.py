@@ -138,8 +138,9 @@ class TableWorld:
     def call(self, function: str, **arguments: Any) -> Any:
         return call(self.client, function, {f"p_{name}": value for name, value in arguments.items()})
 
-    def table(self, document: object) -> str:
-        made = self.call("create_table", project=self.project, name="t", data=written_table(document))
+    def table(self, document: object, *, threshold: int = 200) -> str:
+        data = written_table(document)
+        made = self.call("create_table", project=self.project, name="t", data=data, chunk_threshold=threshold)
         return str(made["id"])
 
     def replace(self, table: str, document: object) -> None:

@@ -33,6 +33,7 @@ FIXED: dict[str, Any] = {
     "levels of a Table's JSON": table_document.MAX_DEPTH,
     "a name of a project, Table or endpoint, characters": names_of_records._LONGEST_NAME,
     "the description of a Tool, characters": keep_tools._LONGEST_DESCRIPTION,
+    "`chunk_threshold_chars` of a Table": keep_tables.LARGEST_THRESHOLD,
     "messages in a batch": messages.LONGEST_BATCH,
     "a question, characters": arguments.MAX_QUERY,
     "`top_k`": arguments.MAX_TOP_K,

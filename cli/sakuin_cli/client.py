@@ -153,18 +153,24 @@ class DeploymentClient:
         """Removes a member from a project; the last one raises `Conflict`."""
         self._call("DELETE", "projects", project_id, "members", user_id)
 
-    def create_table(self, project_id: str, *, name: str, document: bytes) -> views.Table:
+    def create_table(
+        self, project_id: str, *, name: str, document: bytes, chunk_threshold_chars: int | None = None
+    ) -> views.Table:
         """Creates a Table with a JSON text that fits into a request."""
-        sent = self._send("POST", "projects", project_id, "tables", members={"name": name}, document=document)
-        return cast(views.Table, sent)
+        members = _given(name=name, chunk_threshold_chars=chunk_threshold_chars)
+        return cast(
+            views.Table, self._send("POST", "projects", project_id, "tables", members=members, document=document)
+        )
 
     def replace_table(self, table_id: str, *, document: bytes) -> views.Table:
         """Stores a Table's next version, a JSON text that fits into a request."""
         return cast(views.Table, self._send("PUT", "tables", table_id, members={}, document=document))
 
-    def announce_table(self, project_id: str, *, name: str, size: int) -> views.AnnouncedUpload:
+    def announce_table(
+        self, project_id: str, *, name: str, size: int, chunk_threshold_chars: int | None = None
+    ) -> views.AnnouncedUpload:
         """Creates a Table whose document of `size` bytes will be uploaded."""
-        asked = {"name": name, "size": size}
+        asked = _given(name=name, size=size, chunk_threshold_chars=chunk_threshold_chars)
         return cast(views.AnnouncedUpload, self._call("POST", "projects", project_id, "tables", "uploads", json=asked))
 
     def announce_document(self, table_id: str, *, size: int) -> views.AnnouncedUpload:
@@ -175,8 +181,10 @@ class DeploymentClient:
         """Uploads an announced document."""
         put_to_bucket(target["url"], dict(target["headers"]), document)
 
-    def rename_table(self, table_id: str, name: str) -> None:
-        self._call("PATCH", "tables", table_id, json={"name": name})
+    def change_table(self, table_id: str, *, name: str | None, chunk_threshold_chars: int | None) -> views.Table:
+        """Changes what is not None. Another threshold has the Table scanned again."""
+        asked = _given(name=name, chunk_threshold_chars=chunk_threshold_chars)
+        return cast(views.Table, self._call("PATCH", "tables", table_id, json=asked))
 
     def table(self, table_id: str) -> views.Table:
         """Returns a Table without its document."""
@@ -226,7 +234,7 @@ class DeploymentClient:
         path = "/".join(("/v1", *(quote(segment, safe="") for segment in segments)))
         return answer_of(self.http, self.http.build_request(method, path, **sent))
 
-    def _send(self, method: str, *segments: str, members: Mapping[str, str], document: bytes) -> Any:
+    def _send(self, method: str, *segments: str, members: Mapping[str, Any], document: bytes) -> Any:
         # The document is sent unchanged: decoding and encoding it might change it.
         head = json.dumps(members).removesuffix("}") + ("," if members else "") + '"data":'
         content = head.encode() + document.removeprefix(_BOM) + b"}"

@@ -98,9 +98,11 @@ class Member(TypedDict):
 
 class Table(TypedDict):
     id: str
+    name: str
     version: int
     import_error: str | None
     pending_upload: bool
+    chunk_threshold_chars: int
 
 
 class UploadTarget(TypedDict):

@@ -40,6 +40,8 @@ create table public.context_table (
   upload bigint not null default 0,
   imported_upload bigint not null default 0,
   import_error text,
+  -- Strings with at least so many characters are indexed.
+  chunk_threshold_chars integer not null default 200 check (chunk_threshold_chars between 1 and 1000000),
   -- The index version whose state the Tools show.
   shown_fingerprint text collate "C",
   -- A reindex was requested: compare the chunks recorded as stored with the search engine.
@@ -305,7 +307,8 @@ end $$;
 create function public.table_view(t public.context_table) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object('id', t.id, 'project_id', t.project_id, 'name', t.name, 'version', t.version,
-    'import_error', t.import_error, 'pending_upload', t.upload > t.imported_upload)
+    'import_error', t.import_error, 'pending_upload', t.upload > t.imported_upload,
+    'chunk_threshold_chars', t.chunk_threshold_chars)
 $$;
 
 -- Starts a new generation, in which all that is indexed of a Table is checked again.
@@ -325,12 +328,13 @@ end $$;
 create function public.count_table_change() returns trigger
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
-  if (new.data::text, new.data_key) is distinct from (old.data::text, old.data_key) then
+  if (new.data::text, new.data_key, new.chunk_threshold_chars)
+     is distinct from (old.data::text, old.data_key, old.chunk_threshold_chars) then
     new.generation := greatest(new.generation, old.generation + 1);
   end if;
   return new;
 end $$;
-create trigger count_table_change before update of data, data_key on public.context_table
+create trigger count_table_change before update of data, data_key, chunk_threshold_chars on public.context_table
   for each row execute function public.count_table_change();
 
 create function public.count_tool_change() returns trigger
@@ -344,12 +348,15 @@ create trigger count_tool_change after insert or delete or update of json_path, 
   for each row execute function public.count_tool_change();
 
 -- p_data null: the document comes through an upload.
-create function public.create_table(p_project uuid, p_name text, p_data text) returns jsonb
+create function public.create_table(
+  p_project uuid, p_name text, p_data text, p_chunk_threshold integer default null
+) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select check_project(p_project);
   select check_limit(count(*), 10000, 'Tables of a project') from context_table t where t.project_id = p_project;
-  insert into context_table as t (project_id, name, data, version)
-  values (p_project, check_text(p_name, 200, 'A name'), check_document(p_data), (p_data is not null)::integer)
+  insert into context_table as t (project_id, name, data, version, chunk_threshold_chars)
+  values (p_project, check_text(p_name, 200, 'A name'), check_document(p_data), (p_data is not null)::integer,
+          coalesce(p_chunk_threshold, 200))
   returning table_view(t)
 $$;
 
@@ -382,11 +389,20 @@ begin
   return table_view(t);
 end $$;
 
-create function public.rename_table(p_table uuid, p_name text) returns jsonb
-language sql security definer set search_path = public, extensions, pg_temp as $$
-  select table_for(p_table, true);
-  update context_table t set name = check_text(p_name, 200, 'A name') where t.id = p_table returning table_view(t)
-$$;
+-- Null leaves a field as it is. Another threshold has the Table scanned again.
+create function public.change_table(p_table uuid, p_name text, p_chunk_threshold integer) returns jsonb
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  t context_table := table_for(p_table, true);
+begin
+  update context_table c set name = coalesce(check_text(p_name, 200, 'A name'), c.name),
+    chunk_threshold_chars = coalesce(p_chunk_threshold, c.chunk_threshold_chars)
+  where c.id = p_table;
+  if p_chunk_threshold <> t.chunk_threshold_chars then
+    perform table_changed(p_table, 'TableUpdated', null);
+  end if;
+  return (select table_view(c) from context_table c where c.id = p_table);
+end $$;
 
 create function public.delete_table(p_table uuid) returns void
 language sql security definer set search_path = public, extensions, pg_temp as $$

@@ -82,6 +82,8 @@ create table public.table_scan (
   -- The generation that was scanned completely.
   generation bigint not null default -1,
   skipped_nodes jsonb not null default '[]',
+  -- What it found for the status of Tools, by their json_path.
+  found jsonb not null default '{}',
   -- The scan under way: its generation, how many strings were scanned, and when.
   current_generation bigint,
   current_nodes integer not null default 0,
@@ -199,7 +201,7 @@ begin
 end $$;
 
 -- Begins a scan of a Table, or continues it after p_skip nodes: {decision, project_id, generation, check_store, data,
--- data_key, scopes}. `decision`: scan; gone; empty (no document has arrived); superseded (p_generation is not the
+-- data_key, scopes, chunk_threshold}. `decision`: scan; gone; empty (no document has arrived); superseded (p_generation is not the
 -- present one, or this page was scanned already). Tools show the progress of the live version only.
 create function public.begin_scan(
   p_table uuid, p_fingerprint text, p_generation bigint, p_skip integer, p_for_event boolean
@@ -225,7 +227,7 @@ begin
   return jsonb_build_object(
     'decision', 'scan', 'project_id', t.project_id, 'generation', t.generation, 'check_store', t.check_store,
     -- As text, so that no JSON library changes the document.
-    'data', to_json(t.data::text), 'data_key', t.data_key,
+    'data', to_json(t.data::text), 'data_key', t.data_key, 'chunk_threshold', t.chunk_threshold_chars,
     'scopes', (select coalesce(jsonb_agg(distinct o.json_path), '[]')
                from tool o where o.table_id = t.id and o.enabled));
 end $$;
@@ -300,7 +302,7 @@ $$;
 -- delete from the store, by the generation up to which they are; null if a newer generation exists. If there are none,
 -- the scan is recorded and the Table is ready if nothing is missing; otherwise record_removed does that.
 create function public.finish_scan(
-  p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_skipped jsonb, p_nodes integer
+  p_table uuid, p_fingerprint text, p_generation bigint, p_kept text[], p_skipped jsonb, p_found jsonb, p_nodes integer
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   removed jsonb;
@@ -318,11 +320,11 @@ begin
   insert into pending_deletion (table_id, fingerprint, turbopuffer_doc_id, generation)
   select p_table, p_fingerprint, r.turbopuffer_doc_id, p_generation from rows r where r.turbopuffer_doc_id is not null
   on conflict (table_id, fingerprint, turbopuffer_doc_id) do update set generation = excluded.generation;
-  insert into table_scan (table_id, fingerprint, generation, skipped_nodes)
-  values (p_table, p_fingerprint, p_generation, p_skipped)
+  insert into table_scan (table_id, fingerprint, generation, skipped_nodes, found)
+  values (p_table, p_fingerprint, p_generation, p_skipped, p_found)
   on conflict (table_id, fingerprint) do update set
-    generation = excluded.generation, skipped_nodes = excluded.skipped_nodes, error = null, failed_generation = null,
-    heartbeat_at = now();
+    generation = excluded.generation, skipped_nodes = excluded.skipped_nodes, found = excluded.found, error = null,
+    failed_generation = null, heartbeat_at = now();
   update context_table set shown_fingerprint = p_fingerprint where id = p_table and is_live_for_tables(p_fingerprint);
   select coalesce(jsonb_object_agg(x.generation, x.ids), '{}') into removed from (
     select r.generation, jsonb_agg(r.turbopuffer_doc_id) as ids from pending_deletion r
@@ -593,6 +595,8 @@ begin
           select jsonb_build_object('json_pointer', n.json_pointer, 'reason', n.refused_reason) from node n
           where n.table_id = p_table and n.fingerprint = p_fingerprint and n.refused_reason is not null) x
         where is_within(x.skipped->>'json_pointer', o.json_path)))
+    || coalesce((select s.found->o.json_path from table_scan s
+                 where s.table_id = p_table and s.fingerprint = p_fingerprint), '{}')
     || case when done then jsonb_build_object('state', 'ready', 'indexed_at', now(), 'last_error', null, 'attempt', 0)
             else '{}' end)
   from tool o

@@ -91,7 +91,7 @@ begin
   grant create on schema public to sakuin_member;
   foreach f in array array[
     'list_projects', 'delete_project', 'add_member', 'list_members', 'remove_member',
-    'create_table', 'read_table', 'list_tables', 'replace_table', 'rename_table', 'delete_table', 'begin_upload',
+    'create_table', 'read_table', 'list_tables', 'replace_table', 'change_table', 'delete_table', 'begin_upload',
     'create_tool', 'read_tool', 'list_tools', 'change_tool', 'reindex_tool', 'delete_tool',
     'create_mcp', 'read_mcp', 'list_mcps', 'bind_tool', 'unbind_tool', 'rotate_mcp', 'change_mcp', 'delete_mcp'
   ]::regproc[] loop

@@ -147,6 +147,41 @@ def test_without_a_project_it_explains_how_to_name_one(operator: Operator) -> No
     assert "--project" in refused.err
 
 
+def test_a_table_says_how_long_a_string_has_to_be(operator: Operator, project: str) -> None:
+    file = operator.file("x.json", b"1")
+    table = operator.sakuin("table", "put", file, "--project", project, "--chunk-threshold", "80", "--json").document[
+        "table_id"
+    ]
+
+    def changed(*words: str) -> object:
+        return operator.sakuin("table", "change", table, *words, "--json").document
+
+    assert changed("--name", "記事") == {"table_id": table, "version": 1, "name": "記事", "chunk_threshold_chars": 80}
+    assert changed("--chunk-threshold", "40")["chunk_threshold_chars"] == 40
+    operator.sakuin("table", "put", file, "--id", table, "--chunk-threshold", "20")
+    assert changed("--name", "x") == {"table_id": table, "version": 2, "name": "x", "chunk_threshold_chars": 20}
+    assert operator.sakuin("table", "change", table).code == 2
+    assert operator.sakuin("table", "change", table, "--chunk-threshold", "0").code == 2
+
+
+def test_people_read_what_the_scan_found_and_a_warning_if_that_is_nothing(operator: Operator) -> None:
+    scan = {"strings_count": 1412, "large_strings_count": 309, "chunk_threshold_chars": 200, "warning": None}
+
+    def answer(_method: str, _path: str, _body: bytes) -> tuple[int, object]:
+        return 201, {"id": "tool-1", "name": "search_x", "metadata": {"search_index": {"state": "ready", **scan}}}
+
+    words = ("tool", "create", "--table", "t", "--json-path", "", "--name", "search_x", "--project", "p", "--wait")
+    with recorded(answer) as url:
+        created = operator.sakuin(*words, SAKUIN_URL=url)
+        assert created.out.splitlines()[1:] == [
+            "  state  ready",
+            "  found  1,412 strings, 309 with at least 200 characters",
+        ]
+        scan |= {"large_strings_count": 0, "warning": "None of 1,412 strings …"}
+        shown = operator.sakuin("status", "--tool", "tool-1", SAKUIN_URL=url).out
+        assert shown.splitlines()[-1] == "warning  None of 1,412 strings …"
+
+
 def test_a_tool_is_created_shown_and_deleted(operator: Operator, project: str) -> None:
     options = ("--table", put(operator, project), "--json-path", "", "--name", "search_x", "--project", project)
     created = operator.sakuin("tool", "create", *options, "--json").document

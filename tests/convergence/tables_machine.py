@@ -13,7 +13,7 @@ from tests.convergence.machine import Schedule
 from tests.convergence.tables_actions import SCOPES, Action, Change, Look, Send, actions, documents
 from tests.convergence.tables_checks import check_always, check_look, check_settled
 from tests.convergence.tables_oracle import TablesOracle, ToolFact
-from tests.convergence.tables_world import TablesWorld
+from tests.convergence.tables_world import THRESHOLD, TablesWorld
 from tests.convergence.workers import Workers
 
 _MOST_TABLES = 2
@@ -120,7 +120,8 @@ class TablesMachine(Schedule):
 
     def _create_table(self, document: Any, scope: str) -> None:
         data = written_table(document)
-        table = self.world.call("create_table", project=self.project, name="t", data=data)["id"]
+        asked = {"project": self.project, "name": "t", "data": data, "chunk_threshold": THRESHOLD}
+        table = self.world.call("create_table", **asked)["id"]
         self.oracle.wrote(table, document)
         self._create_tool(table, scope)
 

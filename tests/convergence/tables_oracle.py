@@ -8,7 +8,7 @@ from sakuin.tables.chunk_store import doc_id
 from sakuin.tables.chunking import chunks
 from sakuin.tables.scan import content_hash
 
-from tests.convergence.tables_world import CUT
+from tests.convergence.tables_world import CUT, THRESHOLD
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def below(pointer: str, scope: str) -> bool:
 
 
 def is_large(text: str) -> bool:
-    return len(text) >= CUT.threshold
+    return len(text) >= THRESHOLD
 
 
 def is_indexed(text: str) -> bool:

@@ -41,7 +41,8 @@ from tests.doubles.embedder import MODEL, MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
 
 # Small, so that short texts have several chunks.
-CUT = TableCut(threshold=12, chunk_size=16, overlap=4)
+CUT = TableCut(chunk_size=16, overlap=4)
+THRESHOLD = 12
 FINGERPRINT = TableIndexVersion(MODEL, CUT)
 _TOOLS, _EMBEDS = "tools", "embeds"
 

@@ -26,7 +26,7 @@ def test_as_many_levels_as_are_allowed_are_read_walked_and_written() -> None:
     deep = "[" * MAX_DEPTH + json.dumps(LARGE) + "]" * MAX_DEPTH
     document = parsed_table(deep)
     assert written_table(document) == deep
-    assert list(large_strings(document, "")) == [LargeString("/0" * MAX_DEPTH, LARGE)]
+    assert list(large_strings(document, "", threshold=200)) == [LargeString("/0" * MAX_DEPTH, LARGE)]
 
 
 @pytest.mark.parametrize("number", ["9" * 10_000, "-" + "9" * 10_000])
@@ -58,7 +58,7 @@ def test_a_string_with_nul_or_half_a_surrogate_pair_fails_alone() -> None:
     document = parsed_table(json.dumps({"nul": "\0" + LARGE, "half": "\ud800" + LARGE, "good": LARGE}))
     problems = {
         each.json_pointer: problem_of(each.text)
-        for each in large_strings(document, "")
+        for each in large_strings(document, "", threshold=200)
         if isinstance(each, LargeString)
     }
     assert problems["/good"] is None
@@ -68,11 +68,11 @@ def test_a_string_with_nul_or_half_a_surrogate_pair_fails_alone() -> None:
 
 def test_a_million_tiny_strings_are_walked_and_none_is_large() -> None:
     document = parsed_table("[" + '"x",' * 999_999 + '"x"]')
-    assert list(large_strings(document, "")) == []
+    assert list(large_strings(document, "", threshold=200)) == []
 
 
 def test_one_string_of_50_mb_is_read_and_given_once() -> None:
-    (found,) = large_strings(parsed_table('{"a": "' + "x" * 50_000_000 + '"}'), "/a")
+    (found,) = large_strings(parsed_table('{"a": "' + "x" * 50_000_000 + '"}'), "/a", threshold=200)
     assert isinstance(found, LargeString)
     assert len(found.text) == 50_000_000
 
@@ -82,7 +82,7 @@ def test_one_string_of_50_mb_is_read_and_given_once() -> None:
 )
 def test_any_key_has_one_pointer_that_leads_to_it(key: str) -> None:
     document = {key: {key: LARGE}}
-    (found,) = large_strings(document, pointer_of((key,)))
+    (found,) = large_strings(document, pointer_of((key,)), threshold=200)
     assert found == LargeString(pointer_of((key, key)), LARGE)
     assert resolve(document, found.json_pointer) == LARGE
 
@@ -95,7 +95,7 @@ def test_an_array_has_no_such_place(step: str) -> None:
 
 def test_strings_below_a_key_of_a_megabyte_are_reported_once_and_their_neighbours_are_found() -> None:
     document = {"k" * 1_000_000: [LARGE] * 1000, "good": LARGE}
-    found = list(large_strings(document, ""))
+    found = list(large_strings(document, "", threshold=200))
     assert [each.json_pointer for each in found if isinstance(each, LargeString)] == ["/good"]
     (reported,) = (each for each in found if isinstance(each, UnreachablePart))
     assert f"1,000,001 characters, more than {LONGEST_POINTER:,}. Shorten the keys" in reported.problem
@@ -104,7 +104,7 @@ def test_strings_below_a_key_of_a_megabyte_are_reported_once_and_their_neighbour
 
 def test_pointers_take_no_more_memory_than_their_limit_allows() -> None:
     document = {"k" * 100_000: {str(number): number for number in range(20_000)}}
-    assert peak_bytes(lambda: list(large_strings(document, ""))) < 2_000_000
+    assert peak_bytes(lambda: list(large_strings(document, "", threshold=200))) < 2_000_000
 
 
 @pytest.mark.parametrize("piece", ["{}", "[]", '{"a":[]}'])

@@ -59,7 +59,7 @@ def test_an_admin_key_opens_every_project(api: Api) -> None:
     answer = api.http.get(f"/v1/tables/{api.table}", headers=AUTHORIZATION)
     assert answer.json() == {
         **{"id": api.table, "project_id": api.project, "name": "t", "version": 1},
-        **{"import_error": None, "pending_upload": False},
+        **{"import_error": None, "pending_upload": False, "chunk_threshold_chars": 200},
     }
 
 
@@ -151,7 +151,12 @@ def test_a_table_is_replaced_patched_and_read_by_pointer(api: Api) -> None:
     assert api.call("GET", f"{path}/data?pointer=/x").status_code == 404
     assert api.call("GET", f"{path}/data?pointer=x").status_code == 422
     assert api.call("PATCH", path, {"name": "新"}).json()["name"] == "新"
-    assert api.bus.names == ["TableUpdated", "TableUpdated"]
+    changed = api.call("PATCH", path, {"chunk_threshold_chars": 50}).json()
+    assert (changed["chunk_threshold_chars"], changed["name"], changed["version"]) == (50, "新", 3)
+    for wrong in (0, 1_000_001, -1, 10**30, "50", 5.5, True):
+        assert api.call("PATCH", path, {"chunk_threshold_chars": wrong}).status_code == 422
+    # Replaced, patched, scanned with another threshold; a name starts nothing.
+    assert api.bus.names == ["TableUpdated"] * 3
     assert api.call("DELETE", path).status_code == 204
     assert api.call("GET", path).status_code == 404
 
@@ -241,8 +246,12 @@ def test_the_hook_starts_indexing_for_changes_and_not_for_a_status(api: Api) -> 
             **{"type": "UPDATE", "table": "context_table", "old_record": table},
             "record": {**table, "version": 2, "generation": 9},
         },
+        {
+            **{"type": "UPDATE", "table": "context_table", "old_record": table},
+            "record": {**table, "chunk_threshold_chars": 50, "generation": 99},
+        },
         {"type": "DELETE", "table": "context_table", "record": None, "old_record": table},
     ]
     for payload in loud:
         assert hook(api, payload).json() == {"started": True}
-    assert api.bus.names[1:] == ["ToolUpdated", "ToolDeleted", "TableUpdated", "TableDeleted"]
+    assert api.bus.names[1:] == ["ToolUpdated", "ToolDeleted", "TableUpdated", "TableUpdated", "TableDeleted"]

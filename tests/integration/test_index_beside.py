@@ -26,7 +26,7 @@ LABEL = {"query": QUERY, "gold": ["/articles/0/content"], "category": "natural"}
 
 @pytest.fixture
 def other_settings(deployed: Deployed) -> Iterator[Callable[[str], None]]:
-    """Deploys another `ChunkThresholdChars` to `maintain`, which alone makes an index of its settings.
+    """Deploys another `ChunkSizeChars` to `maintain`, which alone makes an index of its settings.
 
     An update of the stack does this and takes a minute; of the others only `api` asks for the parameter, and refuses to
     drop what it says. In the end the deployment is as it was.
@@ -34,15 +34,15 @@ def other_settings(deployed: Deployed) -> Iterator[Callable[[str], None]]:
     client, name = deployed.client("lambda"), deployed.outputs["MaintainFunction"]
     own = client.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
 
-    def deploy(threshold: str) -> None:
-        variables = own | {"CHUNK_THRESHOLD_CHARS": threshold}
+    def deploy(size: str) -> None:
+        variables = own | {"CHUNK_SIZE_CHARS": size}
         client.update_function_configuration(FunctionName=name, Environment={"Variables": variables})
 
     # Right after a deployment nobody has recorded the first index yet.
     maintained(deployed)
     first = indexes(deployed)[0]["fingerprint"]
     yield deploy
-    deploy(own["CHUNK_THRESHOLD_CHARS"])
+    deploy(own["CHUNK_SIZE_CHARS"])
     deployed.api("POST", "/v1/index/activate", json={"index": first, "force": True})
     a_minute_passes(deployed)
     for index in indexes(deployed)[1:]:

@@ -92,8 +92,8 @@ def test_a_token_without_a_user_calls_no_function(stack: Stack, owner: Tenant) -
 INVALID: dict[str, list[dict[str, object]]] = {
     "create_project": [{"p_name": "x" * 201}, {"p_name": ""}, {"p_name": " \u3000\n"}, {"p_name": None}],
     "add_member": [{"p_member": None}],
-    "create_table": [{"p_name": None}],
-    "rename_table": [{"p_name": " "}, {"p_name": None}, {"p_name": "x" * 201}],
+    "create_table": [{"p_name": None}, {"p_chunk_threshold": 0}],
+    "change_table": [{"p_name": " "}, {"p_name": "x" * 201}, *({"p_chunk_threshold": n} for n in (0, -1, 1_000_001))],
     "replace_table": [{"p_data": None}, {"p_data": " "}],
     "create_tool": [
         *({"p_json_path": path} for path in ("articles", "/~2", None)),

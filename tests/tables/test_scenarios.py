@@ -11,7 +11,7 @@ from sakuin.tables.scan import content_hash
 from tests.table_world import RankedStore, TableWorld, long
 
 QUADRATIC, SLOPE = long("二次方程式の解の公式"), long("一次関数の傾き")
-DOCUMENT = {"articles": [{"title": "二次", "content": QUADRATIC}, {"title": "一次", "content": SLOPE}], "a": "x" * 999}
+DOCUMENT = {"articles": [{"title": "二次", "content": QUADRATIC}, {"title": "一次", "content": SLOPE}], "a": "x" * 199}
 CHUNK_FIELDS = {
     *("id", "table_id", "json_pointer", "chunk_index", "total_chunks", "chunk_text", "char_start", "char_end"),
     *("content_hash", "turbopuffer_namespace", "turbopuffer_doc_id"),

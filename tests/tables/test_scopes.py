@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from sakuin.errors import NotFound
-from sakuin.retrieval.index_version import TableCut
 from sakuin.tables.model import PendingUpload
 
 from tests.table_world import MemoryQueues, TableWorld, long
@@ -15,7 +14,7 @@ NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
 def test_length_is_counted_in_code_points(world: TableWorld) -> None:
-    _, _, endpoint = world.indexed({"met": "😀" * 1000, "below": "😀" * 999})
+    _, _, endpoint = world.indexed({"met": "😀" * 200, "below": "😀" * 199})
     assert world.found(endpoint, "😀") == {"/met"}
 
 
@@ -45,11 +44,37 @@ def test_a_missing_scope_is_ready_and_has_a_reason(world: TableWorld) -> None:
 
 
 def test_without_large_strings_a_tool_is_ready_with_none_and_finds_nothing(world: TableWorld) -> None:
-    tool = world.tool(world.table({"a": "small", "b": [1, None, True]}), "")
+    table = world.table({"a": "small", "b": [1, None, True], "c": {}})
+    tools = [world.tool(table, scope) for scope in ("", "/c")]
     world.settle()
-    status = world.status(tool)
+    status, empty = (world.status(tool) for tool in tools)
     assert (status["state"], status["indexed_chunks_count"], status["last_error"]) == ("ready", 0, None)
-    assert world.search(world.endpoint(tool), "small").results == ()
+    assert status["warning"].startswith("None of 1 strings has at least 200 characters")
+    assert "The longest has 5" in status["warning"]
+    assert empty["warning"].startswith("There is no string")
+    assert world.search(world.endpoint(tools[0]), "small").results == ()
+
+
+def test_another_threshold_has_the_table_scanned_again(world: TableWorld) -> None:
+    table, tool, endpoint = world.indexed({"long": long("公式"), "short": long("傾き", 60), "title": "数学"})
+    found = ("strings_count", "large_strings_count", "chunk_threshold_chars", "warning")
+    assert world.found(endpoint) == {"/long"}
+    assert [world.status(tool)[name] for name in found] == [3, 1, 200, None]
+    for threshold, pointers in ((60, {"/long", "/short"}), (1000, {"/long"}), (5000, set())):
+        world.call("change_table", table=table, name=None, chunk_threshold=threshold)
+        world.queues.index(world.project, table)
+        world.settle()
+        assert world.found(endpoint) == pointers
+        assert [world.status(tool)[name] for name in found[1:3]] == [len(pointers), threshold]
+    assert "None of 3 strings" in world.status(tool)["warning"]
+
+
+def test_each_tool_says_what_the_scan_found_in_its_own_part(world: TableWorld) -> None:
+    table = world.table({"a": {"b": [TEXT, "x"], "c": TEXT}, "d": "y"})
+    tools = [world.tool(table, scope, f"t{number}") for number, scope in enumerate(("", "/a", "/a/b", "/d", "/no"))]
+    world.settle()
+    counts = [(world.status(tool)["strings_count"], world.status(tool)["large_strings_count"]) for tool in tools]
+    assert counts == [(4, 2), (3, 2), (2, 1), (1, 0), (0, 0)]
 
 
 def test_a_tool_that_is_not_indexed_yet_answers_that_it_is_pending(world: TableWorld) -> None:
@@ -116,8 +141,8 @@ def test_a_string_a_thousand_levels_deep_is_found(world: TableWorld) -> None:
 def test_a_page_ends_after_a_thousand_chunks_and_its_end_is_a_message(
     world: TableWorld, text: str, strings: int, first: int
 ) -> None:
-    many = replace(world, cut=TableCut(threshold=1), queues=MemoryQueues())
-    table = many.table([text] * strings)
+    many = replace(world, queues=MemoryQueues())
+    table = many.table([text] * strings, threshold=1)
     many.tool(table, "")
     many.deliver(many.queues.asked.pop(0))
     (rest,) = [message for message in many.queues.asked if message[0] == "index"]

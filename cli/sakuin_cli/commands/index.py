@@ -77,8 +77,7 @@ def _show(terminal: Terminal, index: "Index") -> None:
             "index": f"{index['fingerprint']}{'  live' if index['live'] else ''}",
             "model": ", ".join([model["name"], str(model["dimensions"]), *prefixes]),
             "text": f"{settings['recipe']}, {settings['analyzer']}",
-            "chunks": f"{cut['chunk_size']} characters, overlap {cut['overlap']}, texts from {cut['threshold']} on, "
-            f"{settings['chunker']}",
+            "chunks": f"{cut['chunk_size']} characters, overlap {cut['overlap']}, {settings['chunker']}",
             "pages": f"{pages['total'] - pages['missing']} of {pages['total']}",
             "Tables": f"{tables['total'] - tables['missing']} of {tables['total']}",
             "since": index["live_since"] or index["created_at"],

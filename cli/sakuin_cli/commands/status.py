@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from sakuin.errors import NotFound
 
+from sakuin_cli.commands.tool import index_fields
 from sakuin_cli.connections import deployment
 from sakuin_cli.options import DataOption, JsonOption
 from sakuin_cli.terminal import Terminal, counted, minute, reporting_errors
@@ -35,7 +36,7 @@ def status(
             found = client.tool(tool)
             index = found["metadata"].get("search_index", {})
             names = {"tool_id": found["id"], "name": found["name"]}
-            terminal.fields({**names, "search_index": index} if as_json else {**names, **index})
+            terminal.fields({**names, "search_index": index} if as_json else {**names, **index_fields(index)})
         elif material is not None:
             _show_material(terminal, _material(client, unicodedata.normalize("NFC", material), material))
         else:

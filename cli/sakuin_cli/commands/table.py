@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 # Lambda accepts requests of 6 MB; larger documents are uploaded to the bucket.
 REQUEST_BYTES = 4_000_000
 
+NameOption = Annotated[str | None, typer.Option("--name", metavar="N", help="The name.")]
+ThresholdOption = Annotated[
+    int | None,
+    typer.Option("--chunk-threshold", metavar="N", min=1, help="Index strings with at least N characters."),
+]
+
 app = typer.Typer(name="table", help="JSON documents that Search Tools search.", no_args_is_help=True)
 
 
@@ -30,6 +36,7 @@ def put(
     name: Annotated[
         str | None, typer.Option("--name", metavar="N", help="The name.", show_default="the file's name")
     ] = None,
+    chunk_threshold: ThresholdOption = None,
     timeout: TimeoutOption = 300,
     as_json: JsonOption = False,
     data: DataOption = None,
@@ -41,12 +48,32 @@ def put(
         document = _document(file)
         if id is None:
             project_id = settings.project_id(project)
-            table = create_table(client, project_id, name or file.stem, document, seconds=timeout)
+            called = name or file.stem
+            table = create_table(
+                client, project_id, called, document, chunk_threshold_chars=chunk_threshold, seconds=timeout
+            )
         else:
             table = _replace_table(client, id, document, seconds=timeout)
-            if name is not None:
-                client.rename_table(id, name)
+            if (name, chunk_threshold) != (None, None):
+                client.change_table(id, name=name, chunk_threshold_chars=chunk_threshold)
     terminal.fields({"table_id": table["id"], "version": table["version"]})
+
+
+@app.command()
+def change(
+    id: Annotated[str, typer.Argument(metavar="ID", help="The Table.")],
+    name: NameOption = None,
+    chunk_threshold: ThresholdOption = None,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Change the name, or how long a string has to be to be indexed; the Table is scanned again then."""
+    if (name, chunk_threshold) == (None, None):
+        raise typer.BadParameter("Give --name or --chunk-threshold", param_hint="--chunk-threshold")
+    with reporting_errors(as_json) as terminal:
+        table = deployment(data).change_table(id, name=name, chunk_threshold_chars=chunk_threshold)
+    changed = {"name": table["name"], "chunk_threshold_chars": table["chunk_threshold_chars"]}
+    terminal.fields({"table_id": table["id"], "version": table["version"], **changed})
 
 
 @app.command()
@@ -61,11 +88,23 @@ def rm(
     terminal.fields({"table_id": id, "removed": True})
 
 
-def create_table(client: "DeploymentClient", project_id: str, name: str, document: bytes, *, seconds: float) -> "Table":
+def create_table(
+    client: "DeploymentClient",
+    project_id: str,
+    name: str,
+    document: bytes,
+    *,
+    chunk_threshold_chars: int | None = None,
+    seconds: float,
+) -> "Table":
     """Creates a Table; waits at most `seconds` for the import of a large document."""
     if len(document) <= REQUEST_BYTES:
-        return client.create_table(project_id, name=name, document=document)
-    announced = client.announce_table(project_id, name=name, size=len(document))
+        return client.create_table(
+            project_id, name=name, document=document, chunk_threshold_chars=chunk_threshold_chars
+        )
+    announced = client.announce_table(
+        project_id, name=name, size=len(document), chunk_threshold_chars=chunk_threshold_chars
+    )
     return _imported(client, announced, document, seconds)
 
 

@@ -1,18 +1,21 @@
 """`sakuin tool`: Search Tools over parts of Tables."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sakuin_cli.connections import deployment, project_of
 from sakuin_cli.options import DataOption, JsonOption, ProjectOption, TimeoutOption
-from sakuin_cli.terminal import Terminal, reporting_errors
+from sakuin_cli.terminal import Terminal, counted, reporting_errors
 from sakuin_cli.waiting import poll
 
 if TYPE_CHECKING:
     from sakuin_cli.views import Tool
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The Search Tool.")]
+
+_OF_SCAN = ("strings_count", "large_strings_count", "chunk_threshold_chars", "warning")
 
 app = typer.Typer(name="tool", help="Search Tools over parts of Tables.", no_args_is_help=True)
 
@@ -68,4 +71,17 @@ def _state(tool: "Tool") -> str | None:
 
 def _show(terminal: Terminal, tool: "Tool") -> None:
     index = tool["metadata"].get("search_index", {})
-    terminal.fields({"tool_id": tool["id"], **({"search_index": index} if terminal.as_json else index)})
+    shown = {"search_index": index} if terminal.as_json else index_fields(index)
+    terminal.fields({"tool_id": tool["id"], **shown})
+
+
+def index_fields(index: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the status of an index for people, with what the scan found in one sentence and any warning last."""
+    fields = {name: value for name, value in index.items() if name not in _OF_SCAN}
+    if "strings_count" in index:
+        large, least = index["large_strings_count"], index["chunk_threshold_chars"]
+        found = f"{large:,} with at least {counted(least, 'character')}"
+        fields["found"] = f"{counted(index['strings_count'], 'string')}, {found}"
+    if warning := index.get("warning"):
+        fields["warning"] = warning
+    return fields

@@ -16,10 +16,9 @@ class Settings:
     """The settings of a deployed function. Their defaults are in `template.yaml`.
 
     `base_url` prefixes each link; `material_prefix` is the part of S3 keys before a material's name. `learns_model` is
-    the language model that writes `learns`, empty for none. `table_cut` is the minimum length of indexed strings of
-    Tables, and the size of their chunks. A message returns to its queue if its worker does not extend its lease for
-    `lease_seconds`. `activate_when_built`: a complete index version becomes the live one; else `sakuin index activate`
-    does that.
+    the language model that writes `learns`, empty for none. `table_cut` is the size of the chunks of Tables. A
+    message returns to its queue if its worker does not extend its lease for `lease_seconds`. `activate_when_built`: a
+    complete index version becomes the live one; else `sakuin index activate` does that.
     """
 
     bucket: str
@@ -72,7 +71,6 @@ class Settings:
             embed_queue_url=_text(environ, "EMBED_QUEUE_URL"),
             turbopuffer_base_url=_text(environ, "TURBOPUFFER_BASE_URL"),
             table_cut=TableCut(
-                threshold=_number(environ, "CHUNK_THRESHOLD_CHARS"),
                 chunk_size=_number(environ, "CHUNK_SIZE_CHARS"),
                 overlap=_number(environ, "CHUNK_OVERLAP_CHARS"),
             ),

@@ -31,7 +31,7 @@ class Kept:
         return self.records.create_project(MEMBER, "p").id
 
     def table(self, project: str, data: str | None = "{}") -> str:
-        return self.records.create_table(MEMBER, project, name="t", data=data).id
+        return self.records.create_table(MEMBER, project, name="t", data=data, chunk_threshold_chars=None).id
 
     def tool(self, table: str, name: str = "search_a") -> Tool:
         return self.records.create_tool(

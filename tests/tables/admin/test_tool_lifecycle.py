@@ -43,7 +43,7 @@ def test_a_top_k_from_1_to_50_is_taken_and_5_0_is_5(world: TableWorld, top_k: fl
     assert len(result.structured_content["results"]) == min(top_k, 6)
 
 
-@pytest.mark.parametrize("after", [{"b": B}, {"a": A[:999], "b": B}], ids=["deleted", "below the threshold"])
+@pytest.mark.parametrize("after", [{"b": B}, {"a": A[:199], "b": B}], ids=["deleted", "below the threshold"])
 def test_a_node_that_goes_is_not_found_any_more_and_costs_nothing(world: TableWorld, after: object) -> None:
     table, _, endpoint = world.indexed({"a": A, "b": B})
     embedded = len(world.embedder.embedded)

@@ -24,8 +24,8 @@ def pointers(document: object, scope: str = "", threshold: int = 1000) -> list[s
 
 
 def test_the_threshold_itself_is_large_and_one_below_is_not() -> None:
-    document = {"small": "あ" * 999, "large": "あ" * 1000, "number": 10**1000, "nothing": None}
-    assert list(large_strings(document, "")) == [LargeString("/large", "あ" * 1000)]
+    document = {"small": "あ" * 199, "large": "あ" * 200, "number": 10**1000, "nothing": None}
+    assert list(large_strings(document, "", threshold=200)) == [LargeString("/large", "あ" * 200)]
 
 
 def test_only_the_scope_is_scanned() -> None:

@@ -7,22 +7,25 @@ from typing import Any
 from sakuin.errors import Invalid
 from sakuin.tables.document import parsed_table
 
+THRESHOLD = "chunk_threshold_chars"
+
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """A PATCH: another name, operations, or both."""
+    """A PATCH: another name, another threshold, operations, or several of them."""
 
     name: str | None
+    chunk_threshold_chars: int | None
     operations: Sequence[Mapping[str, object]]
     expected_version: int | None
 
 
-def new_table(body: bytes) -> tuple[str, object]:
-    """Returns name and document of `{"name", "data"}`."""
-    asked = _checked(parsed_table(body), {"name", "data"})
+def new_table(body: bytes) -> tuple[str, object, int | None]:
+    """Returns name, document and threshold of `{"name", "data", "chunk_threshold_chars"?}`."""
+    asked = _checked(parsed_table(body), {"name", "data", THRESHOLD})
     if "data" not in asked:
         raise Invalid('Send {"name": …, "data": <the document>}.')
-    return _name(asked.get("name")), asked["data"]
+    return _name(asked.get("name")), asked["data"], _number(asked, THRESHOLD)
 
 
 def next_table(body: bytes) -> tuple[object, int | None]:
@@ -32,22 +35,23 @@ def next_table(body: bytes) -> tuple[object, int | None]:
         raise Invalid(
             'Send {"data": <the document>}, with "expected_version" to replace only the version that you have read.'
         )
-    return asked["data"], _version(asked)
+    return asked["data"], _number(asked, "expected_version")
 
 
 def changed_table(body: bytes) -> TableChange:
-    """Reads `{"name"?, "operations"?, "expected_version"?}`, or a list of operations."""
+    """Reads `{"name"?, "chunk_threshold_chars"?, "operations"?, "expected_version"?}`, or a list of operations."""
     asked = parsed_table(body)
     if isinstance(asked, list):
         asked = {"operations": asked}
-    asked = _checked(asked, {"name", "operations", "expected_version"})
+    asked = _checked(asked, {"name", "operations", "expected_version", THRESHOLD})
     operations = asked.get("operations", [])
     if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
         raise Invalid('"operations" must be a list of {"op", "path", "value"}.')
     name = _name(asked["name"]) if "name" in asked else None
-    if name is None and not operations:
+    threshold = _number(asked, THRESHOLD)
+    if name is None and threshold is None and not operations:
         raise Invalid('Send {"operations": [{"op": "set", "path": "/a/b", "value": …}]}, or {"name": …}.')
-    return TableChange(name, operations, _version(asked))
+    return TableChange(name, threshold, operations, _number(asked, "expected_version"))
 
 
 def schema(*required: str, **members: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,8 +74,8 @@ def _name(value: object) -> str:
     return value
 
 
-def _version(asked: Mapping[str, object]) -> int | None:
-    value = asked.get("expected_version")
+def _number(asked: Mapping[str, object], member: str) -> int | None:
+    value = asked.get(member)
     if value is not None and type(value) is not int:
-        raise Invalid('"expected_version" must be a whole number.')
+        raise Invalid(f'"{member}" must be a whole number.')
     return value

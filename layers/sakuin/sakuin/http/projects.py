@@ -135,28 +135,34 @@ def _tables(routes: APIRouter, services: ProjectServices, user: Any, changing: A
     admin = services.tables
     name: dict[str, Any] = {"type": "string"}
     version: dict[str, Any] = {"type": "integer", "description": "409 if the Table has another version now."}
+    threshold: dict[str, Any] = {"type": "integer", "description": "The length from which strings are indexed."}
     operation = {
         "type": "object",
         "properties": {"op": {"enum": ["add", "replace", "set", "remove"]}, "path": {"type": "string"}, "value": {}},
         "required": ["op", "path"],
     }
 
-    create_schema = documents.schema("name", "data", name=name, data={})
+    create_schema = documents.schema("name", "data", name=name, data={}, chunk_threshold_chars=threshold)
     replace_schema = documents.schema("data", data={}, expected_version=version)
     patch_schema = documents.schema(
-        name=name, operations={"type": "array", "items": operation}, expected_version=version
+        name=name,
+        chunk_threshold_chars=threshold,
+        operations={"type": "array", "items": operation},
+        expected_version=version,
     )
 
     @routes.post("/projects/{project_id}/tables", status_code=201, openapi_extra=create_schema)
     def create_table(caller: user, project_id: UUID, body: Raw) -> views.TableView:
         """Creates a Table. For a document over 4 MB use `/projects/{project_id}/tables/uploads`."""
-        called, document = documents.new_table(body)
-        return views.TableView.model_validate(admin.create(caller, str(project_id), name=called, document=document))
+        called, document, chars = documents.new_table(body)
+        return views.TableView.model_validate(
+            admin.create(caller, str(project_id), name=called, document=document, chunk_threshold_chars=chars)
+        )
 
     @routes.post("/projects/{project_id}/tables/uploads", status_code=201)
     def announce_table(caller: user, project_id: UUID, asked: views.TableUploadAsked) -> views.UploadView:
         """Creates a Table and returns the URL for its document (`upload.url`), which is imported after the upload."""
-        return _upload(admin.announce(caller, str(project_id), name=asked.name, size=asked.size))
+        return _upload(admin.announce(caller, str(project_id), **asked.model_dump()))
 
     @routes.get("/projects/{project_id}/tables")
     def tables(caller: user, project_id: UUID) -> views.TablesView:
@@ -187,13 +193,15 @@ def _tables(routes: APIRouter, services: ProjectServices, user: Any, changing: A
 
     @routes.patch("/tables/{table_id}", dependencies=changing, openapi_extra=patch_schema)
     def patch_table(caller: user, table_id: UUID, body: Raw) -> views.TableView:
-        """Changes a document by JSON Pointer: all operations or none. A new name is set separately."""
+        """Changes a document by JSON Pointer: all operations or none. Name and threshold are set separately."""
         change = documents.changed_table(body)
         table = None
         if change.operations:
             table = admin.patch(caller, str(table_id), change.operations, expected_version=change.expected_version)
-        if change.name is not None:
-            table = admin.rename(caller, str(table_id), change.name)
+        if change.name is not None or change.chunk_threshold_chars is not None:
+            table = admin.change(
+                caller, str(table_id), name=change.name, chunk_threshold_chars=change.chunk_threshold_chars
+            )
         return views.TableView.model_validate(table)
 
     @routes.delete("/tables/{table_id}", status_code=204, dependencies=changing)

@@ -62,6 +62,7 @@ class TableView(_View):
     version: int = Field(description="0: no document was imported yet.")
     import_error: str | None = Field(description="Why the last upload was rejected.")
     pending_upload: bool = Field(description="A document is announced and not uploaded yet.")
+    chunk_threshold_chars: int = Field(description="Strings with at least so many characters are indexed.")
 
 
 class TablesView(_View):
@@ -75,6 +76,7 @@ class TableUploadAsked(_Asked):
 
     name: str
     size: int = Field(ge=1, description="Bytes of the document, exactly.")
+    chunk_threshold_chars: int | None = Field(default=None, description="The length from which strings are indexed.")
 
 
 class UploadAsked(_Asked):

@@ -21,9 +21,8 @@ NEXT = "next"
 
 @dataclass(frozen=True, slots=True)
 class TableCut:
-    """The length of strings to index (`threshold`) and of their chunks, in code points."""
+    """The length of chunks and their overlap, in code points."""
 
-    threshold: int = 1000
     chunk_size: int = 1000
     overlap: int = 150
 

@@ -1,7 +1,8 @@
 """The scan of a Table, which finds new, changed and removed strings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from sakuin.errors import Invalid, NotFound
 from sakuin.limits import Limits, check_limit
@@ -16,7 +17,15 @@ from sakuin.tables.model import SkippedNode
 from sakuin.tables.nodes import NodeVersion, PublishedNode, Scan
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import compare_rows, repair_rows
-from sakuin.tables.scan import LargeString, UnreachablePart, content_hash, large_strings, problem_of
+from sakuin.tables.scan import (
+    LargeString,
+    UnreachablePart,
+    content_hash,
+    count_strings,
+    found_strings,
+    large_strings,
+    problem_of,
+)
 
 # A page is one request to Postgres, and as many chunks in messages. One node may exceed it.
 CHUNKS_A_PAGE = 1000
@@ -72,7 +81,8 @@ class IndexTable:
         if scan.check_store:
             self._compare(scan, table_id, name)
         try:
-            strings, skipped = _strings(self._document(scan), scan.scopes, self.cut.threshold, self.limits.string_chars)
+            document = self._document(scan)
+            strings, skipped = _strings(document, scan.scopes, scan.chunk_threshold, self.limits.string_chars)
             _check(strings, self.cut, self.limits)
         except Invalid as error:
             self.index.record_failure(table_id, scan.generation, f"The table cannot be indexed: {error}")
@@ -95,7 +105,9 @@ class IndexTable:
             # Recorded last: if the worker ends before, the page is scanned again.
             self.index.record_scan(table_id, scan.generation, nodes=end)
             return ScanResult("page", end - skip, planned)
-        return self._finish(scan, table_id, name, strings, skipped, planned)
+        counts = count_strings(document, scan.scopes, threshold=scan.chunk_threshold)
+        found = {scope: found_strings(count, scan.chunk_threshold) for scope, count in counts.items()}
+        return self._finish(scan, table_id, name, strings, skipped, found, planned)
 
     def _compare(self, scan: Scan, table_id: str, name: str) -> None:
         rows = compare_rows(self.store, self.index, name, table_id)
@@ -131,11 +143,14 @@ class IndexTable:
         name: str,
         strings: Sequence[LargeString],
         skipped: Sequence[SkippedNode],
+        found: Mapping[str, Mapping[str, Any]],
         planned: int,
     ) -> ScanResult:
         kept = [pointer_hash(string.json_pointer) for string in strings]
         nodes = max(len(strings), 1)
-        removed = self.index.finish_scan(table_id, scan.generation, kept=kept, skipped=skipped, nodes=nodes)
+        removed = self.index.finish_scan(
+            table_id, scan.generation, kept=kept, skipped=skipped, found=found, nodes=nodes
+        )
         if removed is None:
             return ScanResult("superseded")
         for generation, doc_ids in removed.items():

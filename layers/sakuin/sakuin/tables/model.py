@@ -38,7 +38,8 @@ class Member:
 class Table:
     """A Table without its document. Version 0 has no document yet.
 
-    `pending_upload`: an upload is announced; `import_error`: why the last upload was invalid.
+    `pending_upload`: an upload is announced; `import_error`: why the last upload was invalid. Strings of at least
+    `chunk_threshold_chars` code points are indexed.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Table:
     version: int
     import_error: str | None
     pending_upload: bool
+    chunk_threshold_chars: int
 
 
 @dataclass(frozen=True, slots=True)

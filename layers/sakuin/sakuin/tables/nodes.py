@@ -13,7 +13,8 @@ class Scan:
 
     `decision` is "scan", or why there is none: "gone", "empty" (no document), "superseded" (by a newer generation, or
     this page was scanned before). Then the other fields are empty. Either `data` (JSON text) or `data_key` is set.
-    `scopes` are the json_paths of the enabled Tools. `check_store`: the records have to be compared with the store.
+    `scopes` are the json_paths of the enabled Tools. Strings of at least `chunk_threshold` code points are
+    indexed. `check_store`: the records have to be compared with the store.
     """
 
     decision: Literal["scan", "gone", "empty", "superseded"]
@@ -22,6 +23,7 @@ class Scan:
     data: str | None = None
     data_key: str | None = None
     scopes: tuple[str, ...] = ()
+    chunk_threshold: int = 0
     check_store: bool = False
 
 

@@ -95,9 +95,18 @@ class TableIndex:
         self._of_table(table_id, "record_scan", p_generation=generation, p_nodes=nodes)
 
     def finish_scan(
-        self, table_id: str, generation: int, *, kept: Collection[str], skipped: Sequence[SkippedNode], nodes: int
+        self,
+        table_id: str,
+        generation: int,
+        *,
+        kept: Collection[str],
+        skipped: Sequence[SkippedNode],
+        found: Mapping[str, Mapping[str, Any]],
+        nodes: int,
     ) -> Mapping[int, Sequence[str]] | None:
         """Ends the scan and removes the nodes whose pointer hashes are not in `kept`.
+
+        `found` is added to the status of the Tools, by their json_path.
 
         Returns the doc ids to delete from the store, by their newest generation, until `record_removed` is called; None
         if a newer generation exists. Without doc ids the scan is recorded, and each Tool is `ready` if it is complete.
@@ -109,6 +118,7 @@ class TableIndex:
             p_generation=generation,
             p_kept=sorted(kept),
             p_skipped=reasons,
+            p_found=found,
             p_nodes=nodes,
         )
         return None if removed is None else {int(name): ids for name, ids in removed.items()}

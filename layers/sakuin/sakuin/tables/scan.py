@@ -1,13 +1,13 @@
-"""The search for large strings in a document."""
+"""The search for large strings in a document, and how many there are."""
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from sakuin.errors import NotFound
 from sakuin.tables.json_pointer import escaped, resolve
-
-THRESHOLD = 1000  # code points
 
 # Each string is stored with its pointer: a thousand strings below a key of a megabyte would take a gigabyte.
 LONGEST_POINTER = 8000  # characters; 2,000 levels of three
@@ -31,9 +31,7 @@ class UnreachablePart:
     problem: str
 
 
-def large_strings(
-    document: object, scope: str, *, threshold: int = THRESHOLD
-) -> Iterator[LargeString | UnreachablePart]:
+def large_strings(document: object, scope: str, *, threshold: int) -> Iterator[LargeString | UnreachablePart]:
     """Yields every string of at least `threshold` code points at or below `scope`, in document order.
 
     A part whose pointer exceeds `LONGEST_POINTER` is yielded once and not scanned. A scope that does not exist raises
@@ -64,6 +62,63 @@ def _children(pointer: str, node: dict[str, object] | list[object]) -> Iterator[
 def _unreachable(pointer: str) -> UnreachablePart:
     problem = f"Its pointer has {len(pointer):,} characters, more than {LONGEST_POINTER:,}. Shorten the keys."
     return UnreachablePart(pointer[:200], problem)
+
+
+@dataclass(slots=True)
+class StringCount:
+    """The strings of a part of a document: all, the large ones, and the length of the longest in code points."""
+
+    strings: int = 0
+    large: int = 0
+    longest: int = 0
+
+    def add(self, text: str, threshold: int) -> None:
+        self.strings += 1
+        self.large += len(text) >= threshold
+        self.longest = max(self.longest, len(text))
+
+
+def count_strings(document: object, scopes: Collection[str], *, threshold: int) -> Mapping[str, StringCount]:
+    """Returns the counts by scope. A scope that does not exist has no strings. Keys are no strings."""
+    return {scope: _count(document, scope, threshold) for scope in scopes}
+
+
+def _count(document: object, scope: str, threshold: int) -> StringCount:
+    count = StringCount()
+    try:
+        levels: list[Iterator[object]] = [iter([resolve(document, scope)])]
+    except NotFound:
+        return count
+    # Iterative, because a Table may be nested deeper than the stack of Python.
+    while levels:
+        for node in levels[-1]:
+            if isinstance(node, str):
+                count.add(node, threshold)
+            elif isinstance(node, dict | list):
+                levels.append(iter(node.values() if isinstance(node, dict) else node))
+                break
+        else:
+            levels.pop()
+    return count
+
+
+def found_strings(count: StringCount, threshold: int) -> dict[str, Any]:
+    """Returns the part of a Tool's status that says what the scan found; `warning` is None if there is something."""
+    return {
+        "strings_count": count.strings,
+        "large_strings_count": count.large,
+        "chunk_threshold_chars": threshold,
+        "warning": None if count.large else _warning(count, threshold),
+    }
+
+
+def _warning(count: StringCount, threshold: int) -> str:
+    if not count.strings:
+        return "There is no string at or below this json_path, so that nothing can be found."
+    return (
+        f"None of {count.strings:,} strings has at least {threshold:,} characters, so that nothing can be found. "
+        f"The longest has {count.longest:,}: change chunk_threshold_chars of the Table."
+    )
 
 
 def problem_of(text: str) -> str | None:

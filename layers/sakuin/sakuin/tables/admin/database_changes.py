@@ -10,7 +10,7 @@ from sakuin.tables.model import EventName, Tool
 
 # The columns that the index depends on. Changes of others, such as the status in `metadata`, start nothing.
 _OF_TOOL = ("table_id", "json_path", "enabled", "type")
-_OF_TABLE = ("data", "data_key", "version")
+_OF_TABLE = ("data", "data_key", "version", "chunk_threshold_chars")
 
 
 @dataclass(frozen=True, slots=True)

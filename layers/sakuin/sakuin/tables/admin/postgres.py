@@ -60,9 +60,15 @@ class ProjectRecords:
         """Removes a member. Raises `Conflict` for the last one, `NotFound` for a user who is not a member."""
         self._call(user, "remove_member", p_project=project_id, p_member=member)
 
-    def create_table(self, user: User | None, project_id: str, *, name: str, data: str | None) -> Table:
-        """Creates a Table with `data` (JSON text), version 1; or with None, version 0, for a later upload."""
-        return Table(**self._call(user, "create_table", p_project=project_id, p_name=name, p_data=data))
+    def create_table(
+        self, user: User | None, project_id: str, *, name: str, data: str | None, chunk_threshold_chars: int | None
+    ) -> Table:
+        """Creates a Table with `data` (JSON text), version 1; or with None, version 0, for a later upload.
+
+        `chunk_threshold_chars`: None for the default.
+        """
+        given = {"p_project": project_id, "p_name": name, "p_data": data, "p_chunk_threshold": chunk_threshold_chars}
+        return Table(**self._call(user, "create_table", **given))
 
     def table(self, user: User | None, table_id: str) -> StoredTable:
         """Returns a Table with its document."""
@@ -80,9 +86,12 @@ class ProjectRecords:
             **self._call(user, "replace_table", p_table=table_id, p_data=data, p_expected_version=expected_version)
         )
 
-    def rename_table(self, user: User | None, table_id: str, name: str) -> Table:
-        """Changes the name, without reindexing."""
-        return Table(**self._call(user, "rename_table", p_table=table_id, p_name=name))
+    def change_table(
+        self, user: User | None, table_id: str, *, name: str | None, chunk_threshold_chars: int | None
+    ) -> Table:
+        """Changes the fields that are not None. Only another threshold starts a scan."""
+        given = {"p_table": table_id, "p_name": name, "p_chunk_threshold": chunk_threshold_chars}
+        return Table(**self._call(user, "change_table", **given))
 
     def delete_table(self, user: User | None, table_id: str) -> None:
         """Deletes a Table with its Tools."""

@@ -18,6 +18,9 @@ _UPLOAD_SECONDS = 900
 _LARGE = 4_000_000
 _ATTEMPTS = 3
 
+# Postgres has the same limit.
+LARGEST_THRESHOLD = 1_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class TableAdmin:
@@ -27,10 +30,15 @@ class TableAdmin:
     bodies: TableDocuments
     limits: Limits = field(default_factory=Limits)
 
-    def create(self, user: User | None, project_id: str, *, name: str, document: object) -> Table:
+    def create(
+        self, user: User | None, project_id: str, *, name: str, document: object, chunk_threshold_chars: int | None
+    ) -> Table:
         """Creates a Table with a document."""
         self._check_limit(user, project_id)
-        return self.records.create_table(user, project_id, name=check_name(name), data=self._text(document))
+        data, threshold = self._text(document), _threshold(chunk_threshold_chars)
+        return self.records.create_table(
+            user, project_id, name=check_name(name), data=data, chunk_threshold_chars=threshold
+        )
 
     def read(self, user: User | None, table_id: str) -> Table:
         """Returns a Table without its document."""
@@ -45,9 +53,11 @@ class TableAdmin:
         data = self._text(document)
         return self.records.replace_table(user, table_id, data=data, expected_version=expected_version)
 
-    def rename(self, user: User | None, table_id: str, name: str) -> Table:
-        """Changes the name."""
-        return self.records.rename_table(user, table_id, check_name(name))
+    def change(self, user: User | None, table_id: str, *, name: str | None, chunk_threshold_chars: int | None) -> Table:
+        """Changes the fields that are not None. Another threshold has the Table scanned again."""
+        name = None if name is None else check_name(name)
+        threshold = _threshold(chunk_threshold_chars)
+        return self.records.change_table(user, table_id, name=name, chunk_threshold_chars=threshold)
 
     def patch(
         self,
@@ -67,11 +77,16 @@ class TableAdmin:
                     raise
         raise AssertionError
 
-    def announce(self, user: User | None, project_id: str, *, name: str, size: int) -> tuple[Table, UploadTarget]:
+    def announce(
+        self, user: User | None, project_id: str, *, name: str, size: int, chunk_threshold_chars: int | None
+    ) -> tuple[Table, UploadTarget]:
         """Creates a Table whose document will be uploaded. Returns it with the target of the upload."""
         self._check(size)
         self._check_limit(user, project_id)
-        table = self.records.create_table(user, project_id, name=check_name(name), data=None)
+        threshold = _threshold(chunk_threshold_chars)
+        table = self.records.create_table(
+            user, project_id, name=check_name(name), data=None, chunk_threshold_chars=threshold
+        )
         return self.announce_document(user, table.id, size=size)
 
     def announce_document(self, user: User | None, table_id: str, *, size: int) -> tuple[Table, UploadTarget]:
@@ -132,3 +147,9 @@ class TableAdmin:
 
     def _check_limit(self, user: User | None, project_id: str) -> None:
         check_limit(len(self.records.tables(user, project_id)), self.limits.tables, what="tables", limit="tables")
+
+
+def _threshold(chars: int | None) -> int | None:
+    if chars is not None and not 1 <= chars <= LARGEST_THRESHOLD:
+        raise Invalid(f"chunk_threshold_chars is 1 to {LARGEST_THRESHOLD:,} characters, not {chars}.")
+    return chars
