@@ -1,7 +1,9 @@
 """Comparing the index with the pages."""
 
+import re
 from dataclasses import replace
 
+import pytest
 from sakuin.knowledge.page import Explanation, Page, UnnamedBox
 from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial, findings_of_page
 
@@ -47,6 +49,25 @@ def test_a_box_without_an_id_is_a_warning_and_with_strict_an_error() -> None:
 def test_learns_that_are_too_few_or_name_no_action_are_warnings() -> None:
     rules = [rule for _, rule, _ in found(page("rule-a"), index("rule-a", given=("D=0 で重解",)))]
     assert rules == ["learns-completed", "learns-no-action"]
+
+
+@pytest.mark.parametrize(
+    ("items", "reported"),
+    [
+        (("D=0 で重解", "和を求める", "重解になる理由"), "D=0 で重解"),
+        (("The causes of the war", "Explain the causes", "Why the king fled"), "The causes of the war"),
+        (("Die Ursachen des Krieges", "Brüche kürzen", "Wörter zählen"), None),
+    ],
+)
+def test_an_authors_items_are_judged_in_japanese_and_english_with_a_form_to_use(
+    items: tuple[str, ...], reported: str | None
+) -> None:
+    findings = findings_of_page("m", page("rule-a"), index("rule-a", given=items), strict=False)
+    assert [finding.rule for finding in findings] == ["learns-no-action"] * (reported is not None)
+    if reported is not None:
+        (form,) = {"〜する方法", "How to …"} & set(re.findall("〜する方法|How to …", findings[0].message))
+        assert f"): {reported}. Reword them." in findings[0].message
+        assert (form == "〜する方法") == reported.startswith("D=0")
 
 
 def test_an_explanation_that_is_embedded_in_part_is_a_warning() -> None:

@@ -18,7 +18,7 @@ from sakuin.knowledge.names import chunk_id
 from sakuin.knowledge.page import Explanation, Page, body_text, embedded_text, whole_text
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
-from sakuin.language.indexing import index_words
+from sakuin.language.indexing import LEARNS_WEIGHT, WRITTEN_LEARNS_WEIGHT, index_words
 from sakuin.platform.embedding import Embedder
 from sakuin.platform.s3 import S3Bucket
 from sakuin.retrieval.index_version import PageIndexVersion
@@ -194,5 +194,10 @@ def _chunk(material: str, page: Page, explanation: Explanation, learns: Learns, 
         content_hash=text_hash(explanation.content),
         text_hash=hash_of_text,
         illustrates=explanation.illustrates,
-        words=index_words(title=explanation.title, learns=learns.items, body=body_text(explanation, page.title)),
+        words=index_words(
+            title=explanation.title,
+            learns=learns.items,
+            body=body_text(explanation, page.title),
+            learns_weight=LEARNS_WEIGHT if learns.source in ("author", "model") else WRITTEN_LEARNS_WEIGHT,
+        ),
     )

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sakuin.knowledge.learns.actions import names_action
+from sakuin.knowledge.learns.from_text import language_of_text
 from sakuin.knowledge.learns.writer import LEARNS_MAX, LEARNS_MIN, clean_learns
 from sakuin.knowledge.page import EMBEDDED_LENGTH, Page, type_of_anchor
+from sakuin.language.unicode_text import is_japanese
 
 Severity = Literal["error", "warning"]
 
@@ -129,11 +131,13 @@ def _poor_learns(material: str, chunks: Iterable[IndexedChunk]) -> Iterator[Find
             done = "more were added" if len(given) < LEARNS_MIN else "only the first 5 are used"
             message = f"#{chunk.anchor} has {len(given)} learns items, so {done}. Write 3 to 5."
             yield Finding("warning", "learns-completed", material, chunk.anchor, message)
-        passive = [item for item in given[:LEARNS_MAX] if not names_action(item)]
+        # Nobody knows what an action looks like in other languages.
+        is_judged = language_of_text(" ".join(given)) != "other"
+        passive = [item for item in given[:LEARNS_MAX] if is_judged and not names_action(item)]
         if passive:
-            listed = " / ".join(passive)
+            forms = "〜する方法, 〜の計算" if is_japanese(" ".join(passive)) else "How to …, Explain …"
             message = (
-                f"#{chunk.anchor} has learns items that name no action (〜する方法, 〜の計算): {listed}. Reword them."
+                f"#{chunk.anchor} has learns items that name no action ({forms}): {' / '.join(passive)}. Reword them."
             )
             yield Finding("warning", "learns-no-action", material, chunk.anchor, message)
 

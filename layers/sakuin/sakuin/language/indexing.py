@@ -10,6 +10,8 @@ from sakuin.language.readings import readings_of
 # Fields, CIKM 2004), fitted by hand. The average length is a constant, so that the weights of one text do not depend on
 # other texts.
 TITLE_WEIGHT, LEARNS_WEIGHT, BODY_WEIGHT = 4.0, 3.0, 1.0
+# Of `learns` that rules wrote from the text itself.
+WRITTEN_LEARNS_WEIGHT = 1.0
 AVERAGE_TERMS = 600
 LENGTH_SHARE = 0.75
 SATURATION = 0.6
@@ -17,13 +19,13 @@ SATURATION = 0.6
 LONGEST_BODY = 100_000  # characters
 
 
-def index_words(*, title: str, learns: Sequence[str], body: str) -> IndexedWords:
+def index_words(*, title: str, learns: Sequence[str], body: str, learns_weight: float = LEARNS_WEIGHT) -> IndexedWords:
     """Returns the weighted terms and the readings of a text.
 
     The weight of a term is tf / (tf + k), where tf is its count over all fields, weighted and normalized by length.
     """
     texts = [analyze(text) for text in (title, "\n".join(learns), body[:LONGEST_BODY])]
-    weights = (TITLE_WEIGHT, LEARNS_WEIGHT, BODY_WEIGHT)
+    weights = (TITLE_WEIGHT, learns_weight, BODY_WEIGHT)
     fields = [(weight, term_counts(text)) for weight, text in zip(weights, texts, strict=True)]
     return IndexedWords(_impacts(fields), readings_of([line for text in texts for line in text.lines]))
 

@@ -10,7 +10,7 @@ ACTION_NOUNS = (
     *("因数分解", "平方完成", "場合分け", "作図", "説明", "比較", "利用"),
     *("応用", "活用", "代入", "整理", "導出", "コツ"),
     *("テクニック", "進め方", "習慣", "選択", "ステップ", "仕方", "逆算"),
-    *("展開", "注意点", "過程", "変換", "扱い", "練習"),
+    *("展開", "注意点", "過程", "変換", "扱い", "練習", "理由"),
 )
 
 # Nouns that become verbs with する.
@@ -37,12 +37,15 @@ DOING = re.compile(rf"^(.+)(の|を)({'|'.join(DOING_NOUNS)})$")
 
 DOING_WITH = re.compile(rf"^.+[をでに].*(?<![たるなの])(?:{'|'.join(DOING_NOUNS)})$")
 
-ENGLISH_ACTION = re.compile(
-    r"^(?:how to|when to|ways? to|steps? to|(?:use|apply|find|solve|compute|calculate|recognize|recognise|decide|"
-    r"check|prove|explain|tell|choose|work|write|read|draw|derive|simplify|factor|expand|rewrite|identify|understand|"
-    r"compare|convert|determine|evaluate|complete|graph|state|show|avoid|set|follow|put|spot|turn)(?:ing|s)?)\b",
-    re.IGNORECASE,
+_ENGLISH_VERBS = (
+    "use|apply|find|solve|compute|calculate|recognize|recognise|decide|check|prove|explain|tell|choose|work|write|read|"
+    "draw|derive|simplify|factor|expand|rewrite|identify|understand|compare|convert|determine|evaluate|complete|graph|"
+    "state|show|avoid|set|follow|put|spot|turn"
 )
+ENGLISH_ACTION = re.compile(
+    rf"^(?:how to|when to|why|ways? to|steps? to|(?:{_ENGLISH_VERBS})(?:ing|s)?)\b", re.IGNORECASE
+)
+ENGLISH_IMPERATIVE = re.compile(rf"(?:{_ENGLISH_VERBS.title()}) ")
 
 BRACKETED_END = re.compile(r"\s*[（(][^（()）]*[)）]$")
 

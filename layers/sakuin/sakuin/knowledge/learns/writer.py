@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from sakuin.knowledge.learns.actions import ENGLISH_ACTION, WAY, as_verb, is_verb, names_action, without_brackets
+from sakuin.knowledge.learns.from_text import COMPARED, LONGEST, Language, is_mathematical, items_of_text, language_of
 from sakuin.knowledge.page import Explanation, Page
 from sakuin.knowledge.reading.names import concept_name, is_generic
 from sakuin.language.tex import plain_tex
-from sakuin.language.unicode_text import is_japanese, nfkc, one_line
+from sakuin.language.unicode_text import nfkc, one_line
 
 LEARNS_MIN = 3
 LEARNS_MAX = 5
@@ -24,6 +25,8 @@ DEFINED = re.compile(r"(?:^|[。、「])([^\s。、「」=\\（）]{2,12})」?�
 NOT_USED = re.compile(r"(?:方程式|不等式|問題|場合|とき|場面|意味|文章題)$")
 
 QUESTION = re.compile(r"どちら|どの|どう|どれ|いつ|なぜ|何[をがの]")
+
+ENGLISH_QUESTION = re.compile(r"^(What|Who|Where) (is|are|was|were) (.+)$", re.IGNORECASE)
 
 QUOTED = re.compile(r"「[^」]*」")
 
@@ -51,11 +54,14 @@ VERB_OF_WAY = {
 
 def write_learns(explanation: Explanation, page: Page) -> tuple[str, ...]:
     """Returns 3-5 distinct items for an explanation, from its own words. The same input gives the same items."""
-    japanese = is_japanese(explanation.title + explanation.content + page.title)
-    written = _in_japanese(explanation, page) if japanese else _in_english(explanation, page)
-    items = _distinct(item for item in written if names_action(item))
+    language = language_of(explanation, page)
+    if language == "ja" and is_mathematical(explanation, page):
+        written = tuple(_of_mathematics(explanation, page))
+    else:
+        written = (*_of_title(explanation, page, language), *items_of_text(explanation, page, language))
+    items = _distinct(item for item in written if language == "other" or names_action(item))
     if len(items) < LEARNS_MIN:
-        items = _distinct((*items, *_of_anything(explanation.title)))
+        items = _distinct((*items, *_of_anything(explanation.title, language)))
     return items[:LEARNS_MAX]
 
 
@@ -74,7 +80,7 @@ def clean_learns(items: Iterable[str]) -> tuple[str, ...]:
     return _distinct(re.sub(r"^(?:[-*•・●]\s+|[•・●])+", "", one_line(item)) for item in items)
 
 
-def _in_japanese(explanation: Explanation, page: Page) -> Iterator[str]:
+def _of_mathematics(explanation: Explanation, page: Page) -> Iterator[str]:
     name = _bare_name(explanation.title)
     if explanation.type == "example":
         yield from _of_example(name, explanation, page)
@@ -92,9 +98,40 @@ def _in_japanese(explanation: Explanation, page: Page) -> Iterator[str]:
         yield f"{name}を自分の言葉で説明する方法"
 
 
-def _of_anything(title: str) -> tuple[str, ...]:
+def _of_title(explanation: Explanation, page: Page, language: Language) -> Iterator[str]:
+    """Yields items for a title of its own, above all one that names an action, and for numbered steps."""
+    title = explanation.title
+    others = (one.title for one in page.explanations[:COMPARED] if one.anchor != explanation.anchor)
+    is_own = title not in (page.title, *others)
+    if language == "ja":
+        name = _bare_name(title)
+        if (verb := as_verb(name)) or WAY.search(name):
+            yield f"{verb}方法" if verb else name
+        elif is_own:
+            yield f"{_subject(name)}の説明"
+        yield from tuple(_steps(explanation.content))[:LEARNS_MIN]
+    elif language == "en":
+        if ENGLISH_ACTION.match(title):
+            yield title
+        elif explanation.type == "example" and is_mathematical(explanation, page):
+            yield f"Work through {title} step by step"
+        elif asked := ENGLISH_QUESTION.match(title):
+            yield f"Explain {asked[1].lower()} {asked[3].rstrip('?')} {asked[2]}"
+        elif is_own:
+            yield f"Explain {title}"
+        for step in STEP.findall(explanation.content)[:LEARNS_MIN]:
+            shown = plain_tex(step).rstrip(". ")
+            if len(shown) <= LONGEST[False]:
+                yield shown if ENGLISH_ACTION.match(shown) else f"How to {shown[:1].lower()}{shown[1:]}"
+    elif is_own:
+        yield title
+
+
+def _of_anything(title: str, language: Language) -> tuple[str, ...]:
+    if language != "ja":
+        return f"Explain {title}", f"Explain the main points of {title}", f"Explain {title} in your own words"
     quoted = _quoted(title)
-    return f"{quoted}という考え方の使い方", f"{quoted}が役立つ場面の見分け方", f"{quoted}を自分の言葉で説明する方法"
+    return f"{quoted}を説明する方法", f"{quoted}の要点の確認", f"{quoted}を自分の言葉で説明する方法"
 
 
 def _of_concept(name: str) -> list[str]:
@@ -186,22 +223,6 @@ def _steps(content: str) -> Iterator[str]:
         states = re.search(r"[はが、\\①-⑳]|なので|から、", step)
         if 5 <= len(step) <= 24 and is_verb(step) and not states and not step.endswith("とする"):
             yield f"{step}手順"
-
-
-def _in_english(explanation: Explanation, page: Page) -> Iterator[str]:
-    name = explanation.title
-    if ENGLISH_ACTION.match(name):
-        yield name
-        subject = f"“{name}”"
-    else:
-        opening = {"definition": "Explain what {} means", "example": "Work through {} step by step"}
-        yield opening.get(explanation.type, "How to use {}").format(name)
-        subject = name
-    yield f"Recognize when {subject} applies"
-    yield f"Check an answer found with {subject}"
-    if page.title and page.title.casefold() != name.casefold():
-        yield f"Use {subject} in {page.title}"
-    yield f"Explain {subject} in your own words"
 
 
 def _bare_name(title: str) -> str:

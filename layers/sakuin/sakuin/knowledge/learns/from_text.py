@@ -1,0 +1,181 @@
+"""Items of `learns` for texts that teach nothing to do: what their sentences say."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Literal
+
+from sakuin.knowledge.learns.actions import ENGLISH_IMPERATIVE
+from sakuin.knowledge.page import Explanation, Page
+from sakuin.language.tex import plain_tex
+from sakuin.language.unicode_text import nfkc, one_line
+
+Language = Literal["ja", "en", "other"]
+
+WANTED = 3
+
+# The explanations of a page, from its beginning, that say what it is like: a page may have thousands.
+COMPARED = 50
+
+# Formulas: TeX, signs of relations, powers.
+FORMULA = re.compile(r"\\[a-zA-Z({\[]|[=＝≠≦≧≤≥√∠∥⊥∫Σ±²³]|\w\^|\d\s*[+×÷]\s*\d")
+
+# A page is mathematical if this share of its explanations has formulas.
+MATHEMATICAL_SHARE = 0.3
+
+KANA = re.compile(r"[ぁ-んァ-ヴ]")
+KANJI = re.compile(r"[㐀-鿿]")
+WORD = re.compile(r"[^\W\d_]+")
+CHINESE = re.compile(r"[的了是在和们這这為为與与]")
+ENGLISH = re.compile(r"\b(?:the|of|and|to|in|is|that|for|it|as|was|with|by|on|are|this|from|be|or|an|at|you)\b")
+NOT_ENGLISH = re.compile(
+    r"\b(?:der|die|das|und|ist|nicht|ein|eine|von|mit|den|dem|zu|im|auf|für|le|la|les|des|et|est|une|du|dans|que|pour|"
+    r"el|los|las|una|es|en|por|con|del|il|che|di|per|och|att|det|som|er|av|het|een|van)\b|[äöüßéèêàçñåøœ]"
+)
+
+# Not behind an ordinal or an initial: 21. Jahrhundert, H. G. Wells.
+SENTENCE_END = re.compile(r"(?<=[。！？!?])|(?<=[^\W\dA-Z_][.;])\s+|(?<=(?:\d{3}|..[^\w\s])[.;])\s+|\n+")
+BRACKETS = re.compile(r"\s+\([^()]*\)|\s*(?:（[^（）]*）|［[^［］]*］)")
+NUMBERED = re.compile(r"^\d+[.)] ")
+
+# Japanese puts the verb last: what a sentence is about are its nouns.
+NOUN = r"[一-龠々〆ァ-ヴー・A-Za-z0-9]{2,16}"
+PHRASE = re.compile(rf"{NOUN}(?:の{NOUN})?")
+EMPTY_PHRASE = re.compile(
+    r"^[\d・.,]*[\d一二三四五六七八九十百千万億]+(?:年|月|日|人|本|個|回|度|歳|世紀|位|%|km|m|kg)?(?:代|間|頃|後|前|以上|以下)?$"
+    r"|^(?:場合|以上|以下|現在|一般|必要|存在|多く|一部|最大|可能|同様|特徴|影響|結果|理由|関係|状態|方法|意味|名称|種類|中心|前後|各地|付近|自身|当時|近年|今日|全体|部分)$"
+)
+PLAIN_END = re.compile(r"[一-龠ぁ-ん](?:[うくつぬむるぐぶい]|(?<!ま)す|(?<!まし|でし)た)$")
+OPENING = re.compile(
+    r"^(?:なお|また|しかし|ただし|そして|さらに|一方|例えば|たとえば|つまり|そのため|このため|それで|だから)[、，]?"
+)
+# The length of an item in characters, with kanji (or hanzi) and without.
+LONGEST = {True: 36, False: 90}
+SHORTEST = 8  # characters of a sentence
+
+# What a sentence begins with that needs the sentence before.
+UNCLEAR = re.compile(
+    r"(?:it|he|she|they|this|these|those|that|there|his|her|its|their|we|you|er|sie|es|dies\w*)\b|[他她它这此]",
+    re.IGNORECASE,
+)
+# What stands before the subject: After 1788, Australia …
+BEFORE_SUBJECT = re.compile(
+    r"^(?:(?:but|and|so|also)\s+|(?:after|as|at|although|because|before|by|despite|during|for|from|furthermore|hence|"
+    r"however|if|in|instead|meanwhile|moreover|nevertheless|on|otherwise|since|therefore|though|thus|to|under|when|while|"
+    r"with|\w+ly)\b[^,]{0,80},\s+)",
+    re.IGNORECASE,
+)
+LOWER = re.compile(r"(?:A|All|An|At|Both|By|Each|Every|For|From|In|It|Many|Most|No|On|One|Some|The|There|Two|With)\b")
+CLAUSE_END = re.compile(r"(?:[,;:，；：、—–]|\s-\s)\s*")
+
+
+def is_mathematical(explanation: Explanation, page: Page) -> bool:
+    """Returns whether an explanation is in a text with formulas, where items about exercises fit."""
+    compared = page.explanations[:COMPARED] or (explanation,)
+    with_formulas = sum(FORMULA.search(f"{one.title}\n{one.content}") is not None for one in compared)
+    return with_formulas >= MATHEMATICAL_SHARE * len(compared)
+
+
+def language_of(explanation: Explanation, page: Page) -> Language:
+    """Returns the language of an explanation. Text without kana is Japanese if the page has kana."""
+    own = f"{page.title}\n{explanation.title}\n{explanation.content}"
+    others = (one.content for one in page.explanations[:COMPARED])
+    return "ja" if KANJI.search(own) and any(map(KANA.search, others)) else language_of_text(own)
+
+
+def language_of_text(text: str) -> Language:
+    """Returns the language of a text, by kana, frequent words and letters."""
+    if KANA.search(text):
+        return "ja"
+    if KANJI.search(text):
+        return "other" if CHINESE.search(text) else "ja"
+    folded = text.casefold()
+    return "en" if len(ENGLISH.findall(folded)) >= len(NOT_ENGLISH.findall(folded)) else "other"
+
+
+def items_of_text(explanation: Explanation, page: Page, language: Language) -> Iterator[str]:
+    """Yields up to three items about sentences from the beginning, the middle and the end of the content.
+
+    In Japanese and English they name an action; in other languages they are clauses of the text.
+    """
+    content = _content(explanation)
+    # Steps have items of their own.
+    lines = [line for line in content.split("\n") if language == "other" or not NUMBERED.match(line)]
+    sentences = [sentence for sentence in _sentences(lines) if len(sentence) >= SHORTEST]
+    clear = [sentence for sentence in sentences if not UNCLEAR.match(sentence)] or sentences
+    if language == "ja":
+        common = _common_phrases(page)
+        found = [item for sentence in clear if (item := _in_japanese(sentence, common))]
+        more: Iterator[str] = (f"{phrase}の説明" for sentence in sentences for phrase in _phrases(sentence, common))
+    else:
+        words = frozenset(WORD.findall(content))
+        written: Callable[[str], str] = partial(_in_english, words=words) if language == "en" else _clause
+        found = [written(sentence) for sentence in clear]
+        clauses = (clause for sentence in sentences for clause in CLAUSE_END.split(sentence) if len(clause) > 20)
+        more = map(written, (*sentences, *clauses))
+    # A short text has fewer sentences: then its phrases or clauses.
+    yield from islice(dict.fromkeys((*_spread(found), *more)), WANTED)
+
+
+def _spread(items: Sequence[str]) -> Iterator[str]:
+    count = min(len(items), WANTED)
+    return (items[number * (len(items) - 1) // max(count - 1, 1)] for number in range(count))
+
+
+def _content(explanation: Explanation) -> str:
+    """Returns the content without its heading."""
+    heading, _, rest = explanation.content.partition("\n")
+    return rest if rest and explanation.title in heading else explanation.content
+
+
+def _sentences(lines: Iterable[str]) -> Iterator[str]:
+    for sentence in SENTENCE_END.split("\n".join(lines)):
+        text = NUMBERED.sub("", one_line(plain_tex(sentence)).strip(" -*•・●"), count=1)
+        if not text.endswith(("?", "？", "か。", "か")):
+            yield BRACKETS.sub("", text).rstrip("。．.！!:：; ")
+
+
+def _in_japanese(sentence: str, common: Collection[str]) -> str:
+    text = OPENING.sub("", sentence)
+    if len(text) <= LONGEST[True] and PLAIN_END.search(text):
+        return f"{text}ことの説明"
+    phrases = _phrases(text, common)
+    longest = sorted(phrases, key=len, reverse=True)[:WANTED]
+    taken = "、".join(phrase for phrase in phrases if phrase in longest)
+    return f"{taken}の説明" if taken else ""
+
+
+def _phrases(text: str, common: Collection[str]) -> list[str]:
+    found = dict.fromkeys(PHRASE.findall(text))
+    return [phrase for phrase in found if phrase not in common and not EMPTY_PHRASE.search(nfkc(phrase))]
+
+
+def _common_phrases(page: Page) -> frozenset[str]:
+    """Returns the phrases of at least half of a page's explanations, which say nothing about one of them."""
+    compared = page.explanations[:COMPARED]
+    counts = Counter(phrase for one in compared for phrase in set(PHRASE.findall(f"{one.title}\n{one.content}")))
+    return frozenset(phrase for phrase, count in counts.items() if count > 1 and count * 2 >= len(compared))
+
+
+def _in_english(sentence: str, words: Collection[str]) -> str:
+    """Returns an item. `words` are those of the text: a first word that it has in lower case, too, is no name."""
+    if ENGLISH_IMPERATIVE.match(sentence):
+        return _clause(sentence)
+    clause = _clause(BEFORE_SUBJECT.sub("", sentence))
+    lower = clause[:1].lower() + clause[1:]
+    first = WORD.match(lower)
+    return f"Explain that {lower if LOWER.match(clause) or (first and first[0] in words) else clause}"
+
+
+def _clause(sentence: str) -> str:
+    """Returns the beginning of a sentence, up to a comma if it is long."""
+    longest = LONGEST[KANJI.search(sentence) is not None]
+    if len(sentence) <= longest:
+        return sentence
+    ends = [end.start() for end in CLAUSE_END.finditer(sentence) if longest // 4 <= end.start() <= longest]
+    if ends:
+        return sentence[: ends[-1]].strip()
+    cut = sentence[:longest]
+    return f"{cut.rpartition(' ')[0] or cut}…"
