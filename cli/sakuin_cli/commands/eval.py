@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from sakuin.errors import Invalid
 
-from sakuin_cli.connections import deployment
+from sakuin_cli.connections import agent_of, deployment, deployment_of, settings_of
 from sakuin_cli.evaluation.labels import BadLine, Half, LabelledQuestion, labelled_questions
 from sakuin_cli.files import read_text, write_text
-from sakuin_cli.options import DataOption, IndexOption, JsonOption
+from sakuin_cli.options import DataOption, IndexOption, JsonOption, PrefixOption
 from sakuin_cli.terminal import reporting_errors
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 def eval(
     queries: Annotated[
         Path,
-        typer.Argument(
-            metavar="QUERIES", exists=True, dir_okay=False, help='JSON Lines with "query", "gold" and "category".'
-        ),
+        typer.Argument(metavar="QUERIES", dir_okay=False, help='JSON Lines with "query", "gold" and "category".'),
     ],
     tool: Annotated[
         str | None, typer.Option("--tool", metavar="NAME", help="A Search Tool; gold then contains json_pointers.")
@@ -53,10 +51,32 @@ def eval(
         list[str] | None, typer.Option("--min", metavar="M=V", help="A floor: recall@5=0.85, typo:hit@5=0.9.")
     ] = None,
     at_most: Annotated[list[str] | None, typer.Option("--max", metavar="M=V", help="A ceiling: refused=0.02.")] = None,
+    bootstrap: Annotated[
+        bool, typer.Option("--bootstrap", help="Write a starter set of questions to QUERIES, for people to edit.")
+    ] = False,
+    sources: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            metavar="PATH",
+            exists=True,
+            help="Pages or a JSON document for --bootstrap.",
+            show_default="the index",
+        ),
+    ] = None,
+    prefix: PrefixOption = "",
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
     """Measure answer quality; exit code 1 if a floor is missed or a line of QUERIES is invalid."""
+    if bootstrap:
+        with reporting_errors(as_json) as terminal:
+            terminal.fields(_write_starter_set(queries, sources or (), prefix, data))
+        return
+    if sources or prefix:
+        raise typer.BadParameter("It is for --bootstrap", param_hint="--from" if sources else "--prefix")
+    if not queries.is_file():
+        raise typer.BadParameter(f"File '{queries}' does not exist.", param_hint="QUERIES")
     from sakuin_cli.evaluation.ask import ask_all
     from sakuin_cli.evaluation.report import report_of
     from sakuin_cli.evaluation.run import run_in
@@ -85,6 +105,22 @@ def eval(
 
         show(terminal.out, report)
     raise typer.Exit(0 if report.is_clean else 1)
+
+
+def _write_starter_set(file: Path, sources: Sequence[Path], prefix: str, data: Path | None) -> dict[str, object]:
+    from sakuin_cli.evaluation.bootstrap import as_lines, starter_questions
+    from sakuin_cli.evaluation.passages import passages_below, passages_in_index
+
+    if file.exists():
+        raise Invalid(f"{file} exists already: name a new file, so that no edited questions are lost")
+    settings = settings_of(data)
+    if sources:
+        passages = passages_below(sources, settings, folder=prefix)
+    else:
+        passages = passages_in_index(agent_of(settings, "list_concepts"), deployment_of(settings))
+    questions = starter_questions(passages)
+    write_text(file, as_lines(questions))
+    return {"file": str(file), "questions": len(questions), "passages": len(passages)}
 
 
 def _questions(file: Path, half: Half | None) -> tuple[list[LabelledQuestion], list[BadLine]]:

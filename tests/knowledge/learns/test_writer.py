@@ -107,6 +107,11 @@ def test_a_text_without_exercises_gets_what_its_sentences_say(content: str, item
     assert not EXERCISE.search("\n".join(found))
 
 
+def test_an_english_text_that_quotes_kanji_is_english() -> None:
+    text = "The Yuan dynasty (元朝) was the empire or ruling dynasty of China that Kublai Khan of the Mongols founded."
+    assert all(item.startswith("Explain ") for item in items_of("Yuan dynasty", text))
+
+
 @pytest.mark.parametrize(
     ("title", "content", "items"),
     [

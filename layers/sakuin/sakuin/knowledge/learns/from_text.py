@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Literal
@@ -28,6 +28,9 @@ MATHEMATICAL_SHARE = 0.3
 KANA = re.compile(r"[ぁ-んァ-ヴ]")
 KANJI = re.compile(r"[㐀-鿿]")
 WORD = re.compile(r"[^\W\d_]+")
+CJK = re.compile(r"[ぁ-んァ-ヴ㐀-鿿]")
+LATIN = re.compile(r"[A-Za-z]")
+MOST_LATIN = 10  # letters for each sign of Japanese, which may have much TeX
 CHINESE = re.compile(r"[的了是在和们這这為为與与]")
 ENGLISH = re.compile(r"\b(?:the|of|and|to|in|is|that|for|it|as|was|with|by|on|are|this|from|be|or|an|at|you)\b")
 NOT_ENGLISH = re.compile(
@@ -54,6 +57,7 @@ OPENING = re.compile(
 # The length of an item in characters, with kanji (or hanzi) and without.
 LONGEST = {True: 36, False: 90}
 SHORTEST = 8  # characters of a sentence
+LONGEST_NUMBER = 20  # characters before a title: Example 12:
 
 # What a sentence begins with that needs the sentence before.
 UNCLEAR = re.compile(
@@ -82,17 +86,21 @@ def language_of(explanation: Explanation, page: Page) -> Language:
     """Returns the language of an explanation. Text without kana is Japanese if the page has kana."""
     own = f"{page.title}\n{explanation.title}\n{explanation.content}"
     others = (one.content for one in page.explanations[:COMPARED])
-    return "ja" if KANJI.search(own) and any(map(KANA.search, others)) else language_of_text(own)
+    return "ja" if _has_cjk_script(own) and any(map(KANA.search, others)) else language_of_text(own)
 
 
 def language_of_text(text: str) -> Language:
-    """Returns the language of a text, by kana, frequent words and letters."""
-    if KANA.search(text):
-        return "ja"
-    if KANJI.search(text):
-        return "other" if CHINESE.search(text) else "ja"
+    """Returns the language of a text, by its script, frequent words and letters."""
+    if _has_cjk_script(text):
+        return "ja" if KANA.search(text) or not CHINESE.search(text) else "other"
     folded = text.casefold()
     return "en" if len(ENGLISH.findall(folded)) >= len(NOT_ENGLISH.findall(folded)) else "other"
+
+
+def _has_cjk_script(text: str) -> bool:
+    """Returns whether a text is written in kana or kanji: not one that only quotes a name in them."""
+    signs = len(CJK.findall(text))
+    return signs > 0 and signs * MOST_LATIN >= len(LATIN.findall(text))
 
 
 def items_of_text(explanation: Explanation, page: Page, language: Language) -> Iterator[str]:
@@ -100,18 +108,16 @@ def items_of_text(explanation: Explanation, page: Page, language: Language) -> I
 
     In Japanese and English they name an action; in other languages they are clauses of the text.
     """
-    content = _content(explanation)
     # Steps have items of their own.
-    lines = [line for line in content.split("\n") if language == "other" or not NUMBERED.match(line)]
-    sentences = [sentence for sentence in _sentences(lines) if len(sentence) >= SHORTEST]
+    sentences = tuple(sentences_of(explanation, with_steps=language == "other"))
     clear = [sentence for sentence in sentences if not UNCLEAR.match(sentence)] or sentences
     if language == "ja":
         common = _common_phrases(page)
         found = [item for sentence in clear if (item := _in_japanese(sentence, common))]
         more: Iterator[str] = (f"{phrase}の説明" for sentence in sentences for phrase in _phrases(sentence, common))
     else:
-        words = frozenset(WORD.findall(content))
-        written: Callable[[str], str] = partial(_in_english, words=words) if language == "en" else _clause
+        words = frozenset(WORD.findall(explanation.content))
+        written: Callable[[str], str] = partial(_in_english, words=words) if language == "en" else clause_of
         found = [written(sentence) for sentence in clear]
         clauses = (clause for sentence in sentences for clause in CLAUSE_END.split(sentence) if len(clause) > 20)
         more = map(written, (*sentences, *clauses))
@@ -124,17 +130,18 @@ def _spread(items: Sequence[str]) -> Iterator[str]:
     return (items[number * (len(items) - 1) // max(count - 1, 1)] for number in range(count))
 
 
-def _content(explanation: Explanation) -> str:
-    """Returns the content without its heading."""
+def sentences_of(explanation: Explanation, *, with_steps: bool = True) -> Iterator[str]:
+    """Yields the sentences of the content without its heading, brackets and questions; short ones are left out."""
     heading, _, rest = explanation.content.partition("\n")
-    return rest if rest and explanation.title in heading else explanation.content
-
-
-def _sentences(lines: Iterable[str]) -> Iterator[str]:
+    is_heading = explanation.title in heading and len(heading) <= len(explanation.title) + LONGEST_NUMBER
+    content = rest if rest and is_heading else explanation.content
+    lines = (line for line in content.split("\n") if with_steps or not NUMBERED.match(line))
     for sentence in SENTENCE_END.split("\n".join(lines)):
         text = NUMBERED.sub("", one_line(plain_tex(sentence)).strip(" -*•・●"), count=1)
         if not text.endswith(("?", "？", "か。", "か")):
-            yield BRACKETS.sub("", text).rstrip("。．.！!:：; ")
+            shown = BRACKETS.sub("", text).rstrip("。．.！!:：; ")
+            if len(shown) >= SHORTEST:
+                yield shown
 
 
 def _in_japanese(sentence: str, common: Collection[str]) -> str:
@@ -162,14 +169,14 @@ def _common_phrases(page: Page) -> frozenset[str]:
 def _in_english(sentence: str, words: Collection[str]) -> str:
     """Returns an item. `words` are those of the text: a first word that it has in lower case, too, is no name."""
     if ENGLISH_IMPERATIVE.match(sentence):
-        return _clause(sentence)
-    clause = _clause(BEFORE_SUBJECT.sub("", sentence))
+        return clause_of(sentence)
+    clause = clause_of(BEFORE_SUBJECT.sub("", sentence))
     lower = clause[:1].lower() + clause[1:]
     first = WORD.match(lower)
     return f"Explain that {lower if LOWER.match(clause) or (first and first[0] in words) else clause}"
 
 
-def _clause(sentence: str) -> str:
+def clause_of(sentence: str) -> str:
     """Returns the beginning of a sentence, up to a comma if it is long."""
     longest = LONGEST[KANJI.search(sentence) is not None]
     if len(sentence) <= longest:

@@ -1,0 +1,94 @@
+"""The texts of an author's pages, of a JSON document, or of the index, for a starter set of questions."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from sakuin.errors import Invalid, UnreadablePage
+from sakuin.knowledge.canary import OWN_FOLDER
+from sakuin.knowledge.learns.learns_yml import LEARNS_FILE, LearnsFile, learns_keys, parse_learns
+from sakuin.knowledge.names import chunk_id
+from sakuin.knowledge.reading.page_reader import read_page
+from sakuin.knowledge.validation import IndexedMaterial
+from sakuin.tables.document import parsed_table
+from sakuin.tables.json_pointer import resolve
+from sakuin.tables.scan import LargeString, large_strings
+
+from sakuin_cli.agent import AgentClient
+from sakuin_cli.client import DeploymentClient
+from sakuin_cli.evaluation.bootstrap import Passage, spread
+from sakuin_cli.files import read_bytes
+from sakuin_cli.settings import CommandSettings
+from sakuin_cli.uploads import uploads_below
+
+_LONGEST_TITLE = 80
+_SHORTEST_TEXT = 200
+
+
+def passages_below(paths: Collection[Path], settings: CommandSettings, *, folder: str) -> list[Passage]:
+    """Returns the texts of pages and JSON documents on this machine; `folder` is the library's folder of the pages.
+
+    Pages that cannot be read are left out.
+    """
+    documents = [path for path in paths if path.is_file() and path.suffix == ".json"]
+    found = [passage for document in documents for passage in _of_document(read_bytes(document.as_posix()))]
+    pages = [path for path in paths if path not in documents]
+    uploads = uploads_below(pages, folder=folder, material_prefix=settings.material_prefix)
+    learns = {file.key: parse_learns(read_bytes(file.path)) for file in uploads.files if file.key.endswith(LEARNS_FILE)}
+    for page in uploads.pages:
+        keys = learns_keys(page.key, settings.material_prefix)
+        files = [learns[key] for key in keys if key in learns]
+        found += _of_page(page.path, page.material or "", files, settings)
+    if not found:
+        raise Invalid("There is no text to ask about: name built pages, or a JSON document with long strings")
+    return found
+
+
+def _of_page(path: str, material: str, files: Sequence[LearnsFile], settings: CommandSettings) -> Iterator[Passage]:
+    try:
+        page = read_page(read_bytes(path), box_selectors=settings.box_selectors)
+    except UnreadablePage:
+        return
+    authored: dict[str, tuple[str, ...]] = {}
+    for file in files:
+        authored = {**file.for_material(material), **authored}
+    for one in page.explanations:
+        heading = one.headings[-1] if one.headings else page.title
+        items = tuple(authored.get(one.anchor, ()))
+        yield Passage(chunk_id(material, one.anchor), one.title, heading, one.content, items)
+
+
+def _of_document(body: bytes) -> Iterator[Passage]:
+    document = parsed_table(body)
+    for string in large_strings(document, "", threshold=_SHORTEST_TEXT):
+        if isinstance(string, LargeString):
+            parent = resolve(document, string.json_pointer.rpartition("/")[0]) if string.json_pointer else None
+            members = parent.values() if isinstance(parent, dict) else ()
+            # The longest of the short texts beside it is most often its title, name or question.
+            short = [text for text in members if isinstance(text, str) and len(text) <= _LONGEST_TITLE]
+            yield Passage(string.json_pointer, max(short, key=len, default=""), "", string.text)
+
+
+def passages_in_index(agent: AgentClient, client: DeploymentClient) -> list[Passage]:
+    """Returns all explanations of the library, and for at most 50 of them their text and their author's `learns`."""
+    found: list[Passage] = []
+    cursor: str | None = None
+    while True:
+        answer = agent.call("list_concepts", {"cursor": cursor})
+        found += [Passage(concept["id"], concept["title"]) for concept in answer["concepts"]]
+        if (cursor := answer.get("next_cursor")) is None:
+            break
+    passages = [passage for passage in found if not passage.id.startswith(OWN_FOLDER)]
+    if not passages:
+        raise Invalid("The index has no page to ask about: push some, or name files with --from")
+    whole = {passage.id for passage in spread(passages)}
+    indexed = client.indexed({id.rpartition("#")[0] for id in whole})
+    return [_whole(passage, agent, indexed) if passage.id in whole else passage for passage in passages]
+
+
+def _whole(passage: Passage, agent: AgentClient, indexed: Mapping[str, IndexedMaterial]) -> Passage:
+    material, _, anchor = passage.id.rpartition("#")
+    content = agent.call("get_chunk_by_id", {"id": passage.id})["chunk"]["content"]
+    chunks = indexed[material].chunks if material in indexed else ()
+    learns = next((chunk.learns_given for chunk in chunks if chunk.anchor == anchor), None)
+    return replace(passage, content=content, learns=learns or ())
