@@ -13,7 +13,7 @@ def test_a_term_counts_more_in_the_title_than_in_learns_and_there_more_than_in_t
     learns = index_words(title="", learns=("判別式",), body=BODY).impacts["判別"]
     written = index_words(title="", learns=("判別式",), body=BODY, learns_weight=WRITTEN_LEARNS_WEIGHT).impacts["判別"]
     body = index_words(title="", learns=(), body=BODY + "判別式").impacts["判別"]
-    assert 0 < body <= written < learns < title <= 1
+    assert 0 < body < written < learns < title <= 1
 
 
 def test_a_term_said_again_counts_more_and_a_longer_text_makes_it_count_less() -> None:

@@ -11,7 +11,7 @@ from sakuin.language.readings import readings_of
 # other texts.
 TITLE_WEIGHT, LEARNS_WEIGHT, BODY_WEIGHT = 4.0, 3.0, 1.0
 # Of `learns` that rules wrote from the text itself.
-WRITTEN_LEARNS_WEIGHT = 1.0
+WRITTEN_LEARNS_WEIGHT = 2.0
 AVERAGE_TERMS = 600
 LENGTH_SHARE = 0.75
 SATURATION = 0.6

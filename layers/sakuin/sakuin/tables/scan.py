@@ -77,29 +77,41 @@ class StringCount:
         self.large += len(text) >= threshold
         self.longest = max(self.longest, len(text))
 
+    def merge(self, inner: "StringCount") -> None:
+        self.strings += inner.strings
+        self.large += inner.large
+        self.longest = max(self.longest, inner.longest)
+
 
 def count_strings(document: object, scopes: Collection[str], *, threshold: int) -> Mapping[str, StringCount]:
     """Returns the counts by scope. A scope that does not exist has no strings. Keys are no strings."""
-    return {scope: _count(document, scope, threshold) for scope in scopes}
-
-
-def _count(document: object, scope: str, threshold: int) -> StringCount:
-    count = StringCount()
-    try:
-        levels: list[Iterator[object]] = [iter([resolve(document, scope)])]
-    except NotFound:
-        return count
-    # Iterative, because a Table may be nested deeper than the stack of Python.
+    counts = {scope: StringCount() for scope in scopes}
+    inside: dict[int, StringCount] = {}
+    for scope, count in counts.items():
+        try:
+            node = resolve(document, scope)
+        except NotFound:
+            continue
+        if isinstance(node, str):
+            count.add(node, threshold)
+        # A document is a tree: each object and list has one place.
+        inside[id(node)] = count
+    # Each string is counted once, in its innermost scope: scopes may be nested as deep as the document.
+    levels: list[tuple[Iterator[object], StringCount]] = [(iter([document]), StringCount())]
     while levels:
-        for node in levels[-1]:
+        nodes, count = levels[-1]
+        for node in nodes:
             if isinstance(node, str):
                 count.add(node, threshold)
             elif isinstance(node, dict | list):
-                levels.append(iter(node.values() if isinstance(node, dict) else node))
+                children = iter(node.values() if isinstance(node, dict) else node)
+                levels.append((children, inside.get(id(node), count)))
                 break
         else:
             levels.pop()
-    return count
+            if levels and levels[-1][1] is not count:
+                levels[-1][1].merge(count)
+    return counts
 
 
 def found_strings(count: StringCount, threshold: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Literal
 
 from sakuin.knowledge.learns.actions import ENGLISH_IMPERATIVE
-from sakuin.knowledge.page import Explanation, Page
+from sakuin.knowledge.page import EMBEDDED_LENGTH, Explanation, Page
 from sakuin.language.tex import plain_tex
 from sakuin.language.unicode_text import nfkc, one_line
 
@@ -16,11 +16,11 @@ Language = Literal["ja", "en", "other"]
 
 WANTED = 3
 
-# The explanations of a page, from its beginning, that say what it is like: a page may have thousands.
-COMPARED = 50
+# The explanations of a page, and the characters of each, that say what the page is like: it may have thousands.
+COMPARED, BEGINNING = 20, 500
 
 # Formulas: TeX, signs of relations, powers.
-FORMULA = re.compile(r"\\[a-zA-Z({\[]|[=＝≠≦≧≤≥√∠∥⊥∫Σ±²³]|\w\^|\d\s*[+×÷]\s*\d")
+FORMULA = re.compile(r"\\[a-zA-Z({\[]|[=＝≠≦≧≤≥√∠∥⊥∫Σ±]|(?<!m)[²³]|\w\^|\d\s*[+×÷]\s*\d")
 
 # A page is mathematical if this share of its explanations has formulas.
 MATHEMATICAL_SHARE = 0.3
@@ -78,14 +78,14 @@ CLAUSE_END = re.compile(r"(?:[,;:，；：、—–]|\s-\s)\s*")
 def is_mathematical(explanation: Explanation, page: Page) -> bool:
     """Returns whether an explanation is in a text with formulas, where items about exercises fit."""
     compared = page.explanations[:COMPARED] or (explanation,)
-    with_formulas = sum(FORMULA.search(f"{one.title}\n{one.content}") is not None for one in compared)
+    with_formulas = sum(FORMULA.search(_beginning(one)) is not None for one in compared)
     return with_formulas >= MATHEMATICAL_SHARE * len(compared)
 
 
 def language_of(explanation: Explanation, page: Page) -> Language:
     """Returns the language of an explanation. Text without kana is Japanese if the page has kana."""
     own = f"{page.title}\n{explanation.title}\n{explanation.content}"
-    others = (one.content for one in page.explanations[:COMPARED])
+    others = map(_beginning, page.explanations[:COMPARED])
     return "ja" if _has_cjk_script(own) and any(map(KANA.search, others)) else language_of_text(own)
 
 
@@ -95,6 +95,10 @@ def language_of_text(text: str) -> Language:
         return "ja" if KANA.search(text) or not CHINESE.search(text) else "other"
     folded = text.casefold()
     return "en" if len(ENGLISH.findall(folded)) >= len(NOT_ENGLISH.findall(folded)) else "other"
+
+
+def _beginning(explanation: Explanation) -> str:
+    return f"{explanation.title}\n{explanation.content[:BEGINNING]}"
 
 
 def _has_cjk_script(text: str) -> bool:
@@ -132,12 +136,12 @@ def _spread(items: Sequence[str]) -> Iterator[str]:
 
 def sentences_of(explanation: Explanation, *, with_steps: bool = True) -> Iterator[str]:
     """Yields the sentences of the content without its heading, brackets and questions; short ones are left out."""
-    heading, _, rest = explanation.content.partition("\n")
+    heading, _, rest = explanation.content[:EMBEDDED_LENGTH].partition("\n")
     is_heading = explanation.title in heading and len(heading) <= len(explanation.title) + LONGEST_NUMBER
-    content = rest if rest and is_heading else explanation.content
+    content = plain_tex(rest if rest and is_heading else explanation.content[:EMBEDDED_LENGTH])
     lines = (line for line in content.split("\n") if with_steps or not NUMBERED.match(line))
     for sentence in SENTENCE_END.split("\n".join(lines)):
-        text = NUMBERED.sub("", one_line(plain_tex(sentence)).strip(" -*•・●"), count=1)
+        text = NUMBERED.sub("", one_line(sentence).strip(" -*•・●"), count=1)
         if not text.endswith(("?", "？", "か。", "か")):
             shown = BRACKETS.sub("", text).rstrip("。．.！!:：; ")
             if len(shown) >= SHORTEST:
@@ -162,7 +166,7 @@ def _phrases(text: str, common: Collection[str]) -> list[str]:
 def _common_phrases(page: Page) -> frozenset[str]:
     """Returns the phrases of at least half of a page's explanations, which say nothing about one of them."""
     compared = page.explanations[:COMPARED]
-    counts = Counter(phrase for one in compared for phrase in set(PHRASE.findall(f"{one.title}\n{one.content}")))
+    counts = Counter(phrase for one in compared for phrase in set(PHRASE.findall(_beginning(one))))
     return frozenset(phrase for phrase, count in counts.items() if count > 1 and count * 2 >= len(compared))
 
 
