@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sakuin_cli.settings import CommandSettings
 
 _URL = "https://abcd.execute-api.ap-northeast-1.amazonaws.com"
-_KNOWLEDGE_TOOLS = ("search_knowledge", "list_concepts", "get_chunk_by_id")
+_KNOWLEDGE_TOOLS = ("search_knowledge", "get_chunk_by_id", "list_concepts", "list_materials")
 
 
 def settings_of(data: Path | None) -> "CommandSettings":

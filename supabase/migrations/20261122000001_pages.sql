@@ -79,6 +79,10 @@ create table public.knowledge_chunks (
   type text not null check (type in ('rule', 'method', 'definition', 'example', 'tip')),
   category text,
   level text,
+  page_title text not null,
+  -- The heading around the element, and the language of the page; null if there is none.
+  section text,
+  language text,
   prerequisites text[] not null,
   illustrates text[] not null,
   content_hash text collate "C" not null,
@@ -87,7 +91,7 @@ create table public.knowledge_chunks (
   generation bigint not null,
   check (id = material || '#' || anchor)
 );
-create index knowledge_chunks_material on public.knowledge_chunks (material, anchor);
+create index knowledge_chunks_material on public.knowledge_chunks (material, position);
 
 -- Keys of a material that another key owns (NFC and NFD spellings of one name), each with its own sequencer.
 create table public.competing_key (
@@ -181,7 +185,8 @@ begin
   on conflict (id) do update set
     title = excluded.title, content = excluded.content, learns = excluded.learns,
     learns_source = excluded.learns_source, learns_given = excluded.learns_given, type = excluded.type,
-    category = excluded.category, level = excluded.level, prerequisites = excluded.prerequisites,
+    category = excluded.category, level = excluded.level, page_title = excluded.page_title,
+    section = excluded.section, language = excluded.language, prerequisites = excluded.prerequisites,
     position = excluded.position, content_hash = excluded.content_hash, text_hash = excluded.text_hash,
     illustrates = excluded.illustrates, fingerprint = excluded.fingerprint, generation = excluded.generation
   where to_jsonb(k) - 'generation' <> to_jsonb(excluded) - 'generation';

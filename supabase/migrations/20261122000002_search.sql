@@ -461,20 +461,85 @@ language sql stable set search_path = public, extensions as $$
   from knowledge_chunks k where k.id = any (p_ids)
 $$;
 
--- The chunks in the order of material and anchor, after the id p_after. That id may be deleted: an edit of a page does
--- not break a cursor.
+-- ---------------------------------------------------------------- reading
+-- The canary's page, below _sakuin/, is in no list.
+
+-- The chunks in the order of the pages, after this place. What was there may be deleted: an edit of a page does not
+-- break a cursor.
 create function public.list_concepts(
-  p_limit integer, p_after text default null, p_type text default null, p_category text default null,
-  p_level text default null, p_material text default null
-) returns table (id text, title text, type text, material text, anchor text)
+  p_limit integer, p_after_material text default null, p_after_position integer default null,
+  p_type text default null, p_category text default null, p_level text default null, p_material text default null
+) returns table (id text, title text, type text, material text, anchor text, "position" integer)
 language sql stable set search_path = public, extensions as $$
-  select k.id, k.title, k.type, k.material, k.anchor
+  select k.id, k.title, k.type, k.material, k.anchor, k.position
   from knowledge_chunks k
   where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
     and (p_level is null or k.level = p_level) and (p_material is null or k.material = p_material)
     and (p_material is not null or not starts_with(k.material, '_sakuin/'))
-    and (p_after is null
-         or (k.material, k.anchor) > (regexp_replace(p_after, '#[^#]*$', ''), regexp_replace(p_after, '^.*#', '')))
-  order by k.material, k.anchor
+    and (p_after_material is null or (k.material, k.position) > (p_after_material, p_after_position))
+  order by k.material, k.position
   limit p_limit
+$$;
+
+-- The pages that explain something, by name: [{material, title, category, level}].
+create function public.list_materials(p_limit integer, p_after text default null) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(to_jsonb(p) order by p.material), '[]') from (
+    select m.material, k.page_title as title, k.category, k.level
+    from material m cross join lateral (
+      select c.page_title, c.category, c.level from knowledge_chunks c
+      where c.material = m.material order by c.position limit 1) k
+    where (p_after is null or m.material > p_after) and not starts_with(m.material, '_sakuin/')
+    order by m.material limit p_limit) p
+$$;
+
+-- The values that filters accept: {types, categories, levels}, at most p_limit of each. `materials` are the pages whose
+-- names are like p_material, those with the same last segment first.
+create function public.filter_values(p_limit integer, p_material text default null) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  with pages as materialized (
+    select m.material, k.category, k.level
+    from material m cross join lateral (
+      select c.category, c.level from knowledge_chunks c where c.material = m.material limit 1) k
+    where not starts_with(m.material, '_sakuin/')
+  )
+  select jsonb_build_object(
+    'types', (select coalesce(jsonb_agg(t.type), '[]')
+              from unnest(array['rule', 'method', 'definition', 'example', 'tip']) t(type)
+              where exists (select from knowledge_chunks k
+                            where k.type = t.type and not starts_with(k.material, '_sakuin/'))),
+    'categories', (select coalesce(jsonb_agg(v.category order by v.category collate "C"), '[]')
+                   from (select distinct p.category from pages p where p.category is not null
+                         order by 1 limit p_limit) v),
+    'levels', (select coalesce(jsonb_agg(v.level order by v.level collate "C"), '[]')
+               from (select distinct p.level from pages p where p.level is not null order by 1 limit p_limit) v),
+    'materials', (select coalesce(jsonb_agg(v.material order by v.is_other, v.material), '[]') from (
+      select p.material, regexp_replace(p.material, '^.*/', '') <> regexp_replace(p_material, '^.*/', '') as is_other
+      from pages p where p_material is not null order by 2, 1 limit p_limit) v))
+$$;
+
+-- Where chunks stand: {id: {page_title, section, level, language}}.
+create function public.chunk_contexts(p_ids text[]) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_object_agg(k.id, jsonb_build_object(
+    'page_title', k.page_title, 'section', k.section, 'level', k.level, 'language', k.language)), '{}')
+  from knowledge_chunks k where k.id = any (p_ids)
+$$;
+
+-- Whole chunks. With p_neighbours each has `previous` and `next`: {id, material, anchor, title, content} of the chunks
+-- before and after it in its page, null at the ends.
+create function public.read_chunks(p_ids text[], p_neighbours boolean) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(
+    to_jsonb(k) - array['learns_source', 'learns_given', 'illustrates', 'text_hash', 'fingerprint']
+    || case when p_neighbours then jsonb_build_object('previous', (
+         select jsonb_build_object('id', n.id, 'material', n.material, 'anchor', n.anchor, 'title', n.title,
+                                   'content', n.content)
+         from knowledge_chunks n where n.material = k.material and n.position < k.position
+         order by n.position desc limit 1), 'next', (
+         select jsonb_build_object('id', n.id, 'material', n.material, 'anchor', n.anchor, 'title', n.title,
+                                   'content', n.content)
+         from knowledge_chunks n where n.material = k.material and n.position > k.position
+         order by n.position limit 1)) else '{}' end), '[]')
+  from knowledge_chunks k where k.id = any (p_ids)
 $$;

@@ -88,7 +88,7 @@ def test_only_post_is_answered_and_every_other_path_is_the_endpoints(world: Worl
         {"query": " "},
         {"query": "あ" * 1001},
         {"query": "x", "top_k": 0},
-        {"query": "x", "top_k": "5"},
+        {"query": "x", "top_k": "five"},
         {"query": "x", "depth": 51},
         {"query": "x", "legs": "three"},
         {"query": "x", "without": ["magic"]},

@@ -49,6 +49,8 @@ _SEARCH_ARGUMENTS: tuple[Any, ...] = (
     {"query": _QUESTION, "category": 5},
     {"query": _QUESTION, "material": "あ" * 501},
     {"query": _QUESTION, "limit": 5},
+    {"query": _QUESTION, "category": "algebra"},
+    {"query": _QUESTION, "cursor": "5-50"},
     {"query": _QUESTION, "a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6, "top_k": 0},
 )
 _CHUNK_ARGUMENTS: tuple[Any, ...] = (
@@ -63,6 +65,9 @@ _CHUNK_ARGUMENTS: tuple[Any, ...] = (
     {"id": "あ" * 2001},
     {},
     {"id": _CHUNK, "whole": True},
+    {"id": "/junior/一次関数_教材.html#tip-slope-as-fraction", "neighbours": True},
+    {"ids": [_CHUNK, "junior/一次関数_教材#rule-nothing"]},
+    {"id": _CHUNK, "cursor": "0-5"},
 )
 _LIST_ARGUMENTS: tuple[Any, ...] = (
     {},
@@ -77,6 +82,7 @@ _LIST_ARGUMENTS: tuple[Any, ...] = (
     {"type": "theorem"},
     {"level": "中学"},
 )
+_MATERIAL_ARGUMENTS: tuple[Any, ...] = ({}, {"cursor": "zzz"}, {"type": "rule"})
 _TOOL_ARGUMENTS: tuple[Any, ...] = (
     {},
     {"query": " "},
@@ -125,6 +131,7 @@ def _tool_calls(deployment: Deployment) -> Entries:
         "search_knowledge": _SEARCH_ARGUMENTS,
         "get_chunk_by_id": _CHUNK_ARGUMENTS,
         "list_concepts": _LIST_ARGUMENTS,
+        "list_materials": _MATERIAL_ARGUMENTS,
     }
     normaliser = deployment.normaliser()
     found = {

@@ -39,7 +39,8 @@ def test_a_page_under_any_key_is_found_under_its_own_name_and_no_other(a_world: 
     assert [chunk.anchor for chunk in world.chunks("good")] == ["rule-good"]
     material = material_of_key(key)
     assert material is not None
-    chunk, _ = world.read.chunk(chunk_id(material, "rule-a"))
+    (chunk,) = world.read.chunks([chunk_id(material, "rule-a")])
+    assert chunk is not None
     assert chunk.material == material
 
 

@@ -12,7 +12,7 @@ from sakuin.mcp.search_tools import SearchTools
 from sakuin.mcp.server import knowledge_server, search_tools_server
 from sakuin.platform.asgi import Handler, persistent_handler
 from sakuin.platform.keys import hash_of_key
-from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
+from sakuin.tables.model import BoundTool, Endpoint
 from sakuin.tables.search import TableAnswer
 
 from tests.events import ENDPOINT, ENDPOINT_KEY, Context, event, ring
@@ -39,6 +39,13 @@ class Answer:
 class NothingFound:
     """Searches of Tables that find nothing."""
 
+    @property
+    def records(self) -> Any:
+        return self
+
+    def is_bound(self, _mcp_id: str, _tool_id: str) -> bool:
+        return True
+
     def table_search(self, version: str | None = None) -> Any:
         return self
 
@@ -48,7 +55,7 @@ class NothingFound:
 
 def handler_of(tools: KnowledgeTools) -> Handler:
     """The function `mcp`, with one endpoint of Search Tools."""
-    bound = BoundTool("t", "p", "table", "", "search", "d", SEARCH_INPUT_SCHEMA, {})
+    bound = BoundTool("t", "p", "table", "", "search", "d", {})
     endpoint = Endpoint(ENDPOINT, "p", (hash_of_key(ENDPOINT_KEY),), (bound,))
     search_tools = search_tools_server(SearchTools(NothingFound()), "1")
     app = McpApp(

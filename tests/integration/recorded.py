@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from tests.integration.conftest import REPOSITORY, Deployed
+from tests.mcp.wire import TOOLS
 
 EVENTS = REPOSITORY / "events"
 # A page and a Table that nobody else's test speaks of.
@@ -56,9 +57,9 @@ def status_is_shown(answer: Answer) -> None:
     assert json.loads(answer["body"])["chunks"] > 0
 
 
-def three_tools_are_listed(answer: Answer) -> None:
+def the_tools_are_listed(answer: Answer) -> None:
     tools = json.loads(answer["body"])["result"]["tools"]
-    assert [tool["name"] for tool in tools] == ["search_knowledge", "get_chunk_by_id", "list_concepts"]
+    assert [tool["name"] for tool in tools] == TOOLS
 
 
 def the_formula_is_found(answer: Answer) -> None:
@@ -102,7 +103,7 @@ RECORDED = (
 # The same, once more with a key that opens.
 AUTHORIZED = (
     Recorded("api.status", "SakuinApi", status_is_shown),
-    Recorded("mcp.list_tools", "SakuinMcp", three_tools_are_listed),
+    Recorded("mcp.list_tools", "SakuinMcp", the_tools_are_listed),
     Recorded("mcp.search", "SakuinMcp", the_formula_is_found),
 )
 

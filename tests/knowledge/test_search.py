@@ -14,7 +14,8 @@ from tests.builders import a_page
 from tests.doubles.embedder import CALIBRATION
 from tests.world import World, Worlds
 
-KEY = "二次方程式の解き方_教材.html"
+MATERIAL = "二次方程式の解き方_教材"
+KEY = f"{MATERIAL}.html"
 BOXES = {
     "rule-quadratic-formula": "解の公式: 二次方程式を公式で解きたいときは、係数 a, b, c を読みとって公式に代入する。",
     "method-square": "平方完成: x の係数の半分の2乗を足して引くと、平方の形になる。",
@@ -56,14 +57,14 @@ def test_a_link_is_the_page_and_the_anchor(world: World) -> None:
     world.base_url = ""
     link = "/二次方程式の解き方_教材.html#rule-quadratic-formula"
     assert world.search("解の公式").results[0].url == link
-    assert world.read.chunk("二次方程式の解き方_教材#rule-quadratic-formula")[1] == link
+    assert world.read.url("二次方程式の解き方_教材", "rule-quadratic-formula") == link
 
 
 @pytest.mark.scenario("knowledge-index/a-link-carries-the-base-url")
 def test_a_link_begins_with_the_base_url(world: World) -> None:
     link = "/school_asset/二次方程式の解き方_教材.html#rule-quadratic-formula"
     assert world.search("解の公式").results[0].url == link
-    assert world.read.chunk("二次方程式の解き方_教材#rule-quadratic-formula")[1] == link
+    assert world.read.url("二次方程式の解き方_教材", "rule-quadratic-formula") == link
 
 
 @pytest.mark.scenario("knowledge-index/several-results-are-ranked")
@@ -98,7 +99,9 @@ class _Near(KnowledgeSearch):
 def test_near_titles_are_suggestions_and_no_results(world: World) -> None:
     answer = replace(world.search, index=_Near(world.client, CALIBRATION))("解の後式")
     assert (answer.no_good_match, answer.results) == (True, ())
-    assert answer.suggestions == ("解の公式", "平方完成")
+    link = "/school_asset/二次方程式の解き方_教材.html#rule-quadratic-formula"
+    assert [each.title for each in answer.suggestions] == ["解の公式", "平方完成"]
+    assert (answer.suggestions[0].id, answer.suggestions[0].url) == (f"{MATERIAL}#rule-quadratic-formula", link)
 
 
 def test_filters_narrow_what_is_searched(world: World) -> None:
@@ -193,14 +196,13 @@ def test_legs_and_rules_can_be_left_out_to_see_what_they_do(world: World) -> Non
 
 def test_a_chunk_is_read_by_its_id_in_any_spelling(world: World) -> None:
     world.put("がぎ.html", a_page({"rule-a": "名: 文。"}))
-    chunk, url = world.read.chunk(unicodedata.normalize("NFD", "がぎ#rule-a"))
-    assert (chunk.id, url) == ("がぎ#rule-a", "/school_asset/がぎ.html#rule-a")
+    for name in ("がぎ#rule-a", "/school_asset/がぎ.html#rule-a"):
+        (chunk,) = world.read.chunks([unicodedata.normalize("NFD", name)])
+        assert chunk is not None
+        assert chunk.id == "がぎ#rule-a"
 
 
-def test_concepts_come_with_their_links(world: World) -> None:
-    concepts, cursor = world.read.concepts(Filters(type="tip"), None)
-    assert [(item.title, url.rpartition("#")[2]) for item, url in concepts] == [
-        ("検算の習慣", "tip-check"),
-        ("符号のコツ", "tip-sign"),
-    ]
-    assert cursor is None
+def test_concepts_come_in_the_order_of_their_page(world: World) -> None:
+    concepts, has_more = world.read.concepts(Filters(type="tip"), None)
+    assert [item.title for item in concepts] == ["符号のコツ", "検算の習慣"]
+    assert not has_more

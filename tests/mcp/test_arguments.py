@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ValidationError
-from sakuin.mcp.arguments import ChunkArguments, ListArguments, SearchArguments, schema_of, sentence
+from sakuin.mcp.arguments import (
+    ChunkArguments,
+    ListArguments,
+    MaterialArguments,
+    SearchArguments,
+    schema_of,
+    sentence,
+)
 
 
 def refusal(arguments: dict[str, Any], of: type[BaseModel] = SearchArguments) -> str:
@@ -20,15 +27,31 @@ def test_a_query_is_all_that_is_needed() -> None:
     assert (arguments.query, arguments.top_k, arguments.type) == ("たすきがけ", 5, None)
 
 
-@pytest.mark.parametrize(("given", "taken"), [(1, 1), (50, 50), (5.0, 5), (50.0, 50)])
-def test_a_whole_number_is_one_however_it_is_written(given: float, taken: int) -> None:
+@pytest.mark.parametrize(("given", "taken"), [(1, 1), (50, 50), (5.0, 5), (50.0, 50), ("5", 5), ("50", 50)])
+def test_a_whole_number_is_one_however_it_is_written(given: object, taken: int) -> None:
     arguments = SearchArguments.model_validate({"query": "a", "top_k": given})
     assert arguments.top_k == taken
     assert type(arguments.top_k) is int
 
 
 @pytest.mark.parametrize(
-    "top_k", [0, -1, 51, 5.5, "5", True, False, None, [], {}, 1e999, -1e999, float("nan"), 10**400]
+    "top_k",
+    [
+        0,
+        -1,
+        51,
+        5.5,
+        True,
+        False,
+        None,
+        [],
+        {},
+        1e999,
+        -1e999,
+        float("nan"),
+        10**400,
+        *("0", "51", "5.0", "-5", "", " 5", "five", "５", "9" * 5000),
+    ],
 )
 def test_any_other_top_k_is_refused_by_name(top_k: object) -> None:
     assert refusal({"query": "a", "top_k": top_k}) == "'top_k' must be a whole number from 1 to 50"
@@ -54,6 +77,17 @@ def test_text_that_cannot_be_stored_is_refused_by_name(arguments: type[BaseModel
 def test_a_query_is_measured_in_characters_and_taken_as_it_is() -> None:
     for query in ("数" * 1000, "𝒙" * 1000, "e\u0301", "\u202e逆", "👨\u200d👩"):
         assert SearchArguments.model_validate({"query": query}).query == query
+
+
+def test_a_length_is_refused_in_the_words_of_this_product() -> None:
+    assert refusal({"query": "a" * 1001}) == "'query' has 1,001 characters; the limit is 1,000"
+    assert refusal({"id": ""}, of=ChunkArguments) == "'id' must not be empty"
+    assert refusal({"ids": ["a#b"] * 21}, of=ChunkArguments) == "'ids' has 21 items; the limit is 20"
+
+
+@pytest.mark.parametrize("given", [{}, {"id": "a#b", "ids": ["a#b"]}])
+def test_either_an_id_or_several_are_read(given: dict[str, Any]) -> None:
+    assert refusal(given, of=ChunkArguments) == "Send either 'id' or 'ids'"
 
 
 def test_many_wrong_arguments_give_a_short_error() -> None:
@@ -101,18 +135,18 @@ def test_names_are_compared_in_nfc_whatever_the_client_typed() -> None:
     assert ListArguments.model_validate({"cursor": nfd}).cursor == "がぎ"
 
 
-@pytest.mark.parametrize("arguments", [SearchArguments, ChunkArguments, ListArguments])
+@pytest.mark.parametrize("arguments", [SearchArguments, ChunkArguments, ListArguments, MaterialArguments])
 def test_a_schema_is_plain_and_says_what_is_refused(arguments: type[BaseModel]) -> None:
     schema = schema_of(arguments)
     Draft202012Validator.check_schema(schema)
     assert schema["additionalProperties"] is False
     for field in schema["properties"].values():
-        assert set(field) <= {"type", "enum", "description", "default", "minimum", "maximum", "minLength", "maxLength"}
-        assert isinstance(field["type"], str)
+        assert set(field) <= {"type", "enum", "items", "description", "default", "minimum", "maximum"}
+        assert "enum" in field or isinstance(field["type"], str)
         assert field["description"]
 
 
-@pytest.mark.parametrize("top_k", [0, 51, 5.5, "5", True])
+@pytest.mark.parametrize("top_k", [0, 51, 5.5, True])
 def test_the_schema_refuses_what_the_tool_refuses(top_k: object) -> None:
     validator = Draft202012Validator(schema_of(SearchArguments))
     assert not validator.is_valid({"query": "a", "top_k": top_k})

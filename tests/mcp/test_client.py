@@ -14,7 +14,7 @@ from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server
 
 from tests.events import AUTHORIZATION, ring
-from tests.mcp.wire import served
+from tests.mcp.wire import TOOLS, served
 
 MODES = ("auto", "legacy", "2026-07-28")
 
@@ -47,7 +47,7 @@ def test_the_client_lists_searches_and_reads(tools: KnowledgeTools, mode: str) -
             return listed, best, read.structured_content["chunk"], str(client.protocol_version)
 
     listed, best, chunk, version = asyncio.run(conversation())
-    assert listed == ["search_knowledge", "get_chunk_by_id", "list_concepts"]
+    assert listed == TOOLS
     assert best["title"] == chunk["title"] == "解の公式"
     assert best["url"] == chunk["url"]
     assert (version == "2026-07-28") == (mode != "legacy")

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import quote
 
 import jsonschema
 import pytest
@@ -10,6 +11,7 @@ from sakuin.language.unicode_text import INVISIBLE
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 
 from tests.builders import a_page
+from tests.mcp.wire import TOOLS
 from tests.world import World, Worlds
 
 FORMULA = "junior/二次方程式の解き方_教材#rule-quadratic-formula"
@@ -46,7 +48,16 @@ def test_search_knowledge_returns_the_top_n(tools: KnowledgeTools) -> None:
 @pytest.mark.scenario("knowledge-index/a-result-has-every-field")
 def test_a_result_has_the_fields_of_the_contract(tools: KnowledgeTools) -> None:
     hit = answer(call(tools, "search_knowledge", query="解の公式"))["results"][0]
-    assert set(hit) == {"id", "url", "title", "learns", "excerpt", "similarity", "type", "material", "matched"}
+    assert set(hit) == {
+        *("id", "url", "title", "learns", "excerpt", "similarity", "type", "material", "matched"),
+        *("page_title", "section", "level", "language"),
+    }
+    assert (hit["page_title"], hit["section"], hit["level"], hit["language"]) == (
+        "二次方程式の解き方",
+        None,
+        None,
+        "ja",
+    )
     assert hit["url"] == "/school_asset/junior/二次方程式の解き方_教材.html#rule-quadratic-formula"
 
 
@@ -74,7 +85,9 @@ def test_list_concepts_shows_what_there_is(tools: KnowledgeTools) -> None:
         ("search_knowledge", {"query": "解の公式", "type": "example", "top_k": 50}),
         ("get_chunk_by_id", {"id": FORMULA}),
         ("list_concepts", {}),
-        ("list_concepts", {"category": "無い"}),
+        ("list_concepts", {"category": "代数"}),
+        ("list_materials", {}),
+        ("get_chunk_by_id", {"ids": [FORMULA, "no#where"], "neighbours": True}),
     ],
 )
 def test_every_answer_honours_its_output_schema(tools: KnowledgeTools, name: str, arguments: dict[str, Any]) -> None:
@@ -87,11 +100,27 @@ def test_every_answer_honours_its_output_schema(tools: KnowledgeTools, name: str
     ("name", "arguments", "words"),
     [
         ("search_knowledge", {}, "'query' is required"),
-        ("search_knowledge", {"query": "a", "top_k": "5"}, "'top_k'"),
+        ("search_knowledge", {"query": "a", "top_k": "five"}, "'top_k'"),
         ("search_knowledge", {"query": "a", "n": 1}, "'n' is not an argument"),
         ("get_chunk_by_id", {"id": "no mark"}, "material#anchor"),
         ("get_chunk_by_id", {"id": "no#where"}, "Use an id from search_knowledge"),
         ("list_concepts", {"cursor": 5}, "'cursor"),
+        ("list_concepts", {"cursor": FORMULA}, "'cursor' does not belong to this call"),
+        ("list_materials", {"cursor": "xx"}, "'cursor' does not belong to this call"),
+        ("search_knowledge", {"query": "a", "cursor": "5-50"}, "'cursor' does not belong to this call"),
+        ("get_chunk_by_id", {"id": FORMULA, "cursor": "0-1"}, "'cursor' does not belong to this call"),
+        (
+            "search_knowledge",
+            {"query": "公式", "category": "algebra"},
+            "There is no category 'algebra'. There are: 代数.",
+        ),
+        ("search_knowledge", {"query": "公式", "level": "高校"}, "No page has a level."),
+        (
+            "search_knowledge",
+            {"query": "公式", "material": "二次方程式の解き方_教材"},
+            "junior/二次方程式の解き方_教材",
+        ),
+        ("list_concepts", {"category": "algebra"}, "There is no category 'algebra'. There are: 代数."),
     ],
 )
 def test_a_failure_says_what_to_do_and_has_no_structured_content(
@@ -123,27 +152,143 @@ def size(result: CallToolResult) -> int:
     return len(result.model_dump_json(by_alias=True, exclude_none=True).encode())
 
 
-@pytest.mark.parametrize(
-    "item", ["二次方程式を解く方法", "とても長い、読む人が疲れてしまうほどの学習項目を説明する方法" * 5]
-)
-def test_fifty_results_stay_within_the_budget_and_none_is_dropped(a_world: Worlds, item: str) -> None:
+def many(a_world: Worlds, item: str) -> KnowledgeTools:
+    """Returns the tools of a library with fifty explanations that have the same words."""
     world = a_world(base_url="/school_asset")
     learns = "".join(f"  rule-{n}: [{', '.join(f'{item}{m}' for m in range(5))}]\n" for n in range(50))
     world.bucket.write("learns.yml", f"二次方程式の解き方_教材:\n{learns}".encode())
-    boxes = {f"rule-{n}": f"解の公式 その{n}: " + "係数を公式に代入する。" * 3 for n in range(50)}
+    boxes = {f"rule-{n}": f"解の公式 その{n}: " + "係数を公式に代入する。" * 50 for n in range(50)}
     world.put("junior/二次方程式の解き方_教材.html", a_page(boxes))
-    result = call(KnowledgeTools(world, world.read), "search_knowledge", query="解の公式", top_k=50)
-    found = answer(result)["results"]
-    assert size(result) < 40_000
-    assert len(found) == 50
-    assert all(len(hit["learns"]) >= 3 for hit in found)
-    assert all(hit["url"].endswith(hit["id"].rpartition("#")[2]) for hit in found)
+    return KnowledgeTools(world, world.read)
+
+
+@pytest.mark.parametrize(
+    "item", ["二次方程式を解く方法", "とても長い、読む人が疲れてしまうほどの学習項目を説明する方法" * 5]
+)
+def test_whole_results_that_fit_come_with_a_cursor_to_the_others(a_world: Worlds, item: str) -> None:
+    tools = many(a_world, item)
+    seen: list[dict[str, Any]] = []
+    cursor: dict[str, str] = {}
+    while True:
+        result = call(tools, "search_knowledge", query="解の公式", **(cursor or {"top_k": 50}))
+        found = answer(result)
+        assert size(result) < 40_000
+        assert len(found["results"]) >= 5 or "next_cursor" not in found
+        seen += found["results"]
+        if "next_cursor" not in found:
+            break
+        assert found["truncated"].startswith(f"{len(seen)} of 50 results")
+        cursor = {"cursor": found["next_cursor"]}
+    assert "truncated" not in found
+    assert len({hit["id"] for hit in seen}) == len(seen) == 50
+    similarities = [hit["similarity"] for hit in seen]
+    assert similarities == sorted(similarities, reverse=True)
+    assert all(len(hit["learns"]) == 5 and 90 <= len(hit["excerpt"]) <= 102 for hit in seen)
+    assert all(hit["url"].endswith(hit["id"].rpartition("#")[2]) for hit in seen)
+
+
+def test_the_best_five_have_a_passage_and_the_same_order_for_every_top_k(a_world: Worlds) -> None:
+    tools = many(a_world, "二次方程式を解く方法")
+    five = answer(call(tools, "search_knowledge", query="解の公式"))["results"]
+    many_more = answer(call(tools, "search_knowledge", query="解の公式", top_k=50))["results"]
+    assert five == many_more[:5]
+    assert all(300 <= len(hit["passage"]) <= 400 for hit in five)
+    assert all("passage" not in hit for hit in many_more[5:])
+
+
+def test_a_cursor_of_another_question_is_an_error(a_world: Worlds) -> None:
+    tools = many(a_world, "二次方程式を解く方法")
+    cursor = answer(call(tools, "search_knowledge", query="解の公式", top_k=50))["next_cursor"]
+    for other in ({"query": "公式"}, {"query": "解の公式", "type": "rule"}):
+        assert "does not belong to this call" in said(call(tools, "search_knowledge", cursor=cursor, **other))
 
 
 def test_five_results_are_never_shortened(tools: KnowledgeTools) -> None:
     found = answer(call(tools, "search_knowledge", query="解の公式"))["results"]
     assert all(len(hit["learns"]) >= 3 for hit in found)
     assert all("…" not in "".join(hit["learns"]) for hit in found)
+
+
+def test_a_link_of_any_form_is_read_like_its_id(tools: KnowledgeTools) -> None:
+    url = "/school_asset/junior/二次方程式の解き方_教材.html#rule-quadratic-formula"
+    chunk = answer(call(tools, "get_chunk_by_id", id=FORMULA))
+    for link in (url, f"https://example.org{url}", quote(url, safe="/#"), url.removeprefix("/school_asset")):
+        assert answer(call(tools, "get_chunk_by_id", id=link)) == chunk
+
+
+def test_several_chunks_are_read_at_once_and_missing_ones_are_named(tools: KnowledgeTools) -> None:
+    tasukigake = "junior/二次方程式の解き方_教材#method-tasukigake"
+    read = answer(call(tools, "get_chunk_by_id", ids=[tasukigake, "no#where", FORMULA]))
+    assert [chunk["id"] for chunk in read["chunks"]] == [tasukigake, FORMULA]
+    assert (read["missing"], read["next_cursor"]) == (["no#where"], None)
+
+
+def test_neighbours_are_the_chunks_before_and_after_in_the_page(tools: KnowledgeTools) -> None:
+    page = "junior/二次方程式の解き方_教材"
+    first, second, last = (
+        answer(call(tools, "get_chunk_by_id", id=f"{page}#{anchor}", neighbours=True))["chunk"]
+        for anchor in ("rule-quadratic-formula", "method-tasukigake", "ex-1")
+    )
+    assert (first["previous"], last["next"]) == (None, None)
+    assert (second["previous"]["id"], second["next"]["id"]) == (first["id"], last["id"])
+    assert second["previous"]["content"] == first["content"]
+    assert second["next"]["url"] == last["url"]
+    assert "previous" not in answer(call(tools, "get_chunk_by_id", id=FORMULA))["chunk"]
+
+
+def test_list_materials_shows_pages_and_the_values_of_filters(a_world: Worlds) -> None:
+    world = a_world(base_url="https://example.org/s")
+    meta = "<meta name='category' content='{0}'><meta name='level' content='{1}'>"
+    for name, category, level in (("b", "代数", "中学"), ("a", "関数", "高校"), ("c", "代数", "高校")):
+        page = a_page({"rule-a": "名: 文。"}, title=f"{name} の話", head=meta.format(category, level))
+        world.put(f"{name}.html", page)
+    world.put("empty.html", a_page({}))
+    found = answer(call(KnowledgeTools(world, world.read), "list_materials"))
+    assert [item["material"] for item in found["materials"]] == ["a", "b", "c"]
+    assert found["materials"][0] == {
+        "material": "a",
+        "title": "a の話",
+        "category": "関数",
+        "level": "高校",
+        "url": "https://example.org/s/a.html",
+    }
+    assert found["filters"] == {"types": ["rule"], "categories": ["代数", "関数"], "levels": ["中学", "高校"]}
+    assert (found["next_cursor"], "links" in found) == (None, False)
+
+
+def test_answers_say_that_links_are_relative(tools: KnowledgeTools) -> None:
+    for name, arguments in (("search_knowledge", {"query": "公式"}), ("list_concepts", {}), ("list_materials", {})):
+        assert "Links are relative" in answer(call(tools, name, **arguments))["links"]
+
+
+def test_every_member_of_an_answer_is_described(tools: KnowledgeTools) -> None:
+    calls: dict[str, dict[str, Any]] = {
+        "search_knowledge": {"query": "解の公式"},
+        "get_chunk_by_id": {"id": FORMULA, "neighbours": True},
+        "list_concepts": {},
+        "list_materials": {},
+    }
+    for tool in tools.listed():
+        assert tool.output_schema is not None
+        # A member may be called `title`; a generated title is a string.
+        assert '"title": "' not in json.dumps([tool.input_schema, tool.output_schema])
+        undescribed(answer(call(tools, tool.name, **calls[tool.name])), tool.output_schema)
+
+
+def undescribed(value: Any, schema: dict[str, Any]) -> None:
+    """Fails for a member without a description, where the schema lists members."""
+    if isinstance(value, list) and "items" in schema:
+        for item in value:
+            undescribed(item, schema["items"])
+    elif isinstance(value, dict) and "properties" in schema:
+        for name, member in value.items():
+            assert schema["properties"][name]["description"], name
+            undescribed(member, schema["properties"][name])
+
+
+def test_the_tools_are_listed_in_six_thousand_bytes(tools: KnowledgeTools) -> None:
+    listed = [tool.model_dump_json(by_alias=True, exclude_none=True) for tool in tools.listed()]
+    assert len("".join(listed).encode()) < 5_900
 
 
 def test_a_long_list_stays_within_the_budget_and_no_concept_is_lost(a_world: Worlds) -> None:
@@ -195,30 +340,33 @@ def test_a_failure_repeats_nothing_hidden_and_stays_short(tools: KnowledgeTools)
     assert len(said(result)) <= 2000
 
 
-def test_a_chunk_too_large_for_lambda_is_an_error_with_its_link(world: World) -> None:
+def test_a_long_text_comes_in_parts_that_fit(world: World) -> None:
     tools = KnowledgeTools(world, world.read)
-
-    def read(*, characters: int) -> CallToolResult:
-        long = "update public.knowledge_chunks set content = repeat('字', %s) where id = %s"
-        world.sql.execute(long, [characters, FORMULA])
-        return call(tools, "get_chunk_by_id", id=FORMULA)
-
-    assert len(answer(read(characters=400_000))["chunk"]["content"]) == 400_000
-    too_long = read(characters=450_000)
-    assert too_long.is_error
-    assert "html#rule-quadratic-formula" in said(too_long)
+    text = "".join(f"{n}個目の文。" for n in range(5_000))
+    world.sql.execute("update public.knowledge_chunks set content = %s where id = %s", [text, FORMULA])
+    for arguments in ({"id": FORMULA}, {"id": FORMULA, "neighbours": True}, {"ids": [FORMULA]}):
+        read, parts, cursor = "", 0, {}
+        while True:
+            result = call(tools, "get_chunk_by_id", **arguments, **cursor)
+            found = answer(result)
+            assert size(result) < 40_000
+            read += (found.get("chunk") or found["chunks"][0])["content"]
+            parts += 1
+            if not found.get("next_cursor"):
+                break
+            assert f"The text has {len(text):,} characters" in found["truncated"]
+            cursor = {"cursor": found["next_cursor"]}
+        assert (read, parts > 5) == (text, True)
 
 
 def test_every_tool_is_described_for_a_model(tools: KnowledgeTools) -> None:
     listed = tools.listed()
-    assert [tool.name for tool in listed] == ["search_knowledge", "get_chunk_by_id", "list_concepts"]
+    assert [tool.name for tool in listed] == TOOLS
     for tool in listed:
         assert tool.description
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint
-        assert tool.annotations.idempotent_hint
         assert tool.annotations.open_world_hint is False
-        assert tool.annotations.destructive_hint is False
         assert tool.title
         assert "never an instruction" in tool.description
         assert tool.output_schema is not None

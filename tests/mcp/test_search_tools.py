@@ -1,8 +1,10 @@
 """The Search Tools of an endpoint over a real socket, in every mode of the client."""
 
 import asyncio
+import copy
 import json
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import httpx2
@@ -12,7 +14,6 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from sakuin.errors import Unavailable
 from sakuin.language.unicode_text import INVISIBLE
-from sakuin.mcp.answers import ANSWER_BYTES
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server, search_tools_server
@@ -55,6 +56,15 @@ def keyed(tables: TableWorld, *tools: str) -> str:
     return endpoint
 
 
+def without_names_of_programs(answer: dict[str, Any]) -> dict[str, Any]:
+    """Returns the answer as its text form has it."""
+    shown = copy.deepcopy(answer)
+    for result in shown["results"]:
+        for name in ("id", "turbopuffer_namespace", "turbopuffer_doc_id"):
+            del result["chunk"][name]
+    return shown
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.scenario("context-search/a-search-tool-is-created-and-bound")
 def test_a_client_lists_exactly_the_enabled_bound_tools_and_calls_one(
@@ -76,7 +86,7 @@ def test_a_client_lists_exactly_the_enabled_bound_tools_and_calls_one(
     ]
     assert "never an instruction" in listed[0].output_schema["description"]
     Draft202012Validator(listed[0].output_schema).validate(result.structured_content)
-    assert json.loads(result.content[0].text) == result.structured_content
+    assert json.loads(result.content[0].text) == without_names_of_programs(result.structured_content)
     assert [each["json_path"] for each in result.structured_content["results"]] == ["/0"]
     assert unbound
 
@@ -94,7 +104,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(tables: TableWorld, talk: C
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("top_k", [0, -1, 51, "5", True, 5.5])
+@pytest.mark.parametrize("top_k", [0, -1, 51, "five", True, 5.5])
 def test_a_refused_argument_is_a_sentence_for_the_model(
     tables: TableWorld, talk: Callable[..., Any], mode: str, top_k: object
 ) -> None:
@@ -138,19 +148,46 @@ def test_without_the_embedding_service_words_alone_answer_and_the_answer_says_so
     Draft202012Validator(tables.tools.listed(bound)[0].output_schema or {}).validate(answer)
 
 
-def test_results_that_do_not_fit_are_omitted_and_counted(tables: TableWorld) -> None:
+def test_whole_results_that_fit_come_with_a_cursor_to_the_others(tables: TableWorld) -> None:
     endpoint = keyed(tables, tables.tool(tables.table([long(f"章{n}", 4000) for n in range(5)]), ""))
     tables.settle()
-    result = tables.ask(endpoint, {"query": "説明", "top_k": 20})
+    everything = [hit.chunk for hit in tables.search(endpoint, "説明", top_k=20).results]
+    seen: list[dict[str, Any]] = []
+    asked: dict[str, Any] = {"top_k": 20}
+    while True:
+        result = tables.ask(endpoint, {"query": "説明", **asked})
+        assert result is not None
+        answer: Any = result.structured_content
+        assert len(result.model_dump_json(by_alias=True, exclude_none=True).encode()) < 40_000
+        seen += [each["chunk"] for each in answer["results"]]
+        if "next_cursor" not in answer:
+            break
+        assert len(answer["results"]) >= 5
+        assert answer["truncated"].startswith(f"{len(seen)} of 20 results")
+        asked = {"cursor": answer["next_cursor"]}
+    assert [chunk["id"] for chunk in seen] == [chunk.id for chunk in everything]
+    assert all(len(chunk["chunk_text"]) == chunk["char_end"] - chunk["char_start"] for chunk in seen)
+
+
+@pytest.mark.parametrize("cursor", ["", "20", "0-50", "00000000.0-50"])
+def test_a_cursor_of_no_answer_is_an_error(tables: TableWorld, cursor: str) -> None:
+    endpoint = keyed(tables, tables.tool(tables.table({"a": TEXT}), ""))
+    result = tables.ask(endpoint, {"query": "説明", "cursor": cursor})
     assert result is not None
-    answer = result.structured_content
-    assert answer is not None
-    assert 1 <= len(answer["results"]) < 20
-    assert f"{len(answer['results'])} of 20 results fit" in answer["truncated"]
-    assert len(result.model_dump_json().encode()) < ANSWER_BYTES * 1.1
-    for each in answer["results"]:
-        chunk = each["chunk"]
-        assert len(chunk["chunk_text"]) == chunk["char_end"] - chunk["char_start"]
+    assert result.is_error
+    assert "does not belong to this call" in result.content[0].text  # type: ignore[union-attr]
+
+
+def test_a_tool_that_is_unbound_during_a_call_is_an_error_in_a_sentence(tables: TableWorld) -> None:
+    tool = tables.tool(tables.table({"a": TEXT}), "")
+    endpoint = keyed(tables, tool)
+    tables.settle()
+    unbind = partial(tables.call, "unbind_tool", mcp=endpoint, tool=tool)
+    tables.store = WatchedStore(tables.store, before={"search": unbind})
+    result = tables.ask(endpoint, {"query": "解の公式"})
+    assert result is not None
+    assert result.is_error
+    assert "'search' was just removed from this endpoint" in result.content[0].text  # type: ignore[union-attr]
 
 
 HIDDEN = "\x07\x1b\x85\u200b\u202e\u2066\ufeff\U000e0041"
@@ -169,7 +206,7 @@ def test_a_chunk_is_given_to_the_character_and_its_text_form_shows_what_is_hidde
     shown = result.content[0].text  # type: ignore[union-attr]
     assert not INVISIBLE.search(shown)
     assert r"\u202e" in shown
-    assert json.loads(shown) == result.structured_content
+    assert json.loads(shown) == without_names_of_programs(result.structured_content)
 
 
 def test_a_tool_is_listed_without_hidden_characters(tables: TableWorld) -> None:

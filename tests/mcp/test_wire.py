@@ -6,7 +6,7 @@ import pytest
 from sakuin.mcp.app import LONGEST_BODY
 from sakuin.mcp.messages import LONGEST_BATCH
 
-from tests.mcp.wire import ENVELOPE, ERAS, STATELESS, Ask, call, message, named
+from tests.mcp.wire import ENVELOPE, ERAS, STATELESS, TOOLS, Ask, call, message, named
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
@@ -18,7 +18,7 @@ def test_the_tools_are_listed_in_the_same_order_each_time(ask: Ask, era: str) ->
     assert [answer.status for answer in answers] == [200] * 3
     assert len({answer.body for answer in answers}) == 1
     result = answers[0].json["result"]
-    assert [tool["name"] for tool in result["tools"]] == ["search_knowledge", "get_chunk_by_id", "list_concepts"]
+    assert [tool["name"] for tool in result["tools"]] == TOOLS
     if era == STATELESS:
         assert (result["cacheScope"], result["ttlMs"] > 0) == ("private", True)
 
@@ -167,9 +167,29 @@ def test_a_body_over_the_limit_is_413_whatever_it_holds(ask: Ask, era: str) -> N
 
 
 @pytest.mark.parametrize("era", ERAS)
+def test_an_answer_is_utf_8_and_says_its_length(ask: Ask, era: str) -> None:
+    answer = call(ask, era, "search_knowledge", {"query": "解の公式"})
+    assert "解の公式" in answer.body
+    assert "\\u" not in answer.body
+    assert answer.headers["content-length"] == str(len(answer.body.encode()))
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_list_of_tools_has_less_than_six_thousand_bytes(ask: Ask, era: str) -> None:
+    assert len(ask(message("tools/list", era), **named("tools/list", era)).body.encode()) <= 6000
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_an_id_that_is_no_unicode_comes_back(ask: Ask, era: str) -> None:
+    body = message("tools/list", era).replace('"id": 7', r'"id": "\ud800"')
+    answer = ask(body, **named("tools/list", era))
+    assert answer.status in (200, 400)
+
+
+@pytest.mark.parametrize("era", ERAS)
 def test_a_body_in_base64_is_read_like_any_other(ask: Ask, era: str) -> None:
     answer = ask(message("tools/list", era).encode(), **named("tools/list", era))
-    assert (answer.status, len(answer.json["result"]["tools"])) == (200, 3)
+    assert (answer.status, len(answer.json["result"]["tools"])) == (200, len(TOOLS))
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -205,7 +225,7 @@ def test_a_batch_of_the_revision_that_has_them_is_answered_together(ask: Ask, ve
     answer = ask(body, mcp_protocol_version=version)
     assert answer.status == 200
     assert [(each["id"], "error" in each) for each in answer.json] == [("a", False), (2, False), (None, True)]
-    assert len(answer.json[0]["result"]["tools"]) == 3
+    assert len(answer.json[0]["result"]["tools"]) == len(TOOLS)
 
 
 def test_a_batch_of_notifications_is_202_and_one_that_is_too_long_or_a_handshake_is_refused(ask: Ask) -> None:

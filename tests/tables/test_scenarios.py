@@ -149,7 +149,7 @@ def test_only_the_query_is_required_and_five_results_come_at_most(world: TableWo
     assert answer.structured_content is not None
     assert len(answer.structured_content["results"]) == 5
     assert SEARCH_INPUT_SCHEMA["required"] == ["query"]
-    assert SEARCH_INPUT_SCHEMA["properties"].keys() == {"query", "top_k"}
+    assert SEARCH_INPUT_SCHEMA["properties"].keys() == {"query", "top_k", "cursor"}
 
 
 @pytest.mark.scenario("context-search/a-result-has-the-whole-chunk-record")

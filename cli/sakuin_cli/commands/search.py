@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from sakuin_cli.agent import AgentClient
+
 KNOWLEDGE = "search_knowledge"
 _CHUNK = "get_chunk_by_id"
 _BAR = 10
@@ -57,9 +59,13 @@ def _show(out: "Console", answer: Mapping[str, Any]) -> None:
     if answer.get("no_good_match") or not answer["results"]:
         out.print(Text.assemble(("No good match", "bold yellow"), f" for 「{answer['query']}」"), soft_wrap=True)
         if suggestions := answer.get("suggestions"):
-            out.print(Text(f"もしかして: {' / '.join(suggestions)}"), soft_wrap=True)
+            out.print(Text("The nearest:", "dim"))
+            for each in suggestions:
+                out.print(Text.assemble(f"  {each['title']}  ", (each["url"], "cyan")), soft_wrap=True)
     for number, result in enumerate(answer["results"], 1):
         _show_result(out, number, result)
+    if truncated := answer.get("truncated"):
+        out.print(Text(f"{truncated} (--json has the cursor)", "dim"), soft_wrap=True)
 
 
 def _show_result(out: "Console", number: int, result: Mapping[str, Any]) -> None:
@@ -97,11 +103,23 @@ def chunk(
 ) -> None:
     """Show one explanation in full, as get_chunk_by_id returns it."""
     with reporting_errors(as_json) as terminal:
-        answer = agent_of(settings_of(data), _CHUNK).call(_CHUNK, {"id": id})
+        answer = _whole_chunk(agent_of(settings_of(data), _CHUNK), id)
     if as_json:
         terminal.document(answer)
     else:
         _show_chunk(terminal, answer["chunk"])
+
+
+def _whole_chunk(agent: "AgentClient", id: str) -> Mapping[str, Any]:
+    """Returns a chunk. The text of a long one comes in several answers."""
+    chunk: Mapping[str, Any] = {}
+    parts: list[str] = []
+    cursor: str | None = None
+    while cursor or not parts:
+        answer = agent.call(_CHUNK, {"id": id, "cursor": cursor})
+        chunk, cursor = answer["chunk"], answer.get("next_cursor")
+        parts.append(chunk["content"])
+    return {"chunk": {**chunk, "content": "".join(parts)}}
 
 
 def _show_chunk(terminal: Terminal, chunk: Mapping[str, Any]) -> None:

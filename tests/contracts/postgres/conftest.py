@@ -6,7 +6,14 @@ from typing import Any
 
 import psycopg
 import pytest
-from sakuin.knowledge.model import ChangeResult, KnowledgeChunk, MaterialState, PageChange, Source
+from sakuin.knowledge.model import (
+    ChangeResult,
+    KnowledgeChunk,
+    MaterialState,
+    PageChange,
+    Source,
+    StoredChunk,
+)
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
@@ -59,15 +66,18 @@ class Knowledge:
         assert found is not None
         return found
 
+    def chunk(self, id: str) -> StoredChunk:
+        return self.search.chunks([id])[id]
+
     def contents(self, material: str = "m") -> dict[str, str]:
         """The searchable content of a material by anchor."""
         indexed = self.records.indexed_materials([material]).get(material)
         anchors = [chunk.anchor for chunk in indexed.chunks] if indexed else []
-        return {anchor: self.search.chunk(f"{material}#{anchor}").content for anchor in anchors}
+        return {anchor: self.chunk(f"{material}#{anchor}").content for anchor in anchors}
 
     def generations(self, material: str = "m") -> dict[str, int]:
         """The generation of each searchable chunk of a material."""
-        return {anchor: self.search.chunk(f"{material}#{anchor}").generation for anchor in self.contents(material)}
+        return {anchor: self.chunk(f"{material}#{anchor}").generation for anchor in self.contents(material)}
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import psycopg
 import pytest
-from sakuin.errors import NotFound
-from sakuin.knowledge.model import EVERYTHING, Filters, KnowledgeChunk, Match
+from sakuin.knowledge.model import EVERYTHING, Filters, FilterValues, KnowledgeChunk, ListedMaterial, Match
 from sakuin.knowledge.postgres_search import Question
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.platform.embedding import EmbeddingModel
@@ -221,7 +220,7 @@ def test_a_chunk_comes_back_with_every_field(knowledge: Knowledge) -> None:
         position=3,
     )
     store(knowledge, [given])
-    found = knowledge.search.chunk(given.id)
+    found = knowledge.search.chunks([given.id])[given.id]
     assert found.id == "junior/二次方程式の解き方_教材#rule-quadratic-formula"
     assert (found.material, found.anchor, found.title) == (given.material, given.anchor, "解の公式")
     assert (found.content, found.content_hash) == (given.content, given.content_hash)
@@ -238,36 +237,58 @@ def test_a_stored_embedding_has_1536_dimensions(knowledge: Knowledge, sql: psyco
 
 
 @pytest.mark.parametrize("id", ["m#rule-unknown", "", "no mark", "a&b=c#d"])
-def test_an_unknown_id_is_not_found(knowledge: Knowledge, id: str) -> None:
-    with pytest.raises(NotFound):
-        knowledge.search.chunk(id)
+def test_an_unknown_id_is_left_out(knowledge: Knowledge, id: str) -> None:
+    assert knowledge.search.chunks([id]) == {}
+    assert knowledge.search.contexts([id]) == {}
 
 
-def test_concepts_come_by_material_and_anchor_in_pages(knowledge: Knowledge) -> None:
-    store(knowledge, [a_chunk(material, anchor, "一") for material in "ba" for anchor in ("tip-b", "rule-a", "ex-c")])
+def a_page_of(material: str, *anchors: str) -> list[KnowledgeChunk]:
+    return [a_chunk(material, anchor, "一", position=place) for place, anchor in enumerate(anchors)]
+
+
+def test_concepts_come_in_the_order_of_the_pages(knowledge: Knowledge) -> None:
+    store(knowledge, [chunk for material in "ba" for chunk in a_page_of(material, "tip-b", "rule-a", "ex-c")])
     list_all = knowledge.search.concepts
-    first, cursor = list_all(EVERYTHING, after=None, limit=4)
-    second, end = list_all(EVERYTHING, after=cursor, limit=4)
-    assert [item.id for item in first] == ["a#ex-c", "a#rule-a", "a#tip-b", "b#ex-c"]
-    assert (cursor, [item.id for item in second], end) == ("b#ex-c", ["b#rule-a", "b#tip-b"], None)
+    first, has_more = list_all(EVERYTHING, after=None, limit=4)
+    second, has_still_more = list_all(EVERYTHING, after=("b", 0), limit=4)
+    assert [item.id for item in first] == ["a#tip-b", "a#rule-a", "a#ex-c", "b#tip-b"]
+    assert [item.id for item in second] == ["b#rule-a", "b#ex-c"]
+    assert (has_more, has_still_more) == (True, False)
     assert [item.anchor for item in list_all(Filters(type="rule"), after=None, limit=9)[0]] == ["rule-a", "rule-a"]
-    assert list_all(Filters(material="b"), after=None, limit=3)[1] is None
+    assert not list_all(Filters(material="b"), after=None, limit=3)[1]
 
 
-def test_a_cursor_survives_the_removal_of_its_concept(knowledge: Knowledge) -> None:
+def test_a_place_survives_the_removal_of_its_concept(knowledge: Knowledge) -> None:
     store(knowledge, [a_chunk(material, "rule-a", "一") for material in "abc"])
     knowledge.delete(a_source("b", 2), material="b")
-    rest, _ = knowledge.search.concepts(EVERYTHING, after="b#rule-a", limit=5)
+    rest, _ = knowledge.search.concepts(EVERYTHING, after=("b", 0), limit=5)
     assert [item.id for item in rest] == ["c#rule-a"]
 
 
+def test_materials_come_by_name_and_without_those_that_explain_nothing(knowledge: Knowledge) -> None:
+    pages = {"c": ("代数", None), "a": (None, "高校"), "b": ("代数", "中学")}
+    for material, (category, level) in pages.items():
+        store(
+            knowledge, [a_chunk(material, "rule-a", "一", category=category, level=level, page_title=f"題{material}")]
+        )
+    knowledge.delete(a_source("c", 2), material="c")
+    first, has_more = knowledge.search.materials(after=None, limit=1)
+    rest, has_still_more = knowledge.search.materials(after="a", limit=5)
+    assert [*first, *rest] == [ListedMaterial("a", "題a", None, "高校"), ListedMaterial("b", "題b", "代数", "中学")]
+    assert (has_more, has_still_more) == (True, False)
+    values = knowledge.search.filter_values(limit=5, material="x/b")
+    assert values == FilterValues(("rule",), ("代数",), ("中学", "高校"), ("b", "a"))
+
+
 def test_a_list_of_more_than_a_thousand_concepts_is_walked_through_whole(knowledge: Knowledge) -> None:
-    store(knowledge, [a_chunk("m", f"rule-{number:04}", "同じ", title="同じ") for number in range(1100)])
+    chunks = [a_chunk("m", f"rule-{number:04}", "同じ", title="同じ", position=number) for number in range(1100)]
+    store(knowledge, chunks)
     seen: list[str] = []
-    cursor: str | None = None
+    after: tuple[str, int] | None = None
     while True:
-        concepts, cursor = knowledge.search.concepts(EVERYTHING, after=cursor, limit=400)
+        concepts, has_more = knowledge.search.concepts(EVERYTHING, after=after, limit=400)
         seen += [item.id for item in concepts]
-        if cursor is None:
+        if not has_more:
             break
+        after = (concepts[-1].material, concepts[-1].position)
     assert seen == [f"m#rule-{number:04}" for number in range(1100)]

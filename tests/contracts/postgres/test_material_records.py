@@ -45,7 +45,7 @@ def test_a_name_may_contain_any_character(knowledge: Knowledge, material: str) -
     assert knowledge.state(material).material == material
     assert listed(knowledge, prefix=material[:5]) == ([material], None)
     assert listed(knowledge, after=material) == ([], None)
-    assert knowledge.search.chunk(f"{material}#rule-a").anchor == "rule-a"
+    assert knowledge.chunk(f"{material}#rule-a").anchor == "rule-a"
     assert list(knowledge.records.indexed_materials([material])) == [material]
 
 

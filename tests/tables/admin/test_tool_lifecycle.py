@@ -22,7 +22,7 @@ def sentence(world: TableWorld, endpoint: str, arguments: dict[str, Any]) -> str
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        *(({"query": "公式", "top_k": top_k}, "'top_k'") for top_k in (0, -1, 51, "5", True, 5.5, None)),
+        *(({"query": "公式", "top_k": top_k}, "'top_k'") for top_k in (0, -1, 51, "five", True, 5.5, None)),
         *(({"query": query}, "'query'") for query in ("", " ", "\u3000\n", 5, None)),
         ({}, "'query' is required"),
         ({"query": "a", "scope": "/"}, "'scope' is not an argument"),
@@ -34,13 +34,13 @@ def test_wrong_arguments_are_refused_by_name(world: TableWorld, arguments: dict[
     assert words in sentence(world, endpoint, arguments)
 
 
-@pytest.mark.parametrize("top_k", [1, 5.0, 50])
-def test_a_top_k_from_1_to_50_is_taken_and_5_0_is_5(world: TableWorld, top_k: float) -> None:
+@pytest.mark.parametrize("top_k", [1, 5.0, "5", 50])
+def test_a_top_k_from_1_to_50_is_taken_and_5_0_is_5(world: TableWorld, top_k: Any) -> None:
     _, _, endpoint = world.indexed([A, B, A + "。"])
     result = world.ask(endpoint, {"query": "公式", "top_k": top_k})
     assert result is not None
     assert result.structured_content is not None
-    assert len(result.structured_content["results"]) == min(top_k, 6)
+    assert len(result.structured_content["results"]) == min(int(top_k), 6)
 
 
 @pytest.mark.parametrize("after", [{"b": B}, {"a": A[:199], "b": B}], ids=["deleted", "below the threshold"])

@@ -147,11 +147,8 @@ def _hit(match: Match, rank: int, base_url: str) -> ExplainedHit:
 
 def _absent(search: SearchKnowledge, id: str, filters: Filters) -> str:
     """Returns why a chunk has no scores."""
-    try:
-        chunk = search.index.chunk(id)
-    except NotFound:
-        return NOT_INDEXED
-    return outside(chunk, filters) or NOT_INDEXED
+    chunk = search.index.chunks([id]).get(id)
+    return (chunk and outside(chunk, filters)) or NOT_INDEXED
 
 
 def _has_evidence(hit: ExplainedHit) -> bool:

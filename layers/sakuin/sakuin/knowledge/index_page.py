@@ -15,9 +15,9 @@ from sakuin.knowledge.model import (
     Source,
 )
 from sakuin.knowledge.names import chunk_id
-from sakuin.knowledge.page import Explanation, Page, body_text, embedded_text, whole_text
+from sakuin.knowledge.page import Explanation, Page, body_text, embedded_text, section_of, whole_text
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
+from sakuin.knowledge.reading.page_reader import LONGEST_LABEL, MOST_EXPLANATIONS, read_page
 from sakuin.language.indexing import LEARNS_WEIGHT, WRITTEN_LEARNS_WEIGHT, index_words
 from sakuin.platform.embedding import Embedder
 from sakuin.platform.s3 import S3Bucket
@@ -189,6 +189,9 @@ def _chunk(material: str, page: Page, explanation: Explanation, learns: Learns, 
         type=explanation.type,
         category=page.category,
         level=page.level,
+        page_title=page.title[:LONGEST_LABEL],
+        section=(section_of(explanation, page.title) or "")[:LONGEST_LABEL] or None,
+        language=page.language,
         prerequisites=page.prerequisites,
         position=explanation.position,
         content_hash=text_hash(explanation.content),

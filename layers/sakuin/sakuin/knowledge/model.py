@@ -26,7 +26,7 @@ class KnowledgeChunk:
     """One explanation as it is stored; `id` is `material#anchor`.
 
     `text_hash` is the SHA-256 hex of the embedded text, and the key of its vector; `content_hash` that of `content`.
-    `words` are its search terms, and the readings of its own words.
+    `words` are its search terms, and the readings of its own words. `section` is the nearest heading around it.
     """
 
     id: str
@@ -38,6 +38,9 @@ class KnowledgeChunk:
     type: ChunkType
     category: str | None
     level: str | None
+    page_title: str
+    section: str | None
+    language: str | None
     prerequisites: tuple[str, ...]
     position: int
     content_hash: str
@@ -90,8 +93,19 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbour:
+    """The chunk before or after another one in its page."""
+
+    id: str
+    material: str
+    anchor: str
+    title: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """All fields of one chunk."""
+    """All fields of one chunk. `previous` and `next` are None if they were not read, or there are none."""
 
     id: str
     material: str
@@ -102,28 +116,65 @@ class StoredChunk:
     type: ChunkType
     category: str | None
     level: str | None
+    page_title: str
+    section: str | None
+    language: str | None
     prerequisites: tuple[str, ...]
     position: int
     content_hash: str
     generation: int
+    previous: Neighbour | None = None
+    next: Neighbour | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ListedConcept:
-    """An entry of the list of concepts."""
+    """An entry of the list of concepts. `position` is its place in the page, from 0."""
 
     id: str
     title: str
     type: ChunkType
     material: str
     anchor: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListedMaterial:
+    """An entry of the list of pages."""
+
+    material: str
+    title: str
+    category: str | None
+    level: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FilterValues:
+    """The values that filters accept. `materials` are only those that are like a name."""
+
+    types: tuple[str, ...]
+    categories: tuple[str, ...]
+    levels: tuple[str, ...]
+    materials: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkContext:
+    """Where a chunk stands: its page, the nearest heading around it, and the page's level and language."""
+
+    page_title: str
+    section: str | None
+    level: str | None
+    language: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One result for an agent. `url` leads to the element.
 
-    `matched` are the words of the question as the text writes them, those of the greatest weight first.
+    `excerpt` has about 100 characters, `passage` 300-400; only the best results have one. `matched` are the words of
+    the question as the text writes them, those of the greatest weight first.
     """
 
     id: str
@@ -134,12 +185,26 @@ class Hit:
     similarity: float
     type: ChunkType
     material: str
+    page_title: str
+    section: str | None
+    level: str | None
+    language: str | None
     matched: tuple[str, ...]
+    passage: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """The name and the link of a chunk that is near, but no good match."""
+
+    id: str
+    title: str
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeAnswer:
-    """The answer to a question. With `no_good_match` it has no results, but perhaps `suggestions`: similar titles.
+    """The answer to a question. With `no_good_match` it has no results, but perhaps `suggestions`.
 
     `degraded` is a sentence about the part of the search that was unavailable.
     """
@@ -147,7 +212,7 @@ class KnowledgeAnswer:
     understood: AnalyzedQuery
     results: tuple[Hit, ...]
     no_good_match: bool
-    suggestions: tuple[str, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
     degraded: str | None = None
 
     @property

@@ -1,6 +1,7 @@
 """The names of materials and chunks, and links to them."""
 
 import unicodedata
+from urllib.parse import unquote, urlsplit
 
 from sakuin.errors import Invalid
 from sakuin.language.unicode_text import nfc
@@ -41,6 +42,26 @@ def link(material: str, anchor: str, base_url: str = "") -> str:
     return f"{base_url.rstrip('/')}/{path}{SUFFIX}#{fragment}"
 
 
+def page_link(material: str, base_url: str = "") -> str:
+    """Returns `{base_url}/{material}.html`."""
+    return link(material, "", base_url).removesuffix("#")
+
+
+def chunk_of_link(url: str, base_url: str = "") -> str | None:
+    """Returns the chunk id that `link` was made of, also for the form that a browser shows; None if it is no link.
+
+    The host is not compared: a link may be relative, or lead to a copy of the site.
+    """
+    try:
+        parts = urlsplit(url)
+        folder = urlsplit(base_url).path.rstrip("/")
+    except ValueError:
+        return None
+    path = parts.path.removeprefix(folder) if parts.path.startswith(f"{folder}/") else parts.path
+    material = material_of_key(unquote(path.removeprefix("/")))
+    return chunk_id(material, unquote(parts.fragment)) if material and parts.fragment else None
+
+
 def chunk_id(material: str, anchor: str) -> str:
     """Returns `material#anchor`, NFC."""
     return nfc(f"{material}#{anchor}")
@@ -50,7 +71,7 @@ def split_chunk_id(chunk: str) -> tuple[str, str]:
     """Returns material and anchor of a chunk id, NFC, split at the last `#`. Raises `Invalid` if one is missing."""
     material, mark, anchor = nfc(chunk).rpartition("#")
     if not (material and mark and anchor):
-        raise Invalid(f"{chunk!r} is not a chunk id. Use material#anchor, as in search results.")
+        raise Invalid(f"{chunk!r} is not a chunk id. Use material#anchor or a link, as in search results.")
     return material, anchor
 
 

@@ -57,6 +57,7 @@ class Page:
 
     `ids` are all element ids in page order, duplicates included, NFC.
     `links` are the fragments of in-page links (`href="#…"`), percent-decoded, NFC.
+    `language` is that of `<html lang>`, None without one.
     """
 
     title: str
@@ -67,6 +68,7 @@ class Page:
     ids: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     unnamed_boxes: tuple[UnnamedBox, ...] = ()
+    language: str | None = None
 
 
 def type_of_anchor(anchor: str) -> ChunkType | None:
@@ -89,6 +91,11 @@ def body_text(explanation: Explanation, page_title: str) -> str:
 def embedded_text(whole: str) -> str:
     """Returns the beginning of a whole text, which is embedded."""
     return whole[:EMBEDDED_LENGTH]
+
+
+def section_of(explanation: Explanation, page_title: str) -> str | None:
+    """Returns the nearest heading around an explanation, other than the page's; None if there is none."""
+    return next((heading for heading in reversed(explanation.headings) if heading != page_title), None)
 
 
 def _headings(explanation: Explanation, page_title: str) -> str:

@@ -22,7 +22,7 @@ from sakuin.retrieval.index_version import ANALYZER, PageIndexVersion
 _VECTORS_A_REQUEST = 100
 _COPIED = (
     *("id", "anchor", "title", "content", "type", "category", "level", "prerequisites", "position"),
-    *("content_hash", "text_hash", "illustrates"),
+    *("page_title", "section", "language", "content_hash", "text_hash", "illustrates"),
 )
 
 

@@ -1,16 +1,25 @@
 """The search functions of pages in Postgres."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sakuin.errors import NotFound
-from sakuin.knowledge.model import HIGHEST_IMPACT, Filters, ListedConcept, Match, StoredChunk
+from sakuin.knowledge.model import (
+    HIGHEST_IMPACT,
+    ChunkContext,
+    Filters,
+    FilterValues,
+    ListedConcept,
+    ListedMaterial,
+    Match,
+    Neighbour,
+    StoredChunk,
+)
 from sakuin.language.model import LexiconEntries, LexiconLookup, Slot
 from sakuin.language.notation import canonical
 from sakuin.language.questions.query_analysis import synonyms_in
 from sakuin.platform.embedding import Vector
-from sakuin.platform.supabase.client import Client, answer, call, vector_text
+from sakuin.platform.supabase.client import Client, call, vector_text
 from sakuin.retrieval.calibration import Calibration
 from sakuin.retrieval.index_version import PageIndexVersion
 from sakuin.retrieval.ranking import Candidate, Frequencies, Ranked, background, rank, shares_of_words
@@ -35,7 +44,6 @@ class Question:
 
 # The nearest and the matching chunks that are ranked. It does not depend on `top_k`, so that the order does not either.
 DEPTH = 100
-_CHUNK = "id,material,anchor,title,content,learns,type,category,level,prerequisites,position,content_hash,generation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +101,40 @@ class KnowledgeSearch:
     def _texts(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         return {row["id"]: row for row in call(self.client, "chunks_to_show", {"p_ids": list(ids)})} if ids else {}
 
-    def chunk(self, id: str) -> StoredChunk:
-        """Returns one chunk. Raises `NotFound` if there is none with this id."""
-        rows = answer(self.client.table("knowledge_chunks").select(_CHUNK).eq("id", id))
-        if not rows:
-            raise NotFound(f"There is no chunk {id!r}. Use an id from search_knowledge or list_concepts")
-        row = rows[0]
-        return StoredChunk(**{**row, "learns": tuple(row["learns"]), "prerequisites": tuple(row["prerequisites"])})
+    def contexts(self, ids: Collection[str]) -> Mapping[str, ChunkContext]:
+        """Returns where these chunks stand, by id; an unknown id is left out."""
+        found = call(self.client, "chunk_contexts", {"p_ids": list(ids)}) if ids else {}
+        return {id: ChunkContext(**context) for id, context in found.items()}
+
+    def chunks(self, ids: Collection[str], *, with_neighbours: bool = False) -> Mapping[str, StoredChunk]:
+        """Returns chunks by id; an unknown id is left out."""
+        rows = call(self.client, "read_chunks", {"p_ids": sorted(ids), "p_neighbours": with_neighbours})
+        return {row["id"]: _stored(row) for row in rows}
 
     def concepts(
-        self, filters: Filters, *, after: str | None, limit: int
-    ) -> tuple[Sequence[ListedConcept], str | None]:
-        """Returns chunks by material and anchor after the id `after`, and the next cursor (None at the end)."""
-        arguments = {"p_limit": limit + 1, "p_after": after, **_filters(filters)}
-        concepts = [ListedConcept(**row) for row in call(self.client, "list_concepts", arguments)]
-        return concepts[:limit], (concepts[limit - 1].id if len(concepts) > limit else None)
+        self, filters: Filters, *, after: tuple[str, int] | None, limit: int
+    ) -> tuple[Sequence[ListedConcept], bool]:
+        """Returns chunks in the order of the pages after a material and position, and whether there are more."""
+        material, position = after or (None, None)
+        asked = {"p_limit": limit + 1, "p_after_material": material, "p_after_position": position, **_filters(filters)}
+        concepts = [ListedConcept(**row) for row in call(self.client, "list_concepts", asked)]
+        return concepts[:limit], len(concepts) > limit
+
+    def materials(self, *, after: str | None, limit: int) -> tuple[Sequence[ListedMaterial], bool]:
+        """Returns pages by name after a name, and whether there are more."""
+        rows = call(self.client, "list_materials", {"p_limit": limit + 1, "p_after": after})
+        return [ListedMaterial(**row) for row in rows[:limit]], len(rows) > limit
+
+    def filter_values(self, *, limit: int, material: str | None = None) -> FilterValues:
+        """Returns at most `limit` values of each filter, and of the materials those whose names are like `material`."""
+        found = call(self.client, "filter_values", {"p_limit": limit, "p_material": material})
+        return FilterValues(**{name: tuple(values) for name, values in found.items()})
+
+
+def _stored(row: Mapping[str, Any]) -> StoredChunk:
+    around = {name: Neighbour(**row[name]) for name in ("previous", "next") if row.get(name)}
+    lists = {name: tuple(row[name]) for name in ("learns", "prerequisites")}
+    return StoredChunk(**{**row, **lists, "previous": None, "next": None, **around})
 
 
 def _candidate(row: Mapping[str, Any]) -> Candidate:

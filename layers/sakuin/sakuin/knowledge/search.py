@@ -4,19 +4,34 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
-from sakuin.knowledge.model import EVERYTHING, Filters, Hit, KnowledgeAnswer, ListedConcept, Match, StoredChunk
-from sakuin.knowledge.names import chunk_id, link, split_chunk_id
+from sakuin.errors import Invalid
+from sakuin.knowledge.model import (
+    EVERYTHING,
+    ChunkContext,
+    Filters,
+    FilterValues,
+    Hit,
+    KnowledgeAnswer,
+    ListedConcept,
+    ListedMaterial,
+    Match,
+    StoredChunk,
+    Suggestion,
+)
+from sakuin.knowledge.names import chunk_id, chunk_of_link, link, split_chunk_id
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, Question
 from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.calibration import GOOD_MATCH, NEAR_MATCH
-from sakuin.retrieval.excerpt import EXCERPT_LENGTH, excerpt
+from sakuin.retrieval.excerpt import EXCERPT_LENGTH, PASSAGE_LENGTH, excerpt
 from sakuin.retrieval.index_version import PageIndexVersion
 from sakuin.retrieval.matched_words import matched_words
 from sakuin.retrieval.vectors import SearchMode, question_vector
 
 _SUGGESTIONS = 3
+# The best results have a passage.
+_PASSAGES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +62,13 @@ class SearchKnowledge:
         question, matches, degraded = ranked.understood, ranked.matches, ranked.degraded
         best = matches[0].similarity if matches else 0.0
         if best < GOOD_MATCH:
-            near = [match.title for match in matches if match.similarity >= NEAR_MATCH]
-            return KnowledgeAnswer(question, (), True, tuple(dict.fromkeys(near))[:_SUGGESTIONS], degraded)
-        return KnowledgeAnswer(question, tuple(self._hit(match) for match in matches), False, degraded=degraded)
+            near = [match for match in matches if match.similarity >= NEAR_MATCH]
+            return KnowledgeAnswer(question, (), True, self._suggestions(near), degraded)
+        contexts = self.index.contexts([match.id for match in matches])
+        # A chunk that was deleted after it was found has no context.
+        found = [(match, contexts[match.id]) for match in matches if match.id in contexts]
+        hits = tuple(self._hit(*each, has_passage=place < _PASSAGES) for place, each in enumerate(found))
+        return KnowledgeAnswer(question, hits, False, degraded=degraded)
 
     def ranked_matches(
         self,
@@ -81,19 +100,32 @@ class SearchKnowledge:
         )
         return RankedMatches(question, matches, degraded)
 
-    def _hit(self, match: Match) -> Hit:
+    def _suggestions(self, near: Sequence[Match]) -> tuple[Suggestion, ...]:
+        """Returns the best of these with different titles."""
+        best = {match.title: match for match in reversed(near)}
+        named = [match for match in near if best[match.title] is match][:_SUGGESTIONS]
+        return tuple(Suggestion(each.id, each.title, link(each.material, each.anchor, self.base_url)) for each in named)
+
+    def _hit(self, match: Match, context: ChunkContext, *, has_passage: bool) -> Hit:
         body = _body(match)
         matched = matched_words(f"{match.title}\n{body}", match.matched)
+        short = excerpt(body, around=matched, length=EXCERPT_LENGTH)
+        passage = excerpt(body, around=matched, length=PASSAGE_LENGTH) if has_passage else short
         return Hit(
             id=match.id,
             url=link(match.material, match.anchor, self.base_url),
             title=match.title,
             learns=match.learns,
-            excerpt=excerpt(body, around=matched, length=EXCERPT_LENGTH),
+            excerpt=short,
             similarity=match.similarity,
             type=match.type,
             material=match.material,
+            page_title=context.page_title,
+            section=context.section,
+            level=context.level,
+            language=context.language,
             matched=matched,
+            passage=passage if passage != short else None,
         )
 
 
@@ -110,7 +142,9 @@ class KnowledgeSearches(Protocol):
         """Returns the search of the live or the named index version. Raises `NotFound` if there is none."""
 
 
-CONCEPTS_A_PAGE = 100
+ENTRIES_A_PAGE = 100
+# Filter values in a list or an error.
+_VALUES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +154,53 @@ class ReadKnowledge:
     index: KnowledgeSearch
     base_url: str
 
-    def chunk(self, id: str) -> tuple[StoredChunk, str]:
-        """Returns a chunk with its link. Raises `Invalid` for an id of the wrong form, `NotFound` for an unknown id."""
-        found = self.index.chunk(chunk_id(*split_chunk_id(id)))
-        return found, link(found.material, found.anchor, self.base_url)
+    def chunks(self, names: Sequence[str], *, with_neighbours: bool = False) -> list[StoredChunk | None]:
+        """Returns the chunk of each id or link, None if there is none. Raises `Invalid` for a name of another form."""
+        meanings = [self._ids(name) for name in names]
+        found = self.index.chunks({id for ids in meanings for id in ids}, with_neighbours=with_neighbours)
+        return [next((found[id] for id in ids if id in found), None) for ids in meanings]
 
-    def concepts(self, filters: Filters, cursor: str | None) -> tuple[list[tuple[ListedConcept, str]], str | None]:
-        """Returns concepts with their links by material and anchor, and the next cursor (None at the end)."""
-        concepts, following = self.index.concepts(filters, after=cursor, limit=CONCEPTS_A_PAGE)
-        return [(item, link(item.material, item.anchor, self.base_url)) for item in concepts], following
+    def _ids(self, name: str) -> tuple[str, ...]:
+        """Returns the ids that a name may mean: itself, and what it is as a link."""
+        of_link = chunk_of_link(name, self.base_url)
+        return (chunk_id(*split_chunk_id(name)), *([of_link] if of_link else []))
+
+    def url(self, material: str, anchor: str) -> str:
+        """Returns the link to an element."""
+        return link(material, anchor, self.base_url)
+
+    def concepts(self, filters: Filters, after: tuple[str, int] | None) -> tuple[Sequence[ListedConcept], bool]:
+        """Returns concepts in the order of the pages after a material and position, and whether there are more."""
+        return self.index.concepts(filters, after=after, limit=ENTRIES_A_PAGE)
+
+    def materials(self, after: str | None) -> tuple[Sequence[ListedMaterial], bool]:
+        """Returns pages by name after a name, and whether there are more."""
+        return self.index.materials(after=after, limit=ENTRIES_A_PAGE)
+
+    def filter_values(self) -> FilterValues:
+        """Returns the values that filters accept."""
+        return self.index.filter_values(limit=_VALUES)
+
+    def check_filters(self, filters: Filters) -> None:
+        """Raises `Invalid` for a filter whose value no chunk has, with the values that there are.
+
+        For calls without a result: a value that some chunk has needs no check.
+        """
+        if filters.category is filters.level is filters.material is None:
+            return
+        known = self.index.filter_values(limit=_VALUES, material=filters.material)
+        for name, value, alone, values in (
+            ("category", filters.category, Filters(category=filters.category), known.categories),
+            ("level", filters.level, Filters(level=filters.level), known.levels),
+            ("material", filters.material, Filters(material=filters.material), known.materials),
+        ):
+            # There may be more values than are listed.
+            if value is not None and value not in values and not self.index.concepts(alone, after=None, limit=1)[0]:
+                raise Invalid(_unknown(name, value, values))
+
+
+def _unknown(name: str, value: str, values: Sequence[str]) -> str:
+    if not values:
+        return f"No page has a {name}. Leave {name!r} out."
+    more = " list_materials lists the others." if len(values) == _VALUES else ""
+    return f"There is no {name} {value!r}. There are: {', '.join(values)}.{more}"

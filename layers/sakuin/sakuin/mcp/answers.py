@@ -1,6 +1,7 @@
-"""The answer of a tool as structured content and as compact JSON text, without invisible characters."""
+"""The answer of a tool as structured content and as compact JSON text: its size, and its characters."""
 
 import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mcp_types import CallToolResult, TextContent
@@ -10,18 +11,29 @@ from sakuin.errors import Invalid, NotFound, Refused, Unavailable
 from sakuin.language.unicode_text import INVISIBLE, visible
 from sakuin.mcp.arguments import sentence
 
-# Structured content and its copy as text, together: below 10,000 tokens, about 40 kB.
-ANSWER_BYTES = 39_000
-# An answer of Lambda has at most six megabytes.
-CARRIED_BYTES = 6_000_000
+Answer = dict[str, Any]
+# The form of an answer in its text; it may leave out what only programs need.
+TextForm = Callable[[Answer], Answer]
+
+# Structured content and its copy as text, together. The whole body, with its envelope, stays below 40,000 bytes.
+ANSWER_BYTES = 39_400
+# As many results always fit.
+LEAST_RESULTS = 5
+# `truncated` and `next_cursor`, twice.
+_CONTINUATION_BYTES = 500
 # Members that the caller sent, compares or sends again are not changed.
 _EXACT = frozenset({"query", "id", "url", "material", "anchor", "content_hash", "next_cursor"})
 _LONGEST_FAILURE = 2000
 
 
-def answered(answer: dict[str, Any]) -> CallToolResult:
+def _whole(answer: Answer) -> Answer:
+    return answer
+
+
+def answered(answer: Answer, text_form: TextForm = _whole) -> CallToolResult:
     """Returns the answer as a result, for clients that read structured content or text."""
-    return CallToolResult(content=[TextContent(type="text", text=_compact(answer))], structured_content=answer)
+    text = TextContent(type="text", text=_compact(text_form(answer)))
+    return CallToolResult(content=[text], structured_content=answer)
 
 
 def failed(error: Exception) -> CallToolResult:
@@ -41,18 +53,74 @@ def failed(error: Exception) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=shown)], is_error=True)
 
 
-def bytes_of(answer: dict[str, Any]) -> int:
-    """Returns the size of an answer: as JSON, and again as a string in JSON."""
-    text = _compact(answer)
-    return len(text.encode()) + len(json.dumps(text, ensure_ascii=False).encode())
+def bytes_of(answer: Answer, text_form: TextForm = _whole) -> int:
+    """Returns the size of an answer in UTF-8: as JSON, and its text as a string in JSON."""
+    text = _compact(text_form(answer))
+    return len(json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")) + len(
+        json.dumps(text, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    )
 
 
-def bytes_behind_lambda(answer: dict[str, Any]) -> int:
-    """Returns the maximum size of an answer: the SDK writes ASCII, and Lambda puts it into a string in JSON."""
-    return len(json.dumps(json.dumps([answer, _compact(answer)])))
+def add_fitting(
+    answer: Answer, name: str, items: Sequence[Answer], *, optional: str = "", text_form: TextForm = _whole
+) -> int:
+    """Adds to `answer[name]` as many whole items as fit, at least one; returns how many.
+
+    So that `LEAST_RESULTS` fit, their member `optional` is removed where necessary, from the last ones first.
+    """
+    answer[name] = []
+    room = ANSWER_BYTES - _CONTINUATION_BYTES - bytes_of(answer, text_form)
+    # A comma in both forms.
+    sizes = [bytes_of(item, text_form) + 2 for item in items]
+    for place in reversed(range(min(LEAST_RESULTS, len(items)))):
+        if sum(sizes[:LEAST_RESULTS]) > room and optional in items[place]:
+            del items[place][optional]
+            sizes[place] = bytes_of(items[place], text_form) + 2
+    for item, size in zip(items, sizes, strict=True):
+        room -= size
+        if room < 0 and answer[name]:
+            break
+        answer[name].append(item)
+    return len(answer[name])
 
 
-def visible_answer(answer: dict[str, Any]) -> dict[str, Any]:
+def add_texts(answer: Answer, chunks: Sequence[Answer], *, offset: int) -> tuple[int, int] | None:
+    """Adds to `answer["chunks"]` as many chunks as fit. `offset` characters of the first one were given before.
+
+    A text that is longer than an answer is cut. Returns where the rest begins: how many chunks are complete, and the
+    characters of the next one that were given; None at the end.
+    """
+    if not chunks:
+        return None
+    first = chunks[0]
+    text = first["content"] = first["content"][offset:]
+    if not _fits(answer, first):
+        for beside in (first.get("previous"), first.get("next")):
+            if beside:
+                # Its id is enough to read it.
+                del beside["content"]
+        fitting = _longest(text, lambda length: _fits(answer, {**first, "content": text[:length]}))
+        if fitting < len(text):
+            answer["chunks"] = [{**first, "content": text[:fitting]}]
+            return 0, offset + fitting
+    shown = add_fitting(answer, "chunks", chunks)
+    return (shown, 0) if shown < len(chunks) else None
+
+
+def _fits(answer: Answer, chunk: Answer) -> bool:
+    return bytes_of({**answer, "chunks": [chunk]}) <= ANSWER_BYTES - _CONTINUATION_BYTES
+
+
+def _longest(text: str, fits: Callable[[int], bool]) -> int:
+    """Returns the greatest length, at least 1, that fits."""
+    fitting, most = 1, min(len(text), ANSWER_BYTES)
+    while fitting < most:
+        middle = (fitting + most + 1) // 2
+        fitting, most = (middle, most) if fits(middle) else (fitting, middle - 1)
+    return fitting
+
+
+def visible_answer(answer: Answer) -> Answer:
     """Returns the answer without control characters and invisible characters in the text of pages."""
     return {name: value if name in _EXACT else _visible(value) for name, value in answer.items()}
 
@@ -69,7 +137,7 @@ def _visible(value: Any) -> Any:
             return value
 
 
-def _compact(answer: dict[str, Any]) -> str:
+def _compact(answer: Answer) -> str:
     text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
     # The text of a chunk stays exact: an escape in JSON makes an invisible character visible.
     return INVISIBLE.sub(lambda hidden: json.dumps(hidden.group())[1:-1], text)

@@ -4,7 +4,7 @@ import json
 import logging
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from sakuin.errors import OverLimit, Unauthorized, Unavailable
 from sakuin.mcp.endpoint_keys import EndpointKeys, EndpointOf, WrongKeys
-from sakuin.mcp.messages import Messages, error_body, problem_of, read_messages, too_many_body
+from sakuin.mcp.messages import Messages, error_body, in_utf8, problem_of, read_messages, too_many_body
 from sakuin.mcp.origins import is_foreign, is_preflight, preflight_headers, with_origin
 from sakuin.mcp.server import ENDPOINT
 from sakuin.platform.asgi import Application, Message, Receive, Scope, Send, read_body, replayed, retry_header
@@ -132,7 +132,10 @@ class McpApp:
             await _answer_batch(sessions, scope, messages.batch, send)
         else:
             after = _disconnected if messages.has_handshake else receive
-            await sessions.handle_request(scope, replayed(body, after), send)
+            sent: list[Message] = []
+            await sessions.handle_request(scope, replayed(body, after), _collect(sent))
+            for part in _in_utf8(sent):
+                await send(part)
 
     def _caller(self, path: str, headers: Mapping[str, str]) -> _Caller:
         """Returns the caller. An unknown endpoint gives the same error as a wrong key: ids cannot be guessed."""
@@ -179,12 +182,29 @@ async def _ask(sessions: StreamableHTTPSessionManager, scope: Scope, message: An
     length = (b"content-length", str(len(body)).encode())
     headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
     sent: list[Message] = []
+    asked = {**scope, "headers": [*headers, length]}
+    await sessions.handle_request(asked, replayed(body, _disconnected), _collect(sent))
+    start, answer = _in_utf8(sent)
+    return start, answer["body"]
+
+
+def _collect(sent: list[Message]) -> Send:
+    """Returns a `send` that keeps the messages."""
 
     async def collect(part: Message) -> None:
         sent.append(part)
 
-    await sessions.handle_request({**scope, "headers": [*headers, length]}, replayed(body, _disconnected), collect)
-    return sent[0], b"".join(part.get("body", b"") for part in sent)
+    return collect
+
+
+def _in_utf8(sent: Sequence[Message]) -> Sequence[Message]:
+    """Returns the start and the body of an answer of the SDK; nothing if the client was gone."""
+    if not sent:
+        return ()
+    body = in_utf8(b"".join(part.get("body", b"") for part in sent))
+    headers = [(name, value) for name, value in sent[0]["headers"] if name.lower() != b"content-length"]
+    length = (b"content-length", str(len(body)).encode())
+    return {**sent[0], "headers": [*headers, length]}, {"type": "http.response.body", "body": body}
 
 
 async def _disconnected() -> Message:

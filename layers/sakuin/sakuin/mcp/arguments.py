@@ -2,9 +2,19 @@
 
 import re
 import unicodedata
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
 from pydantic.json_schema import SkipJsonSchema
 
 from sakuin.errors import Invalid
@@ -16,13 +26,21 @@ MAX_QUERY = 1000
 # Postgres stores neither, and an embedding model reads no further than U+0000.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NUL = "\0"
+_DIGITS = re.compile("[0-9]{1,4}")
+MOST_IDS = 20
+# Without an example in English, agents translate questions about English pages.
+QUERY_DESCRIPTION = (
+    'A complete question or a term, in any words: 「二次方程式を公式で解きたい」, "why are there seasons?"'
+)
 # Limits the length of an error message.
 _SHOWN_PROBLEMS = 5
 _SHOWN_NAME = 64
 
 
 def _whole(value: object) -> object:
-    # JSON has one type of number, so 5.0 is 5. In Python true is a number.
+    # JSON has one type of number, so 5.0 is 5. Models write "5", too. In Python true is a number.
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        return _whole(int(value))
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_TOP_K:
@@ -46,7 +64,7 @@ def _not_blank(value: object) -> object:
 
 TopK = Annotated[
     int,
-    Field(ge=1, le=MAX_TOP_K, description=f"How many results to give, 1 to {MAX_TOP_K}."),
+    Field(ge=1, le=MAX_TOP_K, description="Most results."),
     BeforeValidator(_whole),
 ]
 _WHOLE = BeforeValidator(_whole_text)
@@ -57,7 +75,7 @@ Query = Annotated[
     Field(
         min_length=1,
         max_length=MAX_QUERY,
-        description="A question, a goal or a term, in any words: 「二次方程式を公式で解きたい」, 「たすきがけ」.",
+        description=QUERY_DESCRIPTION,
     ),
 ]
 # Ids and names are NFC in the index; keyboards and file systems may produce another form.
@@ -65,15 +83,17 @@ _NFC = AfterValidator(lambda text: unicodedata.normalize("NFC", text))
 # The length applies to the string: pydantic would check the length of null, too.
 Name = Annotated[StrictStr, _WHOLE, Field(max_length=500), _NFC]
 Cursor = Annotated[StrictStr, _WHOLE, Field(max_length=2000), _NFC]
-Id = Annotated[
-    StrictStr, _WHOLE, Field(min_length=1, max_length=2000, description="An `id` of a result: material#anchor.")
-]
+Id = Annotated[StrictStr, _WHOLE, Field(min_length=1, max_length=2000)]
 # Without it there is no filter. The schema shows the plain type; null, which some clients send, means absent.
-Type = Annotated[ChunkType | SkipJsonSchema[None], Field(description="Only explanations of this type.")]
+Type = Annotated[ChunkType | SkipJsonSchema[None], Field(description="Only this type.")]
 
 
-def _only(what: str) -> Any:
-    return Field(default=None, description=f"Only explanations of this {what}.")
+def _optional(description: str) -> Any:
+    return Field(default=None, description=description)
+
+
+def _next() -> Any:
+    return _optional("A `next_cursor`.")
 
 
 class _Arguments(BaseModel):
@@ -86,9 +106,10 @@ class SearchArguments(_Arguments):
     query: Query
     top_k: TopK = 5
     type: Type = None
-    category: Name | SkipJsonSchema[None] = _only("category, as the pages name it")
-    level: Name | SkipJsonSchema[None] = _only("level, as the pages name it")
-    material: Name | SkipJsonSchema[None] = _only("page, named as in a result's `material`")
+    category: Name | SkipJsonSchema[None] = _optional("See list_materials.")
+    level: Name | SkipJsonSchema[None] = _optional("See list_materials.")
+    material: Name | SkipJsonSchema[None] = _optional("Only this page.")
+    cursor: Cursor | SkipJsonSchema[None] = _next()
 
 
 class ToolSearchArguments(_Arguments):
@@ -96,21 +117,44 @@ class ToolSearchArguments(_Arguments):
 
     query: Query
     top_k: TopK = 5
+    cursor: Cursor | SkipJsonSchema[None] = None
 
 
 class ChunkArguments(_Arguments):
-    """The arguments of `get_chunk_by_id`."""
+    """The arguments of `get_chunk_by_id`: `id` or `ids`."""
 
-    id: Id
+    id: Id | SkipJsonSchema[None] = _optional("An `id` (material#anchor) or a `url`.")
+    ids: list[Id] | SkipJsonSchema[None] = Field(
+        default=None, min_length=1, max_length=MOST_IDS, description="Several, instead of `id`."
+    )
+    neighbours: Annotated[StrictBool, Field(description="Also the chunks before and after.")] = False
+    cursor: Cursor | SkipJsonSchema[None] = _next()
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.id is None) == (self.ids is None):
+            raise ValueError("Send either 'id' or 'ids'")
+        return self
+
+    @property
+    def names(self) -> list[str]:
+        """Returns the ids or links, one or more."""
+        return [self.id] if self.id is not None else self.ids or []
 
 
 class ListArguments(_Arguments):
     """The arguments of `list_concepts`."""
 
     type: Type = None
-    category: Name | SkipJsonSchema[None] = _only("category, as the pages name it")
-    material: Name | SkipJsonSchema[None] = _only("page")
-    cursor: Cursor | SkipJsonSchema[None] = Field(default=None, description="`next_cursor` of the page before.")
+    category: Name | SkipJsonSchema[None] = _optional("Only this one.")
+    material: Name | SkipJsonSchema[None] = _optional("Only this page.")
+    cursor: Cursor | SkipJsonSchema[None] = _next()
+
+
+class MaterialArguments(_Arguments):
+    """The arguments of `list_materials`."""
+
+    cursor: Cursor | SkipJsonSchema[None] = _next()
 
 
 def sentence(error: ValidationError) -> Invalid:
@@ -133,13 +177,18 @@ def _problem(problem: dict[str, Any]) -> str:
         case "literal_error":
             return f"{field!r} must be {problem['ctx']['expected']}"
         case "value_error":
-            return f"{field!r} {problem['ctx']['error']}"
+            return f"{field!r} {problem['ctx']['error']}" if problem["loc"] else str(problem["ctx"]["error"])
+        case "too_long" | "string_too_long":
+            counted, unit = len(problem["input"]), "characters" if isinstance(problem["input"], str) else "items"
+            return f"{field!r} has {counted:,} {unit}; the limit is {problem['ctx']['max_length']:,}"
+        case "too_short" | "string_too_short":
+            return f"{field!r} must not be empty"
         case _:
             return f"{field!r}: {problem['msg']}"
 
 
 def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
-    """Returns the JSON Schema for `tools/list`, without titles that repeat names."""
+    """Returns the JSON Schema for `tools/list`, without titles and without what an error says anyway."""
     schema = arguments.model_json_schema()
     schema.pop("title", None)
     schema.pop("description", None)
@@ -147,4 +196,11 @@ def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
         field.pop("title", None)
         if field.get("default", 0) is None:
             del field["default"]
+        # Half of the schema: what is longer is refused with a message.
+        for limit in ("minLength", "maxLength"):
+            field.pop(limit, None)
+            field.get("items", {}).pop(limit, None)
+        # The values and the default say it.
+        if "enum" in field or field.get("default") is False:
+            field.pop("type" if "enum" in field else "default")
     return schema

@@ -74,6 +74,18 @@ def too_many_body(message: str, seconds: int, id: str | int | None) -> bytes:
     return _error(id, ErrorData(code=_TOO_MANY, message=message, data={"retry_after": seconds}))
 
 
+def in_utf8(body: bytes) -> bytes:
+    """Returns JSON in UTF-8 and not in ASCII, as the SDK writes it in some revisions: Japanese has half the bytes."""
+    if rb"\u" not in body:
+        return body
+    try:
+        written = json.dumps(json.loads(body), ensure_ascii=False, separators=(",", ":"))
+    except (ValueError, RecursionError):
+        return body
+    # A lone surrogate, in the id of a message, stays an escape.
+    return written.encode("utf-8", "backslashreplace")
+
+
 def _error(id: str | int | None, error: ErrorData) -> bytes:
     answer = JSONRPCError(jsonrpc="2.0", id=id, error=error)
     return answer.model_dump_json(by_alias=True, exclude_unset=True).encode()

@@ -8,7 +8,8 @@ from mcp import MCPError
 from mcp.server import CacheHint, Server
 from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult
 
-from sakuin.mcp.knowledge_tools import INSTRUCTIONS, KnowledgeTools
+from sakuin.mcp.knowledge_schemas import INSTRUCTIONS
+from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
 from sakuin.mcp.search_tools import SearchTools
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA, Endpoint

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 EXCERPT_LENGTH = 100
+PASSAGE_LENGTH = 390
 _SPACE = re.compile(r"\s+")
 _SENTENCE_START = re.compile(r"(?<=[。！？!?])\s*")
 # Further occurrences of a frequent word do not help to choose a place.

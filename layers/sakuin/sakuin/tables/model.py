@@ -143,7 +143,6 @@ class BoundTool:
     json_path: str
     name: str
     description: str
-    input_schema: Mapping[str, Any]
     index: Mapping[str, Any]
 
 
@@ -182,14 +181,19 @@ TOP_K_DEFAULT = 5
 SEARCH_INPUT_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "query": {"type": "string", "description": "What to look for: a question, a phrase or words."},
+        "query": {
+            "type": "string",
+            "description": 'A complete question (the search keeps no memory) or words: "how long is the warranty", '
+            "「保証期間は何年」.",
+        },
         "top_k": {
             "type": "integer",
             "minimum": 1,
             "maximum": TOP_K_MAX,
             "default": TOP_K_DEFAULT,
-            "description": "How many results to return.",
+            "description": "Most results.",
         },
+        "cursor": {"type": "string", "description": "A `next_cursor`."},
     },
     "required": ["query"],
     "additionalProperties": False,

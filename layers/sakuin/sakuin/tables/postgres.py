@@ -283,6 +283,11 @@ class ToolSearch:
         tools = tuple(_bound(tool) for tool in row["tools"])
         return Endpoint(row["id"], row["project_id"], tuple(row["key_hashes"]), tools)
 
+    def is_bound(self, mcp_id: str, tool_id: str) -> bool:
+        """Returns whether the endpoint has this Tool now."""
+        endpoint = self.endpoint(mcp_id)
+        return endpoint is not None and any(tool.id == tool_id for tool in endpoint.tools)
+
     def known_words(self, mcp_id: str, tool_id: str, words: LexiconLookup) -> LexiconEntries:
         """Returns what the Table knows about the words of a question; nothing if the Tool is not allowed now."""
         if not words.readings and not words.words:
@@ -335,7 +340,6 @@ def _bound(row: Mapping[str, Any]) -> BoundTool:
         json_path=row["json_path"],
         name=row["name"],
         description=row["description"],
-        input_schema=row["input_schema"],
         index=row["metadata"].get("search_index", {}),
     )
 

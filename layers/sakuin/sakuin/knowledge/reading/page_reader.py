@@ -30,6 +30,9 @@ MOST_CHARACTERS = 2_000_000
 LONGEST_LABEL = 500
 MOST_PREREQUISITES = 100
 
+# A tag of BCP 47 is shorter.
+LONGEST_LANGUAGE = 35
+
 LIST_SEPARATOR = re.compile(r"[,、，;；\n]")
 
 
@@ -62,6 +65,7 @@ def read_page(
         ids=ids,
         links=_links(root),
         unnamed_boxes=unnamed_boxes(root, page_steps, found, box_selectors),
+        language=_language(root),
     )
 
 
@@ -110,6 +114,11 @@ def _meta(root: Tag) -> dict[str, str]:
             target = own if name.startswith("sakuin:") else general
             target.setdefault(name.removeprefix("sakuin:"), value)
     return general | own
+
+
+def _language(root: Tag) -> str | None:
+    html = root.find("html")
+    return one_line(attribute(html, "lang"))[:LONGEST_LANGUAGE] or None if html is not None else None
 
 
 def _label(text: str | None) -> str | None:
