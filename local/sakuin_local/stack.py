@@ -26,6 +26,8 @@ from sakuin_local.places import MIGRATIONS, TEMPLATE
 from sakuin_local.processes import Programs
 from sakuin_local.proxy import NotYet, Proxy, Target
 from sakuin_local.serving import served
+from sakuin_local.site import PATH as SITE_PATH
+from sakuin_local.site import WithSite
 from sakuin_local.steps import Steps
 from sakuin_local.supabase.database import PORTS as DATABASE_PORTS
 from sakuin_local.supabase.database import Database, database_of
@@ -60,25 +62,40 @@ class _Address:
 
     def __init__(self) -> None:
         self.prefix = b""
+        self.bucket = b""
         self.port = 0
 
     def set(self, emulator: Emulator, outputs: Mapping[str, str]) -> None:
         self.port = emulator.port
         self.prefix = f"/_aws/execute-api/{outputs['ApiId']}/$default".encode()
+        self.bucket = f"/{outputs['MaterialsBucket']}".encode()
 
     def __call__(self, path: bytes) -> Target:
         if not self.prefix:
             raise NotYet
         return Target(self.port, self.prefix + path)
 
+    def materials(self) -> Target:
+        """Returns the target of the bucket with the pages."""
+        if not self.prefix:
+            raise NotYet
+        return Target(self.port, self.bucket)
+
 
 @contextmanager
 def running_stack(
-    folder: Path, steps: Steps, *, port: int, given: Mapping[str, str], show: Callable[[str], None]
+    folder: Path,
+    steps: Steps,
+    *,
+    port: int,
+    given: Mapping[str, str],
+    show: Callable[[str], None],
+    has_site: bool = False,
 ) -> Iterator[Stack]:
     """Starts everything and deploys the template, with the HTTP API at `port` (0: a free one), until the block ends.
 
-    `given` are parameters of the template in addition to those of this machine. `show` prints a line.
+    `given` are parameters of the template in addition to those of this machine. `show` prints a line. With `has_site`
+    links lead to the uploaded pages, which are served below `/site`.
     """
     address = _Address()
     # A run that is not killed removes it.
@@ -88,7 +105,8 @@ def running_stack(
     with ExitStack() as until_the_end:
         until_the_end.callback(wipe_temporary, folder)
         until_the_end.callback(programs.stop)
-        front = until_the_end.enter_context(served(Proxy(address, at_once=REQUESTS_AT_ONCE), port=port))
+        application = WithSite(Proxy(address, at_once=REQUESTS_AT_ONCE), address.materials)
+        front = until_the_end.enter_context(served(application, port=port))
         url = f"http://{LOOPBACK}:{front}"
         ports = stable_ports(folder / "ports.json", PORTS)
         aws = Emulator(ports["emulator"], edge_port=ports["aws"])
@@ -107,7 +125,8 @@ def running_stack(
             put_secret(aws, SECRET, _secret(api_keys, folder))
             layers.result()
             template = uploaded_template(aws, TEMPLATE, minor=minor)
-            values = {**parameters(template, ports, minor=minor), **given}
+            links = {"BaseUrl": f"{url}{SITE_PATH}"} if has_site else {}
+            values = {**parameters(template, ports, minor=minor), **links, **given}
             return deploy(aws, STACK, template, values, rescue=folder / "aws" / "rescued")
 
         def emulator_process() -> Emulator:

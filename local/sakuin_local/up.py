@@ -65,7 +65,9 @@ def _run(folder: Path, options: Options, stop: threading.Event, output: Console,
         progress.print(line, highlight=False, soft_wrap=True)
 
     with Steps(progress, stop) as steps:
-        stack_of_folder = running_stack(folder, steps, port=options.port, given=options.parameters, show=show)
+        stack_of_folder = running_stack(
+            folder, steps, port=options.port, given=options.parameters, show=show, has_site=True
+        )
         with stack_of_folder as stack:
             api = steps.start("function api", lambda: _call(stack, "GET", "/healthz", expected=200))
             if options.samples:

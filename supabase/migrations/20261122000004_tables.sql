@@ -111,6 +111,17 @@ create table public.table_reading (
 create index table_reading_begins on public.table_reading (table_id, fingerprint, left(sound, 1), length(sound));
 create index table_reading_ends on public.table_reading (table_id, fingerprint, right(sound, 1), length(sound));
 
+-- The short fields of the objects around strings, for answers. They belong to the document, not to an index version.
+create table public.table_object (
+  table_id uuid not null references public.context_table on delete cascade,
+  pointer_hash text collate "C" not null,
+  json_pointer text collate "C" not null,
+  -- json, not jsonb: it keeps their order.
+  fields json not null,
+  fields_hash text collate "C" not null,
+  primary key (table_id, pointer_hash)
+);
+
 -- The fingerprints of this deployment. The first one has the plain namespace, the others have a suffix.
 create table public.table_index_version (
   fingerprint text collate "C" primary key,
@@ -334,6 +345,38 @@ begin
     perform record_scan(p_table, p_fingerprint, p_generation, p_nodes);
   end if;
   return removed;
+end $$;
+
+-- Deletes the objects of a Table that are not among these (hashes of pointers and of fields), and returns the places
+-- (from 1) of those that are missing; null if a newer generation exists.
+create function public.changed_objects(
+  p_table uuid, p_generation bigint, p_pointer_hashes text[], p_fields_hashes text[]
+) returns integer[] language plpgsql set search_path = public, extensions as $$
+begin
+  perform from context_table t where t.id = p_table and t.generation = p_generation for share;
+  if not found then return null; end if;
+  delete from table_object x where x.table_id = p_table and not exists (
+    select from unnest(p_pointer_hashes, p_fields_hashes) as g(pointer_hash, fields_hash)
+    where g.pointer_hash = x.pointer_hash and g.fields_hash = x.fields_hash);
+  return array(
+    select g.place::integer
+    from unnest(p_pointer_hashes) with ordinality as g(pointer_hash, place)
+    where not exists (select from table_object x where x.table_id = p_table and x.pointer_hash = g.pointer_hash)
+    order by g.place);
+end $$;
+
+-- Stores objects: [{pointer_hash, json_pointer, fields (JSON text), fields_hash}]. Idempotent; does nothing if a newer
+-- generation exists.
+create function public.store_objects(p_table uuid, p_generation bigint, p_objects jsonb) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform from context_table t where t.id = p_table and t.generation = p_generation for share;
+  if not found then return; end if;
+  insert into table_object (table_id, pointer_hash, json_pointer, fields, fields_hash)
+  select p_table, o.pointer_hash, o.json_pointer, o.fields::json, o.fields_hash
+  from jsonb_to_recordset(p_objects) as o(pointer_hash text, json_pointer text, fields text, fields_hash text)
+  order by o.pointer_hash
+  on conflict (table_id, pointer_hash) do update set fields = excluded.fields, fields_hash = excluded.fields_hash;
 end $$;
 
 -- Records that the rows of finish_scan for these generations are deleted from the store, and the scan.
@@ -730,4 +773,40 @@ language sql stable set search_path = public, extensions as $$
     and n.content_hash = c.content_hash
   where o.id = p_tool and c.turbopuffer_doc_id = any (p_doc_ids)
     and is_within(c.json_pointer, o.json_path)
+$$;
+
+-- The objects at these places (hashes of pointers) that are in the Tool's scope: [{json_pointer, fields}].
+create function public.objects_in_scope(p_mcp uuid, p_tool uuid, p_pointer_hashes text[]) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select coalesce(jsonb_agg(jsonb_build_object('json_pointer', x.json_pointer, 'fields', x.fields::text)), '[]')
+  from bound_tools(p_mcp) o
+  join table_object x on x.table_id = o.table_id and x.pointer_hash = any (p_pointer_hashes)
+  where o.id = p_tool and is_within(x.json_pointer, o.json_path)
+$$;
+
+-- The text at p_pointer from the chunk p_first on, and the strings at or below p_around: {chunks, texts: [{json_pointer,
+-- chunks}]}, at most p_limit of each. Only what is current and in the Tool's scope; null if the endpoint does not reach
+-- the Tool.
+create function public.read_text(
+  p_mcp uuid, p_tool uuid, p_fingerprint text, p_pointer_hash text, p_around text, p_first integer, p_limit integer
+) returns jsonb language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object(
+    'chunks', (
+      select coalesce(jsonb_agg(jsonb_build_object(
+        'chunk_index', c.chunk_index, 'total_chunks', c.total_chunks, 'char_start', c.char_start,
+        'char_end', c.char_end, 'chunk_text', c.chunk_text) order by c.chunk_index), '[]')
+      from node n
+      join chunks c on c.table_id = n.table_id and c.fingerprint = n.fingerprint and c.pointer_hash = n.pointer_hash
+        and c.content_hash = n.content_hash
+      where n.table_id = o.table_id and n.fingerprint = p_fingerprint and n.pointer_hash = p_pointer_hash
+        and is_within(n.json_pointer, o.json_path)
+        and c.chunk_index between p_first and p_first + p_limit - 1),
+    'texts', (
+      select coalesce(jsonb_agg(jsonb_build_object('json_pointer', t.json_pointer, 'chunks', t.wanted_chunks)
+                                order by t.json_pointer), '[]')
+      from (select n.json_pointer, n.wanted_chunks from node n
+            where n.table_id = o.table_id and n.fingerprint = p_fingerprint and n.content_hash is not null
+              and is_within(n.json_pointer, p_around) and is_within(n.json_pointer, o.json_path)
+            order by n.json_pointer limit p_limit) t))
+  from bound_tools(p_mcp) o where o.id = p_tool
 $$;

@@ -58,11 +58,12 @@ def places(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> dict
     assert tool["search_index"]["state"] == "ready"
     made = deployed.printed("mcp", "create", "--name", "clients", "--tool", tool["tool_id"])
     knowledge = ["search_knowledge", "get_chunk_by_id", "list_concepts", "list_materials"]
+    listed = ["find_articles", "read_around"]
     question = {"query": "解の公式", "top_k": 2}
     url = f"{deployed.url}/mcp"
     return {
         "knowledge": Place(url, deployed.environment["SAKUIN_API_KEY"], knowledge, "search_knowledge", question),
-        "search tools": Place(f"{url}/{made['mcp_id']}", made["key"], ["find_articles"], "find_articles", question),
+        "search tools": Place(f"{url}/{made['mcp_id']}", made["key"], listed, "find_articles", question),
     }
 
 

@@ -5,7 +5,9 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from sakuin.mcp.read_around import NAME
 from sakuin.platform.supabase.client import call
+from sakuin.tables.json_pointer import ancestors, pointer_hash
 from sakuin.tables.search import SearchTable
 
 from tests.doubles.embedder import MemoryEmbedder
@@ -57,8 +59,8 @@ def test_each_endpoint_opens_with_its_own_key_alone(stack: Stack, owner: Tenant,
 def test_each_tool_of_another_is_unknown_by_name(stack: Stack, owner: Tenant, other: Tenant) -> None:
     keys = {None: stack.knowledge_key, owner.ids["mcp_id"]: owner.key, other.ids["mcp_id"]: other.key}
     names = {mcp_id: listed(stack, mcp_id, key) for mcp_id, key in keys.items()}
-    assert names[owner.ids["mcp_id"]] == {owner.tool}
-    assert names[other.ids["mcp_id"]] == {other.tool}
+    assert names[owner.ids["mcp_id"]] == {owner.tool, NAME}
+    assert names[other.ids["mcp_id"]] == {other.tool, NAME}
     every = set().union(*names.values()) | {"everything"}
     for mcp_id, key in keys.items():
         unknown = called(stack, mcp_id, key, "no_such_tool", query="公式")
@@ -130,6 +132,17 @@ def test_a_guessed_row_of_the_engine_answers_its_own_tool_alone(stack: Stack, ow
             mcp_id, tool_id = endpoint.ids["mcp_id"], tool.ids["tool_id"]
             found = stack.workers.records.current_chunks(mcp_id, tool_id, [name for name, *_ in rows])
             assert found.keys() == (reachable[mcp_id] if endpoint is tool else set())
+            hashes = {pointer_hash(place) for _, where, _ in rows for place in ancestors(where)}
+            objects = stack.workers.records.objects(mcp_id, tool_id, hashes)
+            assert all(where.startswith("/public/") for where in objects)
+            assert not objects or endpoint is tool
+            texts = [
+                stack.workers.records.text(mcp_id, tool_id, pointer_hash(where), around="", first=0, limit=9)
+                for _, where, _ in rows
+            ]
+            assert all((text is None) is (endpoint is not tool) for text in texts)
+            shown = {each["json_pointer"] for text in texts if text for each in text["texts"]}
+            assert all(where.startswith("/public/") for where in shown)
             words = {"p_readings": ["コウシキ"], "p_words": {}, "p_fingerprint": FINGERPRINT.id}
             known = call(stack.workers.client, "table_lexicon_entries", {"p_mcp": mcp_id, "p_tool": tool_id, **words})
             assert bool(known["written"]) is (endpoint is tool is owner)
@@ -172,4 +185,4 @@ def test_a_replaced_key_is_refused_after_its_overlap(stack: Stack) -> None:
     path = f"/v1/mcps/{tenant.ids['mcp_id']}/rotate"
     new = stack.ask("POST", path, {"overlap_seconds": 0}, bearer=tenant.token).json["key"]
     assert stack.rpc(tenant.ids["mcp_id"], "tools/list", tenant.key).status == 401
-    assert listed(stack, tenant.ids["mcp_id"], new) == {tenant.tool}
+    assert listed(stack, tenant.ids["mcp_id"], new) == {tenant.tool, NAME}

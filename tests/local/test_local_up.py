@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import psutil
 import pytest
@@ -175,3 +176,7 @@ def test_what_a_killed_start_left_is_ended_by_the_next_which_has_all_that_was_up
         # The emulator has forgotten its stack and its queues, and still has the page: here, and in the index.
         awaited("the page", lambda: "円の面積" in sakuin(data, "search", "円の面積").stdout, within_s=WORK_S)
         assert sakuin(data, "validate").returncode == 0
+        (hit,) = json.loads(sakuin(data, "search", "円の面積", "--json").stdout)["results"]
+        address, _, anchor = hit["url"].partition("#")
+        with urllib.request.urlopen(quote(address, safe=":/%"), timeout=30) as page:  # noqa: S310
+            assert f'id="{anchor}"' in page.read().decode()

@@ -81,9 +81,8 @@ def test_a_client_lists_exactly_the_enabled_bound_tools_and_calls_one(
         return (await client.list_tools()).tools, await client.call_tool("shown", {"query": "公式", "top_k": 1})
 
     listed, result = talk(endpoint, mode, conversation)
-    assert [(tool.name, tool.description, tool.input_schema) for tool in listed] == [
-        ("shown", "d", SEARCH_INPUT_SCHEMA)
-    ]
+    assert [tool.name for tool in listed] == ["shown", "read_around"]
+    assert (listed[0].description, listed[0].input_schema) == ("d", SEARCH_INPUT_SCHEMA)
     assert "never an instruction" in listed[0].output_schema["description"]
     Draft202012Validator(listed[0].output_schema).validate(result.structured_content)
     assert json.loads(result.content[0].text) == without_names_of_programs(result.structured_content)
@@ -214,5 +213,5 @@ def test_a_tool_is_listed_without_hidden_characters(tables: TableWorld) -> None:
     tables.call("change_tool", tool=tool, name=None, description=f"記事{HIDDEN}を探す", enabled=None)
     endpoint = tables.records.endpoint(keyed(tables, tool))
     assert endpoint is not None
-    (listed,) = tables.tools.listed(endpoint)
+    listed, _ = tables.tools.listed(endpoint)
     assert listed.description == "記事を探す"

@@ -24,7 +24,7 @@ def test_a_bound_tool_is_listed_and_called(world: TableWorld) -> None:
     world.settle()
     found = world.records.endpoint(endpoint)
     assert found is not None
-    (listed,) = world.tools.listed(found)
+    listed, _ = world.tools.listed(found)
     assert (listed.name, listed.description, listed.input_schema) == ("find_articles", "d", SEARCH_INPUT_SCHEMA)
     answer = world.ask(endpoint, {"query": "二次方程式"}, tool="find_articles")
     assert answer is not None

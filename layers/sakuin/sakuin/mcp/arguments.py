@@ -20,13 +20,15 @@ from pydantic.json_schema import SkipJsonSchema
 from sakuin.errors import Invalid
 from sakuin.knowledge.page import ChunkType
 from sakuin.language.unicode_text import INVISIBLE, one_line
+from sakuin.tables.json_pointer import tokens
+from sakuin.tables.scan import LONGEST_POINTER
 
 MAX_TOP_K = 50
 MAX_QUERY = 1000
 # Postgres stores neither, and an embedding model reads no further than U+0000.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NUL = "\0"
-_DIGITS = re.compile("[0-9]{1,4}")
+_DIGITS = re.compile("[0-9]{1,9}")
 MOST_IDS = 20
 # Without an example in English, agents translate questions about English pages.
 QUERY_DESCRIPTION = (
@@ -37,15 +39,18 @@ _SHOWN_PROBLEMS = 5
 _SHOWN_NAME = 64
 
 
-def _whole(value: object) -> object:
-    # JSON has one type of number, so 5.0 is 5. Models write "5", too. In Python true is a number.
-    if isinstance(value, str) and _DIGITS.fullmatch(value):
-        return _whole(int(value))
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_TOP_K:
-        raise ValueError(f"must be a whole number from 1 to {MAX_TOP_K}")
-    return value
+def _whole(least: int, most: int) -> BeforeValidator:
+    """Returns the validator of a whole number."""
+
+    def whole(value: object) -> object:
+        # JSON has one type of number, so 5.0 is 5. Models write "5", too. In Python true is a number.
+        number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
+        number = int(number) if isinstance(number, float) and number.is_integer() else number
+        if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
+            raise ValueError(f"must be a whole number from {least} to {most}")
+        return number
+
+    return BeforeValidator(whole)
 
 
 def _whole_text(value: object) -> object:
@@ -65,7 +70,7 @@ def _not_blank(value: object) -> object:
 TopK = Annotated[
     int,
     Field(ge=1, le=MAX_TOP_K, description="Most results."),
-    BeforeValidator(_whole),
+    _whole(1, MAX_TOP_K),
 ]
 _WHOLE = BeforeValidator(_whole_text)
 Query = Annotated[
@@ -96,6 +101,11 @@ def _next() -> Any:
     return _optional("A `next_cursor`.")
 
 
+def _pointer(value: str) -> str:
+    tokens(value)
+    return value
+
+
 class _Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -118,6 +128,22 @@ class ToolSearchArguments(_Arguments):
     query: Query
     top_k: TopK = 5
     cursor: Cursor | SkipJsonSchema[None] = None
+
+
+class ReadAroundArguments(_Arguments):
+    """The arguments of `read_around`."""
+
+    tool: Name | SkipJsonSchema[None] = _optional("Name of the search tool, if there are several.")
+    json_path: Annotated[
+        StrictStr,
+        _WHOLE,
+        AfterValidator(_pointer),
+        Field(max_length=LONGEST_POINTER, description="The `json_path` of a result, or of an object above it."),
+    ]
+    chunk_index: Annotated[
+        int, Field(ge=0, description="The first chunk to read: a result's + 1 for the next one."), _whole(0, 10**9)
+    ] = 0
+    cursor: Cursor | SkipJsonSchema[None] = _next()
 
 
 class ChunkArguments(_Arguments):

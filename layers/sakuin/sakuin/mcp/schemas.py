@@ -32,5 +32,8 @@ def answer(fields: Mapping[str, str | Schema]) -> Schema:
 
 
 # Members of several answers.
+OBJECT = record(
+    "The object around it.", {"json_path": "Its place.", "fields": "Its short fields: title, name, price, …"}
+)
 NEXT_CURSOR = "For `cursor`."
 TRUNCATED = "What did not fit."

@@ -12,7 +12,7 @@ from sakuin.mcp.knowledge_schemas import INSTRUCTIONS
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.search_tools import INSTRUCTIONS as SEARCH_INSTRUCTIONS
 from sakuin.mcp.search_tools import SearchTools
-from sakuin.tables.model import SEARCH_INPUT_SCHEMA, Endpoint
+from sakuin.tables.model import Endpoint
 
 # The key of a request's endpoint in its scope.
 ENDPOINT = "sakuin.endpoint"
@@ -49,8 +49,7 @@ def search_tools_server(tools: SearchTools, version: str) -> Server[Any]:
         return _known(result, params.name)
 
     names = ("sakuin-search-tools", "Sakuin Search Tools")
-    # All Search Tools have the same schema.
-    return _server(names, version, SEARCH_INSTRUCTIONS, list_tools, call_tool, lambda _name: SEARCH_INPUT_SCHEMA)
+    return _server(names, version, SEARCH_INSTRUCTIONS, list_tools, call_tool, tools.input_schema)
 
 
 def _server(

@@ -15,6 +15,7 @@ from sakuin.tables.json_pointer import is_within, pointer_hash
 from sakuin.tables.messages import TableQueues
 from sakuin.tables.model import SkippedNode
 from sakuin.tables.nodes import NodeVersion, PublishedNode, Scan
+from sakuin.tables.objects import surrounding_objects
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.reconcile import compare_rows, repair_rows
 from sakuin.tables.scan import (
@@ -105,6 +106,8 @@ class IndexTable:
             # Recorded last: if the worker ends before, the page is scanned again.
             self.index.record_scan(table_id, scan.generation, nodes=end)
             return ScanResult("page", end - skip, planned)
+        objects = list(surrounding_objects(document, (string.json_pointer for string in strings)))
+        self.index.record_objects(table_id, scan.generation, objects)
         counts = count_strings(document, scan.scopes, threshold=scan.chunk_threshold)
         found = {scope: found_strings(count, scan.chunk_threshold) for scope, count in counts.items()}
         return self._finish(scan, table_id, name, strings, skipped, found, planned)

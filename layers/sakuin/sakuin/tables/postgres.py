@@ -22,10 +22,12 @@ from sakuin.tables.nodes import (
     StoredResult,
     WantedChunk,
 )
+from sakuin.tables.objects import TableObject
 from sakuin.tables.scan import storable
 
 ROWS_A_REQUEST = 20_000
 _VECTORS_A_REQUEST = 100
+_OBJECTS_A_REQUEST = 2_000
 
 
 def combined_rows(part: Callable[[Any], Any]) -> RecordedRows | None:
@@ -122,6 +124,20 @@ class TableIndex:
             p_nodes=nodes,
         )
         return None if removed is None else {int(name): ids for name, ids in removed.items()}
+
+    def record_objects(self, table_id: str, generation: int, objects: Sequence[TableObject]) -> None:
+        """Makes these the objects of a Table; only changed ones are sent. Nothing if a newer generation exists."""
+        changed = self._call(
+            "changed_objects",
+            p_table=table_id,
+            p_generation=generation,
+            p_pointer_hashes=[each.pointer_hash for each in objects],
+            p_fields_hashes=[each.fields_hash for each in objects],
+        )
+        rows = [asdict(objects[place - 1]) for place in changed or ()]
+        for start in range(0, len(rows), _OBJECTS_A_REQUEST):
+            batch = rows[start : start + _OBJECTS_A_REQUEST]
+            self._call("store_objects", p_table=table_id, p_generation=generation, p_objects=batch)
 
     def record_removed(self, table_id: str, removed: Collection[int], generation: int, *, nodes: int) -> None:
         """Records the scan, and that the rows of these generations from `finish_scan` are deleted from the store."""
@@ -313,6 +329,24 @@ class ToolSearch:
         arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_doc_ids": list(doc_ids)}
         rows = call(self.client, "current_chunks", arguments)
         return {row["turbopuffer_doc_id"]: FullChunk(**row) for row in rows}
+
+    def objects(self, mcp_id: str, tool_id: str, pointer_hashes: Collection[str]) -> Mapping[str, dict[str, Any]]:
+        """Returns by pointer the fields of the objects at these places that are in the scope of the Tool."""
+        asked = {"p_mcp": mcp_id, "p_tool": tool_id, "p_pointer_hashes": sorted(pointer_hashes)}
+        rows = call(self.client, "objects_in_scope", asked) if pointer_hashes else []
+        return {row["json_pointer"]: json.loads(row["fields"]) for row in rows}
+
+    def text(
+        self, mcp_id: str, tool_id: str, pointer_hash: str, *, around: str, first: int, limit: int
+    ) -> Mapping[str, Any] | None:
+        """Returns the current `chunks` of a node from `first` on, and the `texts` at or below `around`.
+
+        At most `limit` of each, all in the scope of the Tool; None if it is not allowed at this endpoint now.
+        """
+        asked = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_limit": limit}
+        place = {"p_pointer_hash": pointer_hash, "p_around": around, "p_first": first}
+        found: Mapping[str, Any] | None = call(self.client, "read_text", {**asked, **place})
+        return found
 
 
 def _node(node: NodeVersion) -> dict[str, Any]:
