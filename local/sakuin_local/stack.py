@@ -62,24 +62,18 @@ class _Address:
 
     def __init__(self) -> None:
         self.prefix = b""
-        self.bucket = b""
+        self.bucket = ""
         self.port = 0
 
     def set(self, emulator: Emulator, outputs: Mapping[str, str]) -> None:
         self.port = emulator.port
         self.prefix = f"/_aws/execute-api/{outputs['ApiId']}/$default".encode()
-        self.bucket = f"/{outputs['MaterialsBucket']}".encode()
+        self.bucket = outputs["MaterialsBucket"]
 
     def __call__(self, path: bytes) -> Target:
         if not self.prefix:
             raise NotYet
         return Target(self.port, self.prefix + path)
-
-    def materials(self) -> Target:
-        """Returns the target of the bucket with the pages."""
-        if not self.prefix:
-            raise NotYet
-        return Target(self.port, self.bucket)
 
 
 @contextmanager
@@ -105,7 +99,8 @@ def running_stack(
     with ExitStack() as until_the_end:
         until_the_end.callback(wipe_temporary, folder)
         until_the_end.callback(programs.stop)
-        application = WithSite(Proxy(address, at_once=REQUESTS_AT_ONCE), address.materials)
+        # `page_of` needs the ports, which are known after this one.
+        application = WithSite(Proxy(address, at_once=REQUESTS_AT_ONCE), lambda key: page_of(key))
         front = until_the_end.enter_context(served(application, port=port))
         url = f"http://{LOOPBACK}:{front}"
         ports = stable_ports(folder / "ports.json", PORTS)
@@ -113,6 +108,14 @@ def running_stack(
         until_the_end.enter_context(edge(aws))
         api_keys = api_keys_of(folder)
         minor = minor_version()
+
+        def page_of(key: str) -> bytes | None:
+            # Loads the AWS SDK when somebody opens the first link.
+            from sakuin_local.aws.client import object_in
+
+            if not address.prefix:
+                raise NotYet
+            return object_in(aws, address.bucket, key)
 
         def database() -> Database:
             return until_the_end.enter_context(database_of(folder, programs, parts, ports, migrations=MIGRATIONS))
