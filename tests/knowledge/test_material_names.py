@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sakuin.errors import Invalid
-from sakuin.knowledge.names import chunk_id, link, material_of_key, split_chunk_id
+from sakuin.knowledge.names import chunk_id, chunk_of_link, link, material_of_key, page_link, split_chunk_id
 
 
 def test_a_key_becomes_its_material() -> None:
@@ -47,3 +47,22 @@ def test_a_chunk_id_splits_into_what_it_was_made_of(material: str, anchor: str) 
 def test_half_a_chunk_id_is_invalid(chunk: str) -> None:
     with pytest.raises(Invalid):
         split_chunk_id(chunk)
+
+
+NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
+
+
+@given(NAMES, NAMES, st.sampled_from(["", "/school_asset", "https://example.org", "https://example.org/a/b/"]))
+def test_a_link_leads_back_to_its_chunk(material: str, anchor: str, base_url: str) -> None:
+    if material.endswith("/"):
+        material += "a"
+    assert chunk_of_link(link(material, anchor, base_url), base_url) == chunk_id(material, anchor)
+
+
+@pytest.mark.parametrize("text", ["a#rule-a", "/a.html", "https://example.org/a.html", "//[x/a.html#b", "", "a.htm#b"])
+def test_what_is_no_link_to_an_element_leads_to_none(text: str) -> None:
+    assert chunk_of_link(text, "https://example.org") is None
+
+
+def test_a_page_has_a_link_without_an_anchor() -> None:
+    assert page_link("解き方 1", "https://example.org/") == "https://example.org/解き方%201.html"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sakuin.errors import UnreadablePage
-from sakuin.knowledge.page import Explanation, Page
+from sakuin.knowledge.page import Explanation, Page, section_of
 from sakuin.knowledge.reading.names import concept_name
 from sakuin.knowledge.reading.page_reader import MOST_EXPLANATIONS, read_page
 
@@ -114,6 +114,19 @@ def test_headings_and_meta_tags_place_an_explanation() -> None:
     )
     assert (read.title, read.category, read.prerequisites) == ("頁", "代数", ("平方根", "展開"))
     assert read.explanations[0].headings == ("頁", "節")
+
+
+@pytest.mark.parametrize(
+    ("html", "language"),
+    [('<html lang="ja"><p>', "ja"), ("<html lang=' en-GB '><p>", "en-GB"), ("<html lang=''><p>", None), ("<p>", None)],
+)
+def test_the_language_is_that_of_the_page(html: str, language: str | None) -> None:
+    assert page(f'{html}<p id="rule-a">x</p>').language == language
+
+
+def test_the_section_is_the_nearest_heading_but_not_that_of_the_page() -> None:
+    read = page('<h1>頁</h1><p id="rule-a">x</p><h2>節</h2><h3>項</h3><p id="rule-b">x</p>')
+    assert [section_of(each, read.title) for each in read.explanations] == [None, "項"]
 
 
 def test_an_example_illustrates_the_concept_that_links_to_it() -> None:
