@@ -21,6 +21,7 @@ from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon
 from sakuin.knowledge.reconcile import ReconcileMaterials
 from sakuin.knowledge.search import ReadKnowledge, SearchKnowledge
+from sakuin.language.vocabulary_files import vocabulary_id
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.supabase.client import Client, clients_of_users
 from sakuin.platform.supabase.tokens import tokens_of
@@ -28,6 +29,7 @@ from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.retrieval.index_version import (
     ANALYZER,
     CHUNKER,
+    DEFAULT_VOCABULARY,
     TEXT_TEMPLATE,
     IndexVersion,
     TableCut,
@@ -58,7 +60,7 @@ from tests.emptied import emptied
 from tests.events import a_telemetry
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
-SETTINGS = IndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER, TableCut(), CHUNKER)
+SETTINGS = IndexVersion(MODEL, TEXT_TEMPLATE, ANALYZER, TableCut(), CHUNKER, vocabulary_id(DEFAULT_VOCABULARY))
 HOOK_SECRET = "hook-secret"
 PAGE_KEY = "junior/二次方程式の解き方_教材.html"
 PAGE_BOXES = {

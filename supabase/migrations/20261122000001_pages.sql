@@ -15,7 +15,7 @@ create extension if not exists fuzzystrmatch with schema extensions;
 -- ---------------------------------------------------------------- what pages are indexed with
 
 -- What an index over pages is built with. `fingerprint` is a hash of the other columns, `space` one without the
--- analyzer: vectors of one space can be compared, so versions that differ in the analyzer share their vectors.
+-- analyzer and the vocabulary: versions that differ in these only share their vectors.
 create table public.page_index_version (
   fingerprint text collate "C" primary key,
   space text collate "C" not null,
@@ -24,14 +24,16 @@ create table public.page_index_version (
   query_prefix text not null,
   passage_prefix text not null,
   text_template text not null,
-  analyzer text not null
+  analyzer text not null,
+  vocabulary text not null
 );
 
 create function public.record_page_index_version(p_version jsonb) returns void
 language sql set search_path = public, extensions as $$
   insert into page_index_version (
-    fingerprint, space, model, dimensions, query_prefix, passage_prefix, text_template, analyzer)
-  select v.fingerprint, v.space, v.model, v.dimensions, v.query_prefix, v.passage_prefix, v.text_template, v.analyzer
+    fingerprint, space, model, dimensions, query_prefix, passage_prefix, text_template, analyzer, vocabulary)
+  select v.fingerprint, v.space, v.model, v.dimensions, v.query_prefix, v.passage_prefix, v.text_template, v.analyzer,
+         v.vocabulary
   from jsonb_populate_record(null::page_index_version, p_version) v
   on conflict do nothing
 $$;

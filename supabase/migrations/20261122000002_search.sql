@@ -142,14 +142,16 @@ end $$;
 -- ---------------------------------------------------------------- readings
 -- How words are read and written in the indexed texts: for questions in kana, and for typing errors.
 
--- A term with a tab is a reading and its spelling; its postings say in how many chunks it is. This table has each pair
--- once, so that readings are found by their sound. Applying a page never deletes a pair: pairs without chunks are
--- ignored, and `delete_unused_readings` removes them.
+-- This table has each reading with its spelling once, so that words are found by their sound. A word of a script with
+-- spaces is its own reading. The postings of `term` say in how many chunks the word is: for kana, a reading, a tab and
+-- its spelling; else the word's own term, so that such words need no postings beside those of the search. Applying a
+-- page never deletes a row: rows without chunks are ignored, and `delete_unused_readings` removes them.
 create table public.reading (
   reading text collate "C" not null,
   written text collate "C" not null,
+  term text collate "C" not null,
   sound text collate "C" not null,
-  primary key (reading, written)
+  primary key (reading, written, term)
 );
 create index reading_begins on public.reading (left(sound, 2), length(sound));
 create index reading_ends on public.reading (right(sound, 2), length(sound));
@@ -163,25 +165,29 @@ language sql immutable set search_path = public, extensions as $$
     '(.)\1+', '\1', 'g')
 $$;
 
--- Writes the words of a material, then their readings: two writers of one new pair wait for each other.
+-- Writes the words of a material, then their readings: two writers of one new row wait for each other. `spelled` of a
+-- chunk has the words of scripts with spaces with their terms.
 create function public.replace_words(p_material text, p_chunks jsonb) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
   perform replace_postings(p_material, p_chunks);
   -- In one order, so that writers cannot deadlock.
-  insert into reading (reading, written, sound)
-  select p.reading, p.written, sound_of(p.reading)
-  from (select distinct split_part(t, chr(9), 1) as reading, split_part(t, chr(9), 2) as written
+  insert into reading (reading, written, term, sound)
+  select p.reading, p.written, p.term, sound_of(p.reading)
+  from (select split_part(t, chr(9), 1) as reading, split_part(t, chr(9), 2) as written, t as term
         from jsonb_array_elements(p_chunks) c, jsonb_array_elements_text(c->'terms') t
-        where strpos(t, chr(9)) > 0) p
-  where not exists (select from reading r where r.reading = p.reading and r.written = p.written)
-  order by p.reading collate "C", p.written collate "C"
+        where strpos(t, chr(9)) > 0
+        union
+        select s.key, s.key, s.value from jsonb_array_elements(p_chunks) c, jsonb_each_text(c->'spelled') s) p
+  where not exists (
+    select from reading r where r.reading = p.reading and r.written = p.written and r.term = p.term)
+  order by p.reading collate "C", p.written collate "C", p.term collate "C"
   on conflict do nothing;
 end $$;
 
 create function public.chunk_count(r public.reading) returns bigint
 language sql stable set search_path = public, extensions as $$
-  select coalesce(sum(p.n), 0) from posting p where p.term = r.reading || chr(9) || r.written
+  select coalesce(sum(p.n), 0) from posting p where p.term = r.term
 $$;
 
 -- The number of typing errors between two sounds: a kana that is added, missing, replaced, or swapped with its
@@ -215,10 +221,10 @@ language sql stable set search_path = public, extensions set jit = off set enabl
     select r.* from asked a, reading r
     where right(r.sound, 2) = right(a.sound, 2) and length(r.sound) between a.width - a.typos and a.width + a.typos
   ), measured as materialized (
-    select r.reading, r.written, a.typos, typo_distance(r.sound, a.sound) as distance from around r, asked a
+    select r.written, r.term, a.typos, typo_distance(r.sound, a.sound) as distance from around r, asked a
   ), found as (
     select w.written, min(w.distance) as distance, max(w.n) as n
-    from (select m.written, m.distance, chunk_count((m.reading, m.written, '')::reading) as n
+    from (select m.written, m.distance, chunk_count(('', '', m.term, '')::reading) as n
           from measured m where m.distance <= m.typos) w
     where w.n > 0 group by w.written
   )
@@ -266,12 +272,20 @@ end $$;
 
 -- What is known of a question's words, in one round trip:
 --   written   for each of p_readings, its spellings in the index
---   near      for each unknown word of p_words ({word: reading}), words of a similar reading
+--   known     those of p_words ({word or term: reading, or empty}) that the index has
+--   near      for each other word of p_words, words of a similar reading
 --   synonyms  the groups with a phrase that occurs in p_query
 create function public.lexicon_entries(p_readings text[], p_words jsonb, p_query text) returns jsonb
 language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+declare
+  known constant text[] := array(
+    select e.key from jsonb_each_text(p_words) e
+    where exists (select from posting p where p.term = e.key)
+      or exists (select from reading r where r.reading = coalesce(nullif(e.value, ''), e.key) and r.written = e.key
+                 and chunk_count(r) > 0));
 begin
   return jsonb_build_object(
+    'known', to_jsonb(known),
     'written', (
       select coalesce(jsonb_object_agg(w.reading, to_jsonb(w.forms[:5])), '{}') from (
         select c.reading, array_agg(c.written order by c.n desc, c.written) as forms from (
@@ -281,8 +295,7 @@ begin
       select coalesce(jsonb_object_agg(w.word, w.forms), '{}') from (
         select u.word, similar_words(u.reading) as forms from (
           select e.key as word, e.value as reading from jsonb_each_text(p_words) e
-          where length(e.value) between 4 and 40
-            and not exists (select from posting p where p.term = e.key)
+          where length(e.value) between 4 and 40 and e.key <> all (known)
             and not exists (select from reading r where r.reading = e.value and chunk_count(r) > 0)
           order by e.key collate "C" limit 8) u) w
       where w.forms is not null),

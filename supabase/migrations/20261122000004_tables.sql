@@ -737,16 +737,23 @@ language sql stable set search_path = public, extensions set jit = off set enabl
   select to_jsonb((array_agg(f.written order by f.distance, f.n desc, f.written))[:5]) from found f
 $$;
 
--- What is known of a question's words in a Tool's Table, as lexicon_entries for pages: {written, near}. Empty for a
--- Tool that this endpoint does not reach.
+-- What is known of a question's words in a Tool's Table, as lexicon_entries for pages: {written, known, near}. Empty for
+-- a Tool that this endpoint does not reach.
 create function public.table_lexicon_entries(
   p_mcp uuid, p_tool uuid, p_fingerprint text, p_readings text[], p_words jsonb
 ) returns jsonb
 language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
 declare
   asked constant uuid := (select o.table_id from bound_tools(p_mcp) o where o.id = p_tool);
+  known constant text[] := array(
+    select e.key from jsonb_each_text(p_words) e
+    where exists (
+      select from table_reading t
+      where t.table_id = asked and t.fingerprint = p_fingerprint and t.reading = coalesce(nullif(e.value, ''), e.key)
+        and t.written = e.key));
 begin
   return jsonb_build_object(
+    'known', to_jsonb(known),
     'written', (
       select coalesce(jsonb_object_agg(w.reading, to_jsonb(w.forms[:5])), '{}') from (
         select t.reading, array_agg(t.written order by t.chunks desc, t.written) as forms from table_reading t

@@ -563,13 +563,13 @@ begin
   select array_agg(x order by x.reading, x.written) into page from (
     select r.* from reading r
     where (r.reading, r.written) > (split_part(p_after, chr(9), 1), split_part(p_after, chr(9), 2))
-    order by r.reading, r.written limit p_limit) x;
+    order by r.reading, r.written fetch first p_limit rows with ties) x;
   select coalesce(array_agg(r), '{}') into unused from unnest(page) r where chunk_count(r) = 0;
   if not p_dry_run then
-    delete from reading r using unnest(unused) u where r.reading = u.reading and r.written = u.written;
+    delete from reading r using unnest(unused) u where (r.reading, r.written, r.term) = (u.reading, u.written, u.term);
   end if;
-  return jsonb_build_object('unused', cardinality(unused), 'next', case when cardinality(page) = p_limit
-    then page[p_limit].reading || chr(9) || page[p_limit].written end);
+  return jsonb_build_object('unused', cardinality(unused), 'next', case when cardinality(page) >= p_limit
+    then page[cardinality(page)].reading || chr(9) || page[cardinality(page)].written end);
 end $$;
 
 -- ---------------------------------------------------------------- reconciliation: Tables

@@ -125,6 +125,13 @@ def test_a_refused_question_found_nothing_for_an_agent_but_keeps_its_order() -> 
     assert values(question("off"), refused, k=5, view="agent") == {"recognised": 1.0}
 
 
+def test_the_share_of_correct_words_that_were_changed_is_a_figure_of_every_question() -> None:
+    some = Answer(("a",), changed=0.5)
+    assert values(question("q", "a"), some, k=5, view="agent")["changed"] == 0.5
+    assert values(question("off"), some, k=5, view="order") == {"changed": 0.5}
+    assert "changed" not in values(question("q", "a"), Answer(("a",)), k=5, view="agent")
+
+
 def test_one_leg_alone_is_not_judged_by_a_threshold_that_was_made_for_two() -> None:
     answers = {name: (Answer(("a",)), Answer(())) for name in ("both legs", "words only")}
     figures = EvaluationRun(None, 5, (question("q", "a"), question("off")), answers).figures(Resamples())

@@ -76,7 +76,7 @@ def _check_table(world: TablesWorld, wanted: dict[str, Piece], project: str, tab
     assert set(world.backend.sql.execute(nodes, [table]).fetchall()) == whole, "nodes"
     removed = "select turbopuffer_doc_id from pending_deletion where table_id = %s"
     assert world.backend.sql.execute(removed, [table]).fetchall() == [], "still to be removed"
-    said = Counter(word for text in texts.values() for word in index_words(title="", learns=(), body=text).readings)
+    said = Counter(word for text in texts.values() for word in index_words(title="", learns=(), body=text).pairs)
     words = "select reading, written, chunks from table_reading where table_id = %s"
     counted = {(reading, form): count for reading, form, count in world.backend.sql.execute(words, [table]).fetchall()}
     assert counted == said, "words"

@@ -1,9 +1,12 @@
 """The words of a text in the index."""
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 from sakuin.language.indexing import WRITTEN_LEARNS_WEIGHT, index_words
 from sakuin.language.readings import MOST_READINGS
+from sakuin.language.vocabulary import vocabulary_of
 
 BODY = "二次方程式の解は、平方完成をしなくても公式に代入すれば求められます。グラフとx軸の交点も調べます。"
 
@@ -23,8 +26,17 @@ def test_a_term_said_again_counts_more_and_a_longer_text_makes_it_count_less() -
 
 
 def test_words_grams_formulas_and_concepts_are_terms() -> None:
-    found = index_words(title="ピタゴラスの定理", learns=(r"\sqrt{2} の計算",), body="a²+b²=c²").impacts
-    assert {"定理", "^タゴ", "#pythagorean-theorem", "√2", "#square-root", "a^2+b^2=c^2", "c^2"} <= set(found)
+    text: dict[str, Any] = {"title": "ピタゴラスの定理", "learns": (r"\sqrt{2} の計算",), "body": "a²+b²=c²"}
+    found = set(index_words(**text, vocabulary=vocabulary_of("school-mathematics")).impacts)
+    assert {"定理", "^タゴ", "#pythagorean-theorem", "√2", "#square-root", "a^2+b^2=c^2", "c^2"} <= found
+    assert set(index_words(**text).impacts) == {term for term in found if not term.startswith("#")}
+
+
+def test_words_of_scripts_with_spaces_are_kept_as_spelled_with_their_terms() -> None:
+    words = index_words(title="Newtons Gesetze", learns=(), body="Die Straße, une théorème, сила трения; F=ma; law")
+    assert {"newtons", "gesetze", "straße", "théorème", "сила", "трения"} == set(words.spelled)
+    assert set(words.spelled.values()) <= words.impacts.keys()
+    assert ("straße", "straße") in words.pairs
 
 
 def test_the_readings_of_words_and_of_compounds_are_kept() -> None:

@@ -1,23 +1,38 @@
 """The analysis of a question, step by step."""
 
+from collections.abc import Set
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sakuin.language.indexing import index_words
 from sakuin.language.model import AnalyzedQuery, LexiconEntries, RewriteStep
-from sakuin.language.questions.query_analysis import (
-    LONGEST_QUESTION,
-    MOST_READINGS,
-    MOST_WORDS,
-    analyze_query,
-    lexicon_lookup,
-)
+from sakuin.language.questions import query_analysis
+from sakuin.language.questions.query_analysis import LONGEST_QUESTION, MOST_READINGS, MOST_WORDS, lexicon_lookup
+from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary, vocabulary_of
 
 NOTHING = LexiconEntries()
+MATHEMATICS = vocabulary_of("school-mathematics")
+# An index that has every concept of school mathematics, and no word of its own.
+TAUGHT = LexiconEntries(known=frozenset(concept.term for concept in MATHEMATICS.concepts))
+
+
+def analyze_query(
+    query: str, known: LexiconEntries, vocabulary: Vocabulary = MATHEMATICS, *, without: Set[str] = frozenset()
+) -> AnalyzedQuery:
+    return query_analysis.analyze_query(query, known, vocabulary, without=without)
 
 
 def word_terms(question: AnalyzedQuery) -> set[str]:
     return {term.term for slot in question.slots if slot.kind == "word" for term in slot.terms}
+
+
+def weights(question: AnalyzedQuery) -> dict[str, float]:
+    """The greatest weight of each term of the word slots."""
+    found: dict[str, float] = {}
+    for term in (term for slot in question.slots if slot.kind == "word" for term in slot.terms):
+        found[term.term] = max(term.weight, found.get(term.term, 0.0))
+    return found
 
 
 def steps(question: AnalyzedQuery, rule: str) -> list[tuple[str, str]]:
@@ -27,7 +42,8 @@ def steps(question: AnalyzedQuery, rule: str) -> list[tuple[str, str]]:
 def test_kana_are_written_as_the_index_writes_them() -> None:
     known = LexiconEntries(spellings={"カテンホウ": ("仮点法",), "ハンレイズ": ("範例図", "凡例図")})
     question = analyze_query("かてんほうのはんれいず", known)
-    assert question.text == "仮点法の範例図"
+    assert question.understood_as == "仮点法の範例図"
+    assert question.text == "仮点法の範例図 かてんほうのはんれいず"
     assert steps(question, "rewriting") == [("かてんほう", "仮点法"), ("はんれいず", "範例図")]
     assert analyze_query("かてんほう", known, without={"rewriting"}).text == "かてんほう"
 
@@ -42,8 +58,10 @@ def test_kana_are_written_as_the_index_writes_them() -> None:
         ("はこひげず", "箱ひげ図"),
     ],
 )
-def test_kana_of_the_glossary_need_no_index(kana: str, written: str) -> None:
-    assert analyze_query(kana, NOTHING).text == written
+def test_kana_of_a_concept_are_read_where_the_index_has_the_concept(kana: str, written: str) -> None:
+    assert analyze_query(kana, TAUGHT).understood_as == written
+    assert analyze_query(kana, NOTHING).understood_as is None
+    assert analyze_query(kana, TAUGHT, NO_VOCABULARY).understood_as is None
 
 
 @pytest.mark.parametrize("text", ["ときどきしかできないことがある", "これはなんですか", "まとめかた", "たすきがけ"])
@@ -70,31 +88,40 @@ def test_a_short_word_within_unknown_kana_is_not_rewritten() -> None:
         ("ニ次方程式", "二次方程式"),
     ],
 )
-def test_wrong_conversions_are_read_as_the_glossary_spells_them(typed: str, meant: str) -> None:
-    assert analyze_query(typed, NOTHING).text in (meant, typed.replace("ニ", "二"), "ニ次方程式")
-    assert word_terms(analyze_query(typed, NOTHING)) == word_terms(analyze_query(meant, NOTHING))
+def test_wrong_conversions_have_a_variant_that_weighs_less_where_the_index_has_the_concept(
+    typed: str, meant: str
+) -> None:
+    question, right = analyze_query(typed, TAUGHT), analyze_query(meant, TAUGHT)
+    assert word_terms(question) >= word_terms(right)
+    as_typed = word_terms(analyze_query(typed, TAUGHT, without={"typos"}))
+    assert as_typed <= word_terms(question)
+    if question.steps:
+        assert question.understood_as == meant
+        assert question.text.endswith(typed)
+        assert all(weights(question)[term] < 1 for term in word_terms(right) - as_typed)
+    assert steps(analyze_query(typed, NOTHING), "typos") == []
 
 
 @pytest.mark.parametrize(
     "right", ["三次関数", "四次関数", "正弦定理", "箱の面積", "江戸時代の参勤交代", "中和反応", "等式の変形"]
 )
 def test_correct_text_has_no_typos(right: str) -> None:
-    assert steps(analyze_query(right, NOTHING), "typos") == []
+    assert steps(analyze_query(right, TAUGHT), "typos") == []
 
 
 def test_words_a_keystroke_from_one_of_the_index_are_read_as_that() -> None:
     known = LexiconEntries(similar={"たんきょりそお": ("短距離走",), "シュミレーシュン": ("シミュレーション",)})
     question = analyze_query("たんきょりそおのこつ", known)
-    assert question.text == "短距離走のこつ"
+    assert question.understood_as == "短距離走のこつ"
     assert steps(question, "typos") == [("たんきょりそお", "短距離走")]
     assert steps(analyze_query("たんきょりそおのこつ", known, without={"typos"}), "typos") == []
-    assert analyze_query("確率のシュミレーシュン", known).text == "確率のシミュレーション"
+    assert analyze_query("確率のシュミレーシュン", known).understood_as == "確率のシミュレーション"
 
 
 def test_kana_known_in_part_may_be_one_typo() -> None:
     known = LexiconEntries(similar={"へいほうかんぜい": ("平方完成",)}, spellings={"ヘイホウ": ("平方",)})
-    assert analyze_query("へいほうかんぜい", known).text == "平方完成"
-    assert analyze_query("へいほうかんぜい", known, without={"typos"}).text == "平方かんぜい"
+    assert analyze_query("へいほうかんぜい", known).understood_as == "平方完成"
+    assert analyze_query("へいほうかんぜい", known, without={"typos"}).understood_as == "平方かんぜい"
 
 
 def test_a_part_of_a_compound_is_no_typo_of_it() -> None:
@@ -137,19 +164,99 @@ def test_conversation_is_reduced_to_what_it_asks(asked: str, about: str) -> None
     [
         ("how do I solve quadratic equations by completing the square?", ["二次方程式", "平方完成"]),
         ("What is the Pythagorean theorem", ["三平方の定理"]),
-        ("pythagorian theorem", ["三平方の定理"]),
         ("slope of a line", ["傾き", "直線"]),
         ("nth term of an arithmetic progression", ["一般項", "等差数列"]),
         ("factorise x^2+5x+6", ["因数分解"]),
     ],
 )
 def test_an_english_question_asks_for_the_japanese_names(english: str, japanese: list[str]) -> None:
-    question = analyze_query(english, NOTHING)
+    question = analyze_query(english, TAUGHT)
     assert [name for name in japanese if name not in question.text] == []
     assert english in question.text
     for name in japanese:
         assert word_terms(analyze_query(name, NOTHING)) & word_terms(question)
-    assert analyze_query(english, NOTHING, without={"english"}).text == english
+    assert analyze_query(english, TAUGHT, without={"english"}).text == english
+    assert analyze_query(english, TAUGHT, NO_VOCABULARY).text == english
+    assert word_terms(analyze_query(english, TAUGHT, NO_VOCABULARY)) <= word_terms(question)
+
+
+# Words that school mathematics has another use for, and words of other languages.
+WORDS = """
+friction price model mode project product law table order value refraction reaction interest causes party radio
+reibung funktion gesetz ordnung wert tabelle preis straße fricción precio modelo ley tabla orden valor proyecto
+"""
+
+
+@pytest.mark.parametrize("word", WORDS.split())
+def test_a_word_that_the_index_has_is_searched_as_typed(word: str) -> None:
+    term = next(iter(index_words(title=word, learns=(), body="").spelled.values()), word)
+    near = {word: ("fraction", "prime", "product", "node", "lay")}
+    question = analyze_query(word, LexiconEntries(similar=near, known=TAUGHT.known | {word, term}))
+    assert question.text == word
+    assert weights(question)[term] == 1.0
+    assert steps(question, "typos") == []
+    assert (question.known, question.changed) == ((term,), ())
+    plain = analyze_query(word, LexiconEntries(known=frozenset({word, term})), NO_VOCABULARY)
+    assert word_terms(plain) == {term}
+
+
+@pytest.mark.parametrize("word", WORDS.split())
+def test_a_word_that_the_index_lacks_is_still_asked_for_and_no_other_without_the_index(word: str) -> None:
+    (term,) = word_terms(analyze_query(word, NOTHING, NO_VOCABULARY))
+    assert term in word_terms(analyze_query(word, TAUGHT))
+    assert steps(analyze_query(word, TAUGHT), "typos") == []
+
+
+def test_a_typo_has_the_near_word_of_the_index_as_a_weaker_variant() -> None:
+    known = LexiconEntries(similar={"fricton": ("friction",), "photosyntesis": ("photosynthesis",)})
+    question = analyze_query("Fricton and photosyntesis", known, NO_VOCABULARY)
+    assert question.understood_as == "friction and photosynthesis"
+    assert question.text == "Fricton and photosyntesis"
+    found = weights(question)
+    assert found["fricton"] == 1.0
+    assert 0 < found["friction"] < 1
+    assert len([slot for slot in question.slots if slot.kind == "word"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "near"), [("price", "slice"), ("friction", "fractions"), ("information", "formation")]
+)
+def test_a_word_with_another_first_letter_or_too_far_away_is_no_variant(typed: str, near: str) -> None:
+    assert steps(analyze_query(typed, LexiconEntries(similar={typed: (near,)})), "typos") == [
+        ("friction", "fractions")
+    ] * (typed == "friction")
+
+
+@pytest.mark.parametrize(("typed", "other"), [("三角州", "柱"), ("世界史", "政治")])
+def test_a_japanese_word_is_never_replaced(typed: str, other: str) -> None:
+    own = word_terms(analyze_query(typed, NOTHING, NO_VOCABULARY))
+    assert own <= word_terms(analyze_query(typed, NOTHING))
+    assert other not in word_terms(analyze_query(typed, NOTHING))
+    wrong = LexiconEntries(similar={typed: ("政治",)}, known=TAUGHT.known | {typed})
+    assert word_terms(analyze_query(typed, wrong)) == own
+    unsure = weights(analyze_query(typed, LexiconEntries(similar={typed: ("政治",)}, known=TAUGHT.known)))
+    assert all(unsure[term] == 1.0 for term in own)
+    assert unsure.get(other, 0.0) < 1.0
+
+
+def test_a_common_word_is_searched_in_its_own_language_too() -> None:
+    question = analyze_query("order of the table", LexiconEntries(known=frozenset({"order", "table"})))
+    assert weights(question) == {"order": 1.0, "順序": 0.5, "table": 1.0, "表": 0.5}
+    assert question.text == "order of the table"
+    assert set(weights(analyze_query("order of the table", NOTHING, NO_VOCABULARY))) == {"order", "table"}
+
+
+def test_a_word_of_little_content_is_asked_for_where_the_index_has_it() -> None:
+    assert word_terms(analyze_query("what is work", NOTHING)) == set()
+    assert word_terms(analyze_query("what is work", LexiconEntries(known=frozenset({"work"})))) == {"work"}
+
+
+def test_the_words_of_a_question_are_looked_up_in_any_language() -> None:
+    assert lexicon_lookup("Reibung and friction of law").words == {
+        **{"reibung": "reibung", "friction": "friction"},
+        **{"and": "", "of": "", "law": ""},
+    }
+    assert lexicon_lookup("三角州", MATHEMATICS).words.keys() >= {"三角州", "#prism"}
 
 
 def test_the_little_words_of_english_ask_for_nothing() -> None:
@@ -158,7 +265,7 @@ def test_the_little_words_of_english_ask_for_nothing() -> None:
 
 
 def test_a_synonym_finds_its_twin_through_the_concept() -> None:
-    page = index_words(title="ピタゴラスの定理", learns=(), body="直角をはさむ二辺")
+    page = index_words(title="ピタゴラスの定理", learns=(), body="直角をはさむ二辺", vocabulary=MATHEMATICS)
     asked = analyze_query("三平方の定理", NOTHING)
     assert all(any(term.term in page.impacts for term in slot.terms) for slot in asked.slots if slot.kind == "word")
     assert not word_terms(analyze_query("三平方の定理", NOTHING, without={"synonyms"})) & {"#pythagorean-theorem"}
@@ -238,7 +345,7 @@ def test_any_question_is_understood_in_one_way_without_what_stores_refuse(noise:
 
 
 def test_steps_say_what_was_done_in_the_order_it_was_done() -> None:
-    question = analyze_query("Ｘの二乗のいんすうぶんかいってどうやるの？", NOTHING)
+    question = analyze_query("Ｘの二乗のいんすうぶんかいってどうやるの？", TAUGHT)
     assert question.steps == (
         RewriteStep("notation", "xの二乗のいんすうぶんかいってどうやるの?", "x^2のいんすうぶんかいってどうやるの?"),
         RewriteStep("rewriting", "いんすうぶんかい", "因数分解"),

@@ -66,6 +66,7 @@ def _variables(deployed: Deployed) -> dict[str, str]:
         "EMBEDDING_QUERY_PREFIX": "query: ",
         "EMBEDDING_PASSAGE_PREFIX": "passage: ",
         "LEARNS_MODEL": "",
+        "VOCABULARY": "school-mathematics",
         "SECRET_NAME": environment["SAKUIN_SECRET"],
         "MATERIALS_BUCKET": outputs["MaterialsBucket"],
         "TABLES_BUCKET": outputs["TablesBucket"],

@@ -138,6 +138,16 @@ def test_a_word_that_the_table_does_not_have_is_a_typo_of_a_near_one(world: Tabl
     assert near == {"二時方程色": ("二次方程式",), "虹関数": ("二次関数",)}
 
 
+def test_a_table_says_which_words_it_has_in_any_language(world: TableWorld) -> None:
+    _, tool, _ = world.indexed({"a": long("The friction of a belt. Die Reibung. 三角州の地形。")})
+    asked = {"friction": "friction", "fricton": "fricton", "reibung": "reibung", "地形": "チケイ", "chair": "chair"}
+
+    found = known(world, tool, LexiconLookup(frozenset(), asked))
+
+    assert found.known == {"friction", "reibung", "地形"}
+    assert found.similar == {"fricton": ("friction",)}
+
+
 def test_the_words_of_other_tables_and_projects_are_unknown(world: TableWorld) -> None:
     world = reading(world)
     own = world.tool(world.table({"a": long("公式")}), "")

@@ -48,7 +48,7 @@ def break_page(world: World) -> None:
 
 def leave_reading(world: World) -> None:
     """Leaves a reading that no page has."""
-    world.sql.execute("insert into public.reading values ('キカガク', '幾何学', 'キカカク')")
+    world.sql.execute("insert into public.reading values ('キカガク', '幾何学', 'キカガク 幾何学', 'キカカク')")
 
 
 def is_left(world: World) -> bool:

@@ -120,7 +120,10 @@ class _Ask:
 
 
 def _answer(explanation: Explanation) -> Answer:
-    return Answer(tuple(hit["id"] for hit in explanation["results"]), bool(explanation["refused"]))
+    understood = explanation["understood"]
+    known = understood.get("known")
+    changed = len(understood["changed"]) / len(known) if known else None
+    return Answer(tuple(hit["id"] for hit in explanation["results"]), bool(explanation["refused"]), changed)
 
 
 def _failure(ask: _Ask, question: LabelledQuestion, given: Explanation) -> FailedQuestion | None:

@@ -15,10 +15,14 @@ DEPTH = 10
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a question: the ids, best first, and whether it is `no_good_match`."""
+    """The answer to a question: the ids, best first, and whether it is `no_good_match`.
+
+    `changed`: the share of its words in the index that were not searched as typed; None if the index has none.
+    """
 
     ranking: tuple[str, ...]
     refused: bool = False
+    changed: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,7 @@ def measures(k: int) -> tuple[str, ...]:
 
 RECOGNISED = "recognised"
 REFUSED = "refused"
+CHANGED = "changed"
 
 
 # agent               what an agent gets: a refused question has no results
@@ -49,10 +54,12 @@ def values(question: LabelledQuestion, asked: Answer, *, k: int, view: View) -> 
     """Returns the value of each measure for a question.
 
     `recognised` is 1 for a refused question without an answer, `refused` is 1 for a refused one with an answer.
+    `changed` is the share of correct words that were not searched as typed.
     """
     refused = float(asked.refused)
+    changed = {} if asked.changed is None else {CHANGED: asked.changed}
     if not question.gold:
-        return {} if view == "order" else {RECOGNISED: refused}
+        return changed if view == "order" else {RECOGNISED: refused, **changed}
     ranking: Sequence[str] = () if view == "agent" and asked.refused else asked.ranking
     found = (
         recall_at(ranking, question.gold, k=k),
@@ -60,7 +67,7 @@ def values(question: LabelledQuestion, asked: Answer, *, k: int, view: View) -> 
         reciprocal_rank(ranking, question.gold),
         ndcg_at(ranking, question.gold),
     )
-    measured = dict(zip(measures(k), found, strict=True))
+    measured = {**dict(zip(measures(k), found, strict=True)), **changed}
     return measured if view == "order" else {**measured, REFUSED: refused}
 
 
@@ -92,7 +99,7 @@ def _places(questions: Iterable[LabelledQuestion]) -> dict[str, list[int]]:
 
 def _figures(each: Sequence[Mapping[str, float]], k: int, resamples: Resamples) -> dict[str, Estimate]:
     found = {}
-    for name in (*measures(k), RECOGNISED, REFUSED):
+    for name in (*measures(k), RECOGNISED, REFUSED, CHANGED):
         estimate = resamples.estimate([one[name] for one in each if name in one])
         if estimate is not None:
             found[name] = estimate

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from sakuin_cli.evaluation.figures import RECOGNISED, REFUSED, Group, measures
+from sakuin_cli.evaluation.figures import CHANGED, RECOGNISED, REFUSED, Group, measures
 from sakuin_cli.evaluation.floors import Floor, Missed, missed
 from sakuin_cli.evaluation.run import Comparison, EvaluationRun, compared
 from sakuin_cli.evaluation.statistics import CONFIDENCE, MeanDifference, Resamples
@@ -75,15 +75,17 @@ def report_of(run: EvaluationRun, *, before: EvaluationRun | None = None, floors
 
 def measured_in(groups: Sequence[Group], k: int) -> tuple[str, ...]:
     """Returns the measures that a group has, in their order."""
-    return tuple(name for name in (*measures(k), REFUSED, RECOGNISED) if any(name in one.figures for one in groups))
+    return tuple(
+        name for name in (*measures(k), REFUSED, RECOGNISED, CHANGED) if any(name in one.figures for one in groups)
+    )
 
 
 def direction_of(measure: str, change: MeanDifference) -> Literal["up", "down", ""]:
     """Returns whether a measure got significantly better (`up`) or worse (`down`)."""
     if change.p >= _SIGNIFICANT:
         return ""
-    # Fewer refusals are better.
-    return "up" if (change.change > 0) is (measure != REFUSED) else "down"
+    # Fewer refusals and fewer changed words are better.
+    return "up" if (change.change > 0) is (measure not in (REFUSED, CHANGED)) else "down"
 
 
 def _group(group: Group) -> dict[str, Any]:

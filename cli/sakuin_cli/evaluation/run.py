@@ -116,7 +116,7 @@ def _run(saved: Mapping[str, Any]) -> EvaluationRun:
     if saved["format"] != _FORMAT or WHOLE_PIPELINE.name not in saved["answers"]:
         raise ValueError("another format")
     answers = {
-        name: tuple(Answer(tuple(one["ranking"]), one["refused"]) for one in given)
+        name: tuple(Answer(tuple(one["ranking"]), one["refused"], one.get("changed")) for one in given)
         for name, given in saved["answers"].items()
     }
     questions = tuple(map(_question, saved["questions"]))

@@ -16,9 +16,10 @@ class Settings:
     """The settings of a deployed function. Their defaults are in `template.yaml`.
 
     `base_url` prefixes each link; `material_prefix` is the part of S3 keys before a material's name. `learns_model` is
-    the language model that writes `learns`, empty for none. `table_cut` is the size of the chunks of Tables. A
-    message returns to its queue if its worker does not extend its lease for `lease_seconds`. `activate_when_built`: a
-    complete index version becomes the live one; else `sakuin index activate` does that.
+    the language model that writes `learns`, empty for none. `table_cut` is the size of the chunks of Tables.
+    `vocabulary` is the name of the vocabulary of pages, empty for none. A message returns to its queue if its worker
+    does not extend its lease for `lease_seconds`. `activate_when_built`: a complete index version becomes the live one;
+    else `sakuin index activate` does that.
     """
 
     bucket: str
@@ -38,6 +39,7 @@ class Settings:
     embed_queue_url: str
     turbopuffer_base_url: str
     table_cut: TableCut
+    vocabulary: str
     embedding_usd_per_million_tokens: float
     activate_when_built: bool
     lease_seconds: int
@@ -74,6 +76,7 @@ class Settings:
                 chunk_size=_number(environ, "CHUNK_SIZE_CHARS"),
                 overlap=_number(environ, "CHUNK_OVERLAP_CHARS"),
             ),
+            vocabulary=_any_text(environ, "VOCABULARY").strip(),
             box_selectors=css_selectors(_any_text(environ, "BOX_SELECTORS")),
             embedding_usd_per_million_tokens=_price(environ, "EMBEDDING_USD_PER_MILLION_TOKENS"),
             activate_when_built=_text(environ, "ACTIVATE_WHEN_BUILT") == "true",

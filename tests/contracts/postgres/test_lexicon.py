@@ -15,6 +15,11 @@ def a_text(material: str, number: int, *readings: tuple[str, str], terms: tuple[
     return a_chunk(material, f"rule-{number}", str(number), words=words)
 
 
+def a_spelled_text(material: str, number: int, **spelled: str) -> KnowledgeChunk:
+    words = IndexedWords(dict.fromkeys(spelled.values(), 0.5), frozenset(), spelled)
+    return a_chunk(material, f"rule-{number}", str(number), words=words)
+
+
 def store(knowledge: Knowledge, *chunks: KnowledgeChunk, version: int = 1) -> None:
     for material in {chunk.material for chunk in chunks}:
         page = [chunk for chunk in chunks if chunk.material == material]
@@ -80,6 +85,29 @@ def test_the_nearest_comes_first_and_then_the_most_frequent(knowledge: Knowledge
 def test_a_word_that_the_index_has_is_no_slip(knowledge: Knowledge) -> None:
     store(knowledge, a_text("m", 1, ("ハンベツシキ", "判別式"), ("ハンベツシャ", "判別者"), terms=("判別士",)))
     assert near(knowledge, 判別士="ハンベツシ", 判別式="ハンベツシキ") == {}
+
+
+def test_a_word_of_any_language_is_known_by_its_spelling_or_its_term(knowledge: Knowledge) -> None:
+    store(knowledge, a_spelled_text("m", 1, equations="equation", straße="straße"), a_text("m", 2, ("シュウ", "州")))
+    asked = {"equations": "equations", "equation": "", "straße": "straße", "州": "シュウ", "strase": "strase", "柱": ""}
+    found = knowledge.lexicon.look_up("", LexiconLookup(frozenset(), asked))
+    assert found.known == {"equations", "equation", "straße", "州"}
+    assert found.similar == {"strase": ("straße",)}
+
+
+def test_a_misspelled_word_is_near_one_that_a_page_has_now(knowledge: Knowledge) -> None:
+    store(knowledge, a_spelled_text("m", 1, friction="friction", fractions="fraction"))
+    assert near(knowledge, fricton="fricton", coefficient="coefficient") == {"fricton": ("friction",)}
+    assert near(knowledge, friction="friction") == {}
+    store(knowledge, a_spelled_text("m", 1, fractions="fraction"), version=2)
+    assert near(knowledge, fricton="fricton") == {}
+
+
+def test_the_spellings_of_an_older_analyzer_are_replaced(knowledge: Knowledge) -> None:
+    store(knowledge, a_spelled_text("m", 1, equations="equation"))
+    store(knowledge, a_spelled_text("m", 1, equations="equat"), version=2)
+    asked = LexiconLookup(frozenset(), {"equations": "equations", "equation": ""})
+    assert knowledge.lexicon.look_up("", asked).known == {"equations"}
 
 
 def test_the_site_s_synonyms_come_for_the_phrases_that_stand_in_the_question(knowledge: Knowledge) -> None:

@@ -19,6 +19,7 @@ from sakuin.knowledge.page import Explanation, Page, body_text, embedded_text, s
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.reading.page_reader import LONGEST_LABEL, MOST_EXPLANATIONS, read_page
 from sakuin.language.indexing import LEARNS_WEIGHT, WRITTEN_LEARNS_WEIGHT, index_words
+from sakuin.language.vocabulary import Vocabulary, vocabulary_of
 from sakuin.platform.embedding import Embedder
 from sakuin.platform.s3 import S3Bucket
 from sakuin.retrieval.index_version import PageIndexVersion
@@ -114,7 +115,7 @@ class IndexPage:
                 self.index.record_index_version(self.version)
             for _ in range(_ATTEMPTS):
                 learns = self.learns(key, material, page)
-                chunks, texts = _chunks(material, page, learns)
+                chunks, texts = _chunks(material, page, learns, vocabulary_of(self.version.vocabulary))
                 new_vectors, late = self._embed(chunks, texts)
                 embedded += new_vectors
                 change = PageChange(material, source, chunks=chunks, fingerprint=self.version.id)
@@ -166,7 +167,9 @@ class IndexPage:
         return len(missing)
 
 
-def _chunks(material: str, page: Page, learns: LearnsOfPage) -> tuple[list[KnowledgeChunk], dict[str, str]]:
+def _chunks(
+    material: str, page: Page, learns: LearnsOfPage, vocabulary: Vocabulary
+) -> tuple[list[KnowledgeChunk], dict[str, str]]:
     """Returns the chunks of a page, and the texts to embed by their hash."""
     texts: dict[str, str] = {}
     chunks: list[KnowledgeChunk] = []
@@ -174,11 +177,13 @@ def _chunks(material: str, page: Page, learns: LearnsOfPage) -> tuple[list[Knowl
         items = learns.learns[explanation.anchor]
         text = embedded_text(whole_text(explanation, items.items, page.title))
         texts[text_hash(text)] = text
-        chunks.append(_chunk(material, page, explanation, items, text_hash(text)))
+        chunks.append(_chunk(material, page, explanation, items, text_hash(text), vocabulary))
     return chunks, texts
 
 
-def _chunk(material: str, page: Page, explanation: Explanation, learns: Learns, hash_of_text: str) -> KnowledgeChunk:
+def _chunk(
+    material: str, page: Page, explanation: Explanation, learns: Learns, hash_of_text: str, vocabulary: Vocabulary
+) -> KnowledgeChunk:
     return KnowledgeChunk(
         id=chunk_id(material, explanation.anchor),
         material=material,
@@ -202,5 +207,6 @@ def _chunk(material: str, page: Page, explanation: Explanation, learns: Learns, 
             learns=learns.items,
             body=body_text(explanation, page.title),
             learns_weight=LEARNS_WEIGHT if learns.source in ("author", "model") else WRITTEN_LEARNS_WEIGHT,
+            vocabulary=vocabulary,
         ),
     )

@@ -223,8 +223,7 @@ class KnowledgeAnswer:
     @property
     def understood_as(self) -> str | None:
         """Returns the rewritten question, None if it was not rewritten."""
-        # A question that is too long is cut; that is not a rewriting.
-        return None if self.query.startswith(self.understood.text) else self.understood.text
+        return self.understood.understood_as
 
 
 SEQUENCER_LENGTH = 64

@@ -158,6 +158,7 @@ def fingerprint_row(version: PageIndexVersion) -> dict[str, Any]:
         "passage_prefix": model.passage_prefix,
         "text_template": version.text_template,
         "analyzer": version.analyzer,
+        "vocabulary": version.vocabulary,
     }
 
 
@@ -185,6 +186,7 @@ def _row(chunk: KnowledgeChunk) -> dict[str, Any]:
         "learns_given": chunk.learns.given,
         "terms": list(impacts),
         "impacts": list(impacts.values()),
+        "spelled": dict(chunk.words.spelled),
     }
 
 

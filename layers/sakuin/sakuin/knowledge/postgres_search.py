@@ -181,7 +181,9 @@ class Lexicon:
         asked = {"p_readings": sorted(words.readings), "p_words": dict(words.words), "p_query": canonical(query)}
         found = call(self.client, "lexicon_entries", asked)
         groups = [tuple(group) for group in found["synonyms"]]
-        return LexiconEntries(_tuples(found["written"]), _tuples(found["near"]), synonyms_in(query, groups))
+        return LexiconEntries(
+            _tuples(found["written"]), _tuples(found["near"]), synonyms_in(query, groups), frozenset(found["known"])
+        )
 
 
 def _tuples(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:

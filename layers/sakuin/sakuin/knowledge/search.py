@@ -22,6 +22,7 @@ from sakuin.knowledge.names import chunk_id, chunk_of_link, link, split_chunk_id
 from sakuin.knowledge.postgres_search import KnowledgeSearch, Lexicon, Question
 from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
+from sakuin.language.vocabulary import vocabulary_of
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.calibration import GOOD_MATCH, NEAR_MATCH
 from sakuin.retrieval.excerpt import EXCERPT_LENGTH, PASSAGE_LENGTH, excerpt
@@ -85,7 +86,9 @@ class SearchKnowledge:
         `mode` selects the legs of the search, `without` switches off rules of understanding. `expected` is the id of
         a chunk that is scored wherever it ranks.
         """
-        question = analyze_query(query, self.lexicon.look_up(query, lexicon_lookup(query)), without=without)
+        vocabulary = vocabulary_of(self.version.vocabulary)
+        known = self.lexicon.look_up(query, lexicon_lookup(query, vocabulary))
+        question = analyze_query(query, known, vocabulary, without=without)
         vector, degraded = question_vector(self.embedder, question.text, mode=mode)
         matches = self.index.matches(
             Question(
@@ -108,7 +111,7 @@ class SearchKnowledge:
 
     def _hit(self, match: Match, context: ChunkContext, *, has_passage: bool) -> Hit:
         body = _body(match)
-        matched = matched_words(f"{match.title}\n{body}", match.matched)
+        matched = matched_words(f"{match.title}\n{body}", match.matched, vocabulary_of(self.version.vocabulary))
         short = excerpt(body, around=matched, length=EXCERPT_LENGTH)
         passage = excerpt(body, around=matched, length=PASSAGE_LENGTH) if has_passage else short
         return Hit(

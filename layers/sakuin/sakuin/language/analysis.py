@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sakuin.language.character_grams import character_grams
-from sakuin.language.concepts import concept_mentions
 from sakuin.language.formulas import Formula, formulas
 from sakuin.language.morphemes import LONGEST_TERM, Morpheme, morphemes
 from sakuin.language.notation import canonical
+from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
 
 _SHORT = 100  # characters
 
@@ -50,15 +50,15 @@ def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def term_counts(text: AnalyzedText) -> dict[str, int]:
+def term_counts(text: AnalyzedText, vocabulary: Vocabulary = NO_VOCABULARY) -> dict[str, int]:
     """Returns each term of an analyzed text with its count.
 
     Terms are normalised words (`襷掛け` for たすきがけ, たすき掛け and 襷掛け), formulas in canonical notation with
-    their parts, glossary concepts with the prefix `#`, and character grams with the prefix `^`. No term is empty or
-    longer than 39 bytes.
+    their parts, concepts of the vocabulary with the prefix `#`, and character grams with the prefix `^`. No term is
+    empty or longer than 39 bytes.
     """
     counts: dict[str, int] = {}
-    for term in _terms(text):
+    for term in _terms(text, vocabulary):
         counts[term] = counts.get(term, 0) + 1
     return counts
 
@@ -71,13 +71,13 @@ def formula_terms(formula: Formula) -> Iterator[str]:
             yield name
 
 
-def _terms(text: AnalyzedText) -> Iterator[str]:
+def _terms(text: AnalyzedText, vocabulary: Vocabulary) -> Iterator[str]:
     for line in text.lines:
         for morpheme in line:
             yield from morpheme.terms
     yield from character_grams(text.text)
     for _, _, formula in text.formulas:
         yield from formula_terms(formula)
-    for named in concept_mentions(text.text):
+    for named in vocabulary.mentions(text.text):
         for concept in named.concepts:
             yield concept.term

@@ -1,10 +1,11 @@
-"""The words of a text for the index: term weights and readings."""
+"""The words of a text for the index: term weights, readings and spellings."""
 
 from collections.abc import Mapping, Sequence
 
 from sakuin.language.analysis import analyze, term_counts
 from sakuin.language.model import IndexedWords
-from sakuin.language.readings import readings_of
+from sakuin.language.readings import readings_of, spelled_words
+from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
 
 # Field weights and normalization of BM25F (Robertson, Zaragoza, Taylor: Simple BM25 Extension to Multiple Weighted
 # Fields, CIKM 2004), fitted by hand. The average length is a constant, so that the weights of one text do not depend on
@@ -19,15 +20,23 @@ SATURATION = 0.6
 LONGEST_BODY = 100_000  # characters
 
 
-def index_words(*, title: str, learns: Sequence[str], body: str, learns_weight: float = LEARNS_WEIGHT) -> IndexedWords:
-    """Returns the weighted terms and the readings of a text.
+def index_words(
+    *,
+    title: str,
+    learns: Sequence[str],
+    body: str,
+    learns_weight: float = LEARNS_WEIGHT,
+    vocabulary: Vocabulary = NO_VOCABULARY,
+) -> IndexedWords:
+    """Returns the weighted terms, the readings and the spelled words of a text.
 
     The weight of a term is tf / (tf + k), where tf is its count over all fields, weighted and normalized by length.
     """
     texts = [analyze(text) for text in (title, "\n".join(learns), body[:LONGEST_BODY])]
     weights = (TITLE_WEIGHT, learns_weight, BODY_WEIGHT)
-    fields = [(weight, term_counts(text)) for weight, text in zip(weights, texts, strict=True)]
-    return IndexedWords(_impacts(fields), readings_of([line for text in texts for line in text.lines]))
+    fields = [(weight, term_counts(text, vocabulary)) for weight, text in zip(weights, texts, strict=True)]
+    lines = [line for text in texts for line in text.lines]
+    return IndexedWords(_impacts(fields), readings_of(lines), spelled_words(lines))
 
 
 def _impacts(fields: Sequence[tuple[float, Mapping[str, int]]]) -> dict[str, float]:

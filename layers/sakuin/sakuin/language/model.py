@@ -11,13 +11,20 @@ class IndexedWords:
 
     `impacts`: the weight of each term, (0-1]; multiplied by the term's IDF it is the term's share of BM25F.
     `readings`: pairs of a katakana reading and its spelling in this text. They resolve questions written in kana.
+    `spelled`: words of scripts with spaces, as the text spells them, with their terms. They say what is no typo.
     """
 
     impacts: Mapping[str, float]
     readings: frozenset[tuple[str, str]]
+    spelled: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """Readings with their spellings; a word of a script with spaces is its own reading."""
+        return self.readings | {(word, word) for word in self.spelled}
 
 
-# word     a normalised word, a concept of the glossary or a formula
+# word     a normalised word, a concept of the vocabulary or a formula
 # gram     a character gram of what was typed
 SlotKind = Literal["word", "gram"]
 # Rules of query analysis that can be switched off; a rewrite step carries the name of its rule.
@@ -54,8 +61,8 @@ class LexiconLookup:
     """The words to look up in the index's lexicon before a question is analyzed.
 
     `readings`: katakana readings of all possible words in kana, and of the words in kanji.
-    `words`: words and compounds of the question with their katakana readings. A word is a possible typo if the index
-    has another spelling for its reading.
+    `words`: words and compounds of the question with their readings: in katakana, or the word itself in a script with
+    spaces. Terms of which only the presence matters have an empty reading.
     """
 
     readings: frozenset[str]
@@ -69,20 +76,24 @@ class LexiconEntries:
     `spellings`: by reading, the spellings in the index, the most frequent first.
     `similar`: by word that the index does not have, spellings whose reading is one or two edits away, the closest and
     most frequent first.
+    `known`: the words and terms of the lookup that the index has. They are correct as typed.
     `synonyms`: by phrase of the question, its synonyms from the site's own list.
     """
 
     spellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     similar: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    known: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedQuery:
     """A question ready for the search. The same question and lexicon entries give the same result.
 
-    `text` is embedded, `slots` are searched by words, `steps` explain the changes. With `wants_example`, examples rank
-    without their usual penalty.
+    `text` is embedded, `slots` are searched by words, `steps` explain the changes, `understood_as` is the question with
+    them (None without changes). With `wants_example`, examples rank without their usual penalty. `known` are the typed
+    words that the index has, `changed` those of them that are not searched as typed: always none, which `sakuin eval`
+    verifies.
     """
 
     query: str
@@ -90,3 +101,6 @@ class AnalyzedQuery:
     slots: tuple[Slot, ...]
     steps: tuple[RewriteStep, ...] = ()
     wants_example: bool = False
+    understood_as: str | None = None
+    known: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()

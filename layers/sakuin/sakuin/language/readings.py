@@ -1,6 +1,7 @@
-"""Readings of the words in a text: the lexicon for questions written in kana."""
+"""Readings and spellings of the words in a text: the lexicon for questions in kana, and for typos."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from sakuin.language.letters import is_kana
 from sakuin.language.morphemes import Morpheme
@@ -8,6 +9,9 @@ from sakuin.language.morphemes import Morpheme
 LONGEST_COMPOUND = 5  # morphemes
 LONGEST_READING = 24  # kana
 MOST_READINGS = 2000  # of one text
+MOST_WORDS = 2000  # of one text
+# Words of scripts with spaces: Latin, Greek, Cyrillic. Shorter ones are never taken for typos.
+SPELLED_WORD = re.compile(r"[a-zß-öø-ɏͰ-ӿḀ-ỿ]{4,40}")
 
 
 def readings_of(lines: Sequence[Sequence[Morpheme]]) -> frozenset[tuple[str, str]]:
@@ -22,6 +26,18 @@ def readings_of(lines: Sequence[Sequence[Morpheme]]) -> frozenset[tuple[str, str
             if len(found) == MOST_READINGS:
                 return frozenset(found)
     return frozenset(found)
+
+
+def spelled_words(lines: Sequence[Sequence[Morpheme]]) -> Mapping[str, str]:
+    """Returns each word of a script with spaces, as the text spells it, with its term in the index."""
+    found: dict[str, str] = {}
+    for line in lines:
+        for morpheme in line:
+            if morpheme.terms and morpheme.surface not in found and SPELLED_WORD.fullmatch(morpheme.surface):
+                found[morpheme.surface] = morpheme.terms[0]
+                if len(found) == MOST_WORDS:
+                    return found
+    return found
 
 
 def compounds(line: Sequence[Morpheme]) -> Iterator[tuple[str, str, Morpheme]]:

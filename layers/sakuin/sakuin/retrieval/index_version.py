@@ -12,7 +12,9 @@ from sakuin.platform.embedding import EmbeddingModel
 # Names of the code that makes texts, terms and chunks: a change of that code needs another name, which makes another
 # index version. The analyzer's code is `sakuin.language`.
 TEXT_TEMPLATE = "title+headings+learns+content/1"
-ANALYZER = "sudachi-small-A+kana3+notation+glossary/2"
+ANALYZER = "sudachi-small-A+kana3+notation+spelled/3"
+# The default of `Vocabulary` in `template.yaml`.
+DEFAULT_VOCABULARY = "school-mathematics"
 CHUNKER = "sentences+graphemes/1"
 
 # The name of the newest version that was never live.
@@ -29,16 +31,21 @@ class TableCut:
 
 @dataclass(frozen=True, slots=True)
 class PageIndexVersion:
-    """The part of an index version that applies to pages. Only vectors of the same `space` are compared."""
+    """The part of an index version that applies to pages. Only vectors of the same `space` are compared.
+
+    `vocabulary`: the name or id of the vocabulary, empty for none. Tables have none.
+    """
 
     model: EmbeddingModel
     text_template: str
     analyzer: str
+    vocabulary: str = DEFAULT_VOCABULARY
 
     @property
     def id(self) -> str:
         """16 hex digits that identify the version."""
-        return _digest({"model": asdict(self.model), "recipe": self.text_template, "analyzer": self.analyzer})
+        parts = {"model": asdict(self.model), "recipe": self.text_template, "analyzer": self.analyzer}
+        return _digest(parts | {"vocabulary": self.vocabulary})
 
     @property
     def space(self) -> str:
@@ -77,6 +84,7 @@ class IndexVersion:
     analyzer: str
     cut: TableCut
     chunker: str
+    vocabulary: str = DEFAULT_VOCABULARY
 
     @property
     def id(self) -> str:
@@ -86,7 +94,7 @@ class IndexVersion:
     @property
     def pages(self) -> PageIndexVersion:
         """The part that applies to pages."""
-        return PageIndexVersion(self.model, self.text_template, self.analyzer)
+        return PageIndexVersion(self.model, self.text_template, self.analyzer, self.vocabulary)
 
     @property
     def tables(self) -> TableIndexVersion:
@@ -101,13 +109,14 @@ class IndexVersion:
             "analyzer": self.analyzer,
             "cut": asdict(self.cut),
             "chunker": self.chunker,
+            "vocabulary": self.vocabulary,
         }
 
     @classmethod
     def from_json(cls, parts: Mapping[str, Any]) -> "IndexVersion":
         """Returns the version whose `as_json` gave the parts."""
         model, cut = EmbeddingModel(**parts["model"]), TableCut(**parts["cut"])
-        return cls(model, parts["recipe"], parts["analyzer"], cut, parts["chunker"])
+        return cls(model, parts["recipe"], parts["analyzer"], cut, parts["chunker"], parts["vocabulary"])
 
 
 @dataclass(frozen=True, slots=True)

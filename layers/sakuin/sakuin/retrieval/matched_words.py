@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sakuin.language.analysis import AnalyzedText, analyze, formula_terms
-from sakuin.language.concepts import concept_mentions
+from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary
 
 MOST_SHOWN = 8
 _ANALYZED = 1500  # characters; more would cost more time than it improves the display
 
 
-def matched_words(text: str, terms: Sequence[str]) -> tuple[str, ...]:
+def matched_words(text: str, terms: Sequence[str], vocabulary: Vocabulary = NO_VOCABULARY) -> tuple[str, ...]:
     """Returns the spellings in `text` of index terms, adjacent ones joined, without repetition.
 
     `terms` come with the highest weight first, and so do the spellings, at most `MOST_SHOWN`.
@@ -19,7 +19,7 @@ def matched_words(text: str, terms: Sequence[str]) -> tuple[str, ...]:
     weight = {term: place for place, term in enumerate(terms)}
     read = analyze(text[:_ANALYZED])
     best: dict[str, int] = {}
-    for start, end, place in _joined(sorted(_places(read, weight))):
+    for start, end, place in _joined(sorted(_places(read, weight, vocabulary))):
         words = read.text[start:end].strip()
         best[words] = min(place, best.get(words, place))
     # Ties keep the order of the text, which starts with the title.
@@ -29,7 +29,7 @@ def matched_words(text: str, terms: Sequence[str]) -> tuple[str, ...]:
     return tuple(([words for words in whole if len(words) > 1] or whole)[:MOST_SHOWN])
 
 
-def _places(text: AnalyzedText, weight: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
+def _places(text: AnalyzedText, weight: Mapping[str, int], vocabulary: Vocabulary) -> Iterator[tuple[int, int, int]]:
     """Yields start, end and rank (0 is the highest weight) of each span with one of the terms."""
     at = 0
     for morpheme in (morpheme for line in text.lines for morpheme in line if morpheme.terms):
@@ -39,7 +39,7 @@ def _places(text: AnalyzedText, weight: Mapping[str, int]) -> Iterator[tuple[int
             yield from _span_of(start, at, morpheme.terms, weight)
     for start, end, formula in text.formulas:
         yield from _span_of(start, end, formula_terms(formula), weight)
-    for named in concept_mentions(text.text):
+    for named in vocabulary.mentions(text.text):
         yield from _span_of(named.start, named.end, (concept.term for concept in named.concepts), weight)
 
 

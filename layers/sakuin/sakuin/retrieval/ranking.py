@@ -72,7 +72,7 @@ def shares_of_words(
     gains = [
         (slot.kind, [(each.term, each.weight * frequencies.rarity(each.term)) for each in slot.terms]) for slot in slots
     ]
-    possible = sum(max(gain for _, gain in terms) for _, terms in gains)
+    possible = sum(_greatest(slot, frequencies) for slot in slots)
     shares = {}
     for candidate in candidates:
         values: dict[str, float] = {}
@@ -87,6 +87,14 @@ def shares_of_words(
         matched = tuple(sorted(values, key=lambda term: (-values[term], term)))
         shares[candidate.id] = (total / possible if possible else 0.0, matched)
     return shares
+
+
+def _greatest(slot: Slot, frequencies: Frequencies) -> float:
+    """Returns the greatest value of a slot: of a term that some chunk has, unless all such terms weigh less."""
+    known = [each for each in slot.terms if frequencies.chunks.get(each.term)]
+    heaviest = max(each.weight for each in slot.terms)
+    terms = known if any(each.weight == heaviest for each in known) else slot.terms
+    return max(each.weight * frequencies.rarity(each.term) for each in terms)
 
 
 def background(cosines: Collection[float], calibration: Calibration) -> tuple[float, float]:

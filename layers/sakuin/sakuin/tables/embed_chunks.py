@@ -84,7 +84,7 @@ class EmbedChunks:
         ]
         self.store.upsert(name, rows)
         stored = [
-            StoredChunkRef(chunk.id, name, row.doc_id, its_words.readings)
+            StoredChunkRef(chunk.id, name, row.doc_id, its_words.pairs)
             for chunk, row, its_words in zip(wanted, rows, words, strict=True)
         ]
         result = self.index.record_stored(table_id, stored)

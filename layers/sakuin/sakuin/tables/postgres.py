@@ -320,7 +320,7 @@ class ToolSearch:
             },
         )
         written, near = ({word: tuple(forms) for word, forms in row[kind].items()} for kind in ("written", "near"))
-        return LexiconEntries(spellings=written, similar=near)
+        return LexiconEntries(spellings=written, similar=near, known=frozenset(row["known"]))
 
     def current_chunks(self, mcp_id: str, tool_id: str, doc_ids: Collection[str]) -> Mapping[str, FullChunk]:
         """Returns by doc id the chunks that are current, in scope, and allowed at this endpoint now."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
+from sakuin.language.vocabulary_files import vocabulary_id
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.secrets import Secrets
 from sakuin.retrieval.index_version import (
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 def page_fingerprint(settings: Settings) -> PageIndexVersion:
     """Returns the index version of pages that the settings and this code make."""
-    return PageIndexVersion(settings.embedding_model, TEXT_TEMPLATE, ANALYZER)
+    return own_index(settings).pages
 
 
 def table_fingerprint(settings: Settings) -> TableIndexVersion:
@@ -97,13 +98,14 @@ def kept_or_own(client: "Client", settings: Settings) -> Kept:
 
 def own_index(settings: Settings) -> IndexVersion:
     """Returns the index version that the settings and this code make."""
-    return IndexVersion(settings.embedding_model, TEXT_TEMPLATE, ANALYZER, settings.table_cut, CHUNKER)
+    vocabulary = vocabulary_id(settings.vocabulary)
+    return IndexVersion(settings.embedding_model, TEXT_TEMPLATE, ANALYZER, settings.table_cut, CHUNKER, vocabulary)
 
 
 def is_deployed(settings: Settings) -> Callable[[IndexVersion], bool]:
     """Returns whether the settings make an index version. The chunker is ignored: not every function has its layer."""
-    own = (settings.embedding_model, TEXT_TEMPLATE, ANALYZER, settings.table_cut)
-    return lambda index: (index.model, index.text_template, index.analyzer, index.cut) == own
+    own = replace(own_index(settings), chunker="")
+    return lambda index: replace(index, chunker="") == own
 
 
 def pages_of(kept: Kept, embedder_of: "Callable[[EmbeddingModel], Embedder]") -> "Callable[[], Sequence[PageTarget]]":

@@ -101,7 +101,9 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.knowledge.postgres_search import KnowledgeSearch
     from sakuin.knowledge.search import ReadKnowledge
     from sakuin.language.model import LexiconEntries
-    from sakuin.language.questions.query_analysis import analyze_query
+    from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
+    from sakuin.language.vocabulary import vocabulary_of
+    from sakuin.language.vocabulary_files import vocabulary_id
     from sakuin.mcp.app import McpApp
     from sakuin.mcp.knowledge_tools import KnowledgeTools
     from sakuin.mcp.rate_limiter import Quotas, RateLimiter
@@ -118,8 +120,10 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     client = supabase(settings, secrets, telemetry)
     searches = Searches(client, kept_or_own(client, settings), settings, secrets, telemetry)
     searches.embedder(settings.embedding_model)
-    # Loads the dictionary and the glossary before the first question.
-    analyze_query("索引", LexiconEntries())
+    # Loads the dictionary and the vocabulary before the first question.
+    vocabulary = vocabulary_of(vocabulary_id(settings.vocabulary))
+    lexicon_lookup("索引", vocabulary)
+    analyze_query("索引", LexiconEntries(), vocabulary)
     if starts_ahead(environ):
         searches.store()
     index = KnowledgeSearch(client, calibration_of(settings.embedding_model.name))

@@ -2,16 +2,17 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from sakuin.language.analysis import analyze_canonical, blanked
-from sakuin.language.concepts import concept_mentions, find_phrase, longest_mentions, spelling_of_reading
+from sakuin.language.analysis import AnalyzedText, analyze_canonical, blanked
 from sakuin.language.letters import to_katakana
-from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup, RewriteStep
+from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup, RewriteStep, Slot
 from sakuin.language.notation import canonical
 from sakuin.language.questions.conversation import example_request, filler_spans
+from sakuin.language.questions.draft import Draft, Replacement
 from sakuin.language.questions.kana import kana_rewrites, kana_word_candidates, possible_readings
 from sakuin.language.questions.slots import (
+    MOST_SLOTS,
     QueryUnit,
     gram_slots,
     merge_concepts,
@@ -19,53 +20,43 @@ from sakuin.language.questions.slots import (
     query_units,
     word_slots,
 )
-from sakuin.language.questions.translation import corrected_english, is_english, translate
-from sakuin.language.questions.typos import Typo, kana_typos, possible_typos
+from sakuin.language.questions.translation import content_units, is_latin, translate
+from sakuin.language.questions.typos import kana_typos, possible_concepts, possible_typos, spelled_words
 from sakuin.language.readings import compounds
 from sakuin.language.unicode_text import folded, storable
+from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary, find_phrase, longest_mentions
 
 LONGEST_QUESTION = 1000  # characters; the rest is ignored
 MOST_READINGS = 2000
-MOST_WORDS = 60
+MOST_WORDS = 150
 MOST_SYNONYMS = 20  # phrases in one question, the longest first
 _SPACES = re.compile(r"\s+")
 _IDEOGRAPH = re.compile(r"[一-鿿]")
 
 Synonyms = Mapping[str, tuple[str, ...]]
-Replacement = tuple[int, int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    text: str
-    steps: tuple[RewriteStep, ...] = ()
-
-    def with_replaced(self, rule: str, replacements: Iterable[Replacement]) -> "_Draft":
-        """Returns the draft after replacements that do not overlap."""
-        text = self.text
-        steps: list[RewriteStep] = []
-        for start, end, meant in sorted(replacements, reverse=True):
-            text = text[:start] + meant + text[end:]
-            steps.insert(0, RewriteStep(rule, self.text[start:end], meant))
-        return _Draft(text, (*self.steps, *steps))
-
-    def with_corrected(self, typos: Iterable[Typo]) -> "_Draft":
-        return self.with_replaced("typos", ((typo.start, typo.end, typo.meant) for typo in typos))
-
-
-def lexicon_lookup(query: str) -> LexiconLookup:
+def lexicon_lookup(query: str, vocabulary: Vocabulary = NO_VOCABULARY) -> LexiconLookup:
     """Returns what to look up in the index before `query` is analyzed, at most `MOST_READINGS` and `MOST_WORDS`."""
     text = _normalized(query, notation=True)
-    if is_english(text):
-        return LexiconLookup(frozenset(), {})
     readings = dict.fromkeys(possible_readings(text))
     words: dict[str, str] = {word: to_katakana(word) for _, word in kana_word_candidates(text)}
+    words |= {word.surface: word.surface for _, word in spelled_words(text)}
+    terms: dict[str, str] = {}
     for line in analyze_canonical(text).lines:
         for reading, written, _ in compounds(line):
             if len(reading) > 1:
                 readings[reading] = None
                 words.setdefault(written, reading)
-    return LexiconLookup(frozenset(list(readings)[:MOST_READINGS]), dict(list(words.items())[:MOST_WORDS]))
+        terms |= {term: "" for morpheme in line for term in (morpheme.surface, *morpheme.terms) if morpheme.terms}
+    if vocabulary.concepts:
+        found = (vocabulary.with_reading(reading) for reading in readings)
+        concepts = [*(one[1] for one in found if one), *possible_concepts(text, vocabulary)]
+        terms = {concept.term: "" for concept in concepts} | terms
+    words = dict(list(words.items())[: MOST_WORDS // 2])
+    return LexiconLookup(
+        frozenset(list(readings)[:MOST_READINGS]), dict(list((words | (terms | words)).items())[:MOST_WORDS])
+    )
 
 
 def synonyms_in(query: str, groups: Iterable[tuple[str, ...]]) -> Synonyms:
@@ -80,13 +71,19 @@ def synonyms_in(query: str, groups: Iterable[tuple[str, ...]]) -> Synonyms:
     return {phrase: tuple(found[phrase]) for phrase in longest}
 
 
-def analyze_query(query: str, known: LexiconEntries, *, without: Set[str] = frozenset()) -> AnalyzedQuery:
-    """Analyzes a question with the lexicon's entries for it.
+def analyze_query(
+    query: str,
+    known: LexiconEntries,
+    vocabulary: Vocabulary = NO_VOCABULARY,
+    *,
+    without: Set[str] = frozenset(),
+) -> AnalyzedQuery:
+    """Analyzes a question with the lexicon's entries for it. What was typed stays; variants are added.
 
-    `without` has the `Rule`s that are switched off; `synonyms` are those of the glossary and of the site. Only the
+    `without` has the `Rule`s that are switched off; `synonyms` are those of the vocabulary and of the site. Only the
     first `LONGEST_QUESTION` characters count. Never raises: a question without words has no slots.
     """
-    analyzed = _analyzed(query, known, without)
+    analyzed = _analyzed(query, known, vocabulary, without)
     if "grams" in without:
         analyzed = replace(analyzed, slots=tuple(slot for slot in analyzed.slots if slot.kind != "gram"))
     example = None if "examples" in without else example_request(_normalized(query, notation=False))
@@ -95,30 +92,99 @@ def analyze_query(query: str, known: LexiconEntries, *, without: Set[str] = froz
     return replace(analyzed, steps=(*analyzed.steps, RewriteStep("examples", example, "")), wants_example=True)
 
 
-def _analyzed(query: str, known: LexiconEntries, without: Set[str]) -> AnalyzedQuery:
+def _analyzed(query: str, known: LexiconEntries, vocabulary: Vocabulary, without: Set[str]) -> AnalyzedQuery:
     draft = _first_draft(query, notation="notation" not in without)
-    if is_english(draft.text) and not without & {"english", "synonyms"}:
-        return _analyzed_english(query, draft, known.synonyms, typos="typos" not in without)
     if "rewriting" not in without:
-        draft = _with_kana_rewritten(draft, known, typos="typos" not in without)
+        draft = _with_kana_rewritten(draft, known, vocabulary, typos="typos" not in without)
     if "typos" not in without:
-        draft = draft.with_corrected(possible_typos(draft.text, known))
-    fillers = [] if "reduction" in without else list(filler_spans(draft.text))
-    question = analyze_canonical(blanked(draft.text, fillers))
+        draft = draft.with_replaced("typos", possible_typos(draft.text, known, vocabulary))
+    variant, fillers = _without_fillers(draft.text, reduction="reduction" not in without)
+    typed = variant
+    if draft.typed != draft.text:
+        typed, _ = _without_fillers(draft.typed, reduction="reduction" not in without)
+    steps = (*draft.steps, *(RewriteStep("reduction", found, "") for found in fillers))
+    units = plain = _units(typed, known, vocabulary)
+    subject = NO_VOCABULARY if "synonyms" in without else vocabulary
+    mentions = longest_mentions(subject.mentions(typed.text))
+    units = merge_concepts(units, mentions)
+    names: tuple[str, ...] = ()
+    translated: tuple[tuple[int, int], ...] = ()
+    if is_latin(draft.typed):
+        if not without & {"english", "synonyms"}:
+            translation = translate(typed.text, units, mentions, subject, known.known)
+            units, names, translated = list(translation.units), translation.names, translation.translated
+    else:
+        usual = [(typed.text[one.start : one.end], one.concepts[0]) for one in mentions]
+        steps += tuple(
+            RewriteStep("synonyms", found, concept.japanese[0])
+            for found, concept in usual
+            if concept.japanese and found != concept.japanese[0]
+        )
+    if draft.pieces:
+        meant = merge_concepts(_units(variant, known, vocabulary), longest_mentions(subject.mentions(variant.text)))
+        units = draft.with_variants(units, meant)
+    if names:
+        steps += (RewriteStep("english", draft.text, " ".join(names)),)
+    if "synonyms" not in without:
+        units, more = _with_site_synonyms(draft.typed, units, known.synonyms)
+        steps += more
+    slots = word_slots(units)
+    right, changed = _typed_words(plain, slots, known)
+    slots += _grams(typed, variant, draft, translated)
+    text, understood = _texts(query, draft, names)
+    return AnalyzedQuery(query, text, tuple(slots), steps, understood_as=understood, known=right, changed=changed)
+
+
+def _texts(query: str, draft: Draft, names: Sequence[str]) -> tuple[str, str | None]:
+    """Returns the text for the embedding, and how the question was understood (None: as typed).
+
+    Small multilingual models are weak across languages, and in kana: before what was typed, the embedded text has the
+    names and spellings of what the index lacks. Corrections of words in Latin letters do not help (0048).
+    """
+    typed = storable(query[:LONGEST_QUESTION])
+    variant = [draft.text] if draft.pieces else []
+    embedded = " ".join((*names, *([] if is_latin(draft.typed) else variant), typed))
+    return embedded, " ".join((*names, *(variant or [typed]))) if names or variant else None
+
+
+def _grams(
+    typed: AnalyzedText, variant: AnalyzedText, draft: Draft, translated: Sequence[tuple[int, int]]
+) -> list[Slot]:
+    """Returns the slots of character grams: of what was typed, but of the variant where a word was replaced.
+
+    Words that are searched in another language have no grams there.
+    """
+    without = sorted([*(piece.typed for piece in draft.pieces), *translated])
+    slots = gram_slots(blanked(typed.text, without))
+    for piece in draft.pieces:
+        slots += gram_slots(variant.text[slice(*piece.variant)], piece.weight)
+    return slots[:MOST_SLOTS]
+
+
+def _without_fillers(text: str, *, reduction: bool) -> tuple[AnalyzedText, list[str]]:
+    """Returns an analyzed question without conversational filler, and the filler."""
+    fillers = list(filler_spans(text)) if reduction else []
+    question = analyze_canonical(blanked(text, fillers))
     if not any(morpheme.terms for line in question.lines for morpheme in line) and not question.formulas:
         # A question of filler only, such as どうすれば？, is searched as it is.
-        fillers, question = [], analyze_canonical(draft.text)
-    units = query_units(question)
-    steps = (*draft.steps, *(RewriteStep("reduction", draft.text[start:end], "") for start, end in fillers))
-    if "synonyms" not in without:
-        mentions = longest_mentions(concept_mentions(question.text))
-        usual = [(question.text[one.start : one.end], one.concepts[0].japanese[0]) for one in mentions]
-        steps += tuple(RewriteStep("synonyms", found, name) for found, name in usual if found != name)
-        units, more = _with_site_synonyms(question.text, merge_concepts(units, mentions), known.synonyms)
-        steps += more
-    slots = [*word_slots(units), *gram_slots(question.text)]
-    changed = any(step.rule in ("rewriting", "typos") for step in steps)
-    return AnalyzedQuery(query, draft.text if changed else _storable(query), tuple(slots), steps)
+        return analyze_canonical(text), []
+    return question, [text[start:end] for start, end in fillers]
+
+
+def _units(question: AnalyzedText, known: LexiconEntries, vocabulary: Vocabulary) -> list[QueryUnit]:
+    units = query_units(question, vocabulary.low_content)
+    if is_latin(question.text):
+        return content_units(question.text, units, known.known, vocabulary.low_content)
+    return units
+
+
+def _typed_words(
+    typed: Iterable[QueryUnit], slots: Iterable[Slot], known: LexiconEntries
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the typed words that the index has, and those of them that are not in the slots."""
+    right = dict.fromkeys(term.term for unit in typed for term in unit.phrasings[0] if term.term in known.known)
+    searched = {term.term for slot in slots for term in slot.terms}
+    return tuple(right), tuple(word for word in right if word not in searched)
 
 
 def _normalized(query: str, *, notation: bool) -> str:
@@ -127,50 +193,35 @@ def _normalized(query: str, *, notation: bool) -> str:
     return _SPACES.sub(" ", canonical(text) if notation else folded(text)).strip()[: 2 * LONGEST_QUESTION]
 
 
-def _storable(query: str) -> str:
-    return storable(query[:LONGEST_QUESTION])
-
-
-def _first_draft(query: str, *, notation: bool) -> _Draft:
+def _first_draft(query: str, *, notation: bool) -> Draft:
     text, plain = _normalized(query, notation=notation), _normalized(query, notation=False)
-    return _Draft(text, (RewriteStep("notation", plain, text),) if text != plain else ())
+    return Draft(text, text, (RewriteStep("notation", plain, text),) if text != plain else ())
 
 
-def _analyzed_english(query: str, draft: _Draft, synonyms: Synonyms, *, typos: bool) -> AnalyzedQuery:
-    text, steps = draft.text, draft.steps
-    if typos:
-        text, replaced = corrected_english(text)
-        steps += tuple(RewriteStep("typos", found, meant) for found, meant in replaced)
-    translation = translate(text)
-    units, more = _with_site_synonyms(text, translation.units, synonyms)
-    slots = (*word_slots(units), *gram_slots(translation.rest))
-    japanese = " ".join(translation.japanese)
-    if not japanese:
-        return AnalyzedQuery(query, _storable(query), slots, (*steps, *more))
-    # Small multilingual models are weak across languages: the embedded text has the Japanese names and the question.
-    steps += (RewriteStep("english", text, japanese), *more)
-    return AnalyzedQuery(query, f"{japanese} {_storable(query)}", slots, steps)
-
-
-def _with_kana_rewritten(draft: _Draft, known: LexiconEntries, *, typos: bool) -> _Draft:
-    rewrites = _rewrites(draft.text, known.spellings)
-    wrong = kana_typos(draft.text, known, [(start, end) for start, end, _ in rewrites]) if typos else []
+def _with_kana_rewritten(draft: Draft, known: LexiconEntries, vocabulary: Vocabulary, *, typos: bool) -> Draft:
+    rewrites = _rewrites(draft.text, known, vocabulary)
+    wrong = kana_typos(draft.text, known, [(one.start, one.end) for one in rewrites]) if typos else []
     if not wrong:
         return draft.with_replaced("rewriting", rewrites)
-    draft = draft.with_corrected(wrong)
-    return draft.with_replaced("rewriting", _rewrites(draft.text, known.spellings))
+    draft = draft.with_replaced("typos", wrong)
+    return draft.with_replaced("rewriting", _rewrites(draft.text, known, vocabulary))
 
 
-def _rewrites(text: str, spellings: Mapping[str, tuple[str, ...]]) -> list[Replacement]:
+def _rewrites(text: str, known: LexiconEntries, vocabulary: Vocabulary) -> list[Replacement]:
     def spellings_of(reading: str) -> tuple[str, ...]:
-        if found := spellings.get(reading):
+        if found := known.spellings.get(reading):
             return found
-        spelling = spelling_of_reading(reading)
-        return (spelling,) if spelling else ()
+        concept = vocabulary.with_reading(reading)
+        return (concept[0],) if concept and concept[1].term in known.known else ()
 
     # Beside kanji, short kana are mostly grammar.
     shortest = 3 if _IDEOGRAPH.search(text) else 2
-    return [(one.start, one.end, one.spellings[0]) for one in kana_rewrites(text, spellings_of, shortest=shortest)]
+    found = kana_rewrites(text, spellings_of, shortest=shortest)
+    return [
+        Replacement(one.start, one.end, one.spellings[0])
+        for one in found
+        if text[one.start : one.end] not in known.known
+    ]
 
 
 def _with_site_synonyms(

@@ -1,28 +1,23 @@
 """Slots of a question: the things that it asks for, each with its alternative terms."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from sakuin.language.analysis import AnalyzedText, formula_terms
 from sakuin.language.character_grams import character_grams
-from sakuin.language.concepts import ConceptMention
 from sakuin.language.formulas import Formula
-from sakuin.language.model import Slot, WeightedTerm
+from sakuin.language.model import Rule, Slot, WeightedTerm
+from sakuin.language.questions.function_words import LOW_CONTENT_WORDS
+from sakuin.language.vocabulary import ConceptMention
 
 MOST_SLOTS = 96
-# Words of nearly every question, whatever its subject: a chunk without them loses little.
-LOW_CONTENT_WORDS_LIST = """
-解く 求める 方 方法 使う 遣る 為る 出来る 有る 居る 成る 何 言う 事 物 者 時 教える 知る
-分かる 覚える 考える 書く 描く どう 何故 なぜ どんな 良い 無い 場合 調べる 確かめる 見る
-見付ける 問題 答え 意味 仕方 説明 理由 違い こつ 手順 例 例題 そう こう 其れ 此れ 其の 此の
-的 つ 様 為 所 欲しい 下さい 呉れる 貰う 御 何れ 何方 何処 幾つ 何時
-"""
-LOW_CONTENT_WORDS = frozenset(LOW_CONTENT_WORDS_LIST.split())
 # Weights of terms, fitted by hand: docs/decisions/0016-questions-are-analyzed-before-the-search.md.
 LOW_CONTENT_WEIGHT = 0.2
 SHAPE_WEIGHT, PART_WEIGHT = 0.7, 0.8  # of a formula
 GRAM_WEIGHT = 0.5  # relative to a word
 WORD_OF_CONCEPT_WEIGHT = 0.8  # of one word, where a concept's spelling has several
+# Of a variant beside the typed words, by the rule that found it.
+VARIANT_WEIGHTS: Mapping[Rule, float] = {"rewriting": 0.7, "typos": 0.6, "english": 0.5}
 
 Phrasing = tuple[WeightedTerm, ...]
 
@@ -36,8 +31,11 @@ class QueryUnit:
     phrasings: tuple[Phrasing, ...]
 
 
-def query_units(question: AnalyzedText) -> list[QueryUnit]:
-    """Returns the words and formulas of a question on one line, in order."""
+def query_units(question: AnalyzedText, low_content: Set[str] = frozenset()) -> list[QueryUnit]:
+    """Returns the words and formulas of a question on one line, in order.
+
+    `low_content` are the words of nearly every question of its subject.
+    """
     units = [
         QueryUnit(start, end, tuple((term,) for term in _weighted_terms(formula)))
         for start, end, formula in question.formulas
@@ -47,7 +45,7 @@ def query_units(question: AnalyzedText) -> list[QueryUnit]:
         for morpheme in line:
             if morpheme.terms:
                 phrasing = tuple(
-                    WeightedTerm(term, LOW_CONTENT_WEIGHT if term in LOW_CONTENT_WORDS else 1.0)
+                    WeightedTerm(term, LOW_CONTENT_WEIGHT if term in LOW_CONTENT_WORDS | low_content else 1.0)
                     for term in morpheme.terms
                 )
                 units.append(QueryUnit(at, at + len(morpheme.surface), (phrasing,)))
@@ -73,15 +71,32 @@ def merge_synonyms(
     units: Sequence[QueryUnit], start: int, end: int, synonyms: Sequence[Sequence[QueryUnit]]
 ) -> list[QueryUnit]:
     """Merges the units between `start` and `end` into one, with synonyms as further phrasings."""
+    others = [tuple(term for unit in synonym for term in unit.phrasings[0]) for synonym in synonyms]
+    return add_phrasings(units, start, end, others)
+
+
+def add_phrasings(units: Sequence[QueryUnit], start: int, end: int, others: Sequence[Phrasing]) -> list[QueryUnit]:
+    """Merges the units between `start` and `end` into one, with its own words first and `others` as phrasings."""
     covered = [unit for unit in units if unit.start < end and start < unit.end]
     own = tuple(term for unit in covered for term in unit.phrasings[0])
-    others = [tuple(term for unit in synonym for term in unit.phrasings[0]) for synonym in synonyms]
     rest_of_own = (phrasing for unit in covered for phrasing in unit.phrasings[1:])
     phrasings = tuple(phrasing for phrasing in (own, *others, *rest_of_own) if phrasing)
     if not phrasings:
         return list(units)
     rest = [unit for unit in units if unit not in covered]
     return sorted([*rest, QueryUnit(start, end, phrasings)], key=lambda unit: (unit.start, unit.end))
+
+
+def weakened(units: Iterable[QueryUnit], weight: float) -> list[Phrasing]:
+    """Returns the phrasings of consecutive units together, with their weights multiplied by `weight`."""
+    some = list(units)
+    together = tuple(term for unit in some for term in unit.phrasings[0])
+    others = (phrasing for unit in some for phrasing in unit.phrasings[1:])
+    return [
+        tuple(WeightedTerm(term.term, term.weight * weight) for term in phrasing)
+        for phrasing in (together, *others)
+        if phrasing
+    ]
 
 
 def word_slots(units: Sequence[QueryUnit]) -> list[Slot]:
@@ -97,10 +112,10 @@ def word_slots(units: Sequence[QueryUnit]) -> list[Slot]:
     return list(slots.values())[:MOST_SLOTS]
 
 
-def gram_slots(text: str) -> list[Slot]:
-    """Returns one slot for each character gram of a canonical text."""
+def gram_slots(text: str, weight: float = 1.0) -> list[Slot]:
+    """Returns one slot for each character gram of a canonical text. `weight` is that of its words."""
     grams = dict.fromkeys(character_grams(text))
-    return [Slot("gram", (WeightedTerm(gram, GRAM_WEIGHT),)) for gram in grams][:MOST_SLOTS]
+    return [Slot("gram", (WeightedTerm(gram, GRAM_WEIGHT * weight),)) for gram in grams][:MOST_SLOTS]
 
 
 def _weighted_terms(formula: Formula) -> list[WeightedTerm]:

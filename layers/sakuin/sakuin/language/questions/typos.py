@@ -1,37 +1,25 @@
-"""Typos in a question: conversions into wrong kanji, wrong keys, missing letters."""
+"""Typos in a question: conversions into wrong kanji, wrong keys, missing letters. Only words of the index are meant."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from sakuin.language.analysis import analyze_canonical
-from sakuin.language.concepts import (
-    concept_mentions,
-    english_vocabulary,
-    japanese_spellings,
-    longest_mentions,
-    spelling_of_reading,
-)
 from sakuin.language.model import LexiconEntries
+from sakuin.language.morphemes import Morpheme
 from sakuin.language.numerals import DIGITS
+from sakuin.language.questions.draft import Replacement
 from sakuin.language.questions.kana import kana_word_candidates
+from sakuin.language.readings import SPELLED_WORD
+from sakuin.language.vocabulary import LONGEST_SPELLING, Concept, Vocabulary, longest_mentions
 
-LONGEST_SPELLING = 10
 LONGEST_COMPOUND = 8  # morphemes
 LONGEST_READING = 24  # kana
 # Shorter readings have too many homophones.
 SHORTEST_READING = 3
+# Shorter words of a script with spaces have too many neighbours; from the second length on, two edits are a typo.
+SHORTEST_SPELLED, SHORTEST_WITH_TWO = 5, 8
 # Characters after a number: 三次, 四角, 二乗.
 _COUNTERS = "次乗元倍角辺点項桁回個組番人枚"
-
-
-@dataclass(frozen=True, slots=True)
-class Typo:
-    """A probable typo from `start` to `end`, and the text that was meant."""
-
-    start: int
-    end: int
-    meant: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,51 +30,38 @@ class _Piece:
     morphemes: int
 
 
-def possible_typos(text: str, known: LexiconEntries) -> list[Typo]:
-    """Returns the typos in a canonical question, without overlaps. What the index or the glossary knows is no typo.
+def possible_typos(text: str, known: LexiconEntries, vocabulary: Vocabulary) -> list[Replacement]:
+    """Returns the typos in a canonical question, without overlaps. What the index or the vocabulary knows is no typo.
 
-    In order of precedence: compounds with the reading of another word of the index or the glossary (判別指揮),
-    glossary spellings with one wrong kanji (余事像), words one or two edits from a word of the index.
+    In order of precedence: compounds with the reading of another word of the index or the vocabulary (判別指揮),
+    spellings of the vocabulary with one wrong kanji (余事像), words one or two edits from a word of the index. What is
+    meant is always a word or a concept of the index.
     """
     right = [False] * len(text)
-    for mention in longest_mentions(concept_mentions(text)):
+    for mention in longest_mentions(vocabulary.mentions(text)):
         right[mention.start : mention.end] = [True] * (mention.end - mention.start)
     pieces = sorted(_pieces(text), key=lambda one: (one.start - one.end, one.start))
     for piece in pieces:
-        if text[piece.start : piece.end] in known.spellings.get(piece.reading, ()):
+        written = text[piece.start : piece.end]
+        if written in known.known or written in known.spellings.get(piece.reading, ()):
             right[piece.start : piece.end] = [True] * (piece.end - piece.start)
-    found: list[Typo] = []
-    for typo in _candidates(text, known, pieces, right):
+    found: list[Replacement] = []
+    for typo in _candidates(text, known, vocabulary, pieces, right):
         if typo.meant != text[typo.start : typo.end] and not all(right[typo.start : typo.end]):
             found.append(typo)
             right[typo.start : typo.end] = [True] * (typo.end - typo.start)
     return _without_overlaps(found)
 
 
-def kana_typos(text: str, known: LexiconEntries, recognized: Sequence[tuple[int, int]]) -> list[Typo]:
+def kana_typos(text: str, known: LexiconEntries, recognized: Sequence[tuple[int, int]]) -> list[Replacement]:
     """Returns words in kana that are one or two edits from a word of the index and recognized only in part."""
     found = []
     for start, word in kana_word_candidates(text):
         kana = sum(stop - begin for begin, stop in recognized if start <= begin and stop <= start + len(word))
         similar = known.similar.get(word)
         if similar and 0 < kana < len(word):
-            found.append(Typo(start, start + len(word), similar[0]))
+            found.append(Replacement(start, start + len(word), similar[0]))
     return found
-
-
-def closest_english(word: str) -> str | None:
-    """Returns the glossary word one or two edits from `word` (folded, without plural); None if there is none."""
-    if len(word) < 5:
-        return None
-    most = 1 if len(word) < 7 else 2
-    near = [
-        (distance, other)
-        for other in english_vocabulary()
-        if abs(len(other) - len(word)) <= most and (other[0] == word[0] or other[-3:] == word[-3:])
-        for distance in (edit_distance(word, other, most=most),)
-        if distance <= most
-    ]
-    return min(near)[1] if near else None
 
 
 def edit_distance(one: str, other: str, *, most: int) -> int:
@@ -111,26 +86,67 @@ def edit_distance(one: str, other: str, *, most: int) -> int:
     return min(row[-1], most + 1)
 
 
-def _candidates(text: str, known: LexiconEntries, pieces: list[_Piece], right: list[bool]) -> Iterator[Typo]:
+def possible_concepts(text: str, vocabulary: Vocabulary) -> Iterator[Concept]:
+    """Yields the concepts that a canonical question may mean instead of what it says."""
+    if not vocabulary.concepts:
+        return
+    for piece in _pieces(text):
+        if found := vocabulary.with_reading(piece.reading):
+            yield found[1]
+    for place in range(len(text)):
+        if _may_be_wrong(text, place) and (typo := _with_another_kanji(text, place, vocabulary)):
+            yield vocabulary.japanese_spellings[typo.meant]
+
+
+def spelled_words(text: str) -> Iterator[tuple[int, Morpheme]]:
+    """Yields position and morpheme of the words of scripts with spaces that are long enough for a typo."""
+    at = 0
+    for line in analyze_canonical(text).lines:
+        for morpheme in line:
+            long_enough = len(morpheme.surface) >= SHORTEST_SPELLED
+            if long_enough and morpheme.terms and SPELLED_WORD.fullmatch(morpheme.surface):
+                yield at, morpheme
+            at += len(morpheme.surface)
+
+
+def _candidates(
+    text: str, known: LexiconEntries, vocabulary: Vocabulary, pieces: list[_Piece], right: list[bool]
+) -> Iterator[Replacement]:
     # A single dictionary word is no typo, even if it is not a word of this subject.
     compounds = [piece for piece in pieces if piece.morphemes > 1]
     for piece in compounds:
         if len(piece.reading) < SHORTEST_READING or all(right[piece.start : piece.end]):
             continue
-        if meant := next(iter(known.spellings.get(piece.reading, ())), None) or spelling_of_reading(piece.reading):
-            yield Typo(piece.start, piece.end, meant)
+        if meant := next(iter(known.spellings.get(piece.reading, ())), None):
+            yield Replacement(piece.start, piece.end, meant)
+        elif (found := vocabulary.with_reading(piece.reading)) and found[1].term in known.known:
+            yield Replacement(piece.start, piece.end, found[0])
     for place in range(len(text)):
-        if _may_be_wrong(text, place) and not right[place] and (typo := _with_another_kanji(text, place)):
+        typo = _with_another_kanji(text, place, vocabulary) if _may_be_wrong(text, place) else None
+        if typo and not right[place] and vocabulary.japanese_spellings[typo.meant].term in known.known:
             yield typo
     for piece in compounds:
         written = text[piece.start : piece.end]
         # A form that is only shorter is no correction.
         if closest := next((form for form in known.similar.get(written, ()) if form not in written), None):
-            yield Typo(piece.start, piece.end, closest)
+            yield Replacement(piece.start, piece.end, closest)
     for start, word in kana_word_candidates(text):
         closest = next((form for form in known.similar.get(word, ()) if form not in word), None)
         if closest and not _is_a_word(word) and not any(right[start : start + len(word)]):
-            yield Typo(start, start + len(word), closest)
+            yield Replacement(start, start + len(word), closest)
+    for start, morpheme in spelled_words(text):
+        word = morpheme.surface
+        if not known.known.isdisjoint((word, *morpheme.terms)):
+            continue
+        most = 2 if len(word) >= SHORTEST_WITH_TWO else 1
+        # Few typos are in the first letter; a prefix makes another word.
+        near = (
+            form
+            for form in known.similar.get(word, ())
+            if form[0] == word[0] and edit_distance(word, form, most=most) <= most
+        )
+        if closest := next(near, None):
+            yield Replacement(start, start + len(word), closest)
 
 
 def _is_a_word(text: str) -> bool:
@@ -138,8 +154,8 @@ def _is_a_word(text: str) -> bool:
     return len(line) == 1 and line[0].is_known
 
 
-def _without_overlaps(found: list[Typo]) -> list[Typo]:
-    kept: list[Typo] = []
+def _without_overlaps(found: list[Replacement]) -> list[Replacement]:
+    kept: list[Replacement] = []
     for typo in found:
         if all(typo.end <= other.start or other.end <= typo.start for other in kept):
             kept.append(typo)
@@ -165,27 +181,16 @@ def _pieces(text: str) -> Iterator[_Piece]:
                     yield _Piece(starts[first], starts[last + 1], reading, last - first + 1)
 
 
-def _with_another_kanji(text: str, place: int) -> Typo | None:
-    """Returns the longest glossary spelling that differs from the text only by the kanji at `place`."""
-    patterns = _patterns()
+def _with_another_kanji(text: str, place: int, vocabulary: Vocabulary) -> Replacement | None:
+    """Returns the longest spelling of the vocabulary that differs from the text only by the kanji at `place`."""
+    patterns = vocabulary.wildcards
     for size in range(min(LONGEST_SPELLING, len(text)), 2, -1):
         for start in range(max(0, place - size + 1), min(place, len(text) - size) + 1):
             end = start + size
             meant = patterns.get(f"{text[start:place]}\0{text[place + 1 : end]}")
             if meant and not _continues(text, start) and not _continues(text, end):
-                return Typo(start, end, meant)
+                return Replacement(start, end, meant)
     return None
-
-
-@lru_cache(maxsize=1)
-def _patterns() -> dict[str, str]:
-    patterns: dict[str, str] = {}
-    for spelling in japanese_spellings():
-        if 3 <= len(spelling) <= LONGEST_SPELLING:
-            for place, sign in enumerate(spelling):
-                if _is_ideograph(sign):
-                    patterns.setdefault(f"{spelling[:place]}\0{spelling[place + 1 :]}", spelling)
-    return patterns
 
 
 def _continues(text: str, at: int) -> bool:

@@ -1,0 +1,102 @@
+"""A question with variants: what was typed stays, and each replacement is another reading of a span of it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sakuin.language.model import RewriteStep, Rule
+from sakuin.language.questions.slots import VARIANT_WEIGHTS, QueryUnit, add_phrasings, weakened
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """The span from `start` to `end` of a text, and what was probably meant."""
+
+    start: int
+    end: int
+    meant: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A replaced span: where it is in the typed text and in the variant. `weight`: of the least certain rule."""
+
+    typed: tuple[int, int]
+    variant: tuple[int, int]
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A typed question, and its variant `text` after all replacements so far."""
+
+    typed: str
+    text: str
+    steps: tuple[RewriteStep, ...] = ()
+    pieces: tuple[_Piece, ...] = ()
+
+    def with_replaced(self, rule: Rule, replacements: Iterable[Replacement]) -> "Draft":
+        """Returns the draft after replacements in `text` that do not overlap."""
+        draft = self
+        steps: list[RewriteStep] = []
+        for each in sorted(replacements, key=lambda one: one.start, reverse=True):
+            steps.insert(0, RewriteStep(rule, self.text[each.start : each.end], each.meant))
+            draft = draft._with_piece(each, VARIANT_WEIGHTS[rule])
+        return Draft(self.typed, draft.text, (*self.steps, *steps), draft.pieces)
+
+    def with_variants(self, units: Sequence[QueryUnit], variant: Sequence[QueryUnit]) -> list[QueryUnit]:
+        """Returns the units of the typed text, with those of the variant text as weaker phrasings of the same spans."""
+        merged = list(units)
+        for start, end, weight in self._spans(variant):
+            inside = [unit for unit in variant if unit.start < end and start < unit.end]
+            typed_start, typed_end = self._typed(start, end)
+            merged = add_phrasings(merged, typed_start, typed_end, weakened(inside, weight))
+        return merged
+
+    def _with_piece(self, new: Replacement, weight: float) -> "Draft":
+        start, end = self._whole(new.start, new.end)
+        inside = [piece for piece in self.pieces if piece.variant[0] < end and start < piece.variant[1]]
+        meant = self.text[start : new.start] + new.meant + self.text[new.end : end]
+        shift = len(meant) - (end - start)
+        piece = _Piece(
+            self._typed(start, end), (start, start + len(meant)), min([weight, *(one.weight for one in inside)])
+        )
+        others = [
+            one
+            if one.variant[1] <= start
+            else _Piece(one.typed, (one.variant[0] + shift, one.variant[1] + shift), one.weight)
+            for one in self.pieces
+            if one not in inside
+        ]
+        pieces = sorted([*others, piece], key=lambda one: one.variant)
+        return Draft(self.typed, self.text[:start] + meant + self.text[end:], self.steps, tuple(pieces))
+
+    def _whole(self, start: int, end: int) -> tuple[int, int]:
+        """Returns the span of the variant text, extended to whole pieces."""
+        for piece in self.pieces:
+            if piece.variant[0] < end and start < piece.variant[1]:
+                start, end = min(start, piece.variant[0]), max(end, piece.variant[1])
+        return start, end
+
+    def _spans(self, units: Sequence[QueryUnit]) -> list[tuple[int, int, float]]:
+        """Returns the replaced spans of the variant text, extended to whole units and merged where they overlap."""
+        spans: list[tuple[int, int, float]] = []
+        for piece in self.pieces:
+            covered = [unit for unit in units if unit.start < piece.variant[1] and piece.variant[0] < unit.end]
+            start, end = self._whole(
+                min([piece.variant[0], *(unit.start for unit in covered)]),
+                max([piece.variant[1], *(unit.end for unit in covered)]),
+            )
+            weight = piece.weight
+            while spans and start < spans[-1][1]:
+                before = spans.pop()
+                start, end, weight = min(start, before[0]), max(end, before[1]), min(weight, before[2])
+            spans.append((start, end, weight))
+        return spans
+
+    def _typed(self, start: int, end: int) -> tuple[int, int]:
+        """Returns the span of the typed text for a span of the variant text with whole pieces only."""
+        return self._place(start), self._place(end)
+
+    def _place(self, at: int) -> int:
+        before = [piece for piece in self.pieces if piece.variant[0] < at]
+        return at + before[-1].typed[1] - before[-1].variant[1] if before else at

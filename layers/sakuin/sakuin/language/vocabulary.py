@@ -1,0 +1,250 @@
+"""Vocabularies: the concepts of a subject with their spellings. A deployment loads one from `vocabularies/`."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+from sakuin.errors import Misconfigured
+from sakuin.language.letters import stem
+from sakuin.language.morphemes import morphemes
+from sakuin.language.notation import canonical
+from sakuin.language.numerals import DIGITS
+from sakuin.language.unicode_text import folded
+from sakuin.language.vocabulary_files import vocabulary_text
+
+LONGEST_PHRASE = 8  # words with spaces between them
+# Katakana of a concept that is found by its reading alone; shorter readings have too many homophones.
+SHORTEST_READING = 4
+# Characters of a spelling that is recognized with one wrong kanji.
+SHORTEST_SPELLING, LONGEST_SPELLING = 3, 10
+_SECTIONS = ("concepts", "words", "low-content")
+_DIGITS = str.maketrans({kanji: str(value) for kanji, value in DIGITS.items()})
+_ENGLISH = re.compile(r"[a-zà-ɏ]+(?:'[a-zà-ɏ]*)?")
+_ENGLISH_WORD = re.compile(r"[a-zà-ɏ]{2}")
+_LATIN = re.compile(r"[a-zà-ɏα-ω]")
+_LETTER_OF_WORD = re.compile(r"[a-zà-ɏ]")
+_KATAKANA = re.compile(r"[ァ-ヶー]")
+_KANA_ONLY = re.compile(r"[ァ-ヶー]+")
+_IDEOGRAPH = re.compile(r"[一-鿿々\d]")
+# Prefixes that make another concept: 反比例 is not 比例, 不等式 is not 等式.
+_NEGATIONS = "反不非無未逆"
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """A concept of a subject with its spellings, the usual one first."""
+
+    name: str
+    japanese: tuple[str, ...]
+    english: tuple[str, ...]
+
+    @property
+    def term(self) -> str:
+        """The concept's term in the index."""
+        return f"#{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptMention:
+    """A spelling from `start` to `end` of a text, with all concepts that share it."""
+
+    start: int
+    end: int
+    concepts: tuple[Concept, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Spellings:
+    japanese: dict[str, tuple[Concept, ...]]
+    lengths: dict[str, tuple[int, ...]]
+    single: re.Pattern[str]
+    english: dict[str, tuple[Concept, ...]]
+    first_words: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words of one subject. The empty vocabulary knows none, and changes nothing.
+
+    `words`: English words that are no concepts, with their Japanese words.
+    `low_content`: words of nearly every question of the subject, which count little.
+    """
+
+    concepts: tuple[Concept, ...] = ()
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    low_content: frozenset[str] = frozenset()
+
+    def mentions(self, text: str) -> list[ConceptMention]:
+        """Returns every concept spelling in a canonical text, including spellings within longer ones."""
+        if not self.concepts:
+            return []
+        spellings = self._spellings
+        found: list[ConceptMention] = []
+        plain = text.translate(_DIGITS)
+        lengths = spellings.lengths
+        for start in range(len(plain)):
+            sizes = lengths.get(plain[start : start + 2])
+            if sizes:
+                for size in sizes:
+                    concepts = spellings.japanese.get(plain[start : start + size])
+                    if concepts and start + size <= len(plain) and is_separate(plain, start, start + size):
+                        found.append(ConceptMention(start, start + size, concepts))
+        for match in spellings.single.finditer(plain):
+            if is_separate(plain, match.start(), match.end()):
+                found.append(ConceptMention(match.start(), match.end(), spellings.japanese[match[0]]))
+        if _ENGLISH_WORD.search(text):
+            found.extend(self._in_english(text))
+        return found
+
+    def with_reading(self, reading: str) -> tuple[str, Concept] | None:
+        """Returns the spelling and the concept with a katakana reading; None if there is none."""
+        return self._readings.get(reading)
+
+    @cached_property
+    def japanese_spellings(self) -> Mapping[str, Concept]:
+        """Every Japanese spelling in canonical form, with its concept."""
+        found: dict[str, Concept] = {}
+        for concept in self.concepts:
+            for spelling in concept.japanese:
+                found.setdefault(canonical(spelling), concept)
+        return found
+
+    @cached_property
+    def wildcards(self) -> Mapping[str, str]:
+        """The Japanese spellings by what they leave without one of their kanji, with NUL in its place."""
+        patterns: dict[str, str] = {}
+        for spelling in self.japanese_spellings:
+            if SHORTEST_SPELLING <= len(spelling) <= LONGEST_SPELLING:
+                for place, sign in enumerate(spelling):
+                    if "一" <= sign <= "鿿":
+                        patterns.setdefault(f"{spelling[:place]}\0{spelling[place + 1 :]}", spelling)
+        return patterns
+
+    @cached_property
+    def _spellings(self) -> _Spellings:
+        japanese: dict[str, tuple[Concept, ...]] = {}
+        english: dict[str, tuple[Concept, ...]] = {}
+        for concept in self.concepts:
+            for spelling in dict.fromkeys(canonical(one).translate(_DIGITS) for one in concept.japanese):
+                japanese[spelling] = (*japanese.get(spelling, ()), concept)
+            for spelling in dict.fromkeys(" ".join(_english_words(one)) for one in concept.english):
+                english[spelling] = (*english.get(spelling, ()), concept)
+        lengths: dict[str, set[int]] = {}
+        for spelling in japanese:
+            if len(spelling) > 1:
+                lengths.setdefault(spelling[:2], set()).add(len(spelling))
+        # A single kanji such as 解 is also a part of 解く and 分解: it is matched as a morpheme, not here.
+        signs = [spelling for spelling in japanese if len(spelling) == 1 and not _IDEOGRAPH.match(spelling)]
+        single = "".join(re.escape(sign) for sign in signs)
+        return _Spellings(
+            japanese=japanese,
+            lengths={start: tuple(sorted(sizes)) for start, sizes in lengths.items()},
+            single=re.compile(f"[{single}]" if single else r"(?!)"),
+            english=english,
+            first_words=frozenset(spelling.split()[0] for spelling in english if spelling),
+        )
+
+    @cached_property
+    def _readings(self) -> dict[str, tuple[str, Concept]]:
+        readings: dict[str, tuple[str, Concept]] = {}
+        spellings = [one for one in self.japanese_spellings if len(one) > 1]
+        # One call for all spellings: the overhead of a call to Sudachi is larger than the analysis.
+        for spelling, line in zip(spellings, morphemes("\n".join(spellings)), strict=True):
+            reading = "".join(morpheme.reading for morpheme in line)
+            if len(reading) >= SHORTEST_READING and _KANA_ONLY.fullmatch(reading):
+                readings.setdefault(reading, (spelling, self.japanese_spellings[spelling]))
+        return readings
+
+    def _in_english(self, text: str) -> Iterator[ConceptMention]:
+        spellings = self._spellings
+        words = [(stem(match[0]), match.start(), match.end()) for match in _ENGLISH.finditer(text)]
+        for at, (first, start, _) in enumerate(words):
+            if first not in spellings.first_words:
+                continue
+            phrase = first
+            for size in range(1, LONGEST_PHRASE + 1):
+                if concepts := spellings.english.get(phrase):
+                    yield ConceptMention(start, words[at + size - 1][2], concepts)
+                if at + size >= len(words) or words[at + size][1] - words[at + size - 1][2] > 1:
+                    break
+                phrase += " " + words[at + size][0]
+
+
+NO_VOCABULARY = Vocabulary()
+
+
+@lru_cache(maxsize=4)
+def vocabulary_of(name: str) -> Vocabulary:
+    """Returns the vocabulary with a name or an id, the empty one if that is empty.
+
+    Raises `Misconfigured` if there is no such file, or if it has another format.
+    """
+    plain = name.partition("@")[0]
+    return parse_vocabulary(plain, vocabulary_text(plain)) if plain else NO_VOCABULARY
+
+
+def parse_vocabulary(name: str, text: str) -> Vocabulary:
+    """Parses a vocabulary in the format of `docs/how-to/vocabularies.md`. Raises `Misconfigured` with the line."""
+    concepts: dict[str, Concept] = {}
+    words: dict[str, tuple[str, ...]] = {}
+    low_content: list[str] = []
+    section = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        key, _, spellings = line.partition(":")
+        if line.startswith("["):
+            section = line.strip()[1:-1]
+            if section not in _SECTIONS:
+                raise Misconfigured(f"{name}.txt, line {number}: a section is one of {', '.join(_SECTIONS)}")
+        elif section == "low-content":
+            low_content += _separate(line)
+        elif not section or not spellings.strip() or key in (concepts if section == "concepts" else words):
+            raise Misconfigured(f"{name}.txt, line {number}: write `name: spelling / spelling`, each name once")
+        elif section == "words":
+            words[key] = _separate(spellings)
+        else:
+            japanese, _, english = f"{spellings} ".partition(" | ")
+            concepts[key] = Concept(key, _separate(japanese), _separate(english))
+    return Vocabulary(tuple(concepts.values()), words, frozenset(low_content))
+
+
+def longest_mentions(found: list[ConceptMention]) -> list[ConceptMention]:
+    """Returns the mentions that overlap no longer one, from left to right."""
+    kept: list[ConceptMention] = []
+    for named in sorted(found, key=lambda one: (one.start - one.end, one.start)):
+        if all(named.end <= other.start or other.end <= named.start for other in kept):
+            kept.append(named)
+    return sorted(kept, key=lambda one: one.start)
+
+
+def find_phrase(phrase: str, text: str) -> int | None:
+    """Returns the first position of a canonical phrase as separate words of a canonical text; None if there is none."""
+    start = text.find(phrase) if phrase else -1
+    while start >= 0 and not is_separate(text, start, start + len(phrase)):
+        start = text.find(phrase, start + 1)
+    return start if start >= 0 else None
+
+
+def is_separate(text: str, start: int, end: int) -> bool:
+    """Returns whether a span is no part of a longer Latin or katakana word and has no prefix of negation."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if _LATIN.match(text[start]) and _LATIN.match(before):
+        return False
+    if _LATIN.match(text[end - 1]) and _LETTER_OF_WORD.match(after):
+        return False
+    if _KATAKANA.match(text[start]) and _KATAKANA.match(before):
+        return False
+    if _KATAKANA.match(text[end - 1]) and _KATAKANA.match(after):
+        return False
+    return not before or before not in _NEGATIONS
+
+
+def _english_words(text: str) -> list[str]:
+    """Returns the English words of a text, folded, without plural."""
+    return [stem(word) for word in _ENGLISH.findall(folded(text))]
+
+
+def _separate(spellings: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in spellings.split(" / ") if part.strip())
