@@ -12,6 +12,7 @@ from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.language.indexing import index_words
 from sakuin.language.model import LexiconEntries
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
+from sakuin.language.vocabulary import vocabulary_of
 from sudachipy import Dictionary, SplitMode
 
 ROUNDS = 5
@@ -24,13 +25,15 @@ QUESTIONS = (
     "等差数列の一搬項",
     "少なくとも1回は表が出る確率の求め方がよくわからないんだけど教えて",
 )
+VOCABULARY = "school-mathematics"
 LOADING = """
 from time import perf_counter
 began = perf_counter()
 from sakuin.language.questions.query_analysis import analyze_query
+from sakuin.language.vocabulary import vocabulary_of
 from sakuin.language.model import LexiconEntries
 imported = perf_counter()
-analyze_query("へいほうかんせい", LexiconEntries())
+analyze_query("へいほうかんせい", LexiconEntries(), vocabulary_of("school-mathematics"))
 print(imported - began, perf_counter() - imported)
 """
 PLAIN_LOADING = """
@@ -52,14 +55,18 @@ def main(folder: Path) -> None:
             list(tokenizer.tokenize(line))
 
     numbers = count()
+    vocabulary = vocabulary_of(VOCABULARY)
+
+    def indexed(text: str) -> None:
+        index_words(title="", learns=(), body=text, vocabulary=vocabulary)
 
     def asked(query: str) -> None:
         # Never the same question twice: what was read is remembered for a while.
         query = f"{query} {next(numbers)}"
-        lexicon_lookup(query)
-        analyze_query(query, LexiconEntries())
+        lexicon_lookup(query, vocabulary)
+        analyze_query(query, LexiconEntries(), vocabulary)
 
-    _print(f"a text of {CHUNK} characters", chunks, lambda text: index_words(title="", learns=(), body=text), plainly)
+    _print(f"a text of {CHUNK} characters", chunks, indexed, plainly)
     _print("a question", QUESTIONS, asked, plainly)
     imported, first = _loaded(LOADING)
     _, sudachi = _loaded(PLAIN_LOADING)
