@@ -66,14 +66,14 @@ class OneSearch:
 
 
 @contextmanager
-def indexed(folder: Path, model: CachedModel) -> Iterator[Library]:
+def indexed(folder: Path, model: CachedModel, *, vocabulary: str = "school-mathematics") -> Iterator[Library]:
     """Every page of a folder, indexed as the function of the material queue indexes it."""
     with TemporaryDirectory() as data, running_database(Path(data)) as database:
         bucket = Folder(folder)
         client = connected(database.rest_url, database.service_key)
         index = KnowledgeIndex(client)
         learns = LearnsSources(bucket, index, None, "")  # type: ignore[arg-type]
-        fingerprint = PageIndexVersion(EmbeddingModel(model.name, WIDTH), TEXT_TEMPLATE, ANALYZER)
+        fingerprint = PageIndexVersion(EmbeddingModel(model.name, WIDTH), TEXT_TEMPLATE, ANALYZER, vocabulary)
         pages = IndexPage(bucket, index, model, learns, fingerprint, _MAX_PAGE_BYTES)  # type: ignore[arg-type]
         texts: dict[str, str] = {}
         for number, key in enumerate(bucket.keys("")):

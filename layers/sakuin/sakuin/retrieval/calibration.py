@@ -13,7 +13,7 @@ SAMPLE = 200
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The weights of evidence for one embedding model: docs/decisions/0047-one-ranking.md.
+    """The weights of evidence for one embedding model: docs/decisions/0050-one-ranking.md.
 
     `unrelated_mean`, `unrelated_spread`: mean and standard deviation of the cosine between questions and unrelated
     texts; None if the model was not measured, then a sample of the index says it for each question. `word_weight`: the

@@ -3,7 +3,7 @@
 Words: BM25 (Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009) as a share of the greatest possible sum,
 so that it means the same in every question. Meaning: the cosine in standard deviations above that of unrelated texts.
 Their sum is a convex combination (Bruch, Gai, Ingber: An Analysis of Fusion Functions for Hybrid Retrieval, TOIS 2023)
-with bounds that do not depend on the other candidates. Measured: docs/decisions/0047-one-ranking.md.
+with bounds that do not depend on the other candidates. Measured: docs/decisions/0050-one-ranking.md.
 """
 
 import math
