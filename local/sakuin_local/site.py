@@ -7,12 +7,11 @@ from sakuin_local.places import SAMPLES
 from sakuin_local.proxy import NotYet
 from sakuin_local.same_machine import Application, Receive, Scope, Send, answer
 
-PATH = "/site"
 _STYLE = SAMPLES / "css" / "site.css"
 
 
 class WithSite:
-    """An ASGI application that answers below `/site` with uploaded pages, and passes other requests on.
+    """An ASGI application that answers with uploaded pages and their style, and passes other requests on.
 
     `page` gives the page of a key, None if there is none; it may raise `NotYet`.
     """
@@ -24,19 +23,17 @@ class WithSite:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request."""
         path = str(scope["path"])
-        if not path.startswith(f"{PATH}/"):
-            await self._application(scope, receive, send)
-        elif scope["method"] not in ("GET", "HEAD"):
-            await answer(send, 405, "Use GET.")
-        elif path.endswith(f"/{_STYLE.parent.name}/{_STYLE.name}"):
+        is_read = scope["method"] in ("GET", "HEAD")
+        if is_read and path.endswith(".html"):
+            await self._answer_page(path.removeprefix("/"), send)
+        elif is_read and path == f"/{_STYLE.parent.name}/{_STYLE.name}":
             await _answer(send, _STYLE.read_bytes(), "text/css")
         else:
-            await self._answer_page(path.removeprefix(f"{PATH}/"), send)
+            await self._application(scope, receive, send)
 
     async def _answer_page(self, key: str, send: Send) -> None:
         try:
-            # Nothing else in the bucket is for a browser.
-            page = await asyncio.to_thread(self._page, key) if key.endswith(".html") else None
+            page = await asyncio.to_thread(self._page, key)
         except NotYet:
             await answer(send, 503, "the stack is still starting")
             return

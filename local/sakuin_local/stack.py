@@ -26,7 +26,6 @@ from sakuin_local.places import MIGRATIONS, TEMPLATE
 from sakuin_local.processes import Programs
 from sakuin_local.proxy import NotYet, Proxy, Target
 from sakuin_local.serving import served
-from sakuin_local.site import PATH as SITE_PATH
 from sakuin_local.site import WithSite
 from sakuin_local.steps import Steps
 from sakuin_local.supabase.database import PORTS as DATABASE_PORTS
@@ -89,7 +88,7 @@ def running_stack(
     """Starts everything and deploys the template, with the HTTP API at `port` (0: a free one), until the block ends.
 
     `given` are parameters of the template in addition to those of this machine. `show` prints a line. With `has_site`
-    links lead to the uploaded pages, which are served below `/site`.
+    links lead to the uploaded pages at the same address.
     """
     address = _Address()
     # A run that is not killed removes it.
@@ -128,7 +127,7 @@ def running_stack(
             put_secret(aws, SECRET, _secret(api_keys, folder))
             layers.result()
             template = uploaded_template(aws, TEMPLATE, minor=minor)
-            links = {"BaseUrl": f"{url}{SITE_PATH}"} if has_site else {}
+            links = {"BaseUrl": url} if has_site else {}
             values = {**parameters(template, ports, minor=minor), **links, **given}
             return deploy(aws, STACK, template, values, rescue=folder / "aws" / "rescued")
 

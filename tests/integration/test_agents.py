@@ -48,7 +48,7 @@ async def test_a_client_follows_the_link_of_an_upload_to_its_element(deployed: D
     assert deployed.put(key, html) == "applied"
     answer = await called(deployed, mode, "search_knowledge", {"query": "星形五角形の先端の角の和", "top_k": 10})
     hit = next(hit for hit in answer["results"] if hit["material"] == f"往復/{mode}_教材")
-    path, _, anchor = unquote(hit["url"]).rpartition("#")
+    path, _, anchor = unquote(hit["url"].removeprefix(deployed.url)).rpartition("#")
     stored = deployed.client("s3").get_object(Bucket=deployed.bucket, Key=path.removeprefix("/"))["Body"].read()
     element = BeautifulSoup(stored, "lxml").find(id=anchor)
     assert element is not None
@@ -72,7 +72,7 @@ async def test_a_goal_in_plain_words_finds_the_formula(deployed: Deployed) -> No
     answer = await called(deployed, "auto", "search_knowledge", {"query": "二次方程式を公式で解きたい"})
     first = answer["results"][0]
     assert first["title"] == "解の公式"
-    assert first["url"] == "/junior/二次方程式の解き方_教材.html#rule-quadratic-formula"
+    assert first["url"] == f"{deployed.url}/junior/二次方程式の解き方_教材.html#rule-quadratic-formula"
     assert 3 <= len(first["learns"]) <= 5
     assert 0.8 < first["similarity"] <= 1
     assert 50 <= len(first["excerpt"]) <= 110
