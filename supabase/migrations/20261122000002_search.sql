@@ -467,10 +467,11 @@ end $$;
 
 -- What an answer shows of chunks. Ids without a chunk are left out.
 create function public.chunks_to_show(p_ids text[]) returns table (
-  id text, material text, anchor text, title text, content text, learns text[], type text
+  id text, material text, anchor text, title text, content text, learns text[], type text, page_title text,
+  section text, level text, language text
 )
 language sql stable set search_path = public, extensions as $$
-  select k.id, k.material, k.anchor, k.title, k.content, k.learns, k.type
+  select k.id, k.material, k.anchor, k.title, k.content, k.learns, k.type, k.page_title, k.section, k.level, k.language
   from knowledge_chunks k where k.id = any (p_ids)
 $$;
 
@@ -529,14 +530,6 @@ language sql stable set search_path = public, extensions as $$
     'materials', (select coalesce(jsonb_agg(v.material order by v.is_other, v.material), '[]') from (
       select p.material, regexp_replace(p.material, '^.*/', '') <> regexp_replace(p_material, '^.*/', '') as is_other
       from pages p where p_material is not null order by 2, 1 limit p_limit) v))
-$$;
-
--- Where chunks stand: {id: {page_title, section, level, language}}.
-create function public.chunk_contexts(p_ids text[]) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_object_agg(k.id, jsonb_build_object(
-    'page_title', k.page_title, 'section', k.section, 'level', k.level, 'language', k.language)), '{}')
-  from knowledge_chunks k where k.id = any (p_ids)
 $$;
 
 -- Whole chunks. With p_neighbours each has `previous` and `next`: {id, material, anchor, title, content} of the chunks

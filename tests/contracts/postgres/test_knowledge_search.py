@@ -239,7 +239,6 @@ def test_a_stored_embedding_has_1536_dimensions(knowledge: Knowledge, sql: psyco
 @pytest.mark.parametrize("id", ["m#rule-unknown", "", "no mark", "a&b=c#d"])
 def test_an_unknown_id_is_left_out(knowledge: Knowledge, id: str) -> None:
     assert knowledge.search.chunks([id]) == {}
-    assert knowledge.search.contexts([id]) == {}
 
 
 def a_page_of(material: str, *anchors: str) -> list[KnowledgeChunk]:

@@ -82,6 +82,10 @@ class Match:
     content: str
     learns: tuple[str, ...]
     type: ChunkType
+    page_title: str
+    section: str | None
+    level: str | None
+    language: str | None
     similarity: float
     cosine: float | None
     z: float
@@ -157,16 +161,6 @@ class FilterValues:
     categories: tuple[str, ...]
     levels: tuple[str, ...]
     materials: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkContext:
-    """Where a chunk stands: its page, the nearest heading around it, and the page's level and language."""
-
-    page_title: str
-    section: str | None
-    level: str | None
-    language: str | None
 
 
 @dataclass(frozen=True, slots=True)

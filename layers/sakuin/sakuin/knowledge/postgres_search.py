@@ -6,7 +6,6 @@ from typing import Any
 
 from sakuin.knowledge.model import (
     HIGHEST_IMPACT,
-    ChunkContext,
     Filters,
     FilterValues,
     ListedConcept,
@@ -100,11 +99,6 @@ class KnowledgeSearch:
 
     def _texts(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         return {row["id"]: row for row in call(self.client, "chunks_to_show", {"p_ids": list(ids)})} if ids else {}
-
-    def contexts(self, ids: Collection[str]) -> Mapping[str, ChunkContext]:
-        """Returns where these chunks stand, by id; an unknown id is left out."""
-        found = call(self.client, "chunk_contexts", {"p_ids": list(ids)}) if ids else {}
-        return {id: ChunkContext(**context) for id, context in found.items()}
 
     def chunks(self, ids: Collection[str], *, with_neighbours: bool = False) -> Mapping[str, StoredChunk]:
         """Returns chunks by id; an unknown id is left out."""

@@ -7,7 +7,6 @@ from typing import Protocol
 from sakuin.errors import Invalid
 from sakuin.knowledge.model import (
     EVERYTHING,
-    ChunkContext,
     Filters,
     FilterValues,
     Hit,
@@ -65,10 +64,9 @@ class SearchKnowledge:
         if best < GOOD_MATCH:
             near = [match for match in matches if match.similarity >= NEAR_MATCH]
             return KnowledgeAnswer(question, (), True, self._suggestions(near), degraded)
-        contexts = self.index.contexts([match.id for match in matches])
-        # A chunk that was deleted after it was found has no context.
-        found = [(match, contexts[match.id]) for match in matches if match.id in contexts]
-        hits = tuple(self._hit(*each, has_passage=place < _PASSAGES) for place, each in enumerate(found))
+        # The others fill a list and answer nothing.
+        shown = [match for match in matches if match.similarity >= NEAR_MATCH or match.matched]
+        hits = tuple(self._hit(match, has_passage=place < _PASSAGES) for place, match in enumerate(shown))
         return KnowledgeAnswer(question, hits, False, degraded=degraded)
 
     def ranked_matches(
@@ -109,7 +107,7 @@ class SearchKnowledge:
         named = [match for match in near if best[match.title] is match][:_SUGGESTIONS]
         return tuple(Suggestion(each.id, each.title, link(each.material, each.anchor, self.base_url)) for each in named)
 
-    def _hit(self, match: Match, context: ChunkContext, *, has_passage: bool) -> Hit:
+    def _hit(self, match: Match, *, has_passage: bool) -> Hit:
         body = _body(match)
         matched = matched_words(f"{match.title}\n{body}", match.matched, vocabulary_of(self.version.vocabulary))
         short = excerpt(body, around=matched, length=EXCERPT_LENGTH)
@@ -123,10 +121,10 @@ class SearchKnowledge:
             similarity=match.similarity,
             type=match.type,
             material=match.material,
-            page_title=context.page_title,
-            section=context.section,
-            level=context.level,
-            language=context.language,
+            page_title=match.page_title,
+            section=match.section,
+            level=match.level,
+            language=match.language,
             matched=matched,
             passage=passage if passage != short else None,
         )

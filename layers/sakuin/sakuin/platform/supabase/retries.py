@@ -11,7 +11,6 @@ from sakuin.platform.calls import Retries, retry_after
 READING_FUNCTIONS = frozenset(
     {
         "changed_nodes",
-        "chunk_contexts",
         "chunks_to_store",
         "current_chunks",
         "embedding_tokens_today",
