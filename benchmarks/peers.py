@@ -1,9 +1,10 @@
 """What people build from the parts, over the same texts: rankings of places, best first."""
 
+import re
 import sqlite3
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,24 +18,49 @@ _RRF_K = 60
 
 
 def ngram_bm25(texts: Sequence[str], queries: Sequence[str], *, sizes: Sequence[int], limit: int) -> list[Ranking]:
-    """BM25 over character n-grams (Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009)."""
-    documents = [_grams(text, sizes) for text in texts]
-    lengths = np.array([sum(grams.values()) for grams in documents], dtype=float)
+    """BM25 over character n-grams."""
+    return [_best(row, limit) for row in bm25_scores(texts, queries, lambda text: _grams(text, sizes))]
+
+
+def bm25_scores(texts: Sequence[str], queries: Sequence[str], terms: Callable[[str], Counter[str]]) -> Scores:
+    """A row a query, a column a text (Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009)."""
+    documents = [terms(text) for text in texts]
+    lengths = np.array([sum(counts.values()) for counts in documents], dtype=float)
     norms = _K1 * (1 - _B + _B * lengths / lengths.mean())
     postings: dict[str, list[tuple[int, int]]] = {}
-    for place, grams in enumerate(documents):
-        for gram, count in grams.items():
-            postings.setdefault(gram, []).append((place, count))
-    rankings = []
-    for query in queries:
-        scores = np.zeros(len(texts))
-        for gram in _grams(query, sizes):
-            held = postings.get(gram, [])
+    for place, counts in enumerate(documents):
+        for term, count in counts.items():
+            postings.setdefault(term, []).append((place, count))
+    scores = np.zeros((len(queries), len(texts)))
+    for row, query in zip(scores, queries, strict=True):
+        for term in terms(query):
+            held = postings.get(term, [])
             rarity = np.log(1 + (len(texts) - len(held) + 0.5) / (len(held) + 0.5))
             for place, count in held:
-                scores[place] += rarity * count * (_K1 + 1) / (count + norms[place])
-        rankings.append(_best(scores, limit))
-    return rankings
+                row[place] += rarity * count * (_K1 + 1) / (count + norms[place])
+    return scores
+
+
+def word_bm25(texts: Sequence[str], queries: Sequence[str], *, limit: int) -> list[Ranking]:
+    """BM25 over whole words."""
+    return [_best(row, limit) for row in bm25_scores(texts, queries, whole_words)]
+
+
+def convex_combination(
+    texts: Sequence[str],
+    queries: Sequence[str],
+    cosines: NDArray[np.float32],
+    terms: Callable[[str], Counter[str]],
+    *,
+    limit: int,
+) -> list[Ranking]:
+    """.6 of BM25 by its best score, and .4 of the cosine, scaled over the best fifty."""
+    words = bm25_scores(texts, queries, terms)
+    words = words / np.maximum(words.max(axis=1, keepdims=True), 1e-9)
+    best = np.sort(cosines, axis=1)[:, -min(50, len(texts)) :]
+    low, high = best[:, :1], best[:, -1:]
+    near = np.clip((cosines - low) / np.maximum(high - low, 1e-9), 0, None)
+    return [_best(row, limit, positive=False) for row in 0.6 * words + 0.4 * near]
 
 
 def fts5_trigrams(texts: Sequence[str], queries: Sequence[str], *, limit: int) -> list[Ranking]:
@@ -77,6 +103,16 @@ def _best(scores: Scores, limit: int, *, positive: bool = True) -> Ranking:
 def _grams(text: str, sizes: Sequence[int]) -> Counter[str]:
     words = _folded(text).split()
     return Counter(word[at : at + size] for word in words for size in sizes for at in range(len(word) - size + 1))
+
+
+def characters(text: str) -> Counter[str]:
+    """The characters of a text, and each two beside each other."""
+    return _grams(text, (1, 2))
+
+
+def whole_words(text: str) -> Counter[str]:
+    """The words of a text between what is no letter or digit."""
+    return Counter(re.findall(r"[^\W_]+", _folded(text)))
 
 
 def _folded(text: str) -> str:

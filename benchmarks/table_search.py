@@ -5,13 +5,14 @@ The chunks are stored as the workers store them, without embedding: rows in Post
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sakuin.language.indexing import index_words
 from sakuin.language.model import IndexedWords
+from sakuin.platform.embedding import Vector
 from sakuin.tables.chunk_store import ChunkStore, FoundChunk, StoredChunkRow, doc_id, namespace
 from sakuin.tables.chunking import chunks
 from sakuin.tables.embed_chunks import repeated_terms
@@ -54,8 +55,19 @@ def versions(first: int, last: int) -> Iterator[NodeVersion]:
         yield NodeVersion(pointer_hash(pointer), pointer, content_hash(text), pieces)
 
 
-def store(stack: Stack, project: str, table: str, nodes: Sequence[NodeVersion]) -> None:
-    """Makes nodes searchable."""
+def random_vector(seed: str, index: int) -> Vector:
+    """A vector out of a seed of hex digits."""
+    return np.random.default_rng(int(seed[:8], 16) + index).standard_normal(MODEL.dimensions).tolist()
+
+
+def store(
+    stack: Stack,
+    project: str,
+    table: str,
+    nodes: Sequence[NodeVersion],
+    vector_of: Callable[[NodeVersion, int], Vector] = lambda node, index: random_vector(node.content_hash, index),
+) -> None:
+    """Makes nodes searchable; `vector_of` is given a node and the index of its chunk."""
     generation = stack.index.begin_scan(table, None, skip=0, for_event=False).generation
     name = namespace(project, table)
     plan = stack.index.plan_nodes(table, generation, nodes)
@@ -63,7 +75,7 @@ def store(stack: Stack, project: str, table: str, nodes: Sequence[NodeVersion]) 
         raise LookupError("The Table was changed by somebody else")
     places = [(node, index) for node in nodes for index in range(len(node.chunks))]
     words = [index_words(title="", learns=(), body=node.chunks[index].text) for node, index in places]
-    rows = [_row(table, generation, *place, said) for place, said in zip(places, words, strict=True)]
+    rows = [_row(table, generation, *place, said, vector_of(*place)) for place, said in zip(places, words, strict=True)]
     stack.store.upsert(name, rows)
     ids = {
         doc_id(table, each.json_pointer, each.content_hash, each.chunk_index): each.id
@@ -71,16 +83,14 @@ def store(stack: Stack, project: str, table: str, nodes: Sequence[NodeVersion]) 
     }
     stack.index.record_stored(
         table,
-        [
-            StoredChunkRef(ids[row.doc_id], name, row.doc_id, said.readings)
-            for row, said in zip(rows, words, strict=True)
-        ],
+        [StoredChunkRef(ids[row.doc_id], name, row.doc_id, said.pairs) for row, said in zip(rows, words, strict=True)],
     )
 
 
-def _row(table: str, generation: int, node: NodeVersion, index: int, words: IndexedWords) -> StoredChunkRow:
+def _row(
+    table: str, generation: int, node: NodeVersion, index: int, words: IndexedWords, vector: Vector
+) -> StoredChunkRow:
     pointer, text = node.json_pointer, node.chunks[index].text
-    vector = np.random.default_rng(int(node.content_hash[:8], 16) + index).standard_normal(MODEL.dimensions)
     return StoredChunkRow(
         doc_id=doc_id(table, pointer, node.content_hash, index),
         json_pointer=pointer,
@@ -90,7 +100,7 @@ def _row(table: str, generation: int, node: NodeVersion, index: int, words: Inde
         generation=generation,
         content=text,
         terms=repeated_terms(words.impacts),
-        vector=vector.tolist(),
+        vector=vector,
     )
 
 

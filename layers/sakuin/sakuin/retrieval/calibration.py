@@ -25,7 +25,7 @@ class Calibration:
     unrelated_spread: float = 0.0
     word_weight: float = 20.0
     example_penalty: float = 4.0
-    threshold: float = 5.0
+    threshold: float = 5.2
     steepness: float = 0.5
 
     @property

@@ -139,7 +139,7 @@ def _texts(query: str, draft: Draft, names: Sequence[str]) -> tuple[str, str | N
     """Returns the text for the embedding, and how the question was understood (None: as typed).
 
     Small multilingual models are weak across languages, and in kana: before what was typed, the embedded text has the
-    names and spellings of what the index lacks. Corrections of words in Latin letters do not help (0048).
+    names and spellings of what the index lacks. Corrections of words in Latin letters do not help (0049).
     """
     typed = storable(query[:LONGEST_QUESTION])
     variant = [draft.text] if draft.pieces else []

@@ -1,0 +1,154 @@
+"""Sakuin beside simple engines on subjects other than mathematics: pages and a Table of the same text, in one run.
+
+`python -m benchmarks.general --data DIR [LANGUAGE …]`. A language is a folder of DIR with `table.json`
+({"articles": [{"title", "content"}]}), `site/` (the same text as pages) and `queries.jsonl`: a line a question with
+`query`, the `chunk` that answers it on the pages, and `json_pointer`, `start` and `end` of the answer in the Table, in
+code points. docs/how-to/evaluation.md says how to make such folders of public question sets. No vocabulary is loaded.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from sakuin.retrieval.index_version import TableCut
+from sakuin.tables.chunking import chunks
+from sakuin.tables.json_pointer import pointer_hash
+from sakuin.tables.nodes import NodeVersion
+from sakuin.tables.scan import content_hash
+from sakuin.tables.search import SearchTable
+from sakuin_cli.evaluation.statistics import Resamples, mean_difference
+
+from benchmarks.cached_model import CachedModel
+from benchmarks.in_process import indexed
+from benchmarks.peers import (
+    characters,
+    convex_combination,
+    nearest,
+    ngram_bm25,
+    reciprocal_rank_fusion,
+    whole_words,
+    word_bm25,
+)
+from benchmarks.table_search import store
+from benchmarks.table_stack import running
+
+VECTORS = Path(__file__).resolve().parent.parent / "build" / "benchmarks" / "vectors.db"
+DEPTH = 50
+THRESHOLD = 200
+SAKUIN = "Sakuin"
+# For each question its results, best first, each right or wrong.
+Answers = list[list[bool]]
+
+
+def main(data: Path, languages: Sequence[str]) -> None:
+    """Prints a table for the pages and one for the Table of each language."""
+    model = CachedModel.in_file(VECTORS)
+    console, resamples = Console(width=120), Resamples()
+    for language in languages or sorted(folder.name for folder in data.iterdir() if folder.is_dir()):
+        questions = [json.loads(line) for line in (data / language / "queries.jsonl").read_text("utf-8").splitlines()]
+        answers, refused = _pages(data / language / "site", questions, model)
+        console.print(_figures(f"{language}, pages", answers, resamples, f"refused {refused:.1%}"))
+        answers = _table(data / language / "table.json", questions, model)
+        console.print(_figures(f"{language}, Search Tool", answers, resamples, ""))
+
+
+def _pages(site: Path, questions: Sequence[Mapping[str, Any]], model: CachedModel) -> tuple[dict[str, Answers], float]:
+    with indexed(site, model, vocabulary="") as library:
+        found = [library.explain(question["query"], depth=DEPTH) for question in questions]
+        ids = list(library.texts)
+        answers = _baselines(list(library.texts.values()), questions, model, lambda row, at: ids[at] == row["chunk"])
+    answers[SAKUIN] = [
+        [hit.id == question["chunk"] for hit in said.results] for question, said in zip(questions, found, strict=True)
+    ]
+    return answers, sum(said.refused for said in found) / len(questions)
+
+
+def _table(document: Path, questions: Sequence[Mapping[str, Any]], model: CachedModel) -> dict[str, Answers]:
+    cut = TableCut()
+    articles = json.loads(document.read_text("utf-8"))["articles"]
+    nodes = []
+    for number, article in enumerate(articles):
+        text, pointer = article["content"], f"/articles/{number}/content"
+        if len(text) >= THRESHOLD:
+            pieces = tuple(chunks(text, size=cut.chunk_size, overlap=cut.overlap))
+            nodes.append(NodeVersion(pointer_hash(pointer), pointer, content_hash(text), pieces))
+    places = [(node.json_pointer, piece) for node in nodes for piece in node.chunks]
+
+    def is_right(question: Mapping[str, Any], pointer: str, start: int, end: int) -> bool:
+        is_whole = start <= question["start"] and question["end"] <= end
+        return bool(pointer == question["json_pointer"] and is_whole)
+
+    answers = _baselines(
+        [piece.text for _, piece in places],
+        questions,
+        model,
+        lambda row, at: is_right(row, places[at][0], places[at][1].char_start, places[at][1].char_end),
+    )
+    with running() as stack:
+        project = stack.call("create_project", name="p")["id"]
+        table = stack.call("create_table", project=project, name="t", data="{}")["id"]
+        endpoint, tool = stack.tool_over(project, table, "/articles")
+        vectors = dict(zip(places, model.passages([piece.text for _, piece in places]), strict=True))
+        store(stack, project, table, nodes, lambda node, index: vectors[node.json_pointer, node.chunks[index]])
+        search = SearchTable(stack.records, stack.store, model)
+        found = [search(endpoint.id, tool, question["query"], top_k=DEPTH) for question in questions]
+    answers[SAKUIN] = [
+        [is_right(row, hit.chunk.json_pointer, hit.chunk.char_start, hit.chunk.char_end) for hit in said.results]
+        for row, said in zip(questions, found, strict=True)
+    ]
+    return answers
+
+
+def _baselines(
+    texts: list[str], questions: Sequence[Mapping[str, Any]], model: CachedModel, is_right: Any
+) -> dict[str, Answers]:
+    queries = [question["query"] for question in questions]
+    cosines: NDArray[np.float32] = model.matrix(queries, queries=True) @ model.matrix(texts, queries=False).T
+    by_meaning = nearest(model.matrix(texts, queries=False), model.matrix(queries, queries=True), limit=DEPTH)
+    by_characters = ngram_bm25(texts, queries, sizes=(1, 2), limit=DEPTH)
+    by_words = word_bm25(texts, queries, limit=DEPTH)
+    rankings = {
+        "BM25, characters 1+2": by_characters,
+        "BM25, words": by_words,
+        "e5 alone": by_meaning,
+        "RRF, characters": reciprocal_rank_fusion(by_meaning, by_characters, limit=DEPTH),
+        "RRF, words": reciprocal_rank_fusion(by_meaning, by_words, limit=DEPTH),
+        "convex, characters": convex_combination(texts, queries, cosines, characters, limit=DEPTH),
+        "convex, words": convex_combination(texts, queries, cosines, whole_words, limit=DEPTH),
+    }
+    return {
+        name: [[is_right(row, at) for at in ranking] for row, ranking in zip(questions, some, strict=True)]
+        for name, some in rankings.items()
+    }
+
+
+def _hits(answers: Answers, k: int) -> list[float]:
+    return [float(any(one[:k])) for one in answers]
+
+
+def _figures(title: str, answers: Mapping[str, Answers], resamples: Resamples, remark: str) -> Table:
+    table = Table(title=f"{title}: {len(answers[SAKUIN])} questions {remark}", title_justify="left", box=None)
+    for column in ("engine", "hit@1", "hit@5", "Sakuin's hit@1 beyond it (95%)", "hit@5 (95%)"):
+        table.add_column(column, justify="left" if column == "engine" else "right")
+    for name, one in answers.items():
+        cells = [f"{sum(_hits(one, k)) / len(one):.3f}" for k in (1, 5)]
+        for k in (1, 5) if name != SAKUIN else ():
+            change = mean_difference(_hits(one, k), _hits(answers[SAKUIN], k), resamples)
+            cells.append(f"{change.change:+.3f} ({change.low:+.3f} … {change.high:+.3f})" if change else "")
+        table.add_row(name, *cells)
+    return table
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("languages", nargs="*")
+    given = parser.parse_args(sys.argv[1:])
+    main(given.data, given.languages)
