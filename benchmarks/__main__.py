@@ -20,6 +20,7 @@ ALONE: dict[str, tuple[str, ...]] = {
     "analysis": ("samples/junior",),
     "baselines": ("tests/labels/knowledge.jsonl", "samples"),
     "cost": (),
+    "general": ("--data", "tests/general", "en"),
     "patching": ("1",),
     "reconcile": ("2",),
     "sizes": (),

@@ -3,7 +3,8 @@
 `python -m benchmarks.general --data DIR [LANGUAGE …]`. A language is a folder of DIR with `table.json`
 ({"articles": [{"title", "content"}]}), `site/` (the same text as pages) and `queries.jsonl`: a line a question with
 `query`, the `chunk` that answers it on the pages, and `json_pointer`, `start` and `end` of the answer in the Table, in
-code points. docs/how-to/evaluation.md says how to make such folders of public question sets. No vocabulary is loaded.
+code points. `chunk` is null where no page answers. Without `table.json` only the pages are asked.
+docs/how-to/evaluation.md says how to make such folders of public question sets. No vocabulary is loaded.
 """
 
 import argparse
@@ -48,26 +49,32 @@ Answers = list[list[bool]]
 
 
 def main(data: Path, languages: Sequence[str]) -> None:
-    """Prints a table for the pages and one for the Table of each language."""
+    """Prints a table for the pages of each language, and one for its Table if it has one."""
     model = CachedModel.in_file(VECTORS)
     console, resamples = Console(width=120), Resamples()
-    for language in languages or sorted(folder.name for folder in data.iterdir() if folder.is_dir()):
+    for language in languages or sorted(file.parent.name for file in data.glob("*/queries.jsonl")):
         questions = [json.loads(line) for line in (data / language / "queries.jsonl").read_text("utf-8").splitlines()]
-        answers, refused = _pages(data / language / "site", questions, model)
-        console.print(_figures(f"{language}, pages", answers, resamples, f"refused {refused:.1%}"))
-        answers = _table(data / language / "table.json", questions, model)
-        console.print(_figures(f"{language}, Search Tool", answers, resamples, ""))
+        answers, remark = _pages(data / language / "site", questions, model)
+        console.print(_figures(f"{language}, pages", answers, resamples, remark))
+        if (data / language / "table.json").exists():
+            answers = _table(data / language / "table.json", questions, model)
+            console.print(_figures(f"{language}, Search Tool", answers, resamples, ""))
 
 
-def _pages(site: Path, questions: Sequence[Mapping[str, Any]], model: CachedModel) -> tuple[dict[str, Answers], float]:
+def _pages(site: Path, asked: Sequence[Mapping[str, Any]], model: CachedModel) -> tuple[dict[str, Answers], str]:
+    """Returns the answers to the questions that have one, and how many questions of either kind were refused."""
+    questions = [question for question in asked if question["chunk"] is not None]
+    others = [question for question in asked if question["chunk"] is None]
     with indexed(site, model, vocabulary="") as library:
         found = [library.explain(question["query"], depth=DEPTH) for question in questions]
+        recognised = sum(library.explain(question["query"]).refused for question in others)
         ids = list(library.texts)
         answers = _baselines(list(library.texts.values()), questions, model, lambda row, at: ids[at] == row["chunk"])
     answers[SAKUIN] = [
         [hit.id == question["chunk"] for hit in said.results] for question, said in zip(questions, found, strict=True)
     ]
-    return answers, sum(said.refused for said in found) / len(questions)
+    remark = f"refused {sum(said.refused for said in found) / len(questions):.1%}"
+    return answers, f"{remark}, {recognised} of {len(others)} without an answer recognised" if others else remark
 
 
 def _table(document: Path, questions: Sequence[Mapping[str, Any]], model: CachedModel) -> dict[str, Answers]:
