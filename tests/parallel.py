@@ -34,6 +34,7 @@ PARTS = (
     ("upkeep/",),
     ("contracts/",),
     ("integration/test_deployment.py",),
+    ("general/",),  # the model stays in the memory of its process
     ("",),  # all others
     ("hostile/",),
     ("hostile/test_large_pages.py", "hostile/test_page_growth.py", "hostile/test_pages_fail_alone.py"),
