@@ -45,7 +45,7 @@ def test_without_a_vector_words_alone_rank_and_without_words_the_meaning() -> No
     assert [(each.id, each.z) for each in by_meaning] == [("near", pytest.approx(4.0)), ("far", pytest.approx(-1.0))]
     words = {"a": (0.2, ("x",)), "b": (0.3, ("y",))}
     by_words = rank([Candidate("a", None), Candidate("b", None)], words, background((), MODEL), MODEL)
-    assert [(each.id, each.z, each.evidence) for each in by_words] == [("b", 0.0, 6.0), ("a", 0.0, 4.0)]
+    assert [(each.id, each.z, each.evidence) for each in by_words] == [("b", 0.0, 4.5), ("a", 0.0, 3.0)]
 
 
 def test_a_model_that_was_not_measured_is_compared_with_a_sample_of_the_index() -> None:

@@ -23,9 +23,9 @@ class Calibration:
 
     unrelated_mean: float | None = None
     unrelated_spread: float = 0.0
-    word_weight: float = 20.0
-    example_penalty: float = 4.0
-    threshold: float = 5.2
+    word_weight: float = 15.0
+    example_penalty: float = 3.0
+    threshold: float = 4.6
     steepness: float = 0.5
 
     @property
