@@ -121,6 +121,18 @@ async def through_the_inspector(place: Place) -> Conversation:
     return Conversation(tools, result["structuredContent"], result["content"][0]["text"])
 
 
+def as_text(structured: dict[str, Any]) -> dict[str, Any]:
+    """The text form of an answer: what only programs compare is left out of the chunks of Search Tools."""
+    for_programs = {"id", "turbopuffer_namespace", "turbopuffer_doc_id"}
+    results = [
+        hit | {"chunk": {name: hit["chunk"][name] for name in hit["chunk"] if name not in for_programs}}
+        if "chunk" in hit
+        else hit
+        for hit in structured["results"]
+    ]
+    return structured | {"results": results}
+
+
 CLIENTS: dict[str, Callable[[Place], Awaitable[Conversation]]] = {
     "python auto": python("auto"),
     "python legacy": python("legacy"),
@@ -141,7 +153,7 @@ async def test_a_client_lists_the_tools_and_calls_one(places: dict[str, Place], 
     assert answer.tools == place.tools
     assert answer.structured["query"] == "解の公式"
     assert len(answer.structured["results"]) == 2
-    assert json.loads(answer.text) == answer.structured
+    assert json.loads(answer.text) == as_text(answer.structured)
     if endpoint == "search tools":
         first = answer.structured["results"][0]
         assert (first["json_path"], first["chunk"]["chunk_text"] in TEXT) == ("/0/content", True)

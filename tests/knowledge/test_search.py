@@ -69,17 +69,23 @@ def test_a_link_begins_with_the_base_url(world: World) -> None:
 
 @pytest.mark.scenario("knowledge-index/several-results-are-ranked")
 def test_the_best_five_come_first_unless_asked_otherwise(world: World) -> None:
-    similarities = [hit.similarity for hit in world.search("解の公式").results]
+    similarities = [hit.similarity for hit in world.search("二次方程式の解の公式").results]
     assert len(similarities) == 5
     assert similarities == sorted(similarities, reverse=True)
-    assert len(world.search("解の公式", top_k=50).results) == len(BOXES)
-    assert len(world.search("解の公式", top_k=1).results) == 1
+    assert len(world.search("二次方程式の解の公式", top_k=50).results) == len(BOXES)
+    assert len(world.search("二次方程式の解の公式", top_k=1).results) == 1
 
 
 def test_the_threshold_decides_about_the_whole_answer_and_drops_no_single_result(world: World) -> None:
-    answer = world.search("解の公式", top_k=50)
+    answer = world.search("二次方程式の解の公式", top_k=50)
     assert answer.results[-1].similarity < 0.5
     assert not answer.no_good_match
+
+
+def test_a_result_without_a_word_of_the_question_and_little_similarity_is_left_out(world: World) -> None:
+    found = world.search("解の公式", top_k=50).results
+    assert [hit.title for hit in found] == ["解の公式", "重解の意味"]
+    assert all(hit.matched for hit in found)
 
 
 def test_a_question_off_the_topic_has_no_results(world: World) -> None:

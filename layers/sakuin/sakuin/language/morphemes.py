@@ -17,7 +17,8 @@ _NOUNS = {"名詞", "接頭辞", "接尾辞", "形状詞"}
 _SIGNS = {"補助記号", "空白", "記号"}
 # The built-in tokenizers of turbopuffer drop longer terms.
 LONGEST_TERM = 39  # bytes of UTF-8
-_PIECE = 10_000
+# The time for a run of digits grows with the square of its length.
+_PIECE = 2_000
 # Readings that depend on the next morpheme, which split mode A ignores: (first, second) to their readings, where None
 # keeps the reading of the dictionary.
 _READ_TOGETHER = {
