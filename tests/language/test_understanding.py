@@ -375,3 +375,15 @@ def test_other_questions_do_not(query: str) -> None:
     found = analyze_query(query, NOTHING)
     assert not found.wants_example
     assert RewriteStep("examples", "例", "") not in found.steps
+
+
+def test_a_phrase_of_the_vocabulary_is_known_with_one_misspelled_word_and_one_word_alone_is_not() -> None:
+    vocabulary = vocabulary_of("school-mathematics")
+    known = LexiconEntries(known=frozenset({"#pythagorean-theorem", "#fraction"}))
+    asked = analyze_query("pythagorian theorem", known, vocabulary)
+    assert steps(asked, "typos") == [("pythagorian", "pythagorean")]
+    assert {"pythagorian", "#pythagorean-theorem"} <= set(word_terms(asked))
+    assert "#pythagorean-theorem" in lexicon_lookup("pythagorian theorem", vocabulary).words
+    # The index has no such concept, or only a single word is alike.
+    assert steps(analyze_query("pythagorian theorem", NOTHING, vocabulary), "typos") == []
+    assert steps(analyze_query("friction", known, vocabulary), "typos") == []

@@ -55,6 +55,15 @@ class ConceptMention:
 
 
 @dataclass(frozen=True, slots=True)
+class LatinWord:
+    """A word of a text from `start` to `end`, and its form without plural."""
+
+    stem: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Spellings:
     japanese: dict[str, tuple[Concept, ...]]
     lengths: dict[str, tuple[int, ...]]
@@ -156,19 +165,30 @@ class Vocabulary:
                 readings.setdefault(reading, (spelling, self.japanese_spellings[spelling]))
         return readings
 
+    @cached_property
+    def latin_phrases(self) -> Mapping[tuple[str, ...], Concept]:
+        """The spellings of several words in Latin letters, without plurals, with their concept."""
+        several = {phrase: concepts[0] for phrase, concepts in self._spellings.english.items() if " " in phrase}
+        return {tuple(phrase.split()): concept for phrase, concept in several.items()}
+
+    def latin_words(self, text: str) -> Iterator[LatinWord]:
+        """Yields the words in Latin letters of a canonical text."""
+        for match in _ENGLISH.finditer(text):
+            yield LatinWord(stem(match[0]), match.start(), match.end())
+
     def _in_english(self, text: str) -> Iterator[ConceptMention]:
         spellings = self._spellings
-        words = [(stem(match[0]), match.start(), match.end()) for match in _ENGLISH.finditer(text)]
-        for at, (first, start, _) in enumerate(words):
-            if first not in spellings.first_words:
+        words = list(self.latin_words(text))
+        for at, first in enumerate(words):
+            if first.stem not in spellings.first_words:
                 continue
-            phrase = first
+            phrase = first.stem
             for size in range(1, LONGEST_PHRASE + 1):
                 if concepts := spellings.english.get(phrase):
-                    yield ConceptMention(start, words[at + size - 1][2], concepts)
-                if at + size >= len(words) or words[at + size][1] - words[at + size - 1][2] > 1:
+                    yield ConceptMention(first.start, words[at + size - 1].end, concepts)
+                if at + size >= len(words) or words[at + size].start - words[at + size - 1].end > 1:
                     break
-                phrase += " " + words[at + size][0]
+                phrase += " " + words[at + size].stem
 
 
 NO_VOCABULARY = Vocabulary()

@@ -96,6 +96,28 @@ def possible_concepts(text: str, vocabulary: Vocabulary) -> Iterator[Concept]:
     for place in range(len(text)):
         if _may_be_wrong(text, place) and (typo := _with_another_kanji(text, place, vocabulary)):
             yield vocabulary.japanese_spellings[typo.meant]
+    for _, concept in _misspelled_phrases(text, vocabulary):
+        yield concept
+
+
+def _misspelled_phrases(text: str, vocabulary: Vocabulary) -> Iterator[tuple[Replacement, Concept]]:
+    """Yields the phrases of the vocabulary of which all words but one stand in the text, and that one with a typo.
+
+    One word alone is no evidence: friction is not a misspelled fraction.
+    """
+    words = list(vocabulary.latin_words(text))
+    for phrase, concept in vocabulary.latin_phrases.items():
+        for first in range(len(words) - len(phrase) + 1):
+            others = [(word, meant) for word, meant in zip(words[first:], phrase, strict=False) if word.stem != meant]
+            if len(others) == 1 and _is_typo_of(others[0][0].stem, others[0][1]):
+                word, meant = others[0]
+                yield Replacement(word.start, word.end, meant), concept
+
+
+def _is_typo_of(word: str, meant: str) -> bool:
+    """Returns whether a word is `meant` with one typo, or with two if it is long. Few typos are in the first letter."""
+    most = 2 if len(word) >= SHORTEST_WITH_TWO else 1
+    return len(word) >= SHORTEST_SPELLED and word[0] == meant[0] and edit_distance(word, meant, most=most) <= most
 
 
 def spelled_words(text: str) -> Iterator[tuple[int, Morpheme]]:
@@ -138,15 +160,11 @@ def _candidates(
         word = morpheme.surface
         if not known.known.isdisjoint((word, *morpheme.terms)):
             continue
-        most = 2 if len(word) >= SHORTEST_WITH_TWO else 1
-        # Few typos are in the first letter; a prefix makes another word.
-        near = (
-            form
-            for form in known.similar.get(word, ())
-            if form[0] == word[0] and edit_distance(word, form, most=most) <= most
-        )
-        if closest := next(near, None):
+        if closest := next((form for form in known.similar.get(word, ()) if _is_typo_of(word, form)), None):
             yield Replacement(start, start + len(word), closest)
+    for typo, concept in _misspelled_phrases(text, vocabulary):
+        if concept.term in known.known and text[typo.start : typo.end] not in known.known:
+            yield typo
 
 
 def _is_a_word(text: str) -> bool:
