@@ -387,3 +387,8 @@ def test_a_phrase_of_the_vocabulary_is_known_with_one_misspelled_word_and_one_wo
     # The index has no such concept, or only a single word is alike.
     assert steps(analyze_query("pythagorian theorem", NOTHING, vocabulary), "typos") == []
     assert steps(analyze_query("friction", known, vocabulary), "typos") == []
+
+
+def test_a_compound_is_no_typo_of_a_word_with_a_similar_reading() -> None:
+    known = LexiconEntries(similar={"三角州": ("三角定規", "三角柱")})
+    assert analyze_query("三角州", known, MATHEMATICS).steps == ()

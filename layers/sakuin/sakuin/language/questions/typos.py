@@ -147,11 +147,6 @@ def _candidates(
         typo = _with_another_kanji(text, place, vocabulary) if _may_be_wrong(text, place) else None
         if typo and not right[place] and vocabulary.japanese_spellings[typo.meant].term in known.known:
             yield typo
-    for piece in compounds:
-        written = text[piece.start : piece.end]
-        # A form that is only shorter is no correction.
-        if closest := next((form for form in known.similar.get(written, ()) if form not in written), None):
-            yield Replacement(piece.start, piece.end, closest)
     for start, word in kana_word_candidates(text):
         closest = next((form for form in known.similar.get(word, ()) if form not in word), None)
         if closest and not _is_a_word(word) and not any(right[start : start + len(word)]):
