@@ -3,7 +3,14 @@
 import pytest
 from sakuin.language.model import Slot, WeightedTerm
 from sakuin.retrieval.calibration import Calibration, calibration_of
-from sakuin.retrieval.ranking import Candidate, Frequencies, background, rank, shares_of_words
+from sakuin.retrieval.ranking import (
+    Candidate,
+    Frequencies,
+    background,
+    names_absent_concepts,
+    rank,
+    shares_of_words,
+)
 
 MODEL = Calibration(unrelated_mean=0.5, unrelated_spread=0.1)
 NO_WORDS = (0.0, ())
@@ -71,6 +78,36 @@ def test_an_example_ranks_below_its_concept_which_rises_with_it() -> None:
     as_it_is = rank(some, words, background((), MODEL), MODEL)
     assert [each.id for each in as_it_is] == ["m#ex-1", "m#rule-b", "m#rule-a"]
     assert as_it_is[0].evidence == pytest.approx(lowered[1].evidence + MODEL.example_penalty)
+
+
+@pytest.mark.parametrize(
+    ("chunks", "absent"),
+    [
+        pytest.param({"角": 3}, True, id="one of its words"),
+        pytest.param({"角": 3, "円周": 1}, False, id="all of its words"),
+        pytest.param({"#inscribed-angle": 1}, False, id="the concept in another spelling"),
+        pytest.param({"#circle": 1}, False, id="another concept of the question"),
+    ],
+)
+def test_a_concept_is_absent_if_the_index_has_neither_it_nor_all_of_its_words(
+    chunks: dict[str, float], absent: bool
+) -> None:
+    asked = [slot("円周", "#inscribed-angle"), slot("角", "#inscribed-angle"), slot("円", "#circle"), slot("教える")]
+    chunks = {"円": 1, **chunks}
+    assert names_absent_concepts(asked, Frequencies(10, chunks)) is absent
+
+
+def test_a_question_without_a_concept_has_no_absent_one() -> None:
+    assert not names_absent_concepts([slot("教える"), Slot("gram", (WeightedTerm("^教え", 0.5),))], Frequencies(10, {}))
+
+
+def test_without_the_concept_a_result_needs_more_evidence_and_the_order_stays() -> None:
+    some = [Candidate("a", 0.9), Candidate("b", 0.8)]
+    words = {"a": NO_WORDS, "b": NO_WORDS}
+    there = rank(some, words, background((), MODEL), MODEL)
+    absent = rank(some, words, background((), MODEL), MODEL, lacks_concepts=True)
+    assert [each.id for each in absent] == [each.id for each in there]
+    assert absent[0].evidence == pytest.approx(there[0].evidence - MODEL.absent_penalty)
 
 
 def test_similarity_is_half_at_the_threshold_and_never_leaves_its_bounds() -> None:

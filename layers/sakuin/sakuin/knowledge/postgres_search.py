@@ -21,7 +21,15 @@ from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, call, vector_text
 from sakuin.retrieval.calibration import Calibration
 from sakuin.retrieval.index_version import PageIndexVersion
-from sakuin.retrieval.ranking import Candidate, Frequencies, Ranked, background, rank, shares_of_words
+from sakuin.retrieval.ranking import (
+    Candidate,
+    Frequencies,
+    Ranked,
+    background,
+    names_absent_concepts,
+    rank,
+    shares_of_words,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +74,15 @@ class KnowledgeSearch:
         found = self._candidates(question)
         rows = {row["id"]: row for row in found["candidates"]}
         candidates = [_candidate(row) for row in rows.values()]
-        words = shares_of_words(question.slots, Frequencies(found["total"], found["frequency"]), candidates)
+        frequencies = Frequencies(found["total"], found["frequency"])
+        words = shares_of_words(question.slots, frequencies, candidates)
         ranking = rank(
             candidates,
             words,
             background(found["cosines"], self.calibration),
             self.calibration,
             lowers_examples=question.filters.type is None and not question.wants_example,
+            lacks_concepts=names_absent_concepts(question.slots, frequencies),
         )
         best = [each for each in ranking if rows[each.id]["is_found"]][: question.limit]
         shown = [*best, *(each for each in ranking if each.id == question.expected and each not in best)]

@@ -31,12 +31,21 @@ SlotKind = Literal["word", "gram"]
 Rule = Literal["notation", "reduction", "rewriting", "typos", "synonyms", "english", "grams", "examples"]
 
 
+# The first character of a term that names a concept of the vocabulary.
+CONCEPT_SIGN = "#"
+
+
 @dataclass(frozen=True, slots=True)
 class WeightedTerm:
     """A term of the index with its weight in a slot, (0-1]."""
 
     term: str
     weight: float = 1.0
+
+    @property
+    def is_concept(self) -> bool:
+        """Whether it names a concept of the vocabulary in any spelling."""
+        return self.term.startswith(CONCEPT_SIGN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +70,8 @@ class LexiconLookup:
     """The words to look up in the index's lexicon before a question is analyzed.
 
     `readings`: katakana readings of all possible words in kana, and of the words in kanji.
-    `words`: words and compounds of the question with their readings: in katakana, or the word itself in a script with
-    spaces. Terms of which only the presence matters have an empty reading.
+    `words`: words that may have a typo, with their readings: in katakana, or the word itself in a script with spaces.
+    Terms of which only the presence matters have an empty reading.
     """
 
     readings: frozenset[str]

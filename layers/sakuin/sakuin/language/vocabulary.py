@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 
 from sakuin.errors import Misconfigured
 from sakuin.language.letters import stem
+from sakuin.language.model import CONCEPT_SIGN
 from sakuin.language.morphemes import morphemes
 from sakuin.language.notation import canonical
 from sakuin.language.numerals import DIGITS
@@ -42,7 +43,7 @@ class Concept:
     @property
     def term(self) -> str:
         """The concept's term in the index."""
-        return f"#{self.name}"
+        return f"{CONCEPT_SIGN}{self.name}"
 
 
 @dataclass(frozen=True, slots=True)

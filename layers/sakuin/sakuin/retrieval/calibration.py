@@ -18,13 +18,15 @@ class Calibration:
     `unrelated_mean`, `unrelated_spread`: mean and standard deviation of the cosine between questions and unrelated
     texts; None if the model was not measured, then a sample of the index says it for each question. `word_weight`: the
     evidence of all words of a question, in such standard deviations. `example_penalty`: subtracted from examples nobody
-    asked for. `threshold`, `steepness`: the logistic function from evidence to similarity.
+    asked for. `absent_penalty`: subtracted from everything if the index has none of the concepts that the question
+    names. `threshold`, `steepness`: the logistic function from evidence to similarity.
     """
 
     unrelated_mean: float | None = None
     unrelated_spread: float = 0.0
     word_weight: float = 15.0
     example_penalty: float = 3.0
+    absent_penalty: float = 4.6
     threshold: float = 4.6
     steepness: float = 0.5
 

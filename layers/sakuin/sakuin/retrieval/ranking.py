@@ -1,4 +1,4 @@
-"""The ranking of pages and of Tables: one evidence from the meaning and the words of each candidate.
+"""The ranking of pages: one evidence from the meaning and the words of each candidate.
 
 Words: BM25 (Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009) as a share of the greatest possible sum,
 so that it means the same in every question. Meaning: the cosine in standard deviations above that of unrelated texts.
@@ -97,6 +97,18 @@ def _greatest(slot: Slot, frequencies: Frequencies) -> float:
     return max(each.weight * frequencies.rarity(each.term) for each in terms)
 
 
+def names_absent_concepts(slots: Sequence[Slot], frequencies: Frequencies) -> bool:
+    """Whether the question names concepts of the vocabulary, and the index has none of them in any spelling.
+
+    A concept all of whose words are in the index may be there in words that the vocabulary does not know.
+    """
+    naming = [slot.terms for slot in slots if any(term.is_concept for term in slot.terms)]
+    chunks = frequencies.chunks
+    if any(term.is_concept and chunks.get(term.term) for terms in naming for term in terms):
+        return False
+    return any(not any(chunks.get(term.term) for term in terms) for terms in naming)
+
+
 def background(cosines: Collection[float], calibration: Calibration) -> tuple[float, float]:
     """Returns mean and standard deviation of the cosines of unrelated texts.
 
@@ -114,17 +126,20 @@ def rank(
     calibration: Calibration,
     *,
     lowers_examples: bool = False,
+    lacks_concepts: bool = False,
 ) -> list[Ranked]:
     """Returns the candidates by falling similarity, ties by id.
 
-    `words` are those of `shares_of_words`, `unrelated` is the `background`. With `lowers_examples` an example ranks
+    `words` are those of `shares_of_words`, `unrelated` is the `background`. With `lacks_concepts` a result needs more
+    evidence. With `lowers_examples` an example ranks
     below the concepts that it shows: it has less evidence, and the best of its concepts is placed just above it.
     """
     mean, spread = unrelated
     evidence, z = {}, {}
     for each in candidates:
         z[each.id] = (each.cosine - mean) / spread if each.cosine is not None and spread > 0 else 0.0
-        penalty = calibration.example_penalty if lowers_examples and each.is_example else 0.0
+        penalty = calibration.absent_penalty if lacks_concepts else 0.0
+        penalty += calibration.example_penalty if lowers_examples and each.is_example else 0.0
         evidence[each.id] = z[each.id] + calibration.word_weight * words[each.id][0] - penalty
     placed = dict(evidence)
     if lowers_examples:

@@ -40,23 +40,19 @@ def lexicon_lookup(query: str, vocabulary: Vocabulary = NO_VOCABULARY) -> Lexico
     """Returns what to look up in the index before `query` is analyzed, at most `MOST_READINGS` and `MOST_WORDS`."""
     text = _normalized(query, notation=True)
     readings = dict.fromkeys(possible_readings(text))
-    words: dict[str, str] = {word: to_katakana(word) for _, word in kana_word_candidates(text)}
-    words |= {word.surface: word.surface for _, word in spelled_words(text)}
+    misspelled = {word: to_katakana(word) for _, word in kana_word_candidates(text)}
+    misspelled |= {word.surface: word.surface for _, word in spelled_words(text)}
     terms: dict[str, str] = {}
     for line in analyze_canonical(text).lines:
-        for reading, written, _ in compounds(line):
-            if len(reading) > 1:
-                readings[reading] = None
-                words.setdefault(written, reading)
+        readings |= dict.fromkeys(reading for reading, _, _ in compounds(line) if len(reading) > 1)
         terms |= {term: "" for morpheme in line for term in (morpheme.surface, *morpheme.terms) if morpheme.terms}
     if vocabulary.concepts:
         found = (vocabulary.with_reading(reading) for reading in readings)
         concepts = [*(one[1] for one in found if one), *possible_concepts(text, vocabulary)]
         terms = {concept.term: "" for concept in concepts} | terms
-    words = dict(list(words.items())[: MOST_WORDS // 2])
-    return LexiconLookup(
-        frozenset(list(readings)[:MOST_READINGS]), dict(list((words | (terms | words)).items())[:MOST_WORDS])
-    )
+    words = dict(list(misspelled.items())[: MOST_WORDS // 2])
+    words |= {term: "" for term in terms if term not in words}
+    return LexiconLookup(frozenset(list(readings)[:MOST_READINGS]), dict(list(words.items())[:MOST_WORDS]))
 
 
 def synonyms_in(query: str, groups: Iterable[tuple[str, ...]]) -> Synonyms:
