@@ -10,7 +10,7 @@ docs/how-to/evaluation.md says how to make such folders of public question sets.
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,11 +114,15 @@ def _table(document: Path, questions: Sequence[Mapping[str, Any]], model: Cached
 
 
 def _baselines(
-    texts: list[str], questions: Sequence[Mapping[str, Any]], model: CachedModel, is_right: Any
+    texts: list[str],
+    questions: Sequence[Mapping[str, Any]],
+    model: CachedModel,
+    is_right: Callable[[Mapping[str, Any], int], bool],
 ) -> dict[str, Answers]:
     queries = [question["query"] for question in questions]
-    cosines: NDArray[np.float32] = model.matrix(queries, queries=True) @ model.matrix(texts, queries=False).T
-    by_meaning = nearest(model.matrix(texts, queries=False), model.matrix(queries, queries=True), limit=DEPTH)
+    asked, stored = model.matrix(queries, queries=True), model.matrix(texts, queries=False)
+    cosines: NDArray[np.float32] = asked @ stored.T
+    by_meaning = nearest(stored, asked, limit=DEPTH)
     by_characters = ngram_bm25(texts, queries, sizes=(1, 2), limit=DEPTH)
     by_words = word_bm25(texts, queries, limit=DEPTH)
     rankings = {
