@@ -37,7 +37,7 @@ CLIENTS := $(call stamp,.tools/clients,tests/clients/package-lock.json)
 
 .DEFAULT_GOAL := help
 .PHONY: help up test proofs setup clients sam lint types template template-checks build pytest local-invoke converge \
-	fuzz golden benchmarks bench audit lock clean
+	fuzz benchmarks bench audit lock clean
 
 help: ## what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
@@ -102,9 +102,6 @@ converge: $(PACKAGE) $(NODE) ## thousands of schedules against the real database
 
 fuzz: $(PACKAGE) ## looks for inputs that break something (SECONDS=600)
 	$(BIN)/python -m tests.hostile $(SECONDS)
-
-golden: $(PACKAGE) $(EMULATOR) $(NODE) ## every answer is as recorded in tests/golden (ALLOW=file of differences)
-	$(BIN)/python -m tests.golden check $(if $(ALLOW),--allow $(ALLOW))
 
 benchmarks: $(PACKAGE) $(EMULATOR) $(NODE) build ## every benchmark once, at its smallest size
 	$(BIN)/python -m benchmarks

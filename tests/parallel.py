@@ -42,7 +42,7 @@ PARTS = (
     ("convergence/",),
     ("test_",),
     ("wiring/", "platform/", "doubles/"),
-    ("golden/", "conformance/", "local_invoke/"),
+    ("conformance/", "local_invoke/"),
 )
 
 
