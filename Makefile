@@ -20,6 +20,8 @@ export npm_config_fetch_timeout ?= 180000
 export npm_config_fetch_retries ?= 5
 export SAM_CLI_TELEMETRY := 0
 export AWS_DEFAULT_REGION ?= us-east-1
+# Where bytecode is forbidden, as in many containers, hundreds of processes would each compile all that they import.
+export PYTHONDONTWRITEBYTECODE :=
 
 # A stamp is named after what was installed: the same content is never installed twice, another one always is.
 stamp = $(1)/.installed-$(shell cat $(2) | cksum | cut -d' ' -f1)
