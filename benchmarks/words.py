@@ -135,7 +135,7 @@ def _measured(sql: psycopg.Connection, questions: Questions) -> float:
         )
         for terms, vector in questions
     ]
-    query: LiteralString = "select search_candidates(%s::vector, %s::jsonb, 's', 100, 0, 10000)"
+    query: LiteralString = "select search_candidates(%s::halfvec, %s::jsonb, 's', 100, 0, 10000)"
     for each in asked:
         sql.execute(query, each)
     began = _processor_seconds(sql)

@@ -59,6 +59,8 @@ create table public.material (
   indexed_at timestamptz,
   fingerprint text collate "C" references public.page_index_version,
   chunks_count integer not null default 0,
+  -- The spaces in which each chunk has a vector, so that no count of vectors is needed to find what is missing.
+  complete_spaces text[] collate "C" not null default '{}',
   -- When the page was last requested to build an index version, to limit repeated requests.
   build_requested_at timestamptz,
   -- Sequencers do not order this material's versions: events are rejected, and the worker asks the bucket instead.
@@ -66,6 +68,8 @@ create table public.material (
   updated_at timestamptz not null default now()
 );
 create index material_key on public.material (key);
+-- Each search needs the number of all chunks.
+create index material_chunks on public.material (chunks_count) where chunks_count > 0;
 
 -- One row for each anchored explanation of a page.
 create table public.knowledge_chunks (
@@ -78,9 +82,9 @@ create table public.knowledge_chunks (
   learns text[] not null check (cardinality(learns) between 3 and 5),
   learns_source text not null check (learns_source in ('author', 'model', 'provisional', 'written')),
   learns_given text[],
-  type text not null check (type in ('rule', 'method', 'definition', 'example', 'tip')),
-  category text,
-  level text,
+  type text collate "C" not null check (type in ('rule', 'method', 'definition', 'example', 'tip')),
+  category text collate "C",
+  level text collate "C",
   page_title text not null,
   -- The heading around the element, and the language of the page; null if there is none.
   section text,
@@ -94,6 +98,10 @@ create table public.knowledge_chunks (
   check (id = material || '#' || anchor)
 );
 create index knowledge_chunks_material on public.knowledge_chunks (material, position);
+-- For the filters of a search.
+create index knowledge_chunks_category on public.knowledge_chunks (category) where category is not null;
+create index knowledge_chunks_level on public.knowledge_chunks (level) where level is not null;
+create index knowledge_chunks_type on public.knowledge_chunks (type);
 
 -- Keys of a material that another key owns (NFC and NFD spellings of one name), each with its own sequencer.
 create table public.competing_key (
@@ -313,6 +321,7 @@ begin
                               else p_source->>'version_id' end,
     fingerprint = case when p_deleted then null else p_fingerprint end,
     chunks_count = case when p_deleted then 0 else jsonb_array_length(p_chunks) end,
+    complete_spaces = spaces_with_all_vectors(m.material),
     indexed_at = case when p_deleted then null else now() end,
     updated_at = now()
   where m.material = p_material

@@ -6,7 +6,7 @@
 create table public.embedding_cache (
   space text collate "C" not null,
   text_hash text collate "C" not null,
-  embedding extensions.vector(1536) not null,
+  embedding extensions.halfvec(1536) not null,
   primary key (space, text_hash)
 );
 
@@ -15,10 +15,10 @@ create table public.knowledge_vector (
   id text collate "C" not null references public.knowledge_chunks on delete cascade,
   space text collate "C" not null,
   text_hash text collate "C" not null,
-  embedding extensions.vector(1536) not null,
+  embedding extensions.halfvec(1536) not null,
   primary key (id, space)
 );
-create index knowledge_vector_embedding on public.knowledge_vector using hnsw (embedding extensions.vector_cosine_ops);
+create index knowledge_vector_embedding on public.knowledge_vector using hnsw (embedding extensions.halfvec_cosine_ops);
 -- The same sample for every question: hashes order texts at random.
 create index knowledge_vector_sample on public.knowledge_vector (space, text_hash);
 
@@ -49,6 +49,15 @@ begin
   delete from knowledge_vector v using jsonb_to_recordset(p_chunks) as c(id text, text_hash text)
   where v.id = c.id and v.space = any (spaces) and v.text_hash <> c.text_hash;
 end $$;
+
+-- The spaces in which each chunk of a material has a vector.
+create function public.spaces_with_all_vectors(p_material text) returns text[]
+language sql stable set search_path = public, extensions as $$
+  select coalesce(array_agg(s.space order by s.space), '{}')
+  from (select v.space from knowledge_chunks k join knowledge_vector v on v.id = k.id where k.material = p_material
+        group by v.space
+        having count(*) = (select count(*) from knowledge_chunks k where k.material = p_material)) s
+$$;
 
 -- ---------------------------------------------------------------- words
 -- BM25 in SQL. A posting list in blocks makes a frequent term as cheap as a rare one.
@@ -322,7 +331,7 @@ end $$;
 -- of the next rarest while the total stays within p_posting_budget chunks. Further candidates are the concepts that a
 -- found example illustrates, so that the example can rank below them, and p_expected (then `is_found` is false).
 create function public.search_candidates(
-  p_embedding extensions.vector(1536), p_slots jsonb, p_space text, p_depth integer, p_sample integer,
+  p_embedding extensions.halfvec(1536), p_slots jsonb, p_space text, p_depth integer, p_sample integer,
   p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
   p_level text default null, p_material text default null
 ) returns jsonb
@@ -332,6 +341,8 @@ set enable_mergejoin = off as $$
 declare
   is_filtered constant boolean := coalesce(p_type, p_category, p_level) is not null;
   only_block constant integer := posting_block((select m.number from material m where m.material = p_material));
+  -- So few chunks pass the filters that comparing all of them is faster than searching the graph.
+  is_narrow boolean := p_material is not null;
   nearest text[] := '{}';
   total bigint;
   cosines jsonb := '[]';
@@ -344,7 +355,13 @@ begin
 
   select coalesce(sum(m.chunks_count), 0) into total from material m;
   if p_embedding is not null then
-    if p_material is null then
+    if is_filtered and not is_narrow then
+      is_narrow := not exists (
+        select from knowledge_chunks k
+        where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)
+          and (p_level is null or k.level = p_level) offset 1000);
+    end if;
+    if not is_narrow then
       -- The graph returns chunks in order. Without this the planner reads and sorts all of them.
       perform set_config('enable_sort', 'off', true);
       if is_filtered then
@@ -363,7 +380,7 @@ begin
       perform set_config('enable_sort', 'on', true);
     end if;
     if cardinality(nearest) < least(p_depth, total) then
-      -- One page only, or the graph found too few: compare every row that passes the filters.
+      -- Compare every row that passes the filters.
       nearest := array(
         select k.id from knowledge_chunks k join knowledge_vector v on v.id = k.id and v.space = p_space
         where (p_type is null or k.type = p_type) and (p_category is null or k.category = p_category)

@@ -71,7 +71,7 @@ create table public.chunk_vector (
   project_id uuid not null references public.project on delete cascade,
   space text collate "C" not null,
   text_hash text collate "C" not null,
-  embedding extensions.vector(1536) not null,
+  embedding extensions.halfvec(1536) not null,
   primary key (project_id, space, text_hash)
 );
 

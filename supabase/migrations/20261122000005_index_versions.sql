@@ -91,9 +91,7 @@ language sql stable set search_path = public, extensions as $$
   where m.indexed_version_id is not null
     and (m.fingerprint is distinct from p_fingerprint and not exists (
            select from index_version later where later.knowledge = m.fingerprint and later.created_at > asked.since)
-         or exists (select from knowledge_chunks k
-                    where asked.space is not null and k.material = m.material and not exists (
-                      select from knowledge_vector v where v.id = k.id and v.space = asked.space)))
+         or m.chunks_count > 0 and asked.space <> all (m.complete_spaces))
 $$;
 
 -- The Tables of which a version finds less than the live version: not scanned, scanned for an older generation, or with
@@ -205,14 +203,22 @@ begin
   delete from index_version where fingerprint = p_fingerprint;
 end $$;
 
--- Deletes some vectors that no version uses, and returns how many.
+-- Deletes some vectors that no version uses, and returns how many rows changed. First all materials forget that they are
+-- complete: a version that returns meanwhile must not believe it.
 create function public.sweep_vectors(p_limit integer) returns bigint
 language sql set search_path = public, extensions as $$
   with unused as materialized (
     select f.space from page_index_version f where exists (select from index_version v where v.live)
     except select f.space from index_version v join page_index_version f on f.fingerprint = v.knowledge
+  ), believing as materialized (
+    select m.material from material m where m.complete_spaces && array(select u.space from unused u) limit p_limit
+  ), corrected as (
+    update material m
+    set complete_spaces = array(select unnest(m.complete_spaces) except select u.space from unused u)
+    from believing b where m.material = b.material
+    returning 1
   ), vectors as (
-    delete from knowledge_vector v where v.ctid = any (array(
+    delete from knowledge_vector v where not exists (select from believing) and v.ctid = any (array(
       select x.ctid from knowledge_vector x where x.space = any (array(select u.space from unused u)) limit p_limit))
     returning 1
   ), texts as (
@@ -225,7 +231,7 @@ language sql set search_path = public, extensions as $$
         and exists (select from index_version v where v.live) limit p_limit))
     returning 1
   )
-  select (select count(*) from vectors) + (select count(*) from texts) + (select count(*) from chunks)
+  select (select count(*) from corrected) + (select count(*) from vectors) + (select count(*) from texts) + (select count(*) from chunks)
 $$;
 
 -- What Tables still store for deleted versions: [{project_id, table_id, fingerprint, suffix}].

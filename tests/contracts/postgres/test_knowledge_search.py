@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import psycopg
 import pytest
+from numpy.typing import NDArray
 from sakuin.knowledge.model import EVERYTHING, Filters, FilterValues, KnowledgeChunk, ListedMaterial, Match
 from sakuin.knowledge.postgres_search import Question
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
@@ -84,6 +85,19 @@ def test_filters_never_starve_the_result(knowledge: Knowledge) -> None:
     assert ask(knowledge, "たすき掛け", filters=Filters(category="無い")) == []
 
 
+@pytest.mark.parametrize(("category", "scans"), [(None, 1), ("珍しい", 0)])
+def test_the_graph_is_searched_unless_the_filters_leave_few_chunks(
+    knowledge: Knowledge, sql: psycopg.Connection, category: str | None, scans: int
+) -> None:
+    store(knowledge, a_library(300))
+    vector = str(list(vector_of("たすき掛け")))
+    with sql.transaction():
+        asked = "select public.search_candidates(%s, '[]', %s, 100, 0, 10000, p_category => %s)"
+        sql.execute(asked, (vector, FINGERPRINT.space, category))
+        done = sql.execute("select pg_stat_get_xact_numscans('public.knowledge_vector_embedding'::regclass)").fetchone()
+    assert done == (scans,)
+
+
 @pytest.mark.scenario("knowledge-index/several-results-are-ranked")
 def test_results_come_by_falling_similarity_between_0_and_1_the_same_way_each_time(knowledge: Knowledge) -> None:
     store(knowledge, a_library(60))
@@ -102,15 +116,21 @@ def test_ties_stand_by_id(knowledge: Knowledge) -> None:
     assert [match.anchor for match in ask(knowledge, "同じ名")] == ["rule-a", "rule-b", "rule-c", "rule-d"]
 
 
+def stored(vector: Sequence[float]) -> NDArray[np.float64]:
+    """The vector as Postgres has it, with half precision, and as long as its own cosine takes it for: 1."""
+    half = np.array(vector, dtype=np.float16).astype(np.float64)
+    return half / np.linalg.norm(half)
+
+
 @pytest.mark.parametrize("asked", [{}, {"by_meaning": False}, {"by_words": False}], ids=["both", "words", "meaning"])
 def test_meaning_and_similarity_are_what_the_formula_says(knowledge: Knowledge, asked: dict[str, bool]) -> None:
     library = a_library(60)
     store(knowledge, library)
-    texts = np.array([vector_of(text_of(chunk.title, chunk.content)) for chunk in library])
+    texts = np.array([stored(vector_of(text_of(chunk.title, chunk.content))) for chunk in library])
     known = CALIBRATION
     assert known.unrelated_mean is not None
     for question in ("たすきがけ", "三平方の定理で斜辺を求める", "明日の天気", "等差数列 20", "quadratic formula"):
-        cosines = texts @ np.array(vector_of(question))
+        cosines = texts @ stored(vector_of(question))
         expected = {chunk.id: cosine for chunk, cosine in zip(library, cosines, strict=True)}
         for match in ask(knowledge, question, limit=50, **asked):
             if asked.get("by_meaning", True):

@@ -84,7 +84,10 @@ class IndexVersions:
         return int(call(self.client, "refresh_tool_status", {"p_seconds": seconds}))
 
     def sweep_vectors(self, *, limit: int) -> int:
-        """Deletes vectors that no index version uses, at most `limit` of each kind; returns their number."""
+        """Deletes vectors that no index version uses, at most `limit` of each kind.
+
+        Returns the number of rows that changed; 0 when nothing is left to do.
+        """
         return int(call(self.client, "sweep_vectors", {"p_limit": limit}))
 
 
