@@ -26,7 +26,7 @@ ALONE: dict[str, tuple[str, ...]] = {
     "sizes": (),
     "table_search": ("200",),
     "tables": ("1",),
-    "words": ("200",),
+    "large_index": ("200",),
 }
 ON_A_STACK: dict[str, tuple[str, ...]] = {
     "cold_start": ("1",),
