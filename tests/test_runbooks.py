@@ -41,6 +41,12 @@ def test_a_page_says_what_it_means_where_to_look_what_to_do_and_when_it_is_over(
     assert places == sorted(places)
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_the_first_step_is_the_doctor(page: str) -> None:
+    text = (RUNBOOKS / page).read_text(encoding="utf-8")
+    assert re.search(r"\*\*Look here[^*]*\*\* First `sakuin doctor`", text)
+
+
 @pytest.mark.parametrize("path", sorted(Path(RUNBOOKS).glob("*.md")), ids=lambda path: path.name)
 def test_a_page_names_only_alarms_and_outputs_that_the_template_has(path: Path) -> None:
     named = set(re.findall(r"`(Sakuin\w+Alarm)`", path.read_text(encoding="utf-8")))

@@ -97,6 +97,10 @@ class DeploymentClient:
         """Returns the day (2026-11-22, UTC) of the last use by key hash; keys not used for a year are left out."""
         return {item["hash"]: item["last_used_on"] for item in self._call("GET", "keys")["keys"]}
 
+    def doctor(self) -> views.Inside:
+        """Has the deployment check its database and its vendors' keys."""
+        return cast(views.Inside, self._call("GET", "doctor"))
+
     # Questions
 
     def explain(

@@ -105,6 +105,15 @@ class Table(TypedDict):
     chunk_threshold_chars: int
 
 
+class Inside(TypedDict):
+    """What the deployment sees of itself: its clock (UTC), and `{"check", "problem", "advice"}` for each problem."""
+
+    version: str
+    python: str
+    time: str
+    problems: list[Mapping[str, str]]
+
+
 class UploadTarget(TypedDict):
     url: str
     headers: Mapping[str, str]

@@ -683,3 +683,44 @@ language sql set search_path = public, extensions as $$
   delete from orphaned_upload l where l.folder = p_folder and not p_again
     and not exists (select from context_table t where t.id = l.table_id and t.data_key is distinct from p_keep)
 $$;
+
+-- ---------------------------------------------------------------- sakuin doctor
+
+-- The versions of the applied migrations, as the Supabase CLI records them. Only the owner may read that record.
+create function public.applied_migrations() returns text[]
+language plpgsql stable security definer set search_path = public, extensions, pg_temp as $$
+begin
+  return array(select m.version from supabase_migrations.schema_migrations m order by m.version);
+exception when undefined_table or invalid_schema_name then
+  return '{}';
+end $$;
+
+-- What `sakuin doctor` checks in the database, from the catalog alone: it answers without a right to any table.
+--   missing: tables, views and functions that the caller may not use; open: tables that a user's token could read or
+--   write past the API; vectors: type by column; extensions: schema and version by name
+create function public.database_state() returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object(
+    'time', now(),
+    'migrations', applied_migrations(),
+    'missing', coalesce((select jsonb_agg(x.thing order by x.thing) from (
+      select format('%s (%s)', c.relname, string_agg(r.name, ', ')) as thing
+      from pg_class c, unnest(array['select', 'insert', 'update', 'delete']) r (name)
+      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')
+        and not has_table_privilege(c.oid, r.name)
+      group by c.relname
+      union all
+      select format('%s()', p.proname) from pg_proc p
+      where p.pronamespace = 'public'::regnamespace and not has_function_privilege(p.oid, 'execute')) x), '[]'),
+    'open', coalesce((select jsonb_agg(c.relname order by c.relname) from pg_class c
+      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')
+        and (c.relkind <> 'v' and not c.relrowsecurity
+             or exists (select from pg_roles r where r.rolname in ('anon', 'authenticated')
+                        and has_table_privilege(r.oid, c.oid, 'select, insert, update, delete, truncate')))), '[]'),
+    'vectors', coalesce((select jsonb_object_agg(c.relname || '.' || a.attname, format_type(t.oid, a.atttypmod))
+      from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_type t on t.oid = a.atttypid
+      where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and t.typname in ('vector', 'halfvec')
+        and not a.attisdropped), '{}'),
+    'extensions', (select jsonb_object_agg(e.extname,
+      jsonb_build_object('schema', e.extnamespace::regnamespace, 'version', e.extversion)) from pg_extension e))
+$$;

@@ -170,14 +170,12 @@ def deployed(database: Database, **settings: str) -> Iterator[Deployment]:
             SECRET_NAME=name,
             SUPABASE_URL=database.rest_url,
             OPENAI_BASE_URL=openai.url,
-            TURBOPUFFER_BASE_URL="http://127.0.0.1:9",
             EMBEDDING_MODEL=MODEL.name,
             EMBEDDING_DIMENSIONS=str(DIMENSIONS),
-            LEARNS_MODEL="",
             MATERIALS_BUCKET=BUCKET,
             TABLES_BUCKET="tables",
             EVENT_BUS_NAME=name,
-            **{**queues, **settings},
+            **{**queues, "TURBOPUFFER_BASE_URL": "http://127.0.0.1:9", "LEARNS_MODEL": "", **settings},
         )
         deployment = Deployment(database, openai, sql, queues["MATERIAL_QUEUE_URL"], name)
         with behind_gateway(lambda _url: _functions(deployment, environ)) as url:

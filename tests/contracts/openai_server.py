@@ -37,6 +37,9 @@ class OpenAIServer:
     headers: dict[str, str] = field(default_factory=lambda: {"retry-after-ms": "1"})
     wrongs: list[bytes | float | None] = field(default_factory=list)
     bends: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] = list
+    # What `GET /models/{model}` answers.
+    unknown_models: set[str] = field(default_factory=set)
+    key_status: int = 200
     ended: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -84,6 +87,11 @@ def openai_server() -> Iterator[OpenAIServer]:
             error = {"error": {"message": f"status {status}", **script.error}}
             sent = json.dumps(script.answer(request) if status == 200 else error).encode()
             self.reply(status, sent, {**script.headers, "Content-Type": "application/json"})
+
+        def do_GET(self) -> None:
+            model = self.path.rpartition("/")[2]
+            status = 404 if model in script.unknown_models else script.key_status
+            self.reply(status, json.dumps({"id": model, "object": "model"}).encode(), {})
 
         def go_wrong(self, how: bytes | float | None, right: bytes) -> None:
             if how is None:

@@ -1,4 +1,4 @@
-"""`POST /v1/embeddings`, `GET /v1/models` and `GET /healthz`, as the `openai` client uses them."""
+"""`POST /v1/embeddings`, `GET /v1/models` (and one of them) and `GET /healthz`, as the `openai` client uses them."""
 
 import asyncio
 import base64
@@ -14,6 +14,8 @@ from starlette.routing import Route
 from sakuin_local.embeddings.cache import VectorCache
 from sakuin_local.embeddings.model import NAME, Model, Text, Vector
 from sakuin_local.embeddings.question import MAX_TOKENS, MAX_TOKENS_A_REQUEST, Question, Refused
+
+_MODEL = {"id": NAME, "object": "model", "created": 0, "owned_by": "sakuin"}
 
 
 def application(model: Model, cache: VectorCache) -> Starlette:
@@ -35,8 +37,16 @@ def application(model: Model, cache: VectorCache) -> Starlette:
         return JSONResponse({"object": "list", "model": NAME, "data": data, "usage": usage})
 
     async def models(request: Request) -> JSONResponse:
-        served = {"id": NAME, "object": "model", "created": 0, "owned_by": "sakuin"}
-        return JSONResponse({"object": "list", "data": [served]})
+        return JSONResponse({"object": "list", "data": [_MODEL]})
+
+    async def one_model(request: Request) -> JSONResponse:
+        try:
+            _check_key(request)
+            if request.path_params["model"] != NAME:
+                raise Refused("the model does not exist", parameter="model", status=404)
+        except Refused as refusal:
+            return _error(refusal)
+        return JSONResponse(_MODEL)
 
     async def healthz(request: Request) -> JSONResponse:
         return JSONResponse({"status": "ok"})
@@ -45,6 +55,7 @@ def application(model: Model, cache: VectorCache) -> Starlette:
         routes=[
             Route("/v1/embeddings", embeddings, methods=["POST"]),
             Route("/v1/models", models),
+            Route("/v1/models/{model}", one_model),
             Route("/healthz", healthz),
         ]
     )

@@ -23,7 +23,7 @@ _ALIASED = re.compile(r"\b(?:from|join|update|using|into|,)\s+([a-z_]+)\s+(?:as\
 _QUALIFIED = re.compile(r"(?<![.\w])([a-z_]+)\.([a-z_]+)\b(?!\()")
 _SUBQUERY = re.compile(r"\)\s+(?:as\s+)?([a-z_]+)\b")
 _TABLE_USED = re.compile(
-    r"(?:\binsert into|(?<!distinct )\bfrom|\bjoin|(?<!for )\bupdate)\s+(?!set\b|lateral\b)([a-z_]+)\b(?!\s*\()"
+    r"(?:\binsert into|(?<!distinct )\bfrom|\bjoin|(?<!for )\bupdate)\s+(?!set\b|lateral\b)([a-z_]+)\b(?!\s*[(.])"
 )
 _QUERY_NAMED = re.compile(r"\b([a-z_]+) as (?:materialized )?\(")
 

@@ -16,6 +16,10 @@ from sakuin.wiring.starting import without_gc
 if TYPE_CHECKING:
     from sakuin.http.projects import ProjectServices
     from sakuin.platform.supabase.client import Client
+    from sakuin.upkeep.doctor import Doctor
+
+# API Gateway ends a request after 30 seconds; there are four calls of vendors.
+_CHECK_SECONDS = 5.0
 
 
 @without_gc
@@ -24,6 +28,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     from mangum import Mangum
 
     from sakuin.http.app import rest_api
+    from sakuin.http.doctor import doctor_router
     from sakuin.http.index_versions import index_router
     from sakuin.http.projects import project_routers
     from sakuin.http.reconciliation import reconcile_router
@@ -58,6 +63,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         work_router(unfinished, work_of),
         reconcile_router(reconcile),
         index_router(IndexVersionAdmin(IndexVersions(client), is_deployed(settings))),
+        doctor_router(doctor(settings, secret, client), __version__),
     )
     key_use = KeyUse(client)
 
@@ -77,6 +83,24 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
         longest_body=settings.limits.api_request_bytes,
     )
     return http_handler(Mangum(rest, lifespan="off"), telemetry)
+
+
+def doctor(settings: Settings, secret: NamedSecret, client: "Client") -> "Doctor":
+    """Returns the checks of the deployment from inside."""
+    import httpx
+
+    from sakuin.upkeep.doctor import Doctor
+
+    return Doctor(
+        client,
+        secret.now,
+        httpx.Client(timeout=_CHECK_SECONDS),
+        settings.supabase_url,
+        settings.openai_base_url,
+        settings.turbopuffer_base_url,
+        models=tuple(filter(None, (settings.embedding_model.name, settings.learns_model))),
+        dimensions=settings.embedding_model.dimensions,
+    )
 
 
 def project_services(settings: Settings, secret: NamedSecret, client: "Client") -> "ProjectServices":

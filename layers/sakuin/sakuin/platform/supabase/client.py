@@ -24,8 +24,8 @@ _PLAIN_KEYS = "sb_"
 _WRONG_TOKEN = ("PGRST301", "PGRST302", "PGRST303")
 # PostgREST or the gateway rejects the key, or its role has no rights.
 _NOT_ALLOWED = (*_WRONG_TOKEN, "42501", "401", "403")
-# The key is right, but its role has no right to a table that a function uses.
-_NO_GRANT = re.compile(r"permission denied for (table|view|sequence) \w+")
+# The key is right, but its role lacks a grant.
+_NO_GRANT = re.compile(r"permission denied for (table|view|sequence|function|schema) \w+")
 # The database is overloaded, restarting or out of time, or aborted this transaction because of a deadlock.
 _TRANSIENT = ("57", "53", "40", "08", "55P03", "PGRST000", "PGRST001", "PGRST002", "PGRST003")
 
@@ -112,6 +112,12 @@ def _translated(error: APIError) -> SakuinError:
     if code == "42501" and (denied := _NO_GRANT.match(error.message or "")):
         message = f"A grant is missing in Supabase ({denied[0]}): apply the migrations with `supabase db push`"
         return Refused(message, vendor=VENDOR)
+    if code == "PGRST106":
+        message = "Supabase's Data API does not expose the schema public: turn it on in the Data API settings"
+        return Refused(message, vendor=VENDOR)
+    if code == "PGRST202":
+        message = "The database lacks a SQL function of this version: apply the migrations with `supabase db push`"
+        return Unavailable(message, vendor=VENDOR)
     # The gateway's own errors have no code.
     if code in _NOT_ALLOWED or (not code and "api key" in (error.message or "").lower()):
         message = f"Supabase refused the key ({code or 'no code'}): check supabase_service_key in the secret"

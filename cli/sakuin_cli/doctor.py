@@ -1,0 +1,183 @@
+"""The checks of `sakuin doctor`: this machine, and a deployment from outside; `/v1/doctor` checks it from inside."""
+
+import json
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+from sakuin import __version__
+from sakuin.errors import Misconfigured, SakuinError
+from sakuin.upkeep.doctor import MOST_SECONDS_APART, Problem
+
+from sakuin_cli.connections import agent_of, bucket_of, deployment_of, settings_of
+from sakuin_cli.dead_letters import DeadLetterQueues
+from sakuin_cli.settings import DATA_FOLDER, CommandSettings
+from sakuin_cli.waiting import await_upload_results, poll
+
+# Searches leave out this folder (sakuin.knowledge.canary). The page explains nothing, so nothing is embedded.
+PROBE_KEY = "_sakuin/doctor.html"
+_PROBE = b"<!doctype html><html lang=en><title>Doctor</title><body><p>A page of sakuin doctor.</p></body></html>"
+_CONNECT_SECONDS = 1.0
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was found. `unchecked` has the reason for each check that could not be made."""
+
+    problems: list[Problem] = field(default_factory=list)
+    checked: list[str] = field(default_factory=list)
+    unchecked: dict[str, str] = field(default_factory=dict)
+
+
+class _Unchecked(Exception):
+    """The reason for a check that cannot be made here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """All checks, for the settings of a command or, with None, for a machine without a deployment.
+
+    `data` is the option `--data`. `event_seconds` is the longest time until an upload has its result, `up_port` the
+    port that `sakuin up` takes, `least_free_bytes` what a local stack needs on the disk.
+    """
+
+    settings: CommandSettings | None
+    data: Path | None
+    event_seconds: float = 60.0
+    up_port: int = 8787
+    least_free_bytes: int = 2_000_000_000
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    @property
+    def checks(self) -> dict[str, Callable[[CommandSettings], Iterator[Problem]]]:
+        """The checks of a deployment by name, in their order."""
+        return {
+            "deployment": self._deployment,
+            "admin key": self._inside,
+            "agent key": self._agent_key,
+            "bucket events": self._bucket_events,
+            "stack": self._stack,
+        }
+
+    def __call__(self) -> Report:
+        """Makes each check. Without an answer of the API those that need it are left out."""
+        report = Report()
+        self._run("machine", self._machine, report)
+        if self.settings is None:
+            return report
+        for name, check in self.checks.items():
+            if name != "deployment" and any(one.check == "deployment" for one in report.problems):
+                report.unchecked[name] = "the API does not answer"
+            else:
+                self._run(name, lambda check=check: check(self.settings), report)  # type: ignore[misc]
+        return report
+
+    def _run(self, name: str, check: Callable[[], Iterator[Problem]], report: Report) -> None:
+        try:
+            report.problems.extend(check())
+        except _Unchecked as reason:
+            report.unchecked[name] = str(reason)
+        except SakuinError as error:
+            problem, _, advice = str(error).partition(". ")
+            report.problems.append(Problem(name, problem, advice or "docs/how-to/deploy.md, step 8."))
+        else:
+            report.checked.append(name)
+
+    def _machine(self) -> Iterator[Problem]:
+        """Checks the disk and the ports of a local stack."""
+        local = self.settings is None or urlsplit(self.settings.url).hostname in _LOCAL
+        if not local:
+            raise _Unchecked("the deployment is not on this machine")
+        folder = self.data or Path(DATA_FOLDER)
+        free = shutil.disk_usage(next(path for path in (folder, *folder.absolute().parents) if path.exists())).free
+        if free < self.least_free_bytes:
+            advice = f"Delete something: a local stack needs {self.least_free_bytes / 1e9:.0f} GB."
+            yield Problem("disk", f"{free / 1e9:.1f} GB are free at {folder}.", advice)
+        if self.settings is None:
+            if _answers(self.up_port):
+                advice = f"Start it with another one: sakuin up --port {self.up_port + 1}"
+                yield Problem("port", f"Another program uses port {self.up_port} of this machine.", advice)
+            return
+        ports = folder / "ports.json"
+        for part, port in json.loads(ports.read_text()).items() if ports.is_file() else ():
+            if not part.endswith("admin") and not _answers(port):
+                advice = f"`sakuin up` restarts it; its log is in {folder}. If up does not run, start it."
+                yield Problem("port", f"The part {part} does not answer at port {port}.", advice)
+
+    def _deployment(self, settings: CommandSettings) -> Iterator[Problem]:
+        """Checks that the API answers, in the version of this command."""
+        try:
+            answer = httpx.get(f"{settings.url}/healthz", timeout=35)
+            version = answer.json()["version"]
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, LookupError, TypeError):
+            advice = "Start it with `sakuin up`, or correct SAKUIN_URL; then docs/runbooks/error-rate.md."
+            yield Problem("deployment", f"Sakuin does not answer at {settings.url or 'SAKUIN_URL'}.", advice)
+            return
+        if version != __version__:
+            advice = "Deploy this version, or use the command of the deployed one: docs/how-to/deploy.md, upgrade."
+            yield Problem("versions", f"The deployment is {version}, this command {__version__}.", advice)
+
+    def _inside(self, settings: CommandSettings) -> Iterator[Problem]:
+        """Has the deployment check itself, and compares the clocks."""
+        answer = deployment_of(settings).doctor()
+        yield from (Problem(**one) for one in answer["problems"])
+        apart = abs((self.now() - datetime.fromisoformat(answer["time"])).total_seconds())
+        if apart > MOST_SECONDS_APART:
+            advice = "Set the clock of this machine: AWS refuses requests that are five minutes off."
+            yield Problem("clock", f"This machine's clock differs by {apart:.0f} seconds.", advice)
+
+    def _agent_key(self, settings: CommandSettings) -> Iterator[Problem]:
+        """Calls a tool as an agent does, one that needs no embedding."""
+        agent_of(settings, "list_materials").call("list_materials", {})
+        yield from ()
+
+    def _bucket_events(self, settings: CommandSettings) -> Iterator[Problem]:
+        """Uploads a page, waits for its result, and removes it."""
+        if not settings.bucket:
+            raise _Unchecked("SAKUIN_BUCKET is not set")
+        bucket, key = bucket_of(settings), settings.material_prefix + PROBE_KEY
+        version = bucket.write(key, _PROBE, content_type="text/html; charset=utf-8")
+        try:
+            attempts = poll(self.event_seconds)
+            found = await_upload_results(
+                deployment_of(settings), [(key, version)], attempts, on_progress=lambda _done: None
+            )
+        finally:
+            bucket.remove(key)
+        if not found:
+            seconds = f"{self.event_seconds:.0f} seconds"
+            advice = "Look at docs/runbooks/oldest-message.md, then docs/runbooks/silence.md."
+            yield Problem("bucket events", f"An upload had no result after {seconds}.", advice)
+
+    def _stack(self, settings: CommandSettings) -> Iterator[Problem]:
+        """Reads the outputs of the stack, which name the queues."""
+        if not settings.stack:
+            advice = "Add it to the env file (docs/how-to/deploy.md, step 8): `sakuin redrive` needs it."
+            yield Problem("stack", "SAKUIN_STACK is not set.", advice)
+            return
+        DeadLetterQueues.of(settings)
+
+
+def examine(data: Path | None) -> Report:
+    """Makes all checks with the settings of the current command."""
+    try:
+        settings = settings_of(data)
+    except Misconfigured as error:
+        report = Examination(None, data)()
+        report.problems.append(Problem("settings", f"{error}.", "docs/how-to/deploy.md, step 8."))
+        return report
+    return Examination(settings, data)()
+
+
+def _answers(port: int) -> bool:
+    try:
+        socket.create_connection((_LOCAL[0], port), timeout=_CONNECT_SECONDS).close()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,158 @@
+"""The checks of `sakuin doctor` from inside a deployment: the database, and the vendors' keys and models."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import httpx
+
+from sakuin.errors import SakuinError
+from sakuin.platform.secrets import Secrets
+from sakuin.platform.supabase.client import Client, call, credentials
+
+NEWEST_MIGRATION = "20261122000007"
+# The schema of each extension that the migrations need, and its oldest version. pgvector 0.8 has iterative scans.
+EXTENSIONS = {"vector": ("extensions", (0, 8)), "fuzzystrmatch": ("extensions", (1, 0))}
+# AWS and Supabase reject signatures and tokens of a clock that is wrong by minutes.
+MOST_SECONDS_APART = 60
+_NOTICE = timedelta(days=90)
+# https://developers.openai.com/api/docs/deprecations
+_SHUTDOWNS = {"gpt-4.1-mini": date(2027, 1, 14)}
+_DENIED = "42501"
+_MIGRATE = "Apply the migrations: docs/how-to/deploy.md, step 3."
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is wrong, and what to do about it. `check` is the name of the check that found it."""
+
+    check: str
+    problem: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Doctor:
+    """Checks the deployment from inside. It changes nothing, and no call of a vendor costs anything.
+
+    `models` are the used models of OpenAI, `shutdown_of` gives the day on which one ends, if it is announced. `http`
+    has a timeout that allows all calls within a request. No text contains a vendor's answer: it may repeat a key.
+    """
+
+    client: Client
+    secrets: Callable[[], Secrets] = field(repr=False)
+    http: httpx.Client
+    supabase_url: str
+    openai_base_url: str
+    turbopuffer_base_url: str
+    models: tuple[str, ...]
+    dimensions: int
+    shutdown_of: Callable[[str], date | None] = _SHUTDOWNS.get
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    def __call__(self) -> list[Problem]:
+        """Returns what is wrong, nothing if all is right."""
+        checks = self._database, self._publishable_key, self._openai, self._models, self._turbopuffer
+        return [problem for check in checks for problem in check()]
+
+    def _database(self) -> Iterator[Problem]:
+        try:
+            state = call(self.client, "database_state", {})
+        except SakuinError as error:
+            yield Problem("database", str(error), "docs/how-to/deploy.md, step 3; then docs/runbooks/denied.md.")
+            return
+        yield from database_problems(state, self.dimensions, self.now())
+
+    def _publishable_key(self) -> Iterator[Problem]:
+        key = self.secrets().supabase_publishable_key
+        if not key:
+            return
+        url = f"{self.supabase_url}/rest/v1/rpc/database_state"
+        answer = self._answer("POST", url, credentials(key))
+        # A valid key may not call the function; the gateway rejects another one without a code of Postgres.
+        if answer is None or f'"{_DENIED}"' not in answer.text:
+            said = "did not answer" if answer is None else f"answered {answer.status_code}"
+            advice = "Correct supabase_publishable_key in the secret: without it no user's token is accepted."
+            yield Problem("supabase key", f"Supabase {said} to the publishable key.", advice)
+
+    def _openai(self) -> Iterator[Problem]:
+        key = {"Authorization": f"Bearer {self.secrets().openai_api_key}"}
+        for model in self.models:
+            answer = self._answer("GET", f"{self.openai_base_url}/models/{model}", key)
+            if answer is None:
+                advice = "Check OpenAiBaseUrl, and docs/runbooks/vendor-away.md."
+                yield Problem("openai key", "OpenAI did not answer.", advice)
+            elif answer.status_code == 404:
+                advice = "Correct the model's parameter, or allow the model in OpenAI's project."
+                yield Problem("openai model", f"OpenAI has no model {model} for this key.", advice)
+            elif not answer.is_success:
+                advice = "Check openai_api_key in the secret, and that it may read models: docs/runbooks/denied.md."
+                yield Problem("openai key", f"OpenAI answered {answer.status_code} to the key.", advice)
+            else:
+                continue
+            return
+
+    def _models(self) -> Iterator[Problem]:
+        for model in self.models:
+            end = self.shutdown_of(model)
+            if end is not None and end - self.now().date() <= _NOTICE:
+                advice = "Deploy with another model: docs/how-to/deploy.md, changing the index."
+                yield Problem("model shutdown", f"OpenAI shuts {model} down on {end}.", advice)
+
+    def _turbopuffer(self) -> Iterator[Problem]:
+        key = self.secrets().turbopuffer_api_key
+        if not key:
+            advice = "Add turbopuffer_api_key to the secret: Tables cannot be indexed without it."
+            yield Problem("turbopuffer key", "The secret has no key for turbopuffer.", advice)
+            return
+        url = f"{self.turbopuffer_base_url}/v1/namespaces?page_size=1"
+        answer = self._answer("GET", url, {"Authorization": f"Bearer {key}"})
+        if answer is None:
+            advice = "Check TurbopufferBaseUrl, and docs/runbooks/vendor-away.md."
+            yield Problem("turbopuffer key", "turbopuffer did not answer.", advice)
+        elif not answer.is_success:
+            advice = "Check turbopuffer_api_key in the secret, TurbopufferBaseUrl and the account's bills."
+            yield Problem("turbopuffer key", f"turbopuffer answered {answer.status_code} to the key.", advice)
+
+    def _answer(self, method: str, url: str, headers: Mapping[str, str]) -> httpx.Response | None:
+        try:
+            return self.http.request(method, url, headers=dict(headers))
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+            return None
+
+
+def database_problems(state: Mapping[str, Any], dimensions: int, now: datetime) -> Iterator[Problem]:
+    """Yields what is wrong in an answer of `database_state`. `dimensions` is the length of the model's vectors."""
+    if NEWEST_MIGRATION not in state["migrations"]:
+        yield Problem("migrations", f"Migration {NEWEST_MIGRATION} is not applied.", _MIGRATE)
+    for name, (schema, oldest) in EXTENSIONS.items():
+        found = state["extensions"].get(name)
+        if found is None:
+            yield Problem("extension", f"The extension {name} is missing.", _MIGRATE)
+        elif found["schema"] != schema:
+            advice = f"In the SQL editor: alter extension {name} set schema {schema};"
+            yield Problem("extension", f"The extension {name} is in the schema {found['schema']}.", advice)
+        elif tuple(map(int, re.findall(r"\d+", found["version"]))) < oldest:
+            advice = "Upgrade Postgres in Supabase's project settings."
+            yield Problem("versions", f"The extension {name} is {found['version']}.", advice)
+    if missing := state["missing"]:
+        advice = "Run the grants of supabase/migrations/*_rights.sql in the SQL editor."
+        yield Problem("grants", f"The service key has no right to {_listed(missing)}.", advice)
+    if opened := state["open"]:
+        advice = "Run supabase/migrations/*_rights.sql from its row level security on, in the SQL editor."
+        yield Problem("grants", f"Tables are open past the API: {_listed(opened)}.", advice)
+    wrong = [f"{column} is {kind}" for column, kind in state["vectors"].items() if f"({dimensions})" not in kind]
+    if wrong:
+        advice = f"EmbeddingDimensions is {dimensions}: apply the migrations of this version to an empty database."
+        yield Problem("vector dimensions", f"{_listed(wrong)}.", advice)
+    apart = abs((now - datetime.fromisoformat(state["time"])).total_seconds())
+    if apart > MOST_SECONDS_APART:
+        advice = "Compare https://status.supabase.com; a restored or paused project may need a restart."
+        yield Problem("clock", f"The database's clock differs by {apart:.0f} seconds.", advice)
+
+
+def _listed(names: list[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

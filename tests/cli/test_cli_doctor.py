@@ -1,0 +1,294 @@
+"""`sakuin doctor`: a healthy deployment has no finding, and each breakage has its own."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import httpx
+import psycopg
+import pytest
+from aws_lambda_powertools.utilities import parameters
+from sakuin.errors import SakuinError
+from sakuin.platform.secrets import NamedSecret
+from sakuin.platform.supabase.client import call
+from sakuin.upkeep.doctor import NEWEST_MIGRATION, Doctor
+from sakuin_cli.doctor import Examination, Report
+from sakuin_cli.settings import CommandSettings
+from sakuin_local.addresses import free_port
+from sakuin_local.places import MIGRATIONS
+from sakuin_local.supabase.database import Database
+
+from tests.awaiting import awaited
+from tests.cli.aws_endpoint import aws_endpoint
+from tests.cli.conftest import Operator, Output
+from tests.cli.deployment import ADMIN_KEY, API_KEY, BUCKET, Deployment, deployed
+from tests.contracts.scripted_server import Said, scripted_server
+from tests.doubles.embedder import DIMENSIONS
+
+KINDS = [f"{name}{kind}" for name in ("Material", "Tool", "Embed") for kind in ("QueueUrl", "DeadLettersUrl")]
+SECRETS = ("openai-key-of-this-test", "turbopuffer-key-of-this-test", "wrong-key-of-this-test", API_KEY, ADMIN_KEY)
+
+
+@dataclass
+class Patient:
+    """A deployment, its store, and the settings that reach it."""
+
+    deployment: Deployment
+    store: str
+    settings: dict[str, str]
+
+    def examination(self, **changed: str) -> Examination:
+        return Examination(CommandSettings.read({**self.settings, **changed}), None, event_seconds=20)
+
+    def sql(self, statement: str) -> None:
+        """Runs a statement as the superuser."""
+        with psycopg.connect(self.deployment.database.dsn, autocommit=True) as connection:
+            connection.execute(statement.replace("NEWEST", f"'{NEWEST_MIGRATION}'").encode())
+
+    @contextmanager
+    def changed(self, statement: str, back: str) -> Iterator[None]:
+        self.sql(statement)
+        try:
+            yield
+        finally:
+            self.sql(back)
+
+    @contextmanager
+    def secret(self, **members: str) -> Iterator[None]:
+        """Other members of the secret, which the functions read at once."""
+        client, name = boto3.client("secretsmanager"), self.deployment.secret
+        before = client.get_secret_value(SecretId=name)["SecretString"]
+        self._put(name, json.dumps({**json.loads(before), **members}))
+        try:
+            yield
+        finally:
+            self._put(name, before)
+
+    def _put(self, name: str, value: str) -> None:
+        boto3.client("secretsmanager").put_secret_value(SecretId=name, SecretString=value)
+        parameters.clear_caches()  # type: ignore[no-untyped-call]  # Powertools has no annotation
+
+    def refusals_of_turbopuffer(self) -> AbstractContextManager[None]:
+        httpx.post(f"{self.store}/_stand_in/failures", json={"status": 401}).raise_for_status()
+        return self.changed("select", "select")
+
+    @contextmanager
+    def openai(self, **answers: Any) -> Iterator[None]:
+        script = self.deployment.openai
+        before = {name: getattr(script, name) for name in answers}
+        for name, value in answers.items():
+            setattr(script, name, value)
+        yield
+        for name, value in before.items():
+            setattr(script, name, value)
+
+    @contextmanager
+    def lost_events(self) -> Iterator[None]:
+        self.deployment.stuck = True
+        yield
+        self.deployment.stuck = False
+        self.deployment.settle()
+
+    @contextmanager
+    def unexposed(self) -> Iterator[None]:
+        """The Data API without the schema public, as its settings in the dashboard make it."""
+        name = psycopg.conninfo.conninfo_to_dict(self.deployment.database.dsn)["dbname"]
+        role = f"alter role authenticator in database {name}"
+        reload = "; notify pgrst, 'reload config'; notify pgrst, 'reload schema'"
+
+        def is_exposed() -> bool:
+            try:
+                return bool(call(self.deployment.client, "database_state", {}))
+            except SakuinError:
+                return False
+
+        hidden, back = f"{role} set pgrst.db_schemas = 'extensions'", f"{role} reset pgrst.db_schemas"
+        with self.changed(hidden + reload, back + reload):
+            awaited("the schema is hidden", lambda: not is_exposed(), within_s=20)
+            yield
+        awaited("the schema is exposed again", is_exposed, within_s=20)
+
+
+@pytest.fixture(scope="module")
+def deployment(database: Database, stand_in: str) -> Iterator[Deployment]:
+    with deployed(database, TURBOPUFFER_BASE_URL=stand_in, LEARNS_MODEL="gpt-new") as running:
+        yield running
+
+
+@pytest.fixture
+def patient(operator: Operator, stand_in: str) -> Iterator[Patient]:
+    with aws_endpoint({"sakuin": dict.fromkeys(KINDS, "https://sqs/x")}) as aws:
+        yield Patient(
+            operator.deployment,
+            stand_in,
+            {
+                **{"SAKUIN_URL": operator.deployment.url, "SAKUIN_BUCKET": BUCKET, "SAKUIN_STACK": "sakuin"},
+                **{"SAKUIN_API_KEY": API_KEY, "SAKUIN_ADMIN_KEY": ADMIN_KEY},
+                **{"AWS_ENDPOINT_URL": aws, "AWS_ENDPOINT_URL_S3": "https://s3.amazonaws.com"},
+            },
+        )
+
+
+def test_a_healthy_deployment_has_no_finding(operator: Operator, patient: Patient) -> None:
+    output: Output = operator.sakuin("doctor", "--json", **patient.settings)
+    checked = ["machine", "deployment", "admin key", "agent key", "bucket events", "stack"]
+    assert output.document == {"findings": [], "checked": checked, "unchecked": {}}
+    assert output.code == 0
+    assert operator.deployment.keys() == []
+    assert "Nothing is wrong" in operator.sakuin("doctor", **patient.settings).out
+
+
+GRANT = "grant select on material to service_role"
+# Each breaks the deployment, and names the check and the words of its finding.
+BREAKAGES: dict[str, tuple[Callable[[Patient], AbstractContextManager[None]], str, str]] = {
+    "a missing grant": (
+        lambda p: p.changed("revoke select on material from service_role", GRANT),
+        *("grants", r"no right to material \(select\)"),
+    ),
+    "a missing right to the function that is asked": (
+        lambda p: p.changed(
+            "revoke execute on function database_state from service_role",
+            "grant execute on function database_state() to service_role",
+        ),
+        *("database", "permission denied for function database_state"),
+    ),
+    "a table that everybody may read": (
+        lambda p: p.changed("grant select on tool to anon", "revoke select on tool from anon"),
+        *("grants", "open past the API: tool"),
+    ),
+    "an extension in another schema": (
+        lambda p: p.changed(
+            "alter extension fuzzystrmatch set schema public", "alter extension fuzzystrmatch set schema extensions"
+        ),
+        *("extension", "fuzzystrmatch is in the schema public"),
+    ),
+    "a Data API without the schema": (lambda p: p.unexposed(), "database", "does not expose the schema public"),
+    "other vectors": (
+        lambda p: p.changed(
+            "alter table embedding_cache alter embedding type extensions.vector(3)",
+            "alter table embedding_cache alter embedding type extensions.vector(1536)",
+        ),
+        *("vector dimensions", r"embedding_cache.embedding is .*vector\(3\)"),
+    ),
+    "a missing migration": (
+        lambda p: p.changed(
+            "delete from supabase_migrations.schema_migrations where version = NEWEST",
+            "insert into supabase_migrations.schema_migrations (version, name) values (NEWEST, 'rights')",
+        ),
+        *("migrations", f"{NEWEST_MIGRATION} is not applied"),
+    ),
+    "a wrong service key": (
+        lambda p: p.secret(supabase_service_key="wrong-key-of-this-test"),
+        *("database", "refused the key"),
+    ),
+    "a wrong publishable key": (
+        lambda p: p.secret(supabase_publishable_key="wrong-key-of-this-test"),
+        *("supabase key", "publishable key"),
+    ),
+    "a wrong key of OpenAI": (lambda p: p.openai(key_status=401), "openai key", "OpenAI answered 401"),
+    "an unknown model": (lambda p: p.openai(unknown_models={"gpt-new"}), "openai model", "has no model gpt-new"),
+    "a wrong key of turbopuffer": (lambda p: p.refusals_of_turbopuffer(), "turbopuffer key", "answered 401"),
+    "no key of turbopuffer": (lambda p: p.secret(turbopuffer_api_key=""), "turbopuffer key", "no key"),
+}
+
+
+def only(report: Report) -> tuple[str, str]:
+    """The one cause in a report: without the database an agent is answered an error, too."""
+    assert not [secret for secret in SECRETS if secret in repr(report)]
+    assert all(one.advice for one in report.problems)
+    cause, *others = report.problems
+    assert {one.check for one in others} <= {"agent key"}, others
+    return cause.check, cause.problem
+
+
+@pytest.mark.parametrize("name", BREAKAGES)
+def test_a_breakage_is_found_and_nothing_else(patient: Patient, name: str) -> None:
+    broken, check, words = BREAKAGES[name]
+    # Without an upload, which would wait.
+    examination = patient.examination(SAKUIN_BUCKET="")
+    with broken(patient):
+        found, problem = only(examination())
+    assert found == check
+    assert re.search(words, problem), problem
+    assert examination().problems == []
+
+
+def test_events_of_the_bucket_that_do_not_arrive_are_found(patient: Patient) -> None:
+    with patient.lost_events():
+        report = replace(patient.examination(), event_seconds=0.4)()
+    assert only(report) == ("bucket events", "An upload had no result after 0 seconds.")
+    assert patient.deployment.keys() == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "check"),
+    [
+        ({"SAKUIN_API_KEY": "wrong-key-of-this-test"}, "agent key"),
+        ({"SAKUIN_ADMIN_KEY": "wrong-key-of-this-test"}, "admin key"),
+        ({"SAKUIN_URL": "http://127.0.0.1:1"}, "deployment"),
+        ({"SAKUIN_STACK": "nobody"}, "stack"),
+        ({"SAKUIN_STACK": ""}, "stack"),
+    ],
+)
+def test_a_wrong_setting_of_the_command_is_found(patient: Patient, changed: dict[str, str], check: str) -> None:
+    assert only(patient.examination(SAKUIN_BUCKET="", **changed)())[0] == check
+
+
+def test_a_clock_that_is_wrong_is_found(patient: Patient) -> None:
+    late = replace(patient.examination(SAKUIN_BUCKET=""), now=lambda: datetime.now(UTC) + timedelta(minutes=6))
+    check, problem = only(late())
+    assert (check, problem[:31]) == ("clock", "This machine's clock differs by")
+
+
+def test_a_deployment_of_another_version_is_found(patient: Patient) -> None:
+    with scripted_server(Said(body=b'{"status": "ok", "version": "0.0.1"}'), Said(404)) as other:
+        report = patient.examination(SAKUIN_BUCKET="", SAKUIN_URL=other.url)()
+    assert "The deployment is 0.0.1" in report.problems[0].problem
+
+
+def test_a_model_that_ends_soon_is_found(patient: Patient) -> None:
+    inside = Doctor(
+        patient.deployment.client,
+        NamedSecret(patient.deployment.secret).now,
+        httpx.Client(),
+        patient.deployment.database.rest_url.removesuffix("/rest/v1"),
+        patient.deployment.openai.url,
+        patient.store,
+        models=("gpt-new",),
+        dimensions=DIMENSIONS,
+        shutdown_of={"gpt-new": date(2099, 1, 14)}.get,
+    )
+    assert inside() == []
+    soon = replace(inside, shutdown_of={"gpt-new": datetime.now(UTC).date() + timedelta(days=30)}.get)
+    assert [one.check for one in soon()] == ["model shutdown"]
+
+
+def test_a_machine_is_checked_without_a_deployment(tmp_path: Path) -> None:
+    machine = Examination(None, tmp_path / "missing", up_port=free_port())
+    assert machine() == Report([], ["machine"])
+    with scripted_server(Said()) as other:
+        used = replace(machine, up_port=int(other.url.rpartition(":")[2]))()
+    assert [one.check for one in used.problems] == ["port"]
+    assert [one.check for one in replace(machine, least_free_bytes=10**18)().problems] == ["disk"]
+
+
+def test_a_part_of_a_local_stack_that_does_not_answer_is_found(patient: Patient, tmp_path: Path) -> None:
+    (tmp_path / "ports.json").write_text(json.dumps({"turbopuffer": free_port()}))
+    report = replace(patient.examination(SAKUIN_BUCKET=""), data=tmp_path)()
+    assert [one.problem[:33] for one in report.problems] == ["The part turbopuffer does not ans"]
+
+
+def test_without_settings_it_says_so(operator: Operator, tmp_path: Path) -> None:
+    output = operator.sakuin("doctor", "--json", SAKUIN_URL="", SAKUIN_DATA=str(tmp_path))
+    assert output.code == 1
+    assert "settings" in [one["check"] for one in output.document["findings"]]
+
+
+def test_the_newest_migration_is_the_last_file() -> None:
+    assert sorted(MIGRATIONS.glob("*.sql"))[-1].name.startswith(NEWEST_MIGRATION)
