@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import cost
 from tests.test_template import ROOT, resources
 
 DOCUMENT = (ROOT / "docs" / "reference" / "metrics.md").read_text("utf-8")
@@ -16,6 +17,13 @@ COUNTED = set(re.findall(r'(?:add_metric|\bmeter\.count)\(\s*"(\w+)"', CODE))
 def test_every_metric_that_the_functions_count_by_a_literal_name_is_listed() -> None:
     assert len(COUNTED) > 15
     assert set() == COUNTED - LISTED
+
+
+def test_the_cost_counts_as_many_metrics() -> None:
+    # Durations by the kind of function; those of searches are listed.
+    legs = [*(f"Index{name}" for name in ("Embedding", "Database", "Store", "Learns")), "ApiDatabase", "ApiStore"]
+    listed = len(LISTED) + len([*legs, "MaintainDatabase", "MaintainStore"])
+    assert abs(cost.book().habit("metrics") - listed) <= 3
 
 
 @pytest.mark.parametrize("name", list(resources("AWS::CloudWatch::Alarm")))

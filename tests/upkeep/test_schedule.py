@@ -36,6 +36,7 @@ class Parts:
     failed: Sequence[str] = ()
     asked: list[bool] = field(default_factory=list)
     built: int = 0
+    canary: Any = None
 
     def maintain(self) -> MaintenanceResult:
         if isinstance(self.maintained, Exception):
@@ -53,13 +54,12 @@ class Parts:
 
     def handle(self, **event: bool) -> dict[str, Any]:
         parts: Any = self
-        nobody: Any = None
         metrics = Metrics(namespace="Sakuin", service="test")
         schedule = Schedule(
             maintain=parts.maintain,
             build=parts.build,
             reconcile=lambda: parts.reconcile,
-            canary=nobody,
+            canary=self.canary,
             unfinished=self.unfinished,
             logger=Logger(service="test", stream=io.StringIO()),
             metrics=metrics,

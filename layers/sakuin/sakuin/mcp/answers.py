@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from sakuin.errors import Invalid, NotFound, Refused, Unavailable
 from sakuin.language.unicode_text import INVISIBLE, visible
 from sakuin.mcp.arguments import sentence
+from sakuin.platform.telemetry import Meter
 
 Answer = dict[str, Any]
 # The form of an answer in its text; it may leave out what only programs need.
@@ -51,6 +52,22 @@ def failed(error: Exception) -> CallToolResult:
             raise error
     shown = visible(message)[:_LONGEST_FAILURE]
     return CallToolResult(content=[TextContent(type="text", text=shown)], is_error=True)
+
+
+def counted(meter: Meter, call: Callable[[], CallToolResult]) -> CallToolResult:
+    """Returns the result of a tool's call, or its error, and counts it.
+
+    `ToolCallsFailed` is 1 for an error that is not the caller's, else 0: over HTTP both have the status 200.
+    """
+    is_failure = False
+    try:
+        return call()
+    except Exception as error:
+        is_failure = not isinstance(error, ValidationError | Invalid | NotFound)
+        return failed(error)
+    finally:
+        meter.count("ToolCalls")
+        meter.count("ToolCallsFailed", float(is_failure))
 
 
 def bytes_of(answer: Answer, text_form: TextForm = _whole) -> int:
