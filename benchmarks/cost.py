@@ -12,6 +12,10 @@ from sakuin_local.places import TEMPLATE
 
 PRICES = Path(__file__).with_name("prices.toml")
 SIZES = (100, 10_000, 1_000_000)
+# Of pages.
+PAGES = (10_000, 100_000, 1_000_000)
+# What OpenAI allows a new account that pays, for the embedding model.
+TOKENS_A_MINUTE = 1_000_000
 MONTH_S = 30 * 24 * 3600
 MILLION = 1_000_000
 GB = 1_000_000_000
@@ -46,7 +50,12 @@ class Book:
     def memory_gb(self, function: str) -> float:
         """What a function of the template has."""
         standard = self.template["Globals"]["Function"]["MemorySize"]
-        return float(self.template["Resources"][function]["Properties"].get("MemorySize", standard)) / 1024
+        memory = self.template["Resources"][function]["Properties"].get("MemorySize", standard)
+        return float(self.parameter(memory["Ref"]) if isinstance(memory, dict) else memory) / 1024
+
+    def parameter(self, name: str) -> float:
+        """The default of a number among the template's parameters."""
+        return float(self.template["Parameters"][name]["Default"])
 
     def count(self, kind: str) -> int:
         """How many resources of a kind the template has."""
@@ -208,6 +217,32 @@ def sums_of_a_month(of: Book) -> str:
     return _table(["", *(f"{size:,} searches" for size in SIZES)], rows)
 
 
+def sizes(of: Book) -> str:
+    """A table: what indexing so many pages for the first time takes, and what it needs."""
+    tokens = of.habit("chunks_a_page") * of.habit("tokens_a_chunk")
+    by_tokens = TOKENS_A_MINUTE / tokens / 60
+    seconds = of.habit("page_seconds")
+    workers = int(of.parameter("PageWorkers")), 10 * int(of.parameter("PageWorkers"))
+    chunks = [pages * of.habit("chunks_a_page") for pages in PAGES]
+    rows = [["explanations", *(f"{each:,.0f}" for each in chunks)]]
+    rows += [[f"{count} workers alone", *(_duration(pages * seconds / count) for pages in PAGES)] for count in workers]
+    rows += [["OpenAI's million tokens a minute alone", *(_duration(pages / by_tokens) for pages in PAGES)]]
+    rows += [["workers that use these tokens up", *[f"{by_tokens * seconds:.0f}"] * len(PAGES)]]
+    for name, figure in (
+        ("disk of Supabase", "database_bytes_a_chunk"),
+        ("its memory for vectors", "vector_index_bytes_a_chunk"),
+    ):
+        rows += [[name, *(f"{each * of.habit(figure) / GB:,.1f} GB" for each in chunks)]]
+    return _table(["", *(f"{pages:,} pages" for pages in PAGES)], rows)
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("days", 86_400), ("hours", 3600)):
+        if seconds >= 1.5 * length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{seconds / 60:.0f} minutes"
+
+
 def prices(of: Book) -> str:
     """A table: each price with its source."""
     named = [(name, each) for name, each in of.data.items() if isinstance(each, Mapping) and "usd" in each]
@@ -231,6 +266,7 @@ def document(of: Book) -> dict[str, str]:
         "pages": lines_of_a_month(of, "pages"),
         "tables": lines_of_a_month(of, "Tables"),
         "sums": sums_of_a_month(of),
+        "sizes": sizes(of),
         "prices": prices(of),
         "habits": habits(of),
     }

@@ -20,7 +20,7 @@ from sakuin.tables.admin import tables as keep_tables
 from sakuin.tables.admin import tools as keep_tools
 
 from tests.environment import ENVIRONMENT
-from tests.test_template import ROOT, resources
+from tests.test_template import ROOT, TEMPLATE, resources
 from tests.wiring import test_limits_from_outside
 
 ROW = re.compile(r"^\| (?P<what>[^|]+) \| (?P<limit>[\d,]+) \| (?P<member>[^|]*)\| (?P<beyond>[^|]+) \|$", re.MULTILINE)
@@ -91,7 +91,8 @@ def test_every_kind_of_tool_has_the_same_top_k() -> None:
 def test_the_gateway_s_rate_is_the_table_s() -> None:
     (row,) = [row for row in ROWS if row["what"] == "requests to the gateway, a second"]
     (stage,) = resources("AWS::ApiGatewayV2::Stage").values()
-    assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] == int(row["limit"])
+    assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] == {"Ref": "RequestsPerSecond"}
+    assert TEMPLATE["Parameters"]["RequestsPerSecond"]["Default"] == int(row["limit"])
 
 
 def test_every_row_says_what_happens_beyond() -> None:

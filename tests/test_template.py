@@ -106,6 +106,14 @@ def test_every_queue_is_encrypted_by_a_key_that_s3_can_use() -> None:
     assert not any("KmsMasterKeyId" in queue for queue in QUEUES.values())
 
 
+def test_lambda_does_not_repeat_maintenance_that_failed() -> None:
+    """Its events have no queue: Lambda would call it twice more, beside the runs of the next minutes."""
+    scheduled = [
+        one for one in FUNCTIONS.values() if any(e["Type"] == "Schedule" for e in one.get("Events", {}).values())
+    ]
+    assert [one["EventInvokeConfig"] for one in scheduled] == [{"MaximumRetryAttempts": 0}]
+
+
 def test_every_queue_with_dead_letters_is_read() -> None:
     read = {event["Queue"]["GetAtt"].removesuffix(".Arn") for _, event in triggers()}
     assert read == set(WORK_QUEUES)
@@ -117,7 +125,8 @@ def test_a_queue_s_reader_reports_single_failures_and_has_time(name: str, event:
     assert event["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     # What ends a worker costs its own message a try, and no other.
     assert event["BatchSize"] == 1
-    assert event["ScalingConfig"]["MaximumConcurrency"] >= 2
+    # SQS accepts no less.
+    assert TEMPLATE["Parameters"][event["ScalingConfig"]["MaximumConcurrency"]["Ref"]]["MinValue"] == 2
     assert queue["VisibilityTimeout"] >= 6 * FUNCTIONS[name]["Timeout"]
     assert "ReservedConcurrentExecutions" not in FUNCTIONS[name]
 
@@ -213,6 +222,7 @@ def test_the_numbered_settings_are_what_changes_a_function_s_configuration_and_n
     assert all(value == f"${{{name}}}" for name, value in numbered.items())
     assert more == {"SnapStart": {"If": ["Snapshots", "PublishedVersions", "None"]}}
     used = {"PythonRuntime", "Architecture", "SnapStart"}
+    used |= {one["MemorySize"]["Ref"] for one in HTTP_FUNCTIONS.values()}
     for value in GLOBAL["Environment"]["Variables"].values():
         if isinstance(value, dict) and value.get("Ref") in TEMPLATE["Parameters"]:
             used.add(value["Ref"])

@@ -19,7 +19,7 @@ class Limits:
     page_explanations: int = _limit(2_000, "semantic ids in a page")
     table_bytes: int = _limit(100_000_000, "bytes of a Table")
     table_memory_bytes: int = _limit(
-        600_000_000, "bytes of memory of a Table that `/v1` changes or reads by pointer; more needs more `MemorySize`"
+        600_000_000, "bytes of memory of a Table that `/v1` changes or reads by pointer; more needs more `HttpMemory`"
     )
     table_strings: int = _limit(200_000, "large strings of a Table")
     table_chunks: int = _limit(1_000_000, "chunks of a Table")
@@ -31,7 +31,9 @@ class Limits:
     endpoints: int = _limit(1_000, "MCP endpoints of a project")
     endpoint_tools: int = _limit(100, "Tools of an MCP endpoint")
     mcp_request_bytes: int = _limit(1_000_000, "bytes of a request to `/mcp`")
-    api_request_bytes: int = _limit(6_000_000, "bytes of a request to `/v1`; Lambda accepts no more than 6 MB")
+    api_request_bytes: int = _limit(
+        4_500_000, "bytes of a request to `/v1`; the gateway rejects what is over 6 MB with its envelope"
+    )
     queries_per_minute: int = _limit(1_200, "tool calls in a minute by a key of `/mcp` or at an endpoint; 0: no limit")
     embedding_daily_tokens: int = _limit(0, "tokens embedded in a day (UTC) for all projects; 0: no limit")
 
