@@ -4,6 +4,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from itertools import count
@@ -195,17 +196,22 @@ class Circuit:
 
 @dataclass(frozen=True, slots=True)
 class VendorCalls:
-    """An `Ask` with retries and a circuit; `OutOfTime` if the worker has too little time for one call."""
+    """An `Ask` with retries and a circuit; `OutOfTime` if the worker has too little time for one call.
+
+    `trace` gives what a call with its retries runs in, by the name of the circuit.
+    """
 
     retries: Retries
     circuit: Circuit
+    trace: Callable[[str], AbstractContextManager[object]] = nullcontext
 
     def __call__(self, call: Callable[[], T], *, namespace: str | None = None) -> T:
         if not self.retries.has_time():
             raise OutOfTime("The worker had too little time left; this continues automatically")
         self.circuit.check(namespace)
         try:
-            answer = self.retries(call)
+            with self.trace(self.circuit.name):
+                answer = self.retries(call)
         except Refused:
             self.circuit.on_change(self.circuit.name, "refused")
             raise

@@ -3,11 +3,12 @@
 import math
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from aws_lambda_powertools import Metrics
+from aws_lambda_powertools import Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
 
 # OpenAI logs this header under its own name; the other vendors log the headers of a request.
@@ -107,6 +108,24 @@ def _id_in(message: Mapping[str, Any]) -> object:
     except (LookupError, TypeError, AttributeError):
         # The handler rejects an unknown message.
         return None
+
+
+@contextmanager
+def vendor_subsegment(tracer: Tracer, name: str) -> Iterator[None]:
+    """Records the block as a call of a vendor in the trace, with its failure but not the text of its error.
+
+    X-Ray's SDK instruments httpx and boto3 by itself, but not httpx2, which OpenAI's and turbopuffer's SDKs use.
+    """
+    recorder: Any = tracer.provider
+    subsegment = recorder.begin_subsegment(name, namespace="remote")
+    try:
+        yield
+    except Exception:
+        if subsegment is not None:
+            subsegment.add_fault_flag()
+        raise
+    finally:
+        recorder.end_subsegment()
 
 
 class Session(Protocol):

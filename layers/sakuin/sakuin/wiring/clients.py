@@ -21,6 +21,7 @@ from sakuin.platform.telemetry import (
     EmfMeter,
     add_work_to_messages,
     instrument_client,
+    vendor_subsegment,
 )
 from sakuin.settings import Settings
 
@@ -200,7 +201,7 @@ def _calls(telemetry: Telemetry, retries: Retries, *, vendor: str, work: str) ->
     name = f"{vendor}-{work}"
     if name not in telemetry.circuits:
         telemetry.circuits[name] = Circuit(name, vendor, telemetry.record_circuit)
-    return VendorCalls(retries, telemetry.circuits[name])
+    return VendorCalls(retries, telemetry.circuits[name], partial(vendor_subsegment, telemetry.tracer))
 
 
 def sqs(telemetry: Telemetry) -> Any:

@@ -1,0 +1,84 @@
+"""The trace of an invocation has a subsegment for each call of a vendor, and no key."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.contracts.openai_server import OpenAIServer
+from tests.contracts.scripted_server import Said, scripted_server
+
+TRACE = "1-5759e988-bd862e3fe1be46a994272793"
+# In a process of its own, as in Lambda: the SDK of X-Ray changes libraries for the whole process.
+CALLS = """
+import os
+from contextlib import suppress
+from sakuin.settings import Settings
+from sakuin.wiring.clients import chunk_store, indexing_embedder, question_embedder, secret_of
+from sakuin.wiring.clients import start_telemetry, supabase
+
+settings, telemetry = Settings.read(os.environ), start_telemetry("Search")
+secrets = secret_of(settings, telemetry).now()
+
+def handler():
+    client = supabase(settings, secrets, telemetry)
+    for call in (
+        lambda: client.rpc("database_state", {}).execute(),
+        lambda: question_embedder(settings, secrets, telemetry).query("a question"),
+        lambda: indexing_embedder(settings, secrets, telemetry, client).passages(["a text"]),
+        lambda: chunk_store(settings, secrets, telemetry).namespaces("project_"),
+    ):
+        with suppress(Exception):
+            call()
+
+handler()
+"""
+
+
+def subsegments(daemon: socket.socket) -> list[dict[str, Any]]:
+    """What arrived at the daemon of X-Ray."""
+    daemon.settimeout(0.2)
+    found = []
+    while True:
+        try:
+            packet = daemon.recv(65_536).decode()
+        except TimeoutError:
+            return found
+        found.append(json.loads(packet.partition("\n")[2]))
+
+
+@pytest.fixture
+def traced(environ: dict[str, str], openai: OpenAIServer) -> tuple[list[dict[str, Any]], str]:
+    """The subsegments of calls of all vendors, and their text. turbopuffer refuses the key."""
+    with scripted_server(Said(401)) as store, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as daemon:
+        daemon.bind(("127.0.0.1", 0))
+        inherited: Mapping[str, str] = {
+            name: os.environ[name] for name in os.environ if name.startswith(("AWS", "PATH"))
+        }
+        lambda_sets = {
+            "LAMBDA_TASK_ROOT": "/var/task",
+            "_X_AMZN_TRACE_ID": f"Root={TRACE};Parent=53995c3f42cd8ad8;Sampled=1",
+            "AWS_XRAY_DAEMON_ADDRESS": f"127.0.0.1:{daemon.getsockname()[1]}",
+        }
+        run = [sys.executable, "-c", CALLS]
+        variables = {**inherited, **environ, "TURBOPUFFER_BASE_URL": store.url, **lambda_sets}
+        subprocess.run(run, env=variables, check=True, timeout=60)  # noqa: S603 - the program is this module's
+        found = subsegments(daemon)
+    return found, json.dumps(found)
+
+
+def test_each_vendor_has_its_subsegment(traced: tuple[list[dict[str, Any]], str]) -> None:
+    found, text = traced
+    remote = {one["name"]: one for one in found if one.get("namespace") == "remote"}
+    assert {"openai-questions", "openai-passages", "turbopuffer-writes"} <= remote.keys()
+    # Supabase is named after its host.
+    assert any("/rpc/database_state" in one.get("http", {}).get("request", {}).get("url", "") for one in found)
+    assert {one["trace_id"] for one in found} == {TRACE}
+    assert remote["turbopuffer-writes"]["fault"] is True
+    assert "fault" not in remote["openai-passages"]
+    assert "sk-test" not in text
