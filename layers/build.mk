@@ -6,9 +6,13 @@
 LAYER := $(patsubst %/,%,$(dir $(abspath $(firstword $(MAKEFILE_LIST)))))
 LAYERS := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 
-# What the layer is for. PLATFORM= (empty) builds for the machine at hand.
-PY ?= 3.13
-ARCH ?= arm64
+# What the layer is for: what samconfig.toml says that the functions are, else the template's default. One choice, so that
+# functions and layers cannot differ. PLATFORM= (empty) builds for the machine at hand.
+of_config = $(sort $(shell sed -nE 's/^$(1) *= *"(python)?([^"]+)".*/\2/p' "$(LAYERS)/../samconfig.toml"))
+of_template = $(shell sed -nE '/^  $(1):/,/Default:/s/^ +Default: (python)?//p' "$(LAYERS)/../template.yaml")
+chosen = $(if $(word 2,$(of_config)),$(error samconfig.toml has more than one $(1): set $(2)),$(or $(of_config),$(of_template)))
+PY ?= $(call chosen,PythonRuntime,PY)
+ARCH ?= $(call chosen,Architecture,ARCH)
 MACHINE_arm64 := aarch64
 MACHINE_x86_64 := x86_64
 # Lambda's Python 3.11 still lives on a C library of 2018.

@@ -14,7 +14,7 @@ from sakuin_local.places import EMULATOR, REPOSITORY, TOOLS, UV
 from sakuin_local.processes import Programs
 
 # The files that decide how a layer is built.
-BUILD_FILES = ("layers/build.mk", "layers/compile")
+BUILD_FILES = ("layers/build.mk", "layers/compile", "layers/interpreter")
 
 
 def build_layers(template: Path, programs: Programs, *, minor: str) -> None:
