@@ -171,10 +171,10 @@ BREAKAGES: dict[str, tuple[Callable[[Patient], AbstractContextManager[None]], st
     "a Data API without the schema": (lambda p: p.unexposed(), "database", "does not expose the schema public"),
     "other vectors": (
         lambda p: p.changed(
-            "alter table embedding_cache alter embedding type extensions.vector(3)",
-            "alter table embedding_cache alter embedding type extensions.vector(1536)",
+            "alter table embedding_cache alter embedding type extensions.halfvec(3)",
+            "alter table embedding_cache alter embedding type extensions.halfvec(1536)",
         ),
-        *("vector dimensions", r"embedding_cache.embedding is .*vector\(3\)"),
+        *("vector dimensions", r"embedding_cache.embedding is .*halfvec\(3\)"),
     ),
     "a missing migration": (
         lambda p: p.changed(
