@@ -14,7 +14,6 @@ from typing import Any
 import psycopg
 import pytest
 from aws_lambda_powertools import Metrics
-from mcp_types import CallToolResult
 from sakuin.errors import Invalid, NotFound, OverBudget, SakuinError, Unavailable
 from sakuin.mcp.answers import counted
 from sakuin.platform.retry import Defer
@@ -169,11 +168,9 @@ def test_an_alarm_rings_in_its_state_and_not_in_a_healthy_one(name: str, product
 def test_a_caller_s_mistake_is_no_failed_call(
     error: SakuinError, share: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def call() -> CallToolResult:
-        raise error
-
     metrics = Metrics(namespace="Sakuin", service="test")
-    assert counted(EmfMeter(metrics, "Search"), call).is_error
+    with pytest.raises(type(error)), counted(EmfMeter(metrics, "Search")):
+        raise error
     metrics.flush_metrics()
     printed = json.loads(capsys.readouterr().out)
     assert (printed["ToolCalls"], printed["ToolCallsFailed"]) == ([1], [share])

@@ -1,7 +1,8 @@
 """The answer of a tool as structured content and as compact JSON text: its size, and its characters."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from mcp_types import CallToolResult, TextContent
@@ -54,17 +55,18 @@ def failed(error: Exception) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=shown)], is_error=True)
 
 
-def counted(meter: Meter, call: Callable[[], CallToolResult]) -> CallToolResult:
-    """Returns the result of a tool's call, or its error, and counts it.
+@contextmanager
+def counted(meter: Meter) -> Iterator[None]:
+    """Counts the tool call that the block makes.
 
     `ToolCallsFailed` is 1 for an error that is not the caller's, else 0: over HTTP both have the status 200.
     """
     is_failure = False
     try:
-        return call()
+        yield
     except Exception as error:
         is_failure = not isinstance(error, ValidationError | Invalid | NotFound)
-        return failed(error)
+        raise
     finally:
         meter.count("ToolCalls")
         meter.count("ToolCallsFailed", float(is_failure))

@@ -12,7 +12,7 @@ from sakuin.knowledge.model import Filters, Hit, Neighbour, StoredChunk
 from sakuin.knowledge.names import page_link
 from sakuin.knowledge.search import KnowledgeSearches, ReadKnowledge
 from sakuin.mcp import knowledge_schemas as schemas
-from sakuin.mcp.answers import Answer, add_fitting, add_texts, answered, counted, visible_answer
+from sakuin.mcp.answers import Answer, add_fitting, add_texts, answered, counted, failed, visible_answer
 from sakuin.mcp.arguments import ChunkArguments, ListArguments, MaterialArguments, SearchArguments, schema_of
 from sakuin.mcp.cursors import cursor_of, numbers_of, position_of
 from sakuin.mcp.schemas import READ_ONLY
@@ -45,8 +45,12 @@ class KnowledgeTools:
         tool = next((tool for tool in _TOOLS if tool.shown.name == name), None)
         if tool is None:
             return None
-        run, model = tool.run, tool.arguments
-        return counted(self.meter, lambda: answered(visible_answer(run(self, model.model_validate(arguments or {})))))
+        try:
+            with counted(self.meter):
+                answer = tool.run(self, tool.arguments.model_validate(arguments or {}))
+        except Exception as error:
+            return failed(error)
+        return answered(visible_answer(answer))
 
     def run_search(self, wanted: SearchArguments) -> Answer:
         """Runs `search_knowledge`. A cursor has the number of results before it, and the `top_k` of the first call."""

@@ -7,7 +7,7 @@ from typing import Any
 from mcp_types import CallToolResult, Tool
 
 from sakuin.language.unicode_text import visible
-from sakuin.mcp.answers import Answer, add_fitting, answered, counted
+from sakuin.mcp.answers import Answer, add_fitting, answered, counted, failed
 from sakuin.mcp.arguments import ReadAroundArguments, ToolSearchArguments
 from sakuin.mcp.cursors import cursor_of, numbers_of
 from sakuin.mcp.read_around import TOOL as READ_AROUND
@@ -80,13 +80,14 @@ class SearchTools:
         tool = next((tool for tool in endpoint.tools if tool.name == name), None)
         if tool is None and (name != READ_AROUND.name or not endpoint.tools):
             return None
-
-        def run() -> CallToolResult:
-            if tool is None:
-                return answered(self._read(endpoint, ReadAroundArguments.model_validate(arguments or {})))
-            return answered(self._search(endpoint, tool, ToolSearchArguments.model_validate(arguments or {})), _as_text)
-
-        return counted(self.meter, run)
+        try:
+            with counted(self.meter):
+                if tool is None:
+                    return answered(self._read(endpoint, ReadAroundArguments.model_validate(arguments or {})))
+                found = self._search(endpoint, tool, ToolSearchArguments.model_validate(arguments or {}))
+        except Exception as error:
+            return failed(error)
+        return answered(found, _as_text)
 
     def input_schema(self, name: str) -> dict[str, Any]:
         """Returns the input schema of a tool. All Search Tools have the same."""
