@@ -56,7 +56,7 @@ def _peers(library: Library, questions: Sequence[LabelledQuestion], model: Cache
     rankings = {
         "2-gram BM25": ngram_bm25(texts, queries, sizes=(2,), limit=DEPTH),
         "FTS5 trigram": fts5_trigrams(texts, queries, limit=DEPTH),
-        "e5 alone": vectors,
+        "vectors alone": vectors,
         "RRF60(e5, 1+2-gram BM25)": reciprocal_rank_fusion(
             vectors, ngram_bm25(texts, queries, sizes=(1, 2), limit=DEPTH), limit=DEPTH
         ),

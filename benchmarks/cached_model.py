@@ -1,34 +1,55 @@
-"""The local stack's model with its vectors in a file, as an `Embedder`: 8 texts a second are asked for once."""
+"""A model with its vectors in a file, as an `Embedder`: the local stack's, 8 texts a second, or one at an endpoint."""
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from openai import OpenAI
 from sakuin_local.embeddings.cache import VectorCache
-from sakuin_local.embeddings.model import DIMENSIONS, NAME, Model, Text
+from sakuin_local.embeddings.model import DIMENSIONS, NAME, Model, Text, Vector
 
 # As wide as the column of the database; zeros change no cosine.
 WIDTH = 1536
+_TEXTS_A_REQUEST = 64
+
+
+@dataclass(frozen=True)
+class EndpointModel:
+    """A model behind an endpoint as OpenAI's. The variable OPENAI_API_KEY has the key."""
+
+    name: str
+    client: OpenAI
+
+    def embed(self, texts: Sequence[Text]) -> "list[Future[list[Vector]]]":
+        """Returns vectors of unit length in the order of the texts, request by request."""
+        starts = range(0, len(texts), _TEXTS_A_REQUEST)
+        return [self._embedded([text.text for text in texts[at : at + _TEXTS_A_REQUEST]]) for at in starts]
+
+    def _embedded(self, texts: Sequence[str]) -> "Future[list[Vector]]":
+        answer = self.client.embeddings.create(model=self.name, input=list(texts))
+        rows = [np.array(one.embedding, dtype="<f4") for one in answer.data]
+        done: Future[list[Vector]] = Future()
+        done.set_result([row / np.linalg.norm(row) for row in rows])
+        return done
 
 
 @dataclass(frozen=True)
 class CachedModel:
     """Vectors of unit length by text."""
 
-    model: Model
+    name: str
+    model: Model | EndpointModel
     cache: VectorCache
 
     @classmethod
-    def in_file(cls, file: Path) -> "CachedModel":
-        """A cache that is there is used on."""
+    def in_file(cls, file: Path, *, endpoint: str | None = None, name: str = NAME) -> "CachedModel":
+        """The local model, or the model `name` at `endpoint`. A cache that is there is used on."""
         file.parent.mkdir(parents=True, exist_ok=True)
-        return cls(Model(), VectorCache(file))
-
-    @property
-    def name(self) -> str:
-        return NAME
+        model = EndpointModel(name, OpenAI(base_url=endpoint)) if endpoint else Model()
+        return cls(name, model, VectorCache(file, name))
 
     def matrix(self, texts: Sequence[str], *, queries: bool) -> NDArray[np.float32]:
         """One row a text, as narrow as the model makes them."""

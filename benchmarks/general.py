@@ -5,6 +5,8 @@
 `query`, the `chunk` that answers it on the pages, and `json_pointer`, `start` and `end` of the answer in the Table, in
 code points. `chunk` is null where no page answers. Without `table.json` only the pages are asked.
 docs/how-to/evaluation.md says how to make such folders of public question sets. No vocabulary is loaded.
+
+`--endpoint URL --model NAME` asks another embedding model, at an endpoint as OpenAI's, with the key OPENAI_API_KEY.
 """
 
 import argparse
@@ -25,6 +27,7 @@ from sakuin.tables.nodes import NodeVersion
 from sakuin.tables.scan import content_hash
 from sakuin.tables.search import SearchTable
 from sakuin_cli.evaluation.statistics import Resamples, mean_difference
+from sakuin_local.embeddings.model import NAME
 
 from benchmarks.cached_model import CachedModel
 from benchmarks.in_process import indexed
@@ -48,9 +51,8 @@ SAKUIN = "Sakuin"
 Answers = list[list[bool]]
 
 
-def main(data: Path, languages: Sequence[str]) -> None:
+def main(data: Path, languages: Sequence[str], model: CachedModel) -> None:
     """Prints a table for the pages of each language, and one for its Table if it has one."""
-    model = CachedModel.in_file(VECTORS)
     console, resamples = Console(width=120), Resamples()
     for language in languages or sorted(file.parent.name for file in data.glob("*/queries.jsonl")):
         questions = [json.loads(line) for line in (data / language / "queries.jsonl").read_text("utf-8").splitlines()]
@@ -128,7 +130,7 @@ def _baselines(
     rankings = {
         "BM25, characters 1+2": by_characters,
         "BM25, words": by_words,
-        "e5 alone": by_meaning,
+        "vectors alone": by_meaning,
         "RRF, characters": reciprocal_rank_fusion(by_meaning, by_characters, limit=DEPTH),
         "RRF, words": reciprocal_rank_fusion(by_meaning, by_words, limit=DEPTH),
         "convex, characters": convex_combination(texts, queries, cosines, characters, limit=DEPTH),
@@ -160,6 +162,8 @@ def _figures(title: str, answers: Mapping[str, Answers], resamples: Resamples, r
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--endpoint")
+    parser.add_argument("--model", default=NAME)
     parser.add_argument("languages", nargs="*")
     given = parser.parse_args(sys.argv[1:])
-    main(given.data, given.languages)
+    main(given.data, given.languages, CachedModel.in_file(VECTORS, endpoint=given.endpoint, name=given.model))
