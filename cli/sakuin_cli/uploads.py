@@ -11,7 +11,7 @@ from sakuin.errors import Invalid, NotFound
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file and its key, NFC. `material` is None for a `learns.yml` and for `synonyms.yml`."""
+    """A file and its key, NFC. `material` is None for a `learns.yml` and a `synonyms.yml`."""
 
     path: str
     key: str
@@ -47,18 +47,19 @@ def uploads_below(paths: Iterable[Path], *, folder: str, material_prefix: str) -
 def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_prefix: str = "") -> Uploads:
     """Returns the uploads among `(path, place)`: `samples/a/x.html`, `a/x.html` → `{material_prefix}{folder}/a/x.html`.
 
-    Skips what is neither HTML nor `learns.yml`, except `synonyms.yml` at the top of the library.
+    Skips what is neither HTML nor a `learns.yml` or `synonyms.yml`.
     """
     # These import a YAML parser.
     from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
-    from sakuin.knowledge.names import material_of_key, synonyms_key
+    from sakuin.knowledge.names import material_of_key, synonyms_folder
 
     by_key: defaultdict[str, dict[str, Upload]] = defaultdict(dict)
     skipped = 0
     for path, place in places:
         key = f"{material_prefix}{folder_path(folder)}{unicodedata.normalize('NFC', place)}"
         material = material_of_key(key, prefix=material_prefix)
-        is_beside = place.rpartition("/")[2] == LEARNS_FILE or key == synonyms_key(material_prefix)
+        is_synonyms = synonyms_folder(key, prefix=material_prefix) is not None
+        is_beside = is_synonyms or place.rpartition("/")[2] == LEARNS_FILE
         if material is None and not is_beside:
             skipped += 1
         else:

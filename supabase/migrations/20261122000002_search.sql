@@ -242,10 +242,12 @@ $$;
 
 -- ---------------------------------------------------------------- synonyms
 
--- The site's own synonyms, from its synonyms.yml: [{"phrases", "plain"}]. `plain` is normalised like a question, by the
--- analyzer named here. Empty: the file is deleted. `sequencer`, `generation` and `sequencer_unreliable`: see material.
+-- The synonyms of each synonyms.yml, for the pages whose names begin with `folder`: [{"phrases", "plain"}]. `plain` is
+-- normalised like a question, by the analyzer named here. Empty: the file is deleted. `sequencer`, `generation` and
+-- `sequencer_unreliable`: see material.
 create table public.site_synonyms (
   key text collate "C" primary key,
+  folder text collate "C" not null default '',
   bucket text not null,
   sequencer text collate "C" not null,
   version_id text,
@@ -258,7 +260,7 @@ create table public.site_synonyms (
 
 -- p_current: this is the bucket's current version, its sequencer does not count (see apply_current).
 create function public.store_synonyms(
-  p_source jsonb, p_groups jsonb, p_analyzer text, p_current boolean, p_expected_generation bigint
+  p_source jsonb, p_folder text, p_groups jsonb, p_analyzer text, p_current boolean, p_expected_generation bigint
 ) returns text language plpgsql set search_path = public, extensions as $$
 declare
   stored site_synonyms;
@@ -272,8 +274,8 @@ begin
     return 'superseded';
   end if;
   update site_synonyms s set
-    bucket = p_source->>'bucket', version_id = p_source->>'version_id', groups = p_groups, analyzer = p_analyzer,
-    sequencer = coalesce(nullif(p_source->>'sequencer', ''), s.sequencer),
+    bucket = p_source->>'bucket', version_id = p_source->>'version_id', folder = p_folder, groups = p_groups,
+    analyzer = p_analyzer, sequencer = coalesce(nullif(p_source->>'sequencer', ''), s.sequencer),
     generation = s.generation + 1, sequencer_unreliable = s.sequencer_unreliable or p_current, updated_at = now()
   where s.key = stored.key;
   return 'applied';
@@ -283,8 +285,10 @@ end $$;
 --   written   for each of p_readings, its spellings in the index
 --   known     those of p_words ({word or term: reading, or empty}) that the index has
 --   near      for each other word of p_words, words of a similar reading
---   synonyms  the groups with a phrase that occurs in p_query
-create function public.lexicon_entries(p_readings text[], p_words jsonb, p_query text) returns jsonb
+--   synonyms  the groups with a phrase that occurs in p_query: [{folder, phrases}]; with p_material those for that page
+create function public.lexicon_entries(
+  p_readings text[], p_words jsonb, p_query text, p_material text default null
+) returns jsonb
 language plpgsql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
 declare
   known constant text[] := array(
@@ -309,9 +313,10 @@ begin
           order by e.key collate "C" limit 8) u) w
       where w.forms is not null),
     'synonyms', (
-      select coalesce(jsonb_agg(g.value->'phrases'), '[]')
+      select coalesce(jsonb_agg(jsonb_build_object('folder', s.folder, 'phrases', g.value->'phrases')), '[]')
       from site_synonyms s cross join lateral jsonb_array_elements(s.groups) as g(value)
-      where exists (select from jsonb_array_elements_text(g.value->'plain') as p(phrase)
+      where (p_material is null or starts_with(p_material, s.folder))
+        and exists (select from jsonb_array_elements_text(g.value->'plain') as p(phrase)
                     where strpos(p_query, p.phrase) > 0)));
 end $$;
 
@@ -320,6 +325,8 @@ end $$;
 -- The candidates of a question, with the evidence for each. sakuin/retrieval/ranking.py ranks them.
 --
 -- A question is a list of slots, each with the terms that express it: [{"kind", "terms": [{"term", "weight"}]}].
+-- p_folders are the folders with slots of their own, and "" for all other pages. A chunk is searched by the slots of the
+-- deepest folder that its page is in: those that name it in `folders`, and those without.
 -- Returns an object:
 --   total        the number of chunks of the index
 --   frequency    {term: the number of chunks with it}, exact
@@ -333,7 +340,7 @@ end $$;
 create function public.search_candidates(
   p_embedding extensions.halfvec(1536), p_slots jsonb, p_space text, p_depth integer, p_sample integer,
   p_posting_budget integer, p_expected text default null, p_type text default null, p_category text default null,
-  p_level text default null, p_material text default null
+  p_level text default null, p_material text default null, p_folders text[] default '{""}'
 ) returns jsonb
 language plpgsql set search_path = public, extensions set jit = off set max_parallel_workers_per_gather = 0
 set enable_mergejoin = off as $$
@@ -396,22 +403,26 @@ begin
 
   return (
   with question as materialized (
-    select s.slot, t.term, t.weight
+    select s.slot, s.value->'folders' as folders, t.term, t.weight
     from jsonb_array_elements(p_slots) with ordinality as s(value, slot)
     cross join lateral jsonb_to_recordset(s.value->'terms') as t(term text collate "C", weight float8)
   ), counted as materialized (
     select t.term, (select coalesce(sum(p.n), 0) from posting p where p.term = t.term)::float8 as n
     from (select distinct s.term from question s) t
   ), asked as materialized (
-    select s.slot, s.term, c.n, s.weight * ln(1 + (total - c.n + 0.5) / (c.n + 0.5)) as gain
+    select s.folders, s.slot, s.term, c.n, s.weight * ln(1 + (total - c.n + 0.5) / (c.n + 0.5)) as gain
     from question s join counted c using (term)
+  ), sizes as (
+    select a.slot, a.folders, count(*) = 1 as is_plain, sum(a.n) as n from asked a group by a.slot, a.folders
+  ), reached as (
+    select z.slot, z.is_plain, f.folder, sum(z.n) over rarest as n, bool_or(z.n > 0) over earlier as is_later
+    from sizes z
+    join unnest(p_folders) as f(folder) on z.folders is null or z.folders ? f.folder
+    window rarest as (partition by f.folder order by z.n, z.slot rows unbounded preceding),
+           earlier as (partition by f.folder order by z.n, z.slot rows between unbounded preceding and 1 preceding)
   ), slots as materialized (
-    select a.slot, count(*) = 1 as is_plain, sum(sum(a.n)) over rarest as reached,
-           bool_or(sum(a.n) > 0) over earlier as is_later
-    from asked a
-    group by a.slot
-    window rarest as (order by sum(a.n), a.slot rows unbounded preceding),
-           earlier as (order by sum(a.n), a.slot rows between unbounded preceding and 1 preceding)
+    select r.slot, r.is_plain, array_agg(r.folder) as folders, count(*) = cardinality(p_folders) as is_everywhere
+    from reached r where r.n <= p_posting_budget or not coalesce(r.is_later, false) group by r.slot, r.is_plain
   ), hits as (
     select h.chunk, a.slot, s.is_plain, a.gain * h.impact as value
     from slots s join asked a using (slot)
@@ -419,7 +430,10 @@ begin
       select p.chunks, p.impacts from posting p
       where p.term = a.term and (only_block is null or p.block = only_block) offset 0) p
     cross join lateral unnest(p.chunks, p.impacts) as h(chunk, impact)
-    where s.reached <= p_posting_budget or not coalesce(s.is_later, false)
+    -- Of folders that begin the name of a page, the last one is the deepest.
+    where s.is_everywhere or s.folders @> array(
+      select max(f.folder collate "C") from chunk_words w, unnest(p_folders) as f(folder)
+      where w.number = h.chunk and starts_with(w.material, f.folder))
   ), scored as (
     select v.chunk, sum(v.value) as score
     from (select h.chunk, h.value from hits h where h.is_plain

@@ -185,13 +185,16 @@ def test_an_upload_that_fails_costs_no_other(operator: Operator) -> None:
     ]
 
 
-def test_the_site_s_synonyms_go_up_beside_the_pages_and_one_in_a_folder_stays(operator: Operator) -> None:
+def test_the_synonyms_of_the_site_and_of_a_folder_go_up_beside_the_pages(operator: Operator) -> None:
     operator.file("site/synonyms.yml", "- [速さの公式, みはじ]\n".encode())
     operator.file("site/junior/synonyms.yml", "- [速さの公式, はじき]\n".encode())
     operator.file("site/junior/式.html")
     document = operator.sakuin("push", operator.folder / "site", "--json").document
-    assert [(one["key"], one["outcome"]) for one in document["synonyms_files"]] == [("synonyms.yml", "applied")]
-    assert (document["learns_files"], document["skipped"]) == ([], 1)
+    assert [(one["key"], one["outcome"]) for one in document["synonyms_files"]] == [
+        ("junior/synonyms.yml", "applied"),
+        ("synonyms.yml", "applied"),
+    ]
+    assert (document["learns_files"], document["skipped"]) == ([], 0)
 
 
 def pushed_to(bucket: MemoryBucket, folder: Path) -> list[PushedFile]:

@@ -1,7 +1,7 @@
-"""`synonyms.yml` at the top of the library."""
+"""`synonyms.yml`: of the whole library, and of a folder."""
 
 import pytest
-from sakuin.knowledge.names import SYNONYMS_FILE, synonyms_key
+from sakuin.knowledge.names import SYNONYMS_FILE, synonyms_folder
 from sakuin.language import site_synonyms
 from sakuin.language.questions.query_analysis import lexicon_lookup
 from sakuin_cli.uploads import uploads_of
@@ -25,11 +25,11 @@ def test_an_uploaded_list_adds_synonyms(a_world: Worlds) -> None:
     assert world.receipt("synonyms.yml", version).outcome == "applied"
 
 
-def test_only_the_file_at_the_top_of_the_library_counts(a_world: Worlds) -> None:
+def test_only_a_file_in_the_library_counts(a_world: Worlds) -> None:
     world = a_world(prefix="site/")
-    for key in ("synonyms.yml", "site/junior/synonyms.yml"):
+    for key in ("synonyms.yml", "other/synonyms.yml", "site/my-synonyms.yml"):
         world.put(key, FILE)
-    assert same_as(world) == ()
+    assert world.synonyms() == []
     world.put("site/synonyms.yml", FILE)
     assert same_as(world)
 
@@ -78,9 +78,9 @@ def test_versions_that_come_in_the_wrong_order_end_with_the_newest(a_world: Worl
 
 
 @pytest.mark.parametrize("prefix", ["", "site/"])
-def test_push_takes_the_file_at_the_top_and_leaves_others(prefix: str) -> None:
-    places = [("a/synonyms.yml", "synonyms.yml"), ("a/junior/synonyms.yml", "junior/synonyms.yml")]
+def test_push_takes_the_file_of_each_folder(prefix: str) -> None:
+    places = [(f"a/{place}", place) for place in ("synonyms.yml", "junior/synonyms.yml", "junior/my-synonyms.yml")]
     uploads = uploads_of(places, material_prefix=prefix)
-    assert [file.key for file in uploads.files] == [synonyms_key(prefix)]
+    assert [synonyms_folder(file.key, prefix=prefix) for file in uploads.files] == ["junior/", ""]
     assert uploads.skipped == 1
     assert SYNONYMS_FILE == site_synonyms.SYNONYMS_FILE

@@ -105,9 +105,11 @@ def test_without_the_concept_a_result_needs_more_evidence_and_the_order_stays() 
     some = [Candidate("a", 0.9), Candidate("b", 0.8)]
     words = {"a": NO_WORDS, "b": NO_WORDS}
     there = rank(some, words, background((), MODEL), MODEL)
-    absent = rank(some, words, background((), MODEL), MODEL, lacks_concepts=True)
+    absent = rank(some, words, background((), MODEL), MODEL, lacking_concepts={"a", "b"})
     assert [each.id for each in absent] == [each.id for each in there]
     assert absent[0].evidence == pytest.approx(there[0].evidence - MODEL.absent_penalty)
+    first, last = rank(some, words, background((), MODEL), MODEL, lacking_concepts={"b"})
+    assert (first, last) == (there[0], absent[1])
 
 
 def test_similarity_is_half_at_the_threshold_and_never_leaves_its_bounds() -> None:

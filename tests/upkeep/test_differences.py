@@ -62,7 +62,7 @@ def test_a_page_s_key_by_what_bucket_and_index_say(
         ("v1", ("v1", True), True),
     ],
 )
-@pytest.mark.parametrize("key", ["site/learns.yml", "site/junior/learns.yml", "site/synonyms.yml"])
+@pytest.mark.parametrize("key", ["site/learns.yml", "site/a/learns.yml", "site/synonyms.yml", "site/a/synonyms.yml"])
 def test_a_file_beside_the_pages_is_read_as_it_is_now(
     key: str, held: str | None, recorded: tuple[str | None, bool] | None, differs: bool
 ) -> None:
@@ -93,7 +93,9 @@ def test_differences_are_sorted_by_key_and_have_a_repair() -> None:
 def test_only_files_in_the_library_are_files_beside_its_pages() -> None:
     assert is_authored_file("site/x/learns.yml", "site/")
     assert not is_authored_file("learns.yml", "site/")
-    assert not is_authored_file("site/x/synonyms.yml", "site/")
+    assert is_authored_file("site/x/synonyms.yml", "site/")
+    assert not is_authored_file("x/synonyms.yml", "site/")
+    assert not is_authored_file("site/xsynonyms.yml", "site/")
     assert not is_authored_file("xlearns.yml", "")
 
 

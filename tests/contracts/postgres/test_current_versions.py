@@ -1,6 +1,7 @@
 """`KnowledgeIndex.apply` with the version that the bucket holds now."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from sakuin.knowledge.model import Source
@@ -111,11 +112,12 @@ def test_a_waiting_key_that_is_deleted_no_longer_waits(knowledge: Knowledge) -> 
 
 
 def test_the_list_of_synonyms_has_the_same_two_ways(knowledge: Knowledge) -> None:
-    store, key = knowledge.index.store_synonyms, "synonyms.yml"
+    key = "synonyms.yml"
+    store = partial(knowledge.index.store_synonyms, folder="")
     assert knowledge.index.synonyms_generation(key) is None
-    assert store(a_source(key, 0x900), [("三平方", "ピタゴラス")]) == "applied"
+    assert store(a_source(key, 0x900), groups=[("三平方", "ピタゴラス")]) == "applied"
     current, seen = a_source(key, 0x10), knowledge.index.synonyms_generation(key)
-    assert store(current, [], expected_generation=None, current=True) == "conflict"
-    assert store(current, [], expected_generation=seen, current=True) == "applied"
-    assert store(current, [], expected_generation=seen, current=True) == "conflict"
-    assert store(a_source(key, 0x950), []) == "superseded"
+    assert store(current, groups=[], expected_generation=None, current=True) == "conflict"
+    assert store(current, groups=[], expected_generation=seen, current=True) == "applied"
+    assert store(current, groups=[], expected_generation=seen, current=True) == "conflict"
+    assert store(a_source(key, 0x950), groups=[]) == "superseded"

@@ -78,6 +78,34 @@ def test_words_and_evidence_are_what_the_formula_says(knowledge: Knowledge, sql:
     agrees()
 
 
+def test_the_pages_of_a_folder_are_compared_with_its_own_slots(knowledge: Knowledge, sql: psycopg.Connection) -> None:
+    folders = {"": "", "a/": "a/", "ab/": "", "a/b/": "a/b/", "a/b/c/": "a/b/"}
+
+    some_pages = st.lists(st.tuples(st.sampled_from(list(folders)), impacts), min_size=1, max_size=6)
+
+    @given(some_pages, st.tuples(slots, slots, slots))
+    @settings(max_examples=times(20), suppress_health_check=list(HealthCheck))
+    def agrees(pages: list[tuple[str, dict[str, float]]], asked: tuple[list[Slot], ...]) -> None:
+        emptied(sql)
+        for number, (folder, words) in enumerate(pages):
+            material = f"{folder}{number}"
+            knowledge.apply(a_source(material, 1), [a_text(number, words, material=material)], material=material)
+        own = dict(zip(("", "a/", "a/b/"), asked, strict=True))
+        folder_slots = {folder: own[folder] for folder in ("a/", "a/b/")}
+        question = Question(vector_of("問い"), own[""], FINGERPRINT, EVERYTHING, 50, folder_slots=folder_slots)
+        by_words: dict[str, list[tuple[int, float]]] = {folder: [] for folder in own}
+        for match in knowledge.search.matches(question):
+            number = int(match.anchor.removeprefix("rule-"))
+            folder = folders[pages[number][0]]
+            assert match.words == pytest.approx(shares([words for _, words in pages], own[folder])[number], abs=1e-4)
+            if match.matching_rank:
+                by_words[folder].append((match.matching_rank, match.words))
+        for ranked in by_words.values():
+            assert [words for _, words in sorted(ranked)] == pytest.approx(sorted((w for _, w in ranked), reverse=True))
+
+    agrees()
+
+
 def postings(sql: psycopg.Connection) -> dict[tuple[str, str], int]:
     """The impact of each chunk and term in the postings."""
     assert sql.execute("select count(*) from public.posting where n = 0").fetchone() == (0,)

@@ -40,8 +40,8 @@ class AuthoredFiles:
         self.index.record_upload_result(source, "applied", "; ".join(file.problems) or None)
         return EventResult(None, asked=len(pages))
 
-    def index_synonyms(self, change: ObjectWritten | ObjectRemoved) -> EventResult:
-        """Stores the synonyms of the written version, or of the version that is current after a removal.
+    def index_synonyms(self, change: ObjectWritten | ObjectRemoved, folder: str) -> EventResult:
+        """Stores a folder's synonyms of the written version, or of the version that is current after a removal.
 
         Without a file there are no synonyms. A file that cannot be read changes nothing.
         """
@@ -54,7 +54,7 @@ class AuthoredFiles:
             return EventResult(None, ignored="this version no longer exists: a newer version replaced it")
         except Invalid as error:
             return self._reject(source, version, error)
-        outcome = self._store_synonyms(source, version, file.groups)
+        outcome = self._store_synonyms(source, folder, version, file.groups)
         if outcome == "applied":
             self.index.record_learns_file(source.key, version)
         self.index.record_upload_result(source, outcome, "; ".join(file.problems) or None)
@@ -65,15 +65,17 @@ class AuthoredFiles:
         self.index.record_upload_result(source, "failed", str(error))
         return EventResult(None, ignored=f"{source.key} cannot be read: {error}")
 
-    def _store_synonyms(self, source: Source, version: str | None, groups: Sequence[Sequence[str]]) -> Outcome:
-        outcome: Outcome = self.index.store_synonyms(source, groups) if source.sequencer else "superseded"
+    def _store_synonyms(
+        self, source: Source, folder: str, version: str | None, groups: Sequence[Sequence[str]]
+    ) -> Outcome:
+        outcome: Outcome = self.index.store_synonyms(source, folder, groups) if source.sequencer else "superseded"
         if outcome != "superseded":
             return outcome
         # Reads the row before the bucket, as `apply_if_current` does for pages.
         generation = self.index.synonyms_generation(source.key)
         if self.bucket.current_version(source.key) != version:
             return "superseded"
-        outcome = self.index.store_synonyms(source, groups, expected_generation=generation, current=True)
+        outcome = self.index.store_synonyms(source, folder, groups, expected_generation=generation, current=True)
         if outcome == "conflict":
             raise Conflict(f"{source.key} changed while it was compared with the bucket")
         return outcome

@@ -23,7 +23,7 @@ from sakuin.knowledge.messages import (
     subject_of_event,
 )
 from sakuin.knowledge.model import EventResult, PageChange, PageResult, Source
-from sakuin.knowledge.names import material_of_key, synonyms_key
+from sakuin.knowledge.names import material_of_key, synonyms_folder
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.s3 import S3Bucket
 from sakuin.platform.unfinished_work import WorkSubject
@@ -74,8 +74,9 @@ class BucketEvents:
         authored = AuthoredFiles(self.bucket, self.index, self.queue, self.prefix)
         if key == LEARNS_FILE or key.endswith("/" + LEARNS_FILE):
             return authored.index_learns(event.source)
-        if key == synonyms_key(self.prefix):
-            return authored.index_synonyms(event)
+        folder = synonyms_folder(key, prefix=self.prefix)
+        if folder is not None:
+            return authored.index_synonyms(event, folder)
         material = material_of_key(key, prefix=self.prefix)
         if material is None:
             return EventResult(None, ignored=f"{key} is not a page")

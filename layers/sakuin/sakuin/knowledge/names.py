@@ -28,9 +28,14 @@ def material_of_key(key: str, *, prefix: str = "") -> str | None:
     return material if material.rpartition("/")[2] else None
 
 
-def synonyms_key(material_prefix: str) -> str:
-    """Returns the key of the site's `synonyms.yml`, directly below the prefix."""
-    return f"{material_prefix}{SYNONYMS_FILE}"
+def synonyms_folder(key: str, *, prefix: str = "") -> str | None:
+    """Returns the folder to whose pages a `synonyms.yml` applies, NFC; None for any other key.
+
+    The folder ends with a slash; it is empty for the file directly below the prefix, which applies to all pages.
+    """
+    path = nfc(key)
+    folder, slash, name = path.removeprefix(_folder(prefix)).rpartition("/")
+    return folder + slash if path.startswith(_folder(prefix)) and name == SYNONYMS_FILE else None
 
 
 def link(material: str, anchor: str, base_url: str = "") -> str:

@@ -95,18 +95,20 @@ class KnowledgeIndex:
     def store_synonyms(
         self,
         source: Source,
+        folder: str,
         groups: Sequence[Sequence[str]],
         *,
         expected_generation: int | None = None,
         current: bool = False,
     ) -> Outcome:
-        """Replaces the synonyms of the site; a removed file has no groups.
+        """Replaces the synonyms for the pages of a folder, empty for all pages; a removed file has no groups.
 
         A version older than the stored one is `superseded`, any other `applied`. `current` is as in `apply`.
         """
         rows = [{"phrases": list(group), "plain": [canonical(phrase) for phrase in group]} for group in groups]
         arguments = {
             "p_source": asdict(source),
+            "p_folder": folder,
             "p_groups": rows,
             "p_analyzer": ANALYZER,
             "p_current": current,

@@ -1,7 +1,8 @@
 """The search functions of pages in Postgres."""
 
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sakuin.knowledge.model import (
@@ -14,9 +15,10 @@ from sakuin.knowledge.model import (
     Neighbour,
     StoredChunk,
 )
+from sakuin.knowledge.names import split_chunk_id
 from sakuin.language.model import LexiconEntries, LexiconLookup, Slot
 from sakuin.language.notation import canonical
-from sakuin.language.questions.query_analysis import synonyms_in
+from sakuin.language.questions.query_analysis import folder_synonyms_in, synonyms_in
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, call, vector_text
 from sakuin.retrieval.calibration import Calibration
@@ -37,7 +39,8 @@ class Question:
     """A query to the index. Without `vector` it searches by words alone, without `slots` by meaning alone.
 
     `expected` is the id of a chunk that is scored wherever it ranks. With `wants_example` examples get no penalty;
-    concepts that they illustrate still come first.
+    concepts that they illustrate still come first. Chunks below a folder of `folder_slots` are searched by those slots
+    instead; of several folders the deepest counts.
     """
 
     vector: Vector | None
@@ -47,6 +50,16 @@ class Question:
     limit: int
     expected: str | None = None
     wants_example: bool = False
+    folder_slots: Mapping[str, Sequence[Slot]] = field(default_factory=dict)
+
+    def slots_of(self, folder: str) -> Sequence[Slot]:
+        """Returns the slots for the chunks of a folder; "" is every other chunk."""
+        return self.folder_slots[folder] if folder else self.slots
+
+    def folder_of(self, id: str) -> str:
+        """Returns the folder whose slots a chunk is searched by; "" for the others."""
+        material, _ = split_chunk_id(id)
+        return max((folder for folder in self.folder_slots if material.startswith(folder)), key=len, default="")
 
 
 # The nearest and the matching chunks that are ranked. It does not depend on `top_k`, so that the order does not either.
@@ -75,14 +88,23 @@ class KnowledgeSearch:
         rows = {row["id"]: row for row in found["candidates"]}
         candidates = [_candidate(row) for row in rows.values()]
         frequencies = Frequencies(found["total"], found["frequency"])
-        words = shares_of_words(question.slots, frequencies, candidates)
+        in_folder: dict[str, list[Candidate]] = defaultdict(list)
+        for candidate in candidates:
+            in_folder[question.folder_of(candidate.id)].append(candidate)
+        words: dict[str, tuple[float, tuple[str, ...]]] = {}
+        lacking: set[str] = set()
+        for folder, those in in_folder.items():
+            slots = question.slots_of(folder)
+            words |= shares_of_words(slots, frequencies, those)
+            if names_absent_concepts(slots, frequencies):
+                lacking |= {candidate.id for candidate in those}
         ranking = rank(
             candidates,
             words,
             background(found["cosines"], self.calibration),
             self.calibration,
             lowers_examples=question.filters.type is None and not question.wants_example,
-            lacks_concepts=names_absent_concepts(question.slots, frequencies),
+            lacking_concepts=lacking,
         )
         best = [each for each in ranking if rows[each.id]["is_found"]][: question.limit]
         shown = [*best, *(each for each in ranking if each.id == question.expected and each not in best)]
@@ -96,7 +118,8 @@ class KnowledgeSearch:
             "search_candidates",
             {
                 "p_embedding": vector_text(question.vector) if question.vector is not None else None,
-                "p_slots": [asdict(slot) for slot in question.slots],
+                "p_slots": _slots(question),
+                "p_folders": ["", *question.folder_slots],
                 "p_space": question.version.space,
                 "p_depth": DEPTH,
                 "p_sample": self.calibration.sample if question.vector is not None else 0,
@@ -165,6 +188,20 @@ def _match(ranked: Ranked, row: Mapping[str, Any], text: Mapping[str, Any]) -> M
     )
 
 
+def _slots(question: Question) -> list[dict[str, Any]]:
+    """Returns each slot once, with its `folders` unless it belongs to all of them."""
+    folders = ("", *question.folder_slots)
+    of_slot: dict[tuple[Slot, int], list[str]] = defaultdict(list)
+    for folder in folders:
+        times: Counter[Slot] = Counter()
+        for slot in question.slots_of(folder):
+            of_slot[slot, times[slot]].append(folder)
+            times[slot] += 1
+    return [
+        asdict(slot) | ({"folders": those} if len(those) < len(folders) else {}) for (slot, _), those in of_slot.items()
+    ]
+
+
 def _filters(filters: Filters) -> dict[str, Any]:
     return {
         "p_type": filters.type,
@@ -176,17 +213,26 @@ def _filters(filters: Filters) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """The words of the indexed texts, and the synonyms of the site."""
+    """The words of the indexed texts, and the synonyms of the site and its folders."""
 
     client: Client
 
-    def look_up(self, query: str, words: LexiconLookup) -> LexiconEntries:
-        """Returns what is known about the words of `query`; it may be nothing."""
+    def look_up(self, query: str, words: LexiconLookup, *, material: str | None = None) -> LexiconEntries:
+        """Returns what is known about the words of `query`; it may be nothing.
+
+        With `material`, only the folders of that page count.
+        """
         asked = {"p_readings": sorted(words.readings), "p_words": dict(words.words), "p_query": canonical(query)}
-        found = call(self.client, "lexicon_entries", asked)
-        groups = [tuple(group) for group in found["synonyms"]]
+        found = call(self.client, "lexicon_entries", {**asked, "p_material": material})
+        groups: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+        for one in found["synonyms"]:
+            groups[one["folder"]].append(tuple(one["phrases"]))
         return LexiconEntries(
-            _tuples(found["written"]), _tuples(found["near"]), synonyms_in(query, groups), frozenset(found["known"])
+            _tuples(found["written"]),
+            _tuples(found["near"]),
+            synonyms_in(query, groups[""]),
+            frozenset(found["known"]),
+            folder_synonyms_in(query, groups),
         )
 
 

@@ -9,7 +9,7 @@ from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
 from sakuin.knowledge.messages import MaterialQueue
 from sakuin.knowledge.model import RecordedObject
-from sakuin.knowledge.names import material_of_key, synonyms_key
+from sakuin.knowledge.names import material_of_key, synonyms_folder
 from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.platform.reconciliation import ComparedPage, Difference
 from sakuin.platform.s3 import BucketObject, S3Bucket
@@ -59,10 +59,10 @@ def bucket_differences(
 
 
 def is_authored_file(key: str, prefix: str) -> bool:
-    """Returns whether a key is a `learns.yml` below the prefix, or the `synonyms.yml` of the site."""
+    """Returns whether a key is a `learns.yml` or a `synonyms.yml` below the prefix."""
     name = unicodedata.normalize("NFC", key)
     is_learns = name.startswith(prefix) and name.rpartition("/")[2] == LEARNS_FILE
-    return is_learns or key == synonyms_key(prefix)
+    return is_learns or synonyms_folder(key, prefix=prefix) is not None
 
 
 def _difference_of_key(key: str, version: str | None, record: RecordedObject | None, prefix: str) -> Difference | None:

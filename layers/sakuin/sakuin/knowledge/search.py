@@ -85,13 +85,14 @@ class SearchKnowledge:
         a chunk that is scored wherever it ranks.
         """
         vocabulary = vocabulary_of(self.version.vocabulary)
-        known = self.lexicon.look_up(query, lexicon_lookup(query, vocabulary))
+        known = self.lexicon.look_up(query, lexicon_lookup(query, vocabulary), material=filters.material)
         question = analyze_query(query, known, vocabulary, without=without)
         vector, degraded = question_vector(self.embedder, question.text, mode=mode)
         matches = self.index.matches(
             Question(
                 vector=vector,
                 slots=question.slots if mode != "vectors" else (),
+                folder_slots=question.folder_slots if mode != "vectors" else {},
                 version=self.version,
                 filters=filters,
                 limit=limit,

@@ -31,6 +31,9 @@ SlotKind = Literal["word", "gram"]
 Rule = Literal["notation", "reduction", "rewriting", "typos", "synonyms", "english", "grams", "examples"]
 
 
+# By phrase of a question, the phrases that mean the same.
+Synonyms = Mapping[str, tuple[str, ...]]
+
 # The first character of a term that names a concept of the vocabulary.
 CONCEPT_SIGN = "#"
 
@@ -58,11 +61,15 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class RewriteStep:
-    """One change of a question: the rule `rule` interpreted `found` as `read_as`."""
+    """One change of a question: the rule `rule` interpreted `found` as `read_as`.
+
+    `folder`: the folder whose pages it concerns, with a slash at its end; empty for all.
+    """
 
     rule: str
     found: str
     read_as: str
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +93,25 @@ class LexiconEntries:
     `similar`: by word that the index does not have, spellings whose reading is one or two edits away, the closest and
     most frequent first.
     `known`: the words and terms of the lookup that the index has. They are correct as typed.
-    `synonyms`: by phrase of the question, its synonyms from the site's own list.
+    `synonyms`: by phrase of the question, its synonyms from the list of the site or project.
+    `folder_synonyms`: the same for the pages below a folder that has a list: those of all lists that apply there.
     """
 
     spellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     similar: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    synonyms: Synonyms = field(default_factory=dict)
     known: frozenset[str] = frozenset()
+    folder_synonyms: Mapping[str, Synonyms] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedQuery:
     """A question ready for the search. The same question and lexicon entries give the same result.
 
-    `text` is embedded, `slots` are searched by words, `steps` explain the changes, `understood_as` is the question with
-    them (None without changes). With `wants_example`, examples rank without their usual penalty. `known` are the typed
-    words that the index has, `changed` those of them that are not searched as typed: always none, which `sakuin eval`
-    verifies.
+    `text` is embedded, `slots` are searched by words; for the pages below a folder of `folder_slots`, its slots are.
+    `steps` explain the changes, `understood_as` is the question with them (None without changes). With `wants_example`,
+    examples rank without their usual penalty. `known` are the typed words that the index has, `changed` those of them
+    that are not searched as typed: always none, which `sakuin eval` verifies.
     """
 
     query: str
@@ -113,3 +122,4 @@ class AnalyzedQuery:
     understood_as: str | None = None
     known: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    folder_slots: Mapping[str, tuple[Slot, ...]] = field(default_factory=dict)

@@ -126,19 +126,20 @@ def rank(
     calibration: Calibration,
     *,
     lowers_examples: bool = False,
-    lacks_concepts: bool = False,
+    lacking_concepts: Collection[str] = (),
 ) -> list[Ranked]:
     """Returns the candidates by falling similarity, ties by id.
 
-    `words` are those of `shares_of_words`, `unrelated` is the `background`. With `lacks_concepts` a result needs more
-    evidence. With `lowers_examples` an example ranks
-    below the concepts that it shows: it has less evidence, and the best of its concepts is placed just above it.
+    `words` are those of `shares_of_words`, `unrelated` is the `background`. `lacking_concepts` are the ids of
+    candidates that need more evidence, since the index has none of the concepts that the question names. With
+    `lowers_examples` an example ranks below the concepts that it shows: it has less evidence, and the best of its
+    concepts is placed just above it.
     """
     mean, spread = unrelated
     evidence, z = {}, {}
     for each in candidates:
         z[each.id] = (each.cosine - mean) / spread if each.cosine is not None and spread > 0 else 0.0
-        penalty = calibration.absent_penalty if lacks_concepts else 0.0
+        penalty = calibration.absent_penalty if each.id in lacking_concepts else 0.0
         penalty += calibration.example_penalty if lowers_examples and each.is_example else 0.0
         evidence[each.id] = z[each.id] + calibration.word_weight * words[each.id][0] - penalty
     placed = dict(evidence)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sakuin.language.analysis import AnalyzedText, analyze_canonical, blanked
 from sakuin.language.letters import to_katakana
-from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup, RewriteStep, Slot
+from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup, RewriteStep, Slot, Synonyms
 from sakuin.language.notation import canonical
 from sakuin.language.questions.conversation import example_request, filler_spans
 from sakuin.language.questions.draft import Draft, Replacement
@@ -30,10 +30,9 @@ LONGEST_QUESTION = 1000  # characters; the rest is ignored
 MOST_READINGS = 2000
 MOST_WORDS = 150
 MOST_SYNONYMS = 20  # phrases in one question, the longest first
+MOST_FOLDERS = 8  # with synonyms of their own for one question
 _SPACES = re.compile(r"\s+")
 _IDEOGRAPH = re.compile(r"[一-鿿]")
-
-Synonyms = Mapping[str, tuple[str, ...]]
 
 
 def lexicon_lookup(query: str, vocabulary: Vocabulary = NO_VOCABULARY) -> LexiconLookup:
@@ -67,6 +66,19 @@ def synonyms_in(query: str, groups: Iterable[tuple[str, ...]]) -> Synonyms:
     return {phrase: tuple(found[phrase]) for phrase in longest}
 
 
+def folder_synonyms_in(query: str, groups: Mapping[str, Sequence[tuple[str, ...]]]) -> Mapping[str, Synonyms]:
+    """Returns, by folder with a group in the question, what `synonyms_in` finds in its groups and those above it.
+
+    `groups` are by folder, with a slash at its end; those of "" apply everywhere. Of many folders, the first
+    `MOST_FOLDERS` count, those nearest to the top first.
+    """
+    found = [folder for folder in groups if folder and synonyms_in(query, groups[folder])]
+    return {
+        folder: synonyms_in(query, [group for above in groups if folder.startswith(above) for group in groups[above]])
+        for folder in sorted(found, key=lambda folder: (folder.count("/"), folder))[:MOST_FOLDERS]
+    }
+
+
 def analyze_query(
     query: str,
     known: LexiconEntries,
@@ -80,8 +92,6 @@ def analyze_query(
     first `LONGEST_QUESTION` characters count. Never raises: a question without words has no slots.
     """
     analyzed = _analyzed(query, known, vocabulary, without)
-    if "grams" in without:
-        analyzed = replace(analyzed, slots=tuple(slot for slot in analyzed.slots if slot.kind != "gram"))
     example = None if "examples" in without else example_request(_normalized(query, notation=False))
     if example is None:
         return analyzed
@@ -121,14 +131,24 @@ def _analyzed(query: str, known: LexiconEntries, vocabulary: Vocabulary, without
         units = draft.with_variants(units, meant)
     if names:
         steps += (RewriteStep("english", draft.text, " ".join(names)),)
-    if "synonyms" not in without:
-        units, more = _with_site_synonyms(draft.typed, units, known.synonyms)
-        steps += more
-    slots = word_slots(units)
-    right, changed = _typed_words(plain, slots, known)
-    slots += _grams(typed, variant, draft, translated)
+    grams = [] if "grams" in without else _grams(typed, variant, draft, translated)
+    slots: dict[str, tuple[Slot, ...]] = {}
+    for folder, synonyms in sorted({"": known.synonyms, **known.folder_synonyms}.items()):
+        those, more = _with_site_synonyms(draft.typed, units, {} if "synonyms" in without else synonyms)
+        slots[folder] = (*word_slots(those), *grams)
+        steps += tuple(replace(step, folder=folder) for step in more if not _has_step(steps, step, folder))
+    right, changed = _typed_words(plain, slots[""], known)
     text, understood = _texts(query, draft, names)
-    return AnalyzedQuery(query, text, tuple(slots), steps, understood_as=understood, known=right, changed=changed)
+    return AnalyzedQuery(
+        query,
+        text,
+        slots.pop(""),
+        steps,
+        understood_as=understood,
+        known=right,
+        changed=changed,
+        folder_slots=slots,
+    )
 
 
 def _texts(query: str, draft: Draft, names: Sequence[str]) -> tuple[str, str | None]:
@@ -231,3 +251,8 @@ def _with_site_synonyms(
             merged = merge_synonyms(merged, start, start + len(plain), of_others)
             steps += [RewriteStep("synonyms", phrase, other) for other in others]
     return merged, tuple(steps)
+
+
+def _has_step(steps: Iterable[RewriteStep], step: RewriteStep, folder: str) -> bool:
+    """Returns whether a step is among those for a folder: its own, or those for folders above it."""
+    return any(folder.startswith(one.folder) and replace(one, folder="") == step for one in steps)
