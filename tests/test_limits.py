@@ -9,7 +9,8 @@ import pytest
 from sakuin.errors import Misconfigured
 from sakuin.knowledge import page as recipe
 from sakuin.knowledge.learns import learns_yml as learns_file
-from sakuin.language import site_synonyms
+from sakuin.language import synonyms
+from sakuin.language.questions import query_analysis
 from sakuin.limits import Limits
 from sakuin.mcp import arguments, endpoint_keys, messages
 from sakuin.settings import Settings
@@ -29,7 +30,11 @@ MEMBER = re.compile(r"^`(\w+)`$")
 LIMITS = {member[1]: row["limit"] for row in ROWS if (member := MEMBER.match(row["member"].strip()))}
 FIXED: dict[str, Any] = {
     "`learns.yml`, bytes": learns_file.LARGEST_FILE,
-    "`synonyms.yml`, bytes": site_synonyms.LARGEST_FILE,
+    "`synonyms.yml`, bytes": synonyms.MOST_BYTES,
+    "groups in a list of synonyms": synonyms.MOST_GROUPS,
+    "phrases in a group of synonyms": synonyms.MOST_PHRASES,
+    "a phrase of a group of synonyms, characters": synonyms.LONGEST_PHRASE,
+    "folders whose synonyms count in one question": query_analysis.MOST_FOLDERS,
     "levels of a Table's JSON": table_document.MAX_DEPTH,
     "a name of a project, Table or endpoint, characters": names_of_records._LONGEST_NAME,
     "the description of a Tool, characters": keep_tools._LONGEST_DESCRIPTION,

@@ -157,6 +157,15 @@ class DeploymentClient:
         """Removes a member from a project; the last one raises `Conflict`."""
         self._call("DELETE", "projects", project_id, "members", user_id)
 
+    def synonyms(self, project_id: str) -> list[list[str]]:
+        """Returns the groups of synonyms of a project."""
+        return cast(list[list[str]], self._call("GET", "projects", project_id, "synonyms")["groups"])
+
+    def replace_synonyms(self, project_id: str, groups: Sequence[Sequence[str]]) -> list[list[str]]:
+        """Replaces the synonyms of a project and returns them; no groups delete them."""
+        asked = {"groups": list(map(list, groups))}
+        return cast(list[list[str]], self._call("PUT", "projects", project_id, "synonyms", json=asked)["groups"])
+
     def create_table(
         self, project_id: str, *, name: str, document: bytes, chunk_threshold_chars: int | None = None
     ) -> views.Table:

@@ -97,6 +97,14 @@ create table public.mcp_binding (
 );
 create index mcp_binding_tool on public.mcp_binding (tool_id);
 
+-- The synonyms for the questions to a project's Search Tools: groups and analyzer as in site_synonyms.
+create table public.project_synonyms (
+  project_id uuid primary key references public.project on delete cascade,
+  groups jsonb not null,
+  analyzer text not null,
+  updated_at timestamptz not null default now()
+);
+
 -- The day on which a key was last used.
 create table public.key_use (
   key_hash text collate "C" primary key,
@@ -256,6 +264,38 @@ begin
   perform require(exists (select from project_member m where m.project_id = p_project and m.user_id <> p_member),
                   '23505', 'This is the last member: make another one first, or delete the project');
   delete from project_member where project_id = p_project and user_id = p_member;
+end $$;
+
+-- ---------------------------------------------------------------- synonyms
+
+create function public.read_synonyms(p_project uuid) returns jsonb
+language sql stable security definer set search_path = public, extensions, pg_temp as $$
+  select check_project(p_project);
+  select coalesce((select jsonb_agg(g.value->'phrases' order by g.number)
+                   from project_synonyms s, jsonb_array_elements(s.groups) with ordinality as g(value, number)
+                   where s.project_id = p_project), '[]')
+$$;
+
+-- Without groups, the project has no synonyms any more.
+create function public.replace_synonyms(p_project uuid, p_groups jsonb, p_analyzer text) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  perform check_project(p_project);
+  perform require(jsonb_typeof(p_groups) = 'array' and jsonb_array_length(p_groups) <= 2000, '22023',
+                  'Synonyms are a list of at most 2000 groups');
+  perform require(length(p_groups::text) <= 1000000, '22023', 'Synonyms have at most 1000000 characters');
+  perform require(not exists (
+    select from jsonb_array_elements(p_groups) g
+    where jsonb_typeof(g.value->'plain') is distinct from 'array'
+      or jsonb_typeof(g.value->'phrases') is distinct from 'array'
+      or jsonb_array_length(g.value->'phrases') not between 2 and 20
+      or exists (select from jsonb_array_elements(g.value->'phrases') p
+                 where jsonb_typeof(p.value) <> 'string' or length(p.value #>> '{}') not between 2 and 60)),
+    '22023', 'A group of synonyms has 2 to 20 phrases of 2 to 60 characters');
+  delete from project_synonyms s where s.project_id = p_project and jsonb_array_length(p_groups) = 0;
+  insert into project_synonyms as s (project_id, groups, analyzer)
+  select p_project, p_groups, check_text(p_analyzer, 200, 'An analyzer') where jsonb_array_length(p_groups) > 0
+  on conflict (project_id) do update set groups = excluded.groups, analyzer = excluded.analyzer, updated_at = now();
 end $$;
 
 -- ---------------------------------------------------------------- the status of a Tool

@@ -53,6 +53,8 @@ create policy own_bindings on public.mcp_binding to sakuin_member
   using (mcp_id in (select e.id from public.mcp e))
   with check (exists (select from public.mcp e join public.tool o on o.project_id = e.project_id
                       where e.id = mcp_binding.mcp_id and o.id = mcp_binding.tool_id));
+create policy own_synonyms on public.project_synonyms to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects()));
 create policy own_keys on public.key_use for select to sakuin_member
   using (exists (select from public.mcp e where e.api_key_hash = key_use.key_hash)
          or exists (select from public.mcp e where e.previous_key_hash = key_use.key_hash));
@@ -76,8 +78,8 @@ grant execute on all functions in schema public to service_role;
 
 grant select, delete on public.project to sakuin_member;
 grant select, insert, delete on public.project_member to sakuin_member;
-grant select, insert, update, delete on public.context_table, public.tool, public.mcp, public.mcp_binding
-  to sakuin_member;
+grant select, insert, update, delete on public.context_table, public.tool, public.mcp, public.mcp_binding,
+  public.project_synonyms to sakuin_member;
 grant select on public.key_use to sakuin_member;
 grant insert on public.outbox to sakuin_member;
 grant execute on all functions in schema public to sakuin_member;
@@ -91,6 +93,7 @@ begin
   grant create on schema public to sakuin_member;
   foreach f in array array[
     'list_projects', 'delete_project', 'add_member', 'list_members', 'remove_member',
+    'read_synonyms', 'replace_synonyms',
     'create_table', 'read_table', 'list_tables', 'replace_table', 'change_table', 'delete_table', 'begin_upload',
     'create_tool', 'read_tool', 'list_tools', 'change_tool', 'reindex_tool', 'delete_tool',
     'create_mcp', 'read_mcp', 'list_mcps', 'bind_tool', 'unbind_tool', 'rotate_mcp', 'change_mcp', 'delete_mcp'

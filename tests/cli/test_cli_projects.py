@@ -232,6 +232,17 @@ def test_an_endpoint_is_created_bound_closed_and_given_another_key(operator: Ope
     assert operator.sakuin("mcp", "rotate", mcp, "--json").document["key"] != created["key"]
 
 
+def test_synonyms_are_replaced_by_a_file_without_mistakes(operator: Operator, project: str) -> None:
+    command = ("table", "synonyms", "--project", project, "--json")
+    file = operator.file("words.yml", "- [通行手形, 旅券]\n".encode())
+    assert operator.sakuin(*command, file).document == {"project_id": project, "groups": [["通行手形", "旅券"]]}
+    wrong = operator.sakuin(*command, operator.file("wrong.yml", "- [宿場町]\n".encode()))
+    assert (wrong.code, "line 1: a group needs two" in str(wrong)) == (1, True), wrong
+    assert operator.sakuin("table", "synonyms", "--project", project).out == "通行手形, 旅券\n"
+    assert operator.sakuin(*command, operator.file("empty.yml", b"")).document["groups"] == []
+    assert operator.sakuin(*command).document["groups"] == []
+
+
 def test_members_are_shown_and_removed_but_for_the_last(operator: Operator, project: str) -> None:
     one, other = str(uuid4()), str(uuid4())
     for user in (one, other):

@@ -15,13 +15,13 @@ from sakuin.knowledge.learns.writer import write_learns
 from sakuin.knowledge.messages import read_event
 from sakuin.knowledge.names import chunk_id, link, material_of_key, split_chunk_id
 from sakuin.knowledge.reading.page_reader import read_page
+from sakuin.knowledge.synonyms_yml import parse_synonyms
 from sakuin.knowledge.validation import findings_of_page
 from sakuin.language.analysis import analyze, term_counts
 from sakuin.language.model import LexiconEntries
 from sakuin.language.morphemes import LONGEST_TERM
 from sakuin.language.notation import canonical
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
-from sakuin.language.site_synonyms import parse_synonyms
 from sakuin.language.unicode_text import INVISIBLE, nfc, nfkc
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.platform.queue_handler import parsed_message

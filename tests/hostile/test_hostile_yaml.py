@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sakuin.errors import Invalid
 from sakuin.knowledge.learns.learns_yml import parse_learns
-from sakuin.language.site_synonyms import parse_synonyms
+from sakuin.knowledge.synonyms_yml import parse_synonyms
 
 from tests.builders import a_page
 from tests.hostile.growth import grows_with_its_input

@@ -42,6 +42,8 @@ def moved_in(stack: Stack, words: str) -> Tenant:
         "secret": long(f"内緒{words}"),
         "": {"public": long(f"空{words}")},
     }
+    groups = {"groups": [[words, f"別の{words}"]]}
+    assert stack.ask("PUT", f"/v1/projects/{project}/synonyms", groups, bearer=token).status == 200
     table = made(f"/v1/projects/{project}/tables", {"name": f"table of {words}", "data": document})["id"]
     asked = {"table_id": table, "json_path": "/public", "type": "search", "name": f"search_{user[:8]}"}
     tool = made(f"/v1/projects/{project}/tools", asked)["id"]

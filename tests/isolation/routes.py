@@ -36,6 +36,8 @@ MEMBERS = [
     Route("POST /v1/projects/{project_id}/members", lambda _ids: {"user_id": str(uuid4())}),
     Route("GET /v1/projects/{project_id}/members"),
     Route("DELETE /v1/projects/{project_id}/members/{user_id}"),
+    Route("PUT /v1/projects/{project_id}/synonyms", lambda _ids: {"groups": [["解の公式", "かいのしき"]]}),
+    Route("GET /v1/projects/{project_id}/synonyms"),
     Route("POST /v1/projects/{project_id}/tables", lambda _ids: {"name": "new", "data": {}}),
     Route("POST /v1/projects/{project_id}/tables/uploads", lambda _ids: {"name": "new", "size": 10}),
     Route("GET /v1/projects/{project_id}/tables"),

@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 from sakuin.mcp.read_around import NAME
 from sakuin.platform.supabase.client import call
+from sakuin.retrieval.index_version import ANALYZER
 from sakuin.tables.json_pointer import ancestors, pointer_hash
 from sakuin.tables.search import SearchTable
 
@@ -144,8 +145,10 @@ def test_a_guessed_row_of_the_engine_answers_its_own_tool_alone(stack: Stack, ow
             shown = {each["json_pointer"] for text in texts if text for each in text["texts"]}
             assert all(where.startswith("/public/") for where in shown)
             words = {"p_readings": ["コウシキ"], "p_words": {}, "p_fingerprint": FINGERPRINT.id}
+            words |= {"p_query": owner.words, "p_analyzer": ANALYZER}
             known = call(stack.workers.client, "table_lexicon_entries", {"p_mcp": mcp_id, "p_tool": tool_id, **words})
             assert bool(known["written"]) is (endpoint is tool is owner)
+            assert bool(known["synonyms"]) is (endpoint is tool is owner)
 
 
 Change = Callable[[Stack, Tenant], Answer]

@@ -80,6 +80,8 @@ def test_a_member_changes_and_deletes_no_row_of_another(
         "insert into mcp (project_id, name, api_key_hash) values (%(project_id)s, 'x', 'x')",
         "insert into mcp_binding (mcp_id, tool_id) values (%(own_mcp_id)s, %(tool_id)s)",
         "insert into mcp_binding (mcp_id, tool_id) values (%(mcp_id)s, %(own_tool_id)s)",
+        "insert into project_synonyms (project_id, groups, analyzer) values (%(project_id)s, '[]', 'x')",
+        "update project_synonyms set project_id = %(project_id)s where project_id = %(own_project_id)s",
         "insert into outbox (event, project_id, table_id) values ('TableDeleted', %(project_id)s, %(table_id)s)",
         "update context_table set project_id = %(project_id)s where id = %(own_table_id)s",
         "update tool set table_id = %(table_id)s where id = %(own_tool_id)s",

@@ -15,6 +15,7 @@ NEEDED = {"SELECT", "INSERT", "UPDATE", "DELETE"}
 API = {
     *("create_project", "count_projects", "list_projects", "delete_project"),
     *("add_member", "list_members", "remove_member"),
+    *("read_synonyms", "replace_synonyms"),
     *("create_table", "read_table", "list_tables", "replace_table", "change_table", "delete_table", "begin_upload"),
     *("create_tool", "read_tool", "list_tools", "change_tool", "reindex_tool", "delete_tool"),
     *("create_mcp", "read_mcp", "list_mcps", "change_mcp", "rotate_mcp", "delete_mcp", "bind_tool", "unbind_tool"),

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 from sakuin.knowledge.model import EVERYTHING, Filters, Match
-from sakuin.language.questions.query_analysis import MOST_FOLDERS, folder_synonyms_in
+from sakuin.language.questions.query_analysis import MOST_FOLDERS, folder_synonyms
 
 from tests.builders import a_page
 from tests.world import World, Worlds
@@ -113,6 +113,6 @@ def test_a_folder_has_one_name_in_both_normal_forms(a_world: Worlds) -> None:
 def test_of_many_folders_those_nearest_to_the_top_count() -> None:
     deep = {f"a/{number}/": [("旅券", "深い")] for number in range(MOST_FOLDERS)}
     groups = {"": [("旅券", "上")], **deep, "z/": [("旅券", "浅い")], "y/": [("切符", "無い")]}
-    found = folder_synonyms_in(QUESTION, groups)
-    assert list(found) == ["z/", *list(deep)[: MOST_FOLDERS - 1]]
+    found = folder_synonyms(QUESTION, groups)
+    assert list(found) == ["", "z/", *list(deep)[: MOST_FOLDERS - 1]]
     assert dict(found["z/"]) == {"旅券": ("上", "浅い")}

@@ -1,9 +1,8 @@
 """`synonyms.yml`: of the whole library, and of a folder."""
 
 import pytest
-from sakuin.knowledge.names import SYNONYMS_FILE, synonyms_folder
-from sakuin.language import site_synonyms
-from sakuin.language.questions.query_analysis import lexicon_lookup
+from sakuin.knowledge.names import synonyms_folder
+from sakuin.language.questions.query_analysis import lexicon_lookup, synonyms_in
 from sakuin_cli.uploads import uploads_of
 
 from tests.world import World, Worlds
@@ -15,7 +14,8 @@ OTHER = "- [速さの公式, 道のり速さ時間]\n".encode()
 def same_as(world: World, phrase: str = "みはじ") -> tuple[str, ...]:
     """Returns the synonyms of a phrase in the index."""
     query = f"{phrase}の使い方"
-    return world.lexicon.look_up(query, lexicon_lookup(query)).synonyms.get(phrase, ())
+    groups = world.lexicon.look_up(query, lexicon_lookup(query)).synonyms
+    return synonyms_in(query, groups.get("", ())).get(phrase, ())
 
 
 def test_an_uploaded_list_adds_synonyms(a_world: Worlds) -> None:
@@ -83,4 +83,3 @@ def test_push_takes_the_file_of_each_folder(prefix: str) -> None:
     uploads = uploads_of(places, material_prefix=prefix)
     assert [synonyms_folder(file.key, prefix=prefix) for file in uploads.files] == ["junior/", ""]
     assert uploads.skipped == 1
-    assert SYNONYMS_FILE == site_synonyms.SYNONYMS_FILE

@@ -274,7 +274,7 @@ def test_a_synonym_finds_its_twin_through_the_concept() -> None:
 
 
 def test_the_sites_own_synonyms_are_other_ways_to_say_a_phrase() -> None:
-    known = LexiconEntries(synonyms={"ぴよぴよ図": ("速さの早見表",)})
+    known = LexiconEntries(synonyms={"": [("ぴよぴよ図", "速さの早見表")]})
     question = analyze_query("ぴよぴよ図って何？", known)
     page = index_words(title="速さの早見表", learns=(), body="")
     assert steps(question, "synonyms") == [("ぴよぴよ図", "速さの早見表")]
@@ -282,7 +282,7 @@ def test_the_sites_own_synonyms_are_other_ways_to_say_a_phrase() -> None:
 
 
 def test_an_english_question_knows_the_sites_synonyms_too() -> None:
-    known = LexiconEntries(synonyms={"soh-cah-toa": ("語呂合わせ",)})
+    known = LexiconEntries(synonyms={"": [("soh-cah-toa", "語呂合わせ")]})
     assert "語呂" in word_terms(analyze_query("what is SOH-CAH-TOA?", known))
 
 

@@ -64,7 +64,7 @@ def reading(world: TableWorld) -> Reading:
 
 
 def known(world: TableWorld, tool: str, sought: LexiconLookup = ALL, *, endpoint: str | None = None) -> LexiconEntries:
-    return world.records.known_words(endpoint or world.endpoint(tool), tool, sought)
+    return world.records.known_words(endpoint or world.endpoint(tool), tool, "", sought)
 
 
 def counts(world: TableWorld, table: str, statement: str) -> dict[tuple[Any, ...], int]:

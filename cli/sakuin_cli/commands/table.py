@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from sakuin.errors import Invalid, Unavailable
 
-from sakuin_cli.connections import deployment, deployment_of, settings_of
+from sakuin_cli.connections import deployment, deployment_of, project_of, settings_of
 from sakuin_cli.files import read_bytes
 from sakuin_cli.options import DataOption, JsonOption, ProjectOption, TimeoutOption
 from sakuin_cli.terminal import reporting_errors
@@ -88,6 +88,26 @@ def rm(
     terminal.fields({"table_id": id, "removed": True})
 
 
+@app.command()
+def synonyms(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="The new list; none: show it.")
+    ] = None,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Show the synonyms for a project's Search Tools, or replace them with those of a file like synonyms.yml."""
+    with reporting_errors(as_json) as terminal:
+        client, project_id = project_of(data, project)
+        groups = client.synonyms(project_id) if file is None else client.replace_synonyms(project_id, _groups(file))
+    if as_json:
+        terminal.document({"project_id": project_id, "groups": groups})
+    else:
+        for group in groups:
+            terminal.out.print(", ".join(group), soft_wrap=True, markup=False)
+
+
 def create_table(
     client: "DeploymentClient",
     project_id: str,
@@ -112,6 +132,16 @@ def _replace_table(client: "DeploymentClient", table_id: str, document: bytes, *
     if len(document) <= REQUEST_BYTES:
         return client.replace_table(table_id, document=document)
     return _imported(client, client.announce_document(table_id, size=len(document)), document, seconds)
+
+
+def _groups(file: Path) -> list[tuple[str, ...]]:
+    # This imports a YAML parser.
+    from sakuin.knowledge.synonyms_yml import parse_synonyms
+
+    found = parse_synonyms(read_bytes(file.as_posix()))
+    if found.problems:
+        raise Invalid(f"{file}: {' '.join(found.problems)} Correct the file; the project's synonyms stay as they were")
+    return list(found.groups)
 
 
 def _imported(client: "DeploymentClient", announced: "AnnouncedUpload", document: bytes, seconds: float) -> "Table":

@@ -12,6 +12,7 @@ from fastapi.responses import Response
 
 from sakuin.errors import Invalid, SakuinError, Unauthorized
 from sakuin.http import documents, views
+from sakuin.http.synonyms import add_synonym_routes
 from sakuin.platform.keys import KEY_PREFIX, key_of, matching_hash
 from sakuin.platform.secrets import KeyRing
 from sakuin.tables.admin.database_changes import HandleDatabaseChange
@@ -66,6 +67,7 @@ def project_routers(services: ProjectServices, keys: KeyRing) -> tuple[APIRouter
     routes = APIRouter(prefix="/v1")
     changing = [Depends(caller), Depends(publishing)]
     _projects(routes, services, user, changing)
+    add_synonym_routes(routes, services.records, user)
     _tables(routes, services, user, changing)
     _tools(routes, services, user, changing)
     _endpoints(routes, services, user)

@@ -53,6 +53,18 @@ class MemberAsked(_Asked):
     user_id: UUID
 
 
+class SynonymsView(BaseModel):
+    """A project's synonyms for the questions to its Search Tools."""
+
+    groups: list[list[str]] = Field(description="Each group has phrases that mean the same.")
+
+
+class SynonymsAsked(_Asked):
+    """The next synonyms of a project; an empty list deletes them."""
+
+    groups: list[list[str]] = Field(description="Each group has two or more phrases that mean the same.")
+
+
 class TableView(_View):
     """A Table without its document, which is at `/v1/tables/{id}/data`."""
 

@@ -9,7 +9,7 @@ from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LEARNS_FILE, Learns
 from sakuin.knowledge.messages import MaterialQueue, ObjectRemoved, ObjectWritten
 from sakuin.knowledge.model import EventResult, Outcome, Source
 from sakuin.knowledge.postgres import KnowledgeIndex
-from sakuin.language.site_synonyms import SiteSynonyms, parse_synonyms
+from sakuin.knowledge.synonyms_yml import SynonymsFile, parse_synonyms
 from sakuin.platform.s3 import S3Bucket
 
 
@@ -85,7 +85,7 @@ class AuthoredFiles:
             return change.source.version_id
         return None if change.marker else self.bucket.current_version(change.source.key)
 
-    def _synonyms(self, change: ObjectWritten | ObjectRemoved, version: str | None) -> SiteSynonyms:
+    def _synonyms(self, change: ObjectWritten | ObjectRemoved, version: str | None) -> SynonymsFile:
         if isinstance(change, ObjectRemoved) and version is None:
-            return SiteSynonyms(())
+            return SynonymsFile(())
         return parse_synonyms(self.bucket.read(change.source.key, version_id=version, max_bytes=LARGEST_FILE).body)

@@ -8,7 +8,7 @@ from sakuin.language.unicode_text import nfc
 
 SUFFIX = ".html"
 
-# Named here and not in `site_synonyms`: that module needs the dictionary.
+# Named here and not in `synonyms_yml`: that module needs a YAML parser.
 SYNONYMS_FILE = "synonyms.yml"
 
 # Characters to percent-encode in the path or fragment of a URL; Japanese stays readable.

@@ -14,7 +14,7 @@ from sakuin.knowledge.model import (
     Source,
 )
 from sakuin.language.model import IndexedWords
-from sakuin.language.notation import canonical
+from sakuin.language.synonyms import stored_groups
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, answer, call, vector_text
 from sakuin.retrieval.index_version import ANALYZER, PageIndexVersion
@@ -105,11 +105,10 @@ class KnowledgeIndex:
 
         A version older than the stored one is `superseded`, any other `applied`. `current` is as in `apply`.
         """
-        rows = [{"phrases": list(group), "plain": [canonical(phrase) for phrase in group]} for group in groups]
         arguments = {
             "p_source": asdict(source),
             "p_folder": folder,
-            "p_groups": rows,
+            "p_groups": stored_groups(groups),
             "p_analyzer": ANALYZER,
             "p_current": current,
             "p_expected_generation": expected_generation,

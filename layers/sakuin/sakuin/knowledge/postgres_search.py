@@ -18,7 +18,6 @@ from sakuin.knowledge.model import (
 from sakuin.knowledge.names import split_chunk_id
 from sakuin.language.model import LexiconEntries, LexiconLookup, Slot
 from sakuin.language.notation import canonical
-from sakuin.language.questions.query_analysis import folder_synonyms_in, synonyms_in
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, call, vector_text
 from sakuin.retrieval.calibration import Calibration
@@ -230,9 +229,8 @@ class Lexicon:
         return LexiconEntries(
             _tuples(found["written"]),
             _tuples(found["near"]),
-            synonyms_in(query, groups[""]),
+            groups,
             frozenset(found["known"]),
-            folder_synonyms_in(query, groups),
         )
 
 

@@ -1,6 +1,6 @@
 """The data of text analysis: words for the index, and questions as they are searched."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -30,9 +30,6 @@ SlotKind = Literal["word", "gram"]
 # Rules of query analysis that can be switched off; a rewrite step carries the name of its rule.
 Rule = Literal["notation", "reduction", "rewriting", "typos", "synonyms", "english", "grams", "examples"]
 
-
-# By phrase of a question, the phrases that mean the same.
-Synonyms = Mapping[str, tuple[str, ...]]
 
 # The first character of a term that names a concept of the vocabulary.
 CONCEPT_SIGN = "#"
@@ -93,15 +90,14 @@ class LexiconEntries:
     `similar`: by word that the index does not have, spellings whose reading is one or two edits away, the closest and
     most frequent first.
     `known`: the words and terms of the lookup that the index has. They are correct as typed.
-    `synonyms`: by phrase of the question, its synonyms from the list of the site or project.
-    `folder_synonyms`: the same for the pages below a folder that has a list: those of all lists that apply there.
+    `synonyms`: groups of phrases that mean the same, of which the question may have one. They are by the folder whose
+    pages they apply to, with a slash at its end; those of "" apply everywhere.
     """
 
     spellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     similar: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    synonyms: Synonyms = field(default_factory=dict)
+    synonyms: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
-    folder_synonyms: Mapping[str, Synonyms] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sakuin.language.model import LexiconEntries, LexiconLookup
+from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, answer, call, vector_text
-from sakuin.retrieval.index_version import TableIndexVersion
+from sakuin.retrieval.index_version import ANALYZER, TableIndexVersion
 from sakuin.tables.model import BoundTool, Endpoint, FullChunk, SkippedNode
 from sakuin.tables.nodes import (
     NodeVersion,
@@ -304,10 +305,11 @@ class ToolSearch:
         endpoint = self.endpoint(mcp_id)
         return endpoint is not None and any(tool.id == tool_id for tool in endpoint.tools)
 
-    def known_words(self, mcp_id: str, tool_id: str, words: LexiconLookup) -> LexiconEntries:
-        """Returns what the Table knows about the words of a question; nothing if the Tool is not allowed now."""
-        if not words.readings and not words.words:
-            return LexiconEntries()
+    def known_words(self, mcp_id: str, tool_id: str, query: str, words: LexiconLookup) -> LexiconEntries:
+        """Returns what the Table knows about the words of a question, and the synonyms of its project.
+
+        Nothing if the Tool is not allowed now.
+        """
         row = call(
             self.client,
             "table_lexicon_entries",
@@ -317,10 +319,13 @@ class ToolSearch:
                 "p_fingerprint": self.fingerprint,
                 "p_readings": sorted(words.readings),
                 "p_words": dict(words.words),
+                "p_query": canonical(query),
+                "p_analyzer": ANALYZER,
             },
         )
         written, near = ({word: tuple(forms) for word, forms in row[kind].items()} for kind in ("written", "near"))
-        return LexiconEntries(spellings=written, similar=near, known=frozenset(row["known"]))
+        synonyms = {"": list(map(tuple, row["synonyms"]))} if row["synonyms"] else {}
+        return LexiconEntries(spellings=written, similar=near, synonyms=synonyms, known=frozenset(row["known"]))
 
     def current_chunks(self, mcp_id: str, tool_id: str, doc_ids: Collection[str]) -> Mapping[str, FullChunk]:
         """Returns by doc id the chunks that are current, in scope, and allowed at this endpoint now."""

@@ -147,7 +147,7 @@ class SearchTable:
     def _store_query(
         self, mcp_id: str, tool: BoundTool, query: str, *, mode: SearchMode = "both", without: Set[str] = frozenset()
     ) -> _StoreQuery:
-        known = self.records.known_words(mcp_id, tool.id, lexicon_lookup(query))
+        known = self.records.known_words(mcp_id, tool.id, query, lexicon_lookup(query))
         question = analyze_query(query, known, without=without)
         vector, degraded = question_vector(self.embedder, question.text, mode=mode)
         return _StoreQuery(

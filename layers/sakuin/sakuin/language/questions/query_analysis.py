@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sakuin.language.analysis import AnalyzedText, analyze_canonical, blanked
 from sakuin.language.letters import to_katakana
-from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup, RewriteStep, Slot, Synonyms
+from sakuin.language.model import AnalyzedQuery, LexiconEntries, LexiconLookup, RewriteStep, Slot
 from sakuin.language.notation import canonical
 from sakuin.language.questions.conversation import example_request, filler_spans
 from sakuin.language.questions.draft import Draft, Replacement
@@ -23,6 +23,7 @@ from sakuin.language.questions.slots import (
 from sakuin.language.questions.translation import content_units, is_latin, translate
 from sakuin.language.questions.typos import kana_typos, possible_concepts, possible_typos, spelled_words
 from sakuin.language.readings import compounds
+from sakuin.language.synonyms import Group
 from sakuin.language.unicode_text import folded, storable
 from sakuin.language.vocabulary import NO_VOCABULARY, Vocabulary, find_phrase, longest_mentions
 
@@ -33,6 +34,9 @@ MOST_SYNONYMS = 20  # phrases in one question, the longest first
 MOST_FOLDERS = 8  # with synonyms of their own for one question
 _SPACES = re.compile(r"\s+")
 _IDEOGRAPH = re.compile(r"[一-鿿]")
+
+# By phrase of a question, the phrases that mean the same.
+Synonyms = Mapping[str, tuple[str, ...]]
 
 
 def lexicon_lookup(query: str, vocabulary: Vocabulary = NO_VOCABULARY) -> LexiconLookup:
@@ -54,7 +58,7 @@ def lexicon_lookup(query: str, vocabulary: Vocabulary = NO_VOCABULARY) -> Lexico
     return LexiconLookup(frozenset(list(readings)[:MOST_READINGS]), dict(list(words.items())[:MOST_WORDS]))
 
 
-def synonyms_in(query: str, groups: Iterable[tuple[str, ...]]) -> Synonyms:
+def synonyms_in(query: str, groups: Iterable[Group]) -> Synonyms:
     """Returns the phrases of `groups` in a question, each with the other phrases of its groups, the longest first."""
     text = canonical(query[:LONGEST_QUESTION])
     found: dict[str, dict[str, None]] = {}
@@ -66,16 +70,16 @@ def synonyms_in(query: str, groups: Iterable[tuple[str, ...]]) -> Synonyms:
     return {phrase: tuple(found[phrase]) for phrase in longest}
 
 
-def folder_synonyms_in(query: str, groups: Mapping[str, Sequence[tuple[str, ...]]]) -> Mapping[str, Synonyms]:
-    """Returns, by folder with a group in the question, what `synonyms_in` finds in its groups and those above it.
+def folder_synonyms(query: str, groups: Mapping[str, Sequence[Group]]) -> Mapping[str, Synonyms]:
+    """Returns, for "" and each folder with a group in the question, what `synonyms_in` finds there and above it.
 
-    `groups` are by folder, with a slash at its end; those of "" apply everywhere. Of many folders, the first
-    `MOST_FOLDERS` count, those nearest to the top first.
+    Of many folders, the first `MOST_FOLDERS` count, those nearest to the top first.
     """
     found = [folder for folder in groups if folder and synonyms_in(query, groups[folder])]
+    nearest = sorted(found, key=lambda folder: (folder.count("/"), folder))[:MOST_FOLDERS]
     return {
         folder: synonyms_in(query, [group for above in groups if folder.startswith(above) for group in groups[above]])
-        for folder in sorted(found, key=lambda folder: (folder.count("/"), folder))[:MOST_FOLDERS]
+        for folder in ("", *nearest)
     }
 
 
@@ -88,7 +92,7 @@ def analyze_query(
 ) -> AnalyzedQuery:
     """Analyzes a question with the lexicon's entries for it. What was typed stays; variants are added.
 
-    `without` has the `Rule`s that are switched off; `synonyms` are those of the vocabulary and of the site. Only the
+    `without` has the `Rule`s that are switched off; `synonyms` are those of the vocabulary and of the lexicon. Only the
     first `LONGEST_QUESTION` characters count. Never raises: a question without words has no slots.
     """
     analyzed = _analyzed(query, known, vocabulary, without)
@@ -133,8 +137,9 @@ def _analyzed(query: str, known: LexiconEntries, vocabulary: Vocabulary, without
         steps += (RewriteStep("english", draft.text, " ".join(names)),)
     grams = [] if "grams" in without else _grams(typed, variant, draft, translated)
     slots: dict[str, tuple[Slot, ...]] = {}
-    for folder, synonyms in sorted({"": known.synonyms, **known.folder_synonyms}.items()):
-        those, more = _with_site_synonyms(draft.typed, units, {} if "synonyms" in without else synonyms)
+    groups = {} if "synonyms" in without else known.synonyms
+    for folder, synonyms in folder_synonyms(query, groups).items():
+        those, more = _with_synonyms(draft.typed, units, synonyms)
         slots[folder] = (*word_slots(those), *grams)
         steps += tuple(replace(step, folder=folder) for step in more if not _has_step(steps, step, folder))
     right, changed = _typed_words(plain, slots[""], known)
@@ -240,7 +245,7 @@ def _rewrites(text: str, known: LexiconEntries, vocabulary: Vocabulary) -> list[
     ]
 
 
-def _with_site_synonyms(
+def _with_synonyms(
     text: str, units: Sequence[QueryUnit], synonyms: Synonyms
 ) -> tuple[list[QueryUnit], tuple[RewriteStep, ...]]:
     merged, steps = list(units), []

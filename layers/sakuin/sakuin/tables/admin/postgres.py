@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sakuin.language.synonyms import Group, stored_groups
 from sakuin.platform.supabase.client import Client, ClientOf, answer, call, call_as_user, no_users
+from sakuin.retrieval.index_version import ANALYZER
 from sakuin.tables.model import (
     Binding,
     EventName,
@@ -59,6 +61,15 @@ class ProjectRecords:
     def remove_member(self, user: User | None, project_id: str, member: str) -> None:
         """Removes a member. Raises `Conflict` for the last one, `NotFound` for a user who is not a member."""
         self._call(user, "remove_member", p_project=project_id, p_member=member)
+
+    def synonyms(self, user: User | None, project_id: str) -> Sequence[Group]:
+        """Returns the groups of synonyms of a project."""
+        return [tuple(group) for group in self._call(user, "read_synonyms", p_project=project_id)]
+
+    def replace_synonyms(self, user: User | None, project_id: str, groups: Sequence[Group]) -> None:
+        """Replaces the synonyms of a project, from the next question on; no groups delete them."""
+        given = {"p_groups": stored_groups(groups), "p_analyzer": ANALYZER}
+        self._call(user, "replace_synonyms", p_project=project_id, **given)
 
     def create_table(
         self, user: User | None, project_id: str, *, name: str, data: str | None, chunk_threshold_chars: int | None

@@ -2,8 +2,9 @@
 
 import pytest
 from sakuin.errors import Invalid
+from sakuin.knowledge.synonyms_yml import parse_synonyms
 from sakuin.language.questions.query_analysis import synonyms_in
-from sakuin.language.site_synonyms import LARGEST_FILE, MOST_GROUPS, MOST_PHRASES, parse_synonyms
+from sakuin.language.synonyms import MOST_BYTES, MOST_GROUPS, MOST_PHRASES
 
 
 def test_a_group_is_a_list_of_phrases_that_mean_the_same() -> None:
@@ -40,7 +41,7 @@ def test_what_is_no_list_of_groups_is_refused_with_its_line(text: str, told: str
 
 def test_files_that_are_too_large_or_no_utf_8_are_refused() -> None:
     with pytest.raises(Invalid, match="larger than"):
-        parse_synonyms(b"#" * (LARGEST_FILE + 1))
+        parse_synonyms(b"#" * (MOST_BYTES + 1))
     with pytest.raises(Invalid, match="UTF-8"):
         parse_synonyms("- [速さ, はやさ]".encode("shift_jis"))
 
