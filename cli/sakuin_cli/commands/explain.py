@@ -87,7 +87,8 @@ def _show_question(out: "Console", explanation: Mapping[str, Any]) -> None:
     out.print(Text.assemble(("embedded  ", "dim"), understood["text"]), soft_wrap=True)
     for step in understood["steps"]:
         found, read_as = (step["found"], "yellow"), (step["read_as"], "green")
-        out.print(Text.assemble((f"{step['rule']:>8}  ", "dim"), found, " → ", read_as), soft_wrap=True)
+        folder = (f"  {step['folder']}", "dim") if step["folder"] else ""
+        out.print(Text.assemble((f"{step['rule']:>8}  ", "dim"), found, " → ", read_as, folder), soft_wrap=True)
     for kind, name in (("word", "words"), ("gram", "grams")):
         slots = [slot for slot in understood["slots"] if slot["kind"] == kind]
         if slots:
