@@ -94,9 +94,10 @@ def _check_learns(world: MaterialsWorld, oracle: MaterialsOracle, name: str) -> 
 
 
 def _check_synonyms(world: MaterialsWorld, oracle: MaterialsOracle) -> None:
-    kept = world.backend.sql.execute("select groups from site_synonyms where key = %s", [SYNONYMS]).fetchall()
-    groups = [group["phrases"] for (rows,) in kept for group in rows]
-    assert groups == oracle.synonyms(), "synonyms"
+    for key in SYNONYMS:
+        kept = world.backend.sql.execute("select groups from site_synonyms where key = %s", [key]).fetchall()
+        groups = [group["phrases"] for (rows,) in kept for group in rows]
+        assert groups == oracle.synonyms(key), key
 
 
 def _is(contents: Mapping[str, str], boxes: Boxes) -> bool:

@@ -72,7 +72,7 @@ class Restart:
 Action = Upload | File | Remove | Reindex | Restart | SharedAction
 
 _pages = st.sampled_from(_PAGES)
-_keys = st.sampled_from((*_PAGES, *_PAGES, LEARNS, SYNONYMS))
+_keys = st.sampled_from((*_PAGES, *_PAGES, LEARNS, *SYNONYMS))
 _words = st.sampled_from(_WORDS)
 _boxes = st.fixed_dictionaries({"rule-a": _words}, optional={"def-b": _words, "tip-c": _words})
 _places = st.sampled_from(
@@ -84,7 +84,7 @@ _places = st.sampled_from(
     )
 )
 _upload = st.builds(Upload, _pages, _boxes | _boxes | _boxes | st.none())
-_file = st.builds(File, st.sampled_from((LEARNS, SYNONYMS)), st.integers(0, 1))
+_file = st.builds(File, st.sampled_from((LEARNS, *SYNONYMS)), st.integers(0, 1))
 _remove = st.builds(Remove, _keys, st.none() | st.integers(0, 2))
 _work = st.builds(Work, numbers, st.booleans(), _places, fates)
 _go_on = st.builds(GoOn, numbers, _places, fates)

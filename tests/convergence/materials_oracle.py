@@ -9,7 +9,7 @@ import yaml
 from tests.builders import a_page
 from tests.doubles.bucket import MemoryBucket
 
-LEARNS, SYNONYMS = "learns.yml", "synonyms.yml"
+LEARNS, SYNONYMS = "learns.yml", ("synonyms.yml", "a/synonyms.yml")
 UNREADABLE = b"\xff\xfe\x00\x00 no page"
 
 Boxes = Mapping[str, str]
@@ -63,5 +63,5 @@ class MaterialsOracle:
         said = yaml.safe_load(self.now(LEARNS) or b"{}")
         return {anchor: tuple(items) for anchor, items in said.get(name, {}).items()}
 
-    def synonyms(self) -> list[list[str]]:
-        return [list(group) for group in yaml.safe_load(self.now(SYNONYMS) or b"[]")]
+    def synonyms(self, key: str) -> list[list[str]]:
+        return [list(group) for group in yaml.safe_load(self.now(key) or b"[]")]
