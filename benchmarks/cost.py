@@ -1,16 +1,15 @@
-"""What a deployment costs a month: template.yaml with the prices and habits of prices.toml, as Markdown."""
+"""What a deployment costs a month: template.yaml with the prices and habits of vendors.toml, as Markdown."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import Any, Literal
 
+from sakuin.platform.openai.models import VENDORS, ModelFacts, model_facts
 from sakuin_local.aws.template import Template, read_template
 from sakuin_local.places import TEMPLATE
 
-PRICES = Path(__file__).with_name("prices.toml")
 SIZES = (100, 10_000, 1_000_000)
 # Of pages.
 PAGES = (10_000, 100_000, 1_000_000)
@@ -38,6 +37,10 @@ class Book:
     def usd(self, name: str) -> float:
         """A unit's price."""
         return float(self.data[name]["usd"])
+
+    def model(self, parameter: str) -> ModelFacts:
+        """The model that the template names in a parameter."""
+        return model_facts(self.template["Parameters"][parameter]["Default"])
 
     def habit(self, name: str) -> float:
         """A measured or assumed figure."""
@@ -69,6 +72,7 @@ class Work:
     requests: float
     gb_seconds: float
     tokens: float
+    learns_calls: float
     learns_tokens: float
     stored_bytes: float
     uploads: float
@@ -77,17 +81,20 @@ class Work:
 
 def book() -> Book:
     """The repository's own."""
-    return Book(tomllib.loads(PRICES.read_text()), read_template(TEMPLATE))
+    return Book(tomllib.loads(VENDORS.read_text(encoding="utf-8")), read_template(TEMPLATE))
 
 
 def indexing(of: Book, kind: Kind, chunks: float) -> Work:
     """Indexing chunks of one kind, once."""
     if kind == "pages":
-        pages = chunks / of.habit("chunks_a_page")
+        pages, calls = chunks / of.habit("chunks_a_page"), chunks / of.habit("chunks_a_learns_call")
+        seconds = pages * of.habit("page_seconds") + calls * of.habit("learns_call_seconds")
         return Work(
-            requests=pages,
-            gb_seconds=pages * of.habit("page_seconds") * of.memory_gb("SakuinIndexMaterial"),
-            tokens=chunks * of.habit("tokens_a_chunk"),
+            requests=pages + calls,
+            gb_seconds=seconds * of.memory_gb("SakuinIndexMaterial"),
+            # Provisional learns are embedded first, and those of the model again.
+            tokens=2 * chunks * of.habit("tokens_a_chunk"),
+            learns_calls=calls,
             learns_tokens=chunks * of.habit("learns_tokens_a_chunk"),
             stored_bytes=0,
             uploads=pages,
@@ -100,6 +107,7 @@ def indexing(of: Book, kind: Kind, chunks: float) -> Work:
         requests=messages,
         gb_seconds=walked_s * of.memory_gb("SakuinIndexTool") + embedding,
         tokens=chunks * of.habit("tokens_a_table_chunk"),
+        learns_calls=0,
         learns_tokens=0,
         stored_bytes=chunks * of.habit("stored_bytes_a_table_chunk"),
         uploads=0,
@@ -191,11 +199,13 @@ def _turbopuffer(of: Book, kind: Kind, chunks: int, searches: int, *, written: f
 
 def _openai(of: Book, work: Work, *, searches: int) -> float:
     embedded = work.tokens + searches * of.habit("tokens_a_question")
-    read = work.tokens if work.learns_tokens else 0
+    # The same texts are embedded twice, and read by the language model once.
+    read = work.tokens / 2 + work.learns_calls * of.habit("learns_call_tokens") if work.learns_calls else 0
+    embeds, writes = of.model("EmbeddingModel"), of.model("LearnsModel")
     return (
-        embedded / MILLION * of.usd("embedding")
-        + read / MILLION * of.usd("learns_read")
-        + work.learns_tokens / MILLION * of.usd("learns_written")
+        embedded / MILLION * (embeds.usd_read or 0)
+        + read / MILLION * (writes.usd_read or 0)
+        + work.learns_tokens / MILLION * (writes.usd_written or 0)
     )
 
 
@@ -252,6 +262,22 @@ def prices(of: Book) -> str:
     )
 
 
+def models(of: Book) -> str:
+    """A table: each model of OpenAI, what 1,000,000 tokens cost, and until when it is served."""
+    rows = [
+        [
+            f"`{each['name']}`",
+            f"{each['usd_read']:g}",
+            f"{each['usd_written']:g}" if "usd_written" in each else "",
+            f"{each['shutdown']}, then `{each['replacement']}`" if "shutdown" in each else "no end announced",
+            each["source"],
+            each["read"],
+        ]
+        for each in of.data["model"]
+    ]
+    return _table(["Model", "$ in", "$ out", "Ends", "Source", "Read"], rows)
+
+
 def habits(of: Book) -> str:
     """A table: each figure with where it comes from."""
     return _table(
@@ -268,6 +294,7 @@ def document(of: Book) -> dict[str, str]:
         "sums": sums_of_a_month(of),
         "sizes": sizes(of),
         "prices": prices(of),
+        "models": models(of),
         "habits": habits(of),
     }
 

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from sakuin.errors import NotFound
 from sakuin.explain.explain import ExplainKnowledge
 from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.learns.postgres import LearnsRecords
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.model import Source, padded
 from sakuin.knowledge.page import embedded_text, whole_text
@@ -72,7 +73,7 @@ def indexed(folder: Path, model: CachedModel, *, vocabulary: str = "school-mathe
         bucket = Folder(folder)
         client = connected(database.rest_url, database.service_key)
         index = KnowledgeIndex(client)
-        learns = LearnsSources(bucket, index, None, "")  # type: ignore[arg-type]
+        learns = LearnsSources(bucket, LearnsRecords(client), None, "")  # type: ignore[arg-type]
         fingerprint = PageIndexVersion(EmbeddingModel(model.name, WIDTH), TEXT_TEMPLATE, ANALYZER, vocabulary)
         pages = IndexPage(bucket, index, model, learns, fingerprint, _MAX_PAGE_BYTES)  # type: ignore[arg-type]
         texts: dict[str, str] = {}

@@ -11,7 +11,9 @@ import psycopg
 from sakuin.http.projects import ProjectServices
 from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexPage, PageTarget
-from sakuin.knowledge.learns.sources import LearnsSources
+from sakuin.knowledge.learns.ask_model import AskModel
+from sakuin.knowledge.learns.postgres import LearnsRecords, SendPendingLearns
+from sakuin.knowledge.learns.sources import LearnsModel, LearnsSources
 from sakuin.knowledge.library import Library
 from sakuin.knowledge.messages import BucketEvent, read_event
 from sakuin.knowledge.model import EventResult, Learns, MaterialState, UploadResult
@@ -53,7 +55,6 @@ from tests.convergence.passing import AN_HOUR, time_passes
 from tests.doubles.bucket import MemoryBucket
 from tests.doubles.embedder import CALIBRATION, MODEL, MemoryEmbedder
 from tests.doubles.event_bus import MemoryBus
-from tests.doubles.learns_model import MemoryLearnsModel
 from tests.doubles.queue import MemoryQueue
 from tests.doubles.table_bodies import MemoryBodies
 from tests.emptied import emptied
@@ -96,7 +97,7 @@ class World:
     database: Database
     client: Client
     sql: psycopg.Connection
-    model: MemoryLearnsModel | None = None
+    model: LearnsModel | None = None
     prefix: str = ""
     base_url: str = ""
     max_page_bytes: int = 1_000_000
@@ -111,6 +112,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.index = KnowledgeIndex(self.client)
+        self.learns = LearnsRecords(self.client)
         self.indexes = IndexVersions(self.client)
         self.records = MaterialRecords(self.client)
         self.lexicon = Lexicon(self.client)
@@ -122,10 +124,17 @@ class World:
     # ---------------------------------------------------------------- indexing
 
     def put(self, key: str, body: bytes) -> str:
-        """Uploads a file and processes everything that comes of it; returns the version."""
+        """Uploads a file and processes everything that comes of it, but asks no language model; returns the version."""
         version = self.bucket.write(key, body)
         self.settle()
         return version
+
+    def ask_model(self) -> list[EventResult]:
+        """Asks the language model for everything that is due, as maintenance and the queue do."""
+        done: list[EventResult] = []
+        while self.send_learns():
+            done += self.settle()
+        return done
 
     def settle(self) -> list[EventResult]:
         """Processes the messages of bucket and queue, oldest first, until there are none; delays pass at once."""
@@ -146,9 +155,13 @@ class World:
     @property
     def events(self) -> BucketEvents:
         watch = a_telemetry()
-        return BucketEvents(
-            self.bucket, self.index, self.queue, self.apply_page, self.prefix, watch.logger, watch.metrics
-        )
+        pages = self.apply_page
+        asks = AskModel(pages.learns, self.learns, pages, self.queue, self.send_learns)
+        return BucketEvents(self.bucket, self.index, self.queue, pages, asks, self.prefix, watch.logger, watch.metrics)
+
+    @property
+    def send_learns(self) -> SendPendingLearns:
+        return SendPendingLearns(self.learns, self.queue)
 
     @property
     def apply_page(self) -> IndexPage:
@@ -156,7 +169,7 @@ class World:
             bucket=self.bucket,
             index=self.index,
             embedder=self.embedder,
-            learns=LearnsSources(self.bucket, self.index, self.model, self.prefix),
+            learns=LearnsSources(self.bucket, self.learns, self.model, self.prefix),
             version=self.settings.pages,
             max_page_bytes=self.max_page_bytes,
             targets=self.pages_of_indexes,

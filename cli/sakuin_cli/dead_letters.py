@@ -6,7 +6,14 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 from sakuin.errors import Misconfigured, SakuinError, Unavailable
-from sakuin.knowledge.messages import ObjectRemoved, RecheckKey, ReindexMaterial, read_event, subject_of_event
+from sakuin.knowledge.messages import (
+    AskLearns,
+    ObjectRemoved,
+    RecheckKey,
+    ReindexMaterial,
+    read_event,
+    subject_of_event,
+)
 from sakuin.platform.queue_handler import parsed_message
 from sakuin.platform.retry import MAX_RECEIVES
 from sakuin.platform.sqs import SqsQueue, translate_errors
@@ -177,6 +184,8 @@ def _material(message: Mapping[str, Any]) -> Contents | None:
         return None
     if isinstance(event, ReindexMaterial):
         text = f"index {event.material} again: {event.reason}"
+    elif isinstance(event, AskLearns):
+        text = f"ask a language model for the learns of {event.material}"
     elif isinstance(event, RecheckKey):
         text = f"check {event.key} against the bucket: {event.reason}"
     else:

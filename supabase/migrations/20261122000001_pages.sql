@@ -82,6 +82,8 @@ create table public.knowledge_chunks (
   learns text[] not null check (cardinality(learns) between 3 and 5),
   learns_source text not null check (learns_source in ('author', 'model', 'provisional', 'written')),
   learns_given text[],
+  -- The text that a language model is asked about: its key in learns_cache; null if it is not asked.
+  learns_key text collate "C",
   type text collate "C" not null check (type in ('rule', 'method', 'definition', 'example', 'tip')),
   category text collate "C",
   level text collate "C",
@@ -102,6 +104,7 @@ create index knowledge_chunks_material on public.knowledge_chunks (material, pos
 create index knowledge_chunks_category on public.knowledge_chunks (category) where category is not null;
 create index knowledge_chunks_level on public.knowledge_chunks (level) where level is not null;
 create index knowledge_chunks_type on public.knowledge_chunks (type);
+create index knowledge_chunks_learns_key on public.knowledge_chunks (learns_key);
 
 -- Keys of a material that another key owns (NFC and NFD spellings of one name), each with its own sequencer.
 create table public.competing_key (
@@ -126,12 +129,26 @@ create table public.upload_result (
 );
 create index upload_result_recorded_at on public.upload_result (recorded_at);
 
--- Answers of the language model, so that the same text is paid for once.
+-- Answers of the language model by the text of an explanation, so that the same text is paid for once.
+-- `learns`: null until it is answered, empty if the model has nothing to say. `attempts`, `asked_at`: recorded before
+-- each call, because a worker that dies in a call has paid for it. `unused_since`: see delete_unused_texts.
 create table public.learns_cache (
   cache_key text collate "C" primary key,
-  learns jsonb not null,
-  created_at timestamptz not null default now()
+  learns text[],
+  attempts integer not null default 0,
+  asked_at timestamptz,
+  unused_since timestamptz
 );
+
+-- Pages with provisional learns: a language model is asked about them after `due_at`. `claimed_until`: a message about
+-- the page is under way.
+create table public.pending_learns (
+  material text collate "C" primary key references public.material,
+  due_at timestamptz not null default now(),
+  claimed_until timestamptz
+);
+create index pending_learns_due on public.pending_learns (due_at);
+create index pending_learns_claimed on public.pending_learns (claimed_until) where claimed_until is not null;
 
 -- The version of each learns.yml and synonyms.yml that was applied last. No version: its deletion.
 create table public.authored_file (
@@ -194,7 +211,8 @@ begin
     c || jsonb_build_object('material', p_material, 'fingerprint', p_fingerprint, 'generation', p_generation)) r
   on conflict (id) do update set
     title = excluded.title, content = excluded.content, learns = excluded.learns,
-    learns_source = excluded.learns_source, learns_given = excluded.learns_given, type = excluded.type,
+    learns_source = excluded.learns_source, learns_given = excluded.learns_given,
+    learns_key = excluded.learns_key, type = excluded.type,
     category = excluded.category, level = excluded.level, page_title = excluded.page_title,
     section = excluded.section, language = excluded.language, prerequisites = excluded.prerequisites,
     position = excluded.position, content_hash = excluded.content_hash, text_hash = excluded.text_hash,
@@ -310,6 +328,7 @@ begin
   end if;
 
   perform replace_chunks(p_material, case when p_deleted then '[]' else p_chunks end, p_fingerprint, generation_now);
+  perform record_pending_learns(p_material, p_source is not null);
   update material m set
     sequencer = case when newest then seq else m.sequencer end,
     version_id = case when newest then p_source->>'version_id' else m.version_id end,
@@ -376,6 +395,111 @@ begin
   if done->>'outcome' <> 'superseded' then perform finish_file_work(p_source, done->>'outcome'); end if;
   return done || jsonb_build_object('generation', r.generation);
 end $$;
+
+-- ---------------------------------------------------------------- learns of a language model
+-- docs/decisions/0053. A page is applied with provisional learns, and its row in pending_learns in the same
+-- transaction. Messages only say that a page has such a row, so one may come twice, late, or never.
+
+-- Records whether a language model is to be asked about a page. p_changed: at once, because it has a new version.
+create function public.record_pending_learns(p_material text, p_changed boolean) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if exists (select from knowledge_chunks k where k.material = p_material and k.learns_source = 'provisional') then
+    insert into pending_learns as p (material) values (p_material)
+    on conflict (material) do update set due_at = case when p_changed then now() else p.due_at end;
+  else
+    delete from pending_learns p where p.material = p_material;
+  end if;
+end $$;
+
+-- When the next call about a text may be made: at once, after five minutes, after an hour, then each day; null after
+-- eight calls.
+create function public.next_learns_call(c public.learns_cache) returns timestamptz
+language sql stable set search_path = public, extensions as $$
+  select case when c.attempts = 0 then '-infinity'::timestamptz when c.attempts < 8 then c.asked_at + (
+    array['5 minutes', '1 hour', '1 day'])[least(c.attempts, 3)]::interval end
+$$;
+
+-- The answers for these texts: {key: [items]}; empty also for a text whose calls are used up.
+create function public.cached_learns(p_keys text[]) returns jsonb
+language sql set search_path = public, extensions as $$
+  update learns_cache c set unused_since = null where c.cache_key = any (p_keys) and c.unused_since is not null;
+  select coalesce(jsonb_object_agg(c.cache_key, coalesce(c.learns, '{}')), '{}') from learns_cache c
+  where c.cache_key = any (p_keys) and (c.learns is not null or next_learns_call(c) is null)
+$$;
+
+-- Stores answers: {key: [items]}.
+create function public.store_learns(p_learns jsonb) returns void
+language sql set search_path = public, extensions as $$
+  insert into learns_cache as c (cache_key, learns)
+  select a.key, array(select jsonb_array_elements_text(a.value)) from jsonb_each(p_learns) a order by a.key
+  on conflict (cache_key) do update set learns = excluded.learns
+$$;
+
+-- Claims due pages for p_seconds, so that at most p_slots are under way.
+create function public.claim_learns(p_slots integer, p_seconds integer) returns text[]
+language plpgsql set search_path = public, extensions as $$
+declare
+  claimed text[];
+begin
+  perform pg_advisory_xact_lock(hashtext('sakuin.pending_learns'));
+  with due as (
+    select p.material from pending_learns p
+    where p.due_at <= now() and (p.claimed_until < now()) is not false
+    order by p.due_at, p.material
+    limit greatest(p_slots - (select count(*) from pending_learns x where x.claimed_until >= now()), 0)
+    for update skip locked
+  ), taken as (
+    update pending_learns p set claimed_until = now() + make_interval(secs => p_seconds)
+    from due d where p.material = d.material returning p.material
+  )
+  select coalesce(array_agg(t.material order by t.material), '{}') into claimed from taken t;
+  return claimed;
+end $$;
+
+-- Begins a call about a page whose texts are p_keys, in their order: {ask, more}. `ask`: up to six of them without an
+-- answer, whose attempt is recorded; `more`: others are due. Null if the page is not pending. A text that failed three
+-- times is asked about alone, so that it cannot keep its neighbours from an answer.
+create function public.begin_learns(p_material text, p_keys text[], p_seconds integer) returns jsonb
+language plpgsql set search_path = public, extensions as $$
+declare
+  due text[];
+  tried integer;
+  n integer;
+  asked text[];
+begin
+  perform from pending_learns p where p.material = p_material for update;
+  if not found then return null; end if;
+  insert into learns_cache (cache_key) select distinct k from unnest(p_keys) k order by k on conflict do nothing;
+  select coalesce(array_agg(x.cache_key order by x.attempts, x.place), '{}'), min(x.attempts) into due, tried
+  from (
+    select c.cache_key, c.attempts, k.place from learns_cache c
+    join (select u.key, min(u.place) as place from unnest(p_keys) with ordinality as u(key, place) group by u.key) k
+      on k.key = c.cache_key
+    where c.learns is null and next_learns_call(c) <= now()
+    order by c.cache_key for update of c skip locked) x;
+  n := cardinality(due);
+  -- Equal groups: 14 texts are 5, 5 and 4.
+  asked := due[1:case when tried >= 3 then 1 else ceil(n / greatest(ceil(n / 6.0), 1)) end::integer];
+  update learns_cache c set attempts = c.attempts + 1, asked_at = now() where c.cache_key = any (asked);
+  update pending_learns p set
+    claimed_until = now() + make_interval(secs => p_seconds),
+    due_at = greatest(now(), (select min(next_learns_call(c)) from learns_cache c
+                              where c.cache_key = any (p_keys) and c.learns is null))
+  where p.material = p_material;
+  return jsonb_build_object('ask', asked, 'more', n > cardinality(asked));
+end $$;
+
+-- Ends the work on a page for now; it is due after p_seconds at the earliest. p_not_asked: texts whose recorded call
+-- was not made.
+create function public.release_learns(p_material text, p_not_asked text[], p_seconds integer) returns void
+language sql set search_path = public, extensions as $$
+  update learns_cache c set attempts = c.attempts - 1
+  where c.cache_key = any (p_not_asked) and c.attempts > 0 and c.learns is null;
+  update pending_learns p set claimed_until = null,
+    due_at = case when p_seconds > 0 then now() + make_interval(secs => p_seconds) else p.due_at end
+  where p.material = p_material
+$$;
 
 -- ---------------------------------------------------------------- queries
 

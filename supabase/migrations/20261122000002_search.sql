@@ -7,6 +7,8 @@ create table public.embedding_cache (
   space text collate "C" not null,
   text_hash text collate "C" not null,
   embedding extensions.halfvec(1536) not null,
+  -- See delete_unused_texts.
+  unused_since timestamptz,
   primary key (space, text_hash)
 );
 
@@ -23,7 +25,9 @@ create index knowledge_vector_embedding on public.knowledge_vector using hnsw (e
 create index knowledge_vector_sample on public.knowledge_vector (space, text_hash);
 
 create function public.missing_vectors(p_space text, p_text_hashes text[]) returns text[]
-language sql stable set search_path = public, extensions as $$
+language sql set search_path = public, extensions as $$
+  update embedding_cache e set unused_since = null
+  where e.space = p_space and e.text_hash = any (p_text_hashes) and e.unused_since is not null;
   select coalesce(array_agg(h), '{}') from unnest(p_text_hashes) h
   where not exists (select from embedding_cache e where e.space = p_space and e.text_hash = h)
 $$;
@@ -568,7 +572,7 @@ $$;
 create function public.read_chunks(p_ids text[], p_neighbours boolean) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select coalesce(jsonb_agg(
-    to_jsonb(k) - array['learns_source', 'learns_given', 'illustrates', 'text_hash', 'fingerprint']
+    to_jsonb(k) - array['learns_source', 'learns_given', 'learns_key', 'illustrates', 'text_hash', 'fingerprint']
     || case when p_neighbours then jsonb_build_object('previous', (
          select jsonb_build_object('id', n.id, 'material', n.material, 'anchor', n.anchor, 'title', n.title,
                                    'content', n.content)

@@ -385,11 +385,13 @@ begin
   return jsonb_build_object('searches', granted, 'seconds', 60 - extract(epoch from (moment - this_minute)));
 end $$;
 
--- ---------------------------------------------------------------- the daily budget of embedding tokens
+-- ---------------------------------------------------------------- the daily budgets of tokens
 
+-- What indexing embedded in a day (UTC), and what the language model that writes learns read and wrote.
 create table public.embedding_day (
   day date primary key,
-  tokens bigint not null check (tokens >= 0)
+  tokens bigint not null default 0 check (tokens >= 0),
+  learns_tokens bigint not null default 0 check (learns_tokens >= 0)
 );
 
 create function public.embedding_tokens_today() returns bigint
@@ -401,6 +403,17 @@ create function public.add_embedding_tokens(p_tokens bigint) returns void
 language sql set search_path = public, extensions as $$
   insert into embedding_day as d (day, tokens) values ((now() at time zone 'utc')::date, p_tokens)
   on conflict (day) do update set tokens = d.tokens + excluded.tokens
+$$;
+
+create function public.learns_tokens_today() returns bigint
+language sql stable set search_path = public, extensions as $$
+  select coalesce((select learns_tokens from embedding_day where day = (now() at time zone 'utc')::date), 0)
+$$;
+
+create function public.add_learns_tokens(p_tokens bigint) returns void
+language sql set search_path = public, extensions as $$
+  insert into embedding_day as d (day, learns_tokens) values ((now() at time zone 'utc')::date, p_tokens)
+  on conflict (day) do update set learns_tokens = d.learns_tokens + excluded.learns_tokens
 $$;
 
 -- ---------------------------------------------------------------- reconciliation: runs
@@ -502,19 +515,6 @@ language sql stable set search_path = public, extensions set jit = off set enabl
     'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
 $$;
 
--- Of p_limit materials after p_after, those with provisional learns and no unfinished work: {materials, next}.
-create function public.provisional_materials(p_after text, p_limit integer) returns jsonb
-language sql stable set search_path = public, extensions as $$
-  with page as materialized (
-    select m.material, m.key from material m where m.material > p_after order by m.material limit p_limit
-  )
-  select jsonb_build_object(
-    'materials', (select coalesce(jsonb_agg(p.material order by p.material), '[]') from page p
-      where exists (select from knowledge_chunks k where k.material = p.material and k.learns_source = 'provisional')
-        and not is_page_unfinished(p.material, p.key)),
-    'next', case when (select count(*) from page) = p_limit then (select max(p.material) from page p) end)
-$$;
-
 -- Rewrites the postings of a material from its words, and deletes the chunks of a deleted page. Other faults are
 -- repaired by applying the page again.
 create function public.repair_material(p_material text) returns void
@@ -571,6 +571,43 @@ begin
   return jsonb_build_object('unused', cardinality(unused), 'next', case when cardinality(page) >= p_limit
     then page[cardinality(page)].reading || chr(9) || page[cardinality(page)].written end);
 end $$;
+
+-- Deletes answers and vectors that no chunk has used for p_seconds, among p_limit after p_after (a space, a tab and a
+-- hash; the space of the answers is "learns"): {deleted, next}. The first run that finds one unused records when.
+create function public.delete_unused_texts(p_after text, p_limit integer, p_seconds integer, p_dry_run boolean)
+returns jsonb language sql set search_path = public, extensions set enable_seqscan = off as $$
+  with page as materialized (
+    select x.* from (
+      (select 'learns' collate "C" as space, c.cache_key as hash from learns_cache c
+       where split_part(p_after, chr(9), 1) < 'learns' collate "C"
+          or c.cache_key > split_part(p_after, chr(9), 2) and split_part(p_after, chr(9), 1) = 'learns' collate "C"
+       order by c.cache_key limit p_limit)
+      union all
+      (select e.space, e.text_hash from embedding_cache e
+       where (e.space, e.text_hash) > (split_part(p_after, chr(9), 1), split_part(p_after, chr(9), 2))
+       order by e.space, e.text_hash limit p_limit)
+    ) x order by x.space, x.hash limit p_limit
+  ), checked as materialized (
+    select p.*, case when p.space = 'learns' then exists (select from knowledge_chunks k where k.learns_key = p.hash)
+      else exists (select from knowledge_vector v where v.space = p.space and v.text_hash = p.hash) end as used
+    from page p where not p_dry_run
+  ), noted_learns as (
+    update learns_cache c set unused_since = case when not u.used then now() end
+    from checked u where u.space = 'learns' and u.hash = c.cache_key and u.used = (c.unused_since is not null)
+  ), noted_vectors as (
+    update embedding_cache e set unused_since = case when not u.used then now() end
+    from checked u where (u.space, u.hash) = (e.space, e.text_hash) and u.used = (e.unused_since is not null)
+  ), learns as (
+    delete from learns_cache c using checked u where u.space = 'learns' and u.hash = c.cache_key and not u.used
+      and c.unused_since < now() - make_interval(secs => p_seconds) returning 1
+  ), vectors as (
+    delete from embedding_cache e using checked u where (u.space, u.hash) = (e.space, e.text_hash) and not u.used
+      and e.unused_since < now() - make_interval(secs => p_seconds) returning 1
+  )
+  select jsonb_build_object('deleted', (select count(*) from learns) + (select count(*) from vectors),
+    'next', case when (select count(*) from page) = p_limit
+            then (select p.space || chr(9) || p.hash from page p order by p.space desc, p.hash desc limit 1) end)
+$$;
 
 -- ---------------------------------------------------------------- reconciliation: Tables
 

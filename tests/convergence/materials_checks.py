@@ -6,7 +6,7 @@ from sakuin.knowledge.model import Filters
 from sakuin.knowledge.postgres_search import Question
 
 from tests.convergence.materials_oracle import SYNONYMS, Boxes, MaterialsOracle, name_of
-from tests.convergence.materials_world import MaterialsWorld
+from tests.convergence.materials_world import MaterialsWorld, said_of
 from tests.doubles.embedder import FINGERPRINT, vector_of
 
 _NEVER = (
@@ -91,6 +91,10 @@ def _check_learns(world: MaterialsWorld, oracle: MaterialsOracle, name: str) -> 
     anchors = searchable(world).get(name, {}).keys()
     wanted = {anchor: items for anchor, items in oracle.learns(name).items() if anchor in anchors}
     assert said == wanted, f"the author's lists of {name} are {said}, and should be {wanted}"
+    others = "select anchor, content, learns, learns_source from knowledge_chunks where material = %s"
+    for anchor, content, items, source in world.backend.sql.execute(others, [name]).fetchall():
+        if anchor not in wanted:
+            assert (source, tuple(items)) == ("model", said_of(content)), f"the learns of {name}#{anchor} are {source}"
 
 
 def _check_synonyms(world: MaterialsWorld, oracle: MaterialsOracle) -> None:

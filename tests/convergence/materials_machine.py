@@ -24,6 +24,7 @@ from tests.convergence.machine import Schedule
 from tests.convergence.materials_checks import check_always, check_settled
 from tests.convergence.materials_oracle import LEARNS, SYNONYMS, UNREADABLE, MaterialsOracle, page_of
 from tests.convergence.materials_world import MaterialsWorld
+from tests.convergence.passing import A_DAY
 from tests.convergence.workers import Workers
 
 _WORDS = ("一の版は公式に代入する。", "二の版は係数を読みとる。", "三の版は判別式を計算する。")
@@ -79,7 +80,7 @@ _places = st.sampled_from(
     (
         *("", END, END, "rpc/apply_material", "rpc/apply_current", "s3 read", "s3 current_version", "GET material"),
         *("openai", "POST embedding_cache", "sqs", "rpc/materials_named_in", "rpc/store_synonyms"),
-        *("rpc/record_unfinished", "rpc/finish_work"),
+        *("rpc/record_unfinished", "rpc/finish_work", "rpc/begin_learns", "rpc/store_learns", "rpc/release_learns"),
         *range(1, 9),
     )
 )
@@ -88,7 +89,9 @@ _file = st.builds(File, st.sampled_from((LEARNS, *SYNONYMS)), st.integers(0, 1))
 _remove = st.builds(Remove, _keys, st.none() | st.integers(0, 2))
 _work = st.builds(Work, numbers, st.booleans(), _places, fates)
 _go_on = st.builds(GoOn, numbers, _places, fates)
-_places_of_schedule = st.sampled_from(("", END, END, "rpc/claim_due_work", "sqs", "s3 held", "rpc/recorded_objects"))
+_places_of_schedule = st.sampled_from(
+    ("", END, END, "rpc/claim_due_work", "rpc/claim_learns", "sqs", "s3 held", "rpc/recorded_objects")
+)
 _maintenance = st.builds(Maintenance, st.booleans(), _places_of_schedule, fates)
 _WEIGHTS = (
     *((_upload, 4), (_file, 1), (_remove, 2), (st.builds(Reindex, _pages), 1), (st.builds(Restart), 1)),
@@ -146,6 +149,10 @@ class MaterialsMachine(Schedule):
 
     def is_busy(self) -> bool:
         by_itself = self.world.each_minute() | self.world.each_night()
+        if self.world.waits_for_model():
+            # After some failures a text is asked about once a day.
+            self.world.time_passes(A_DAY)
+            by_itself = True
         # On command too: a bucket that lost most of its pages is not applied by itself.
         by_command = self.world.look_at_bucket()
         return by_itself or by_command

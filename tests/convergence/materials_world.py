@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -11,8 +11,11 @@ from typing import Any
 import psycopg
 from sakuin.knowledge.bucket_events import BucketEvents
 from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.learns.ask_model import AskModel
+from sakuin.knowledge.learns.postgres import LearnsRecords, SendPendingLearns
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.messages import BucketEvent, MaterialQueue
+from sakuin.knowledge.page import Explanation
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.postgres_records import MaterialRecords
 from sakuin.knowledge.postgres_search import KnowledgeSearch
@@ -33,7 +36,7 @@ from tests.doubles.sqs import ModelledSqs
 _QUEUE = "materials"
 _TABLES = (
     *("knowledge_chunks", "chunk_words", "posting", "reading", "competing_key", "upload_result", "site_synonyms"),
-    *("authored_file", "material", "unfinished_work", "embedding_cache"),
+    *("authored_file", "pending_learns", "learns_cache", "material", "unfinished_work", "embedding_cache"),
 )
 
 
@@ -65,12 +68,30 @@ class _Surprised:
         self.surprises.of(self.events.process)(event)
 
 
+class SayingModel:
+    """A language model that says of each text what it is about."""
+
+    name = "saying/1"
+
+    def learns(self, explanations: Sequence[Explanation]) -> dict[str, tuple[str, ...]]:
+        return {one.anchor: said_of(one.content) for one in explanations}
+
+
+def said_of(content: str) -> tuple[str, ...]:
+    """The answer of `SayingModel` about this text."""
+    return tuple(f"{content[-12:-1]}の{noun}" for noun in ("計算", "手順", "説明"))
+
+
 @dataclass
 class MaterialsWorld:
-    """The services of one schedule over a bucket of its own. `resumes`: maintenance resumes waiting work."""
+    """The services of one schedule over a bucket of its own.
+
+    `resumes`: maintenance resumes waiting work; `asks`: it asks the language model.
+    """
 
     backend: MaterialsBackend
     resumes: bool = True
+    asks: bool = True
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
     counts: Counter[str] = field(default_factory=Counter)
@@ -80,15 +101,19 @@ class MaterialsWorld:
         self.index = KnowledgeIndex(self.backend.client)
         queue = MaterialQueue(SqsQueue(sqs, _QUEUE))
         embedder = Gate(MemoryEmbedder(), "openai", unavailable("openai"), circuit_open("openai"))
-        learns = LearnsSources(bucket, self.index, None, "")
+        records = LearnsRecords(self.backend.client)
+        self.send_learns = SendPendingLearns(records, queue)
+        model = Gate(SayingModel(), "openai", unavailable("openai"), circuit_open("openai"))
+        learns: Any = LearnsSources(bucket, records, model, "")
         apply_page = IndexPage(bucket, self.index, embedder, learns, FINGERPRINT, 1_000_000)
-        records = MaterialRecords(self.backend.client)
+        asks = AskModel(learns, records, apply_page, queue, self.send_learns)
+        compared = MaterialRecords(self.backend.client)
         self.unfinished = UnfinishedWorkStore(self.backend.client)
-        self.reconcile = ReconcileMaterials(bucket, records, self.unfinished, queue, "", lambda: self.bucket.now)
+        self.reconcile = ReconcileMaterials(bucket, compared, self.unfinished, queue, "", lambda: self.bucket.now)
         tables: Any = None
         self.resume = ResumeWork(self.unfinished, queue, tables)
         surprises = Surprises()
-        work: Any = _Surprised(BucketEvents(bucket, self.index, queue, apply_page, "", *silent()), surprises)
+        work: Any = _Surprised(BucketEvents(bucket, self.index, queue, apply_page, asks, "", *silent()), surprises)
         self.handle = Delivery({_QUEUE: handler_of(sqs, _QUEUE, work, self.unfinished)}, surprises, self.counts)
         self.search = KnowledgeSearch(self.backend.client, CALIBRATION)
 
@@ -104,7 +129,12 @@ class MaterialsWorld:
 
     def each_minute(self) -> bool:
         """Runs the maintenance of each minute; returns whether there was anything to do."""
-        return self.resumes and bool(self.resume())
+        resumed = self.resumes and bool(self.resume())
+        return resumed | (self.asks and bool(self.send_learns()))
+
+    def waits_for_model(self) -> bool:
+        """Returns whether any page waits for the language model."""
+        return self.backend.sql.execute("select 1 from pending_learns").fetchone() is not None
 
     def each_night(self) -> bool:
         """Runs the nightly maintenance; returns whether anything differed."""

@@ -3,7 +3,7 @@
 import psycopg
 
 # A little longer than the schedule waits before it calls a worker dead.
-A_MINUTE, AN_HOUR = 65, 3600
+A_MINUTE, AN_HOUR, A_DAY = 65, 3600, 86_400
 
 _WORK = b"update unfinished_work set retry_at = retry_at - %(t)s, since = since - %(t)s, sent_at = sent_at - %(t)s"
 _TABLES = (
@@ -20,6 +20,9 @@ _MATERIALS = (
     b"update material set updated_at = updated_at - %(t)s",
     b"update competing_key set since = since - %(t)s",
     b"update authored_file set applied_at = applied_at - %(t)s",
+    b"update learns_cache set asked_at = asked_at - %(t)s, unused_since = unused_since - %(t)s",
+    b"update embedding_cache set unused_since = unused_since - %(t)s where unused_since is not null",
+    b"update pending_learns set due_at = due_at - %(t)s, claimed_until = claimed_until - %(t)s",
 )
 
 

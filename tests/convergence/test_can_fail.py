@@ -74,6 +74,11 @@ def test_maintenance_that_resumes_nothing_is_found(materials: MaterialsBackend) 
         run_schedules(MaterialsMachine, Tally(), schedules=50, backend=materials, parts=parts, shrink=False)
 
 
+def test_maintenance_that_asks_no_language_model_is_found(materials: MaterialsBackend) -> None:
+    with pytest.raises(AssertionError, match="never comes to rest"):
+        run_schedules(MaterialsMachine, Tally(), schedules=50, backend=materials, parts={"asks": False}, shrink=False)
+
+
 def _sweep_late(story: TablesMachine) -> None:
     """A text comes back while the worker that sweeps it pauses."""
     one, other = "公式に代入する。係数を読みとる。", "一次関数の傾きを求める。切片は別に読む。"

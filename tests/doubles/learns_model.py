@@ -1,24 +1,29 @@
 """A language model that says what it was told to say."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sakuin.errors import Unavailable
-from sakuin.knowledge.page import Page
+from sakuin.knowledge.page import Explanation
 
 
 @dataclass
 class MemoryLearnsModel:
-    """A `LearnsModel`. `answers` are items by anchor; `late` makes it miss its time; `asked` counts the calls."""
+    """A `LearnsModel`. `answers` are items by anchor; `late` makes it miss its time; `groups` are the asked anchors."""
 
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     late: bool = False
-    asked: int = 0
+    groups: list[tuple[str, ...]] = field(default_factory=list)
     name: str = "told/1"
 
-    def learns(self, page: Page) -> Mapping[str, tuple[str, ...]]:
-        self.asked += 1
+    @property
+    def asked(self) -> int:
+        """The number of calls."""
+        return len(self.groups)
+
+    def learns(self, explanations: Sequence[Explanation]) -> Mapping[str, tuple[str, ...]]:
+        self.groups.append(tuple(item.anchor for item in explanations))
         if self.late:
-            raise Unavailable("The language model gave no usable answer in time")
-        anchors = {item.anchor for item in page.explanations}
+            raise Unavailable("The language model gave no usable answer in time", vendor="openai")
+        anchors = {item.anchor for item in explanations}
         return {anchor: items for anchor, items in self.answers.items() if anchor in anchors}

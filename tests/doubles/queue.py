@@ -11,12 +11,10 @@ from sakuin.platform.sqs import SqsQueue
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request to index a material again: why, which attempt, and for how long its queue holds it back."""
+    """One request to index a material again, and why."""
 
     material: str
     reason: str
-    attempt: int
-    delay_seconds: int
 
 
 @dataclass
@@ -40,8 +38,8 @@ class MemoryQueue(MaterialQueue):
     @property
     def asked(self) -> list[Asked]:
         """The requests to index a material again."""
-        found = [(body["reindex"], delay) for body, delay in self._messages.sent if "reindex" in body]
-        return [Asked(one["material"], one["reason"], one["attempt"], delay) for one, delay in found]
+        found = [body["reindex"] for body, _ in self._messages.sent if "reindex" in body]
+        return [Asked(one["material"], one["reason"]) for one in found]
 
     @property
     def rechecks(self) -> list[tuple[str, str]]:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from sakuin.knowledge.messages import ReindexMaterial
 
 from tests.builders import a_page
-from tests.doubles.learns_model import MemoryLearnsModel
 from tests.world import World, Worlds
 
 KEY = "junior/二次方程式の解き方_教材.html"
@@ -168,27 +167,6 @@ def test_asking_again_keeps_a_failed_page_failed_and_its_good_version_searchable
     world.process(ReindexMaterial(material=MATERIAL, reason="new model"))
     assert world.state(MATERIAL).status == "failed"
     assert "一の版" in text(world)
-
-
-def test_a_late_language_model_is_asked_again_after_five_and_ten_minutes_and_no_more(a_world: Worlds) -> None:
-    model = MemoryLearnsModel(late=True)
-    world = a_world(model=model)
-    world.put(KEY, ONE)
-    assert [(one.attempt, one.delay_seconds) for one in world.queue.asked] == [(2, 300), (3, 600)]
-    assert model.asked == 3
-    assert {chunk.learns.source for chunk in world.chunks()} == {"provisional"}
-
-
-def test_a_provisional_list_is_upgraded_when_the_model_answers(a_world: Worlds) -> None:
-    model = MemoryLearnsModel({"rule-a": ("甲の方法", "乙の方法", "丙の方法")}, late=True)
-    world = a_world(model=model)
-    world.bucket.write(KEY, ONE)
-    for body in world.bucket.take_messages():
-        world.deliver(body)
-    model.late = False
-    world.settle()
-    (chunk,) = world.chunks()
-    assert (chunk.learns.source, chunk.learns.items) == ("model", ("甲の方法", "乙の方法", "丙の方法"))
 
 
 @given(st.data())

@@ -118,7 +118,7 @@ def test_a_message_of_any_other_number_of_records_than_one_is_refused_whole(coun
         {"reindex": {}},
         {"reindex": {"material": ""}},
         {"reindex": {"material": 5}},
-        {"reindex": {"material": "a", "attempt": 0}},
+        {"learns": {"material": ""}},
         {"recheck": {}},
         {"recheck": {"key": ""}},
         notification("ObjectRestore:Completed"),

@@ -1,12 +1,12 @@
 """A vendor that answers no call: no worker runs out of time."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
 from sakuin.errors import Unavailable
-from sakuin.knowledge.learns.openai import LONGEST_LEARNS
-from sakuin.knowledge.page import Page
+from sakuin.knowledge.page import Explanation
 from sakuin.platform.calls import LONGEST_CALL, Ask, Circuit, VendorCalls, background
 from sakuin.platform.embedding import Vector
 from sakuin.platform.telemetry import CurrentWork
@@ -67,8 +67,8 @@ class HangingModel(MemoryLearnsModel):
     clock: Clock = field(default_factory=Clock)
     ask: Ask = field(default_factory=background)
 
-    def learns(self, _page: Page) -> Mapping[str, tuple[str, ...]]:
-        self.ask(lambda: self.clock.hangs(10.0))
+    def learns(self, _explanations: Sequence[Explanation]) -> Mapping[str, tuple[str, ...]]:
+        self.ask(lambda: self.clock.hangs(30.0))
         return {}
 
 
@@ -95,9 +95,13 @@ class Worker:
 
     def invoked(self, page: str, *, begins_after: float = 1.0) -> float:
         """Processes an upload of this page; returns the seconds that it took."""
-        started, self.clock.ends = self.clock.now, self.clock.now + TIMEOUT
         self.world.bucket.write(f"{page}.html", a_page({"rule-a": f"名: {page}の文。"}))
         (body,) = self.world.bucket.take_messages()
+        return self.deliver(body, begins_after=begins_after)
+
+    def deliver(self, body: str, *, begins_after: float = 1.0) -> float:
+        """Processes a message; returns the seconds that it took."""
+        started, self.clock.ends = self.clock.now, self.clock.now + TIMEOUT
         work = self.world.events
         self.clock.passes(begins_after)
         self.is_done = WorkedQueue(work, self.unfinished, context=self.clock, current=self.current).deliver(body)
@@ -113,14 +117,8 @@ def worker(unfinished: UnfinishedWorkStore, a_world: Worlds) -> Worker:
     return Worker(unfinished, a_world())
 
 
-@pytest.mark.parametrize("learns", [False, True])
 @pytest.mark.parametrize("kept", [[SETTINGS], [BESIDE, SETTINGS]], ids=["one index", "two indexes"])
-def test_a_vendor_that_hangs_ends_no_worker_and_the_first_opens_its_circuit(
-    worker: Worker, kept: list[object], learns: bool
-) -> None:
-    if learns:
-        ask = worker.calls("learns", attempts=1, longest_call=LONGEST_LEARNS)
-        worker.world.model = HangingModel(clock=worker.clock, ask=ask)
+def test_a_vendor_that_hangs_ends_no_worker_and_the_first_opens_its_circuit(worker: Worker, kept: list[object]) -> None:
     for settings in (BESIDE, SETTINGS):
         if settings in kept:
             worker.world.indexes.add(settings)
@@ -129,9 +127,23 @@ def test_a_vendor_that_hangs_ends_no_worker_and_the_first_opens_its_circuit(
         assert worker.invoked(f"page {number}") < TIMEOUT
         assert worker.row(f"page {number}").state in ("retrying", "waiting")
     assert worker.circuits["passages"].failures >= 3
-    # The circuit of the language model has been open for half a minute: one call is made.
-    assert worker.invoked("last") < (15 if learns else 5)
+    assert worker.invoked("last") < 5
     assert (worker.is_done, worker.row("last").state) == (True, "waiting")
+
+
+def test_a_language_model_that_hangs_ends_no_worker_and_keeps_no_page_from_being_indexed(
+    unfinished: UnfinishedWorkStore, a_world: Worlds
+) -> None:
+    world = a_world(model=MemoryLearnsModel())
+    for number in range(4):
+        world.put(f"{number}.html", a_page({"rule-a": f"名: {number}の文。"}))
+    worker = Worker(unfinished, world)
+    world.model = HangingModel(clock=worker.clock, ask=worker.calls("learns", attempts=1, longest_call=LONGEST_CALL))
+    seconds = [worker.deliver(json.dumps({"learns": {"material": str(number)}})) for number in range(4)]
+    # The fourth meets an open circuit.
+    assert [round(each) for each in seconds] == [31, 31, 31, 1]
+    assert {chunk.learns.source for chunk in world.chunks()} == {"provisional"}
+    assert unfinished.rows() == []
 
 
 def test_work_that_a_worker_has_no_time_for_costs_no_delivery_and_is_sent_again_at_once(worker: Worker) -> None:

@@ -59,12 +59,13 @@ def test_nothing_to_embed_needs_no_budget(budgeted: BudgetedEmbedder) -> None:
     assert budgeted.passages([]) == []
 
 
-def test_a_language_model_is_not_asked_about_pages_that_cannot_be_embedded_today(ledger: EmbeddingLedger) -> None:
-    model = MemoryLearnsModel({"rule-a": ("解く方法",)})
-    budgeted = BudgetedLearnsModel(model, ledger, 10)
-    page = read_page(a_page({"rule-a": "名: 文。"}))
-    assert (budgeted.name, budgeted.learns(page)) == (model.name, model.answers)
-    ledger.add(10)
-    with pytest.raises(OverBudget):
-        budgeted.learns(page)
-    assert model.asked == 1
+def test_a_language_model_has_a_budget_of_its_own(ledger: EmbeddingLedger, service: Client) -> None:
+    model, spent = MemoryLearnsModel({"rule-a": ("解く方法",)}), EmbeddingLedger(service, "learns")
+    budgeted = BudgetedLearnsModel(model, spent, 10)
+    texts = read_page(a_page({"rule-a": "名: 文。"})).explanations
+    ledger.add(1_000)
+    assert (budgeted.name, budgeted.learns(texts)) == (model.name, model.answers)
+    spent.add(10)
+    with pytest.raises(OverBudget, match="The day's 10 learns tokens are used up"):
+        budgeted.learns(texts)
+    assert (model.asked, ledger.spent(), spent.spent()) == (1, 1_000, 10)

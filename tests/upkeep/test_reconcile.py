@@ -13,6 +13,7 @@ from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.upkeep.reconcile import MAX_ATTEMPTS, ReconciliationResult
 
 from tests.builders import a_page
+from tests.convergence.passing import A_DAY, time_passes
 from tests.doubles.learns_model import MemoryLearnsModel
 from tests.world import World, Worlds
 
@@ -262,18 +263,31 @@ def test_unused_readings_are_deleted_and_not_reported(world: World) -> None:
     assert (found(world, "words"), is_left(world)) == ([], False)
 
 
-def test_learns_that_a_model_was_away_for_longer_than_a_page_waited_are_asked_for_at_night(world: World) -> None:
-    model = MemoryLearnsModel({"rule-a": ("甲の方法", "乙の方法", "丙の方法")}, late=True)
-    world.model = model
+def test_answers_and_vectors_that_no_page_used_for_thirty_days_are_deleted(world: World) -> None:
+    world.model = MemoryLearnsModel({"rule-a": ("甲の方法", "乙の方法", "丙の方法")})
     world.put("m.html", ONE)
-    world.settle()
-    model.late = False
-    assert (found(world, "learns", dry_run=True), world.settle()) == ([], [])
-    assert found(world, "learns") == []
-    world.settle()
+    world.ask_model()
+    # The provisional text and its vector are not used any more. The present ones stay.
+    assert cached(world) == (1, 2)
+    world.put("m.html", TWO)
+    world.ask_model()
+    assert cached(world) == (2, 4)
+    assert (found(world, "learns", dry_run=True), found(world, "learns"), cached(world)) == ([], [], (2, 4))
+    time_passes(world.sql, 29 * A_DAY)
+    world.put("m.html", ONE)
+    world.ask_model()
+    time_passes(world.sql, 2 * A_DAY)
+    # The first text came back in time. The provisional ones did not.
+    assert (found(world, "learns"), cached(world), world.model.asked) == ([], (2, 2), 2)
+    time_passes(world.sql, 31 * A_DAY)
+    assert (found(world, "learns"), cached(world), world.model.asked) == ([], (1, 1), 2)
     assert {chunk.learns.source for chunk in world.chunks()} == {"model"}
-    asked = model.asked
-    assert (found(world, "learns"), world.settle(), model.asked) == ([], [], asked)
+
+
+def cached(world: World) -> tuple[int, int]:
+    """The numbers of cached answers and cached vectors."""
+    answers, vectors = world.rows("learns_cache", "embedding_cache")
+    return len(answers), len(vectors)
 
 
 def test_there_are_four_kinds(world: World) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 from sakuin.knowledge.index_page import IndexPage
+from sakuin.knowledge.learns.postgres import LearnsRecords
 from sakuin.knowledge.learns.sources import LearnsSources
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.supabase.client import connected
@@ -49,7 +50,7 @@ def page(database: Database, sql: psycopg.Connection, environ: Mapping[str, str]
     version = bucket.write("a.html", a_page({"rule-formula": "解の公式: 二次方程式を公式で解きたいときに使う。"}))
     index = KnowledgeIndex(connected(database.rest_url, database.service_key))
     fingerprint = PageIndexVersion(Settings.read(environ).embedding_model, TEXT_TEMPLATE, ANALYZER)
-    learns = LearnsSources(bucket, index, None, "")
+    learns = LearnsSources(bucket, LearnsRecords(index.client), None, "")
     IndexPage(bucket, index, MemoryEmbedder(), learns, fingerprint, 1_000_000).index_version(
         "a", "a.html", version, a_source("a.html", 1, version=version)
     )

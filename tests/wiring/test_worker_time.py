@@ -2,8 +2,7 @@
 
 import pytest
 from sakuin.errors import OutOfTime
-from sakuin.knowledge.learns.openai import LONGEST_LEARNS
-from sakuin.knowledge.page import Page
+from sakuin.knowledge.learns.openai import LEARNS_TIMEOUT
 from sakuin.platform.calls import LONGEST_CALL
 from sakuin.platform.secrets import Secrets
 from sakuin.settings import Settings
@@ -31,7 +30,7 @@ def test_a_call_that_might_outlast_the_invocation_is_not_made(
     assert model is not None
     calls = (
         lambda: indexing_embedder(settings, secrets, observed, client).passages(["a text"]),
-        lambda: model.learns(Page("", ())),
+        lambda: model.learns(()),
         lambda: chunk_store(settings, secrets, observed).delete_namespace("n"),
     )
     for call in calls:
@@ -48,6 +47,5 @@ def test_no_client_of_a_worker_waits_longer_than_the_longest_call(
         openai_client(settings, secrets, start_telemetry("Index"), system="Embedding"),
         connected("https://store", "key"),
     )
-    for timeout in (embeds.timeout, stores.timeout):
+    for timeout in (embeds.timeout, LEARNS_TIMEOUT, stores.timeout):
         assert timeout.connect + timeout.read == LONGEST_CALL
-    assert LONGEST_LEARNS <= LONGEST_CALL

@@ -181,7 +181,7 @@ def test_an_unpaid_account_is_refused_once(
     server: OpenAIServer, questions: QuestionEmbedder, status: int, error: dict[str, str]
 ) -> None:
     server.statuses, server.error = [status] * 3, error
-    with pytest.raises(Refused, match="a bill is open") as refused:
+    with pytest.raises(Refused, match="Buy credit at") as refused:
         questions.query("質問")
     assert (refused.value.vendor, len(server.requests)) == ("openai", 1)
 

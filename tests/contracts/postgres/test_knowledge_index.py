@@ -247,15 +247,6 @@ def test_vectors_belong_to_a_model_and_a_recipe_and_twice_is_once(knowledge: Kno
     knowledge.index.store_vectors({}, FINGERPRINT)
 
 
-def test_a_model_s_learns_are_kept_by_what_was_asked(knowledge: Knowledge) -> None:
-    assert knowledge.index.cached_learns("asked") is None
-    knowledge.index.store_learns("asked", {"rule-a": ("解く方法", "求める手順")})
-    knowledge.index.store_learns("asked", {"rule-a": ("別の答え",)})
-    knowledge.index.store_learns("nothing", {})
-    assert knowledge.index.cached_learns("asked") == {"rule-a": ("解く方法", "求める手順")}
-    assert knowledge.index.cached_learns("nothing") == {}
-
-
 def test_a_receipt_can_be_left_for_a_version_that_changed_no_material(knowledge: Knowledge) -> None:
     file = a_source("learns.yml", 1, version="v1")
     knowledge.index.record_upload_result(file, "failed", "line 3")

@@ -5,9 +5,6 @@ import pytest
 from sakuin.knowledge.model import Learns, RecordedObject
 from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial
 from sakuin.language.indexing import index_words
-from sakuin.platform.retry import Defer
-from sakuin.platform.supabase.client import Client
-from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 
 from tests.builders import LEARNS, a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge
@@ -161,21 +158,6 @@ def test_pages_that_were_written_whole_are_not_broken(knowledge: Knowledge) -> N
     knowledge.delete(a_source("b", 32), material="b")
     assert knowledge.records.broken_materials("", limit=2) == ([], "b")
     assert knowledge.records.broken_materials("b", limit=2) == ([], None)
-
-
-@pytest.mark.parametrize("subject", [WorkSubject("file", "c.html"), WorkSubject("material", "c")])
-def test_pages_with_provisional_learns_are_listed_unless_their_work_is_unfinished(
-    knowledge: Knowledge, service: Client, subject: WorkSubject
-) -> None:
-    for material in ("a", "b", "c"):
-        learns = Learns(("甲の方法", "乙の方法", "丙の方法"), "written" if material == "b" else "provisional")
-        knowledge.apply(
-            a_source(f"{material}.html", 16), [a_chunk(material, "rule-a", "公式", learns=learns)], material=material
-        )
-    assert knowledge.records.provisional_materials("", limit=2) == (["a"], "b")
-    assert knowledge.records.provisional_materials("b", limit=2) == (["c"], None)
-    UnfinishedWorkStore(service).defer(subject, Defer(60, "tomorrow"))
-    assert knowledge.records.provisional_materials("", limit=9) == (["a"], None)
 
 
 def test_readings_that_no_page_has_are_deleted(knowledge: Knowledge) -> None:

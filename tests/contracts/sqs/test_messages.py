@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 from sakuin.knowledge.bucket_events import subject_of_event
-from sakuin.knowledge.messages import MaterialQueue, RecheckKey, ReindexMaterial, read_event
+from sakuin.knowledge.messages import AskLearns, MaterialQueue, RecheckKey, ReindexMaterial, read_event
 from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.tables.messages import DocumentUploaded, EmbedRequest, ScanRequest, TableQueues, embed_message, tool_message
@@ -36,11 +36,15 @@ def bodies(sqs: ModelledSqs) -> list[dict[str, object]]:
 def test_each_material_is_a_message_of_its_own(
     sqs: ModelledSqs, queue: MaterialQueue, materials: Sequence[str]
 ) -> None:
-    queue.reindex(materials, reason="learns.yml changed", attempt=2, delay_seconds=300)
+    queue.reindex(materials, reason="learns.yml changed")
     assert [read_event(body) for body in bodies(sqs)] == [
-        ReindexMaterial(material=material, reason="learns.yml changed", attempt=2) for material in materials
+        ReindexMaterial(material=material, reason="learns.yml changed") for material in materials
     ]
-    assert [message.visible_at - sqs.now for message in sqs.messages] == [300] * len(materials)
+
+
+def test_a_request_for_learns_names_its_material(sqs: ModelledSqs, queue: MaterialQueue) -> None:
+    queue.ask_learns(["junior/二次", "a"])
+    assert [read_event(body) for body in bodies(sqs)] == [AskLearns(material="a"), AskLearns(material="junior/二次")]
 
 
 def test_each_key_to_compare_with_the_bucket_is_a_message_of_its_own(sqs: ModelledSqs, queue: MaterialQueue) -> None:

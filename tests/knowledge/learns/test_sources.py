@@ -119,9 +119,11 @@ def test_a_model_writes_what_no_author_gave_and_is_asked_once_for_the_same_text(
     world = a_world(model=model)
     world.put("learns.yml", file(*ITEMS))
     world.put(KEY, PAGE)
-    world.put("junior/copy.html", PAGE)
+    world.ask_model()
+    world.put("junior/copy.html", a_page({"tip-b": "符号のコツ: 括弧をつける。"}))
     assert (learns(world).source, learns(world, "tip-b")) == ("author", Learns(ITEMS, "model"))
-    assert model.asked == 1
+    assert learns(world, "tip-b", "junior/copy") == Learns(ITEMS, "model")
+    assert model.groups == [("tip-b",)]
 
 
 def test_a_model_is_not_asked_when_the_author_gave_everything(a_world: Worlds) -> None:
@@ -129,14 +131,16 @@ def test_a_model_is_not_asked_when_the_author_gave_everything(a_world: Worlds) -
     world = a_world(model=model)
     world.put("learns.yml", file(*ITEMS) + "  tip-b: [甲の方法]\n".encode())
     world.put(KEY, PAGE)
-    assert model.asked == 0
+    assert (world.ask_model(), model.asked) == ([], 0)
 
 
 def test_what_a_model_left_out_is_written(a_world: Worlds) -> None:
     world = a_world(model=MemoryLearnsModel({"rule-a": ("一の方法",)}))
     world.put(KEY, PAGE)
+    world.ask_model()
     assert (learns(world).source, len(learns(world).items)) == ("model", 3)
     assert learns(world, "tip-b").source == "written"
+    assert world.ask_model() == []
 
 
 def test_files_above_the_prefix_are_not_read(a_world: Worlds) -> None:

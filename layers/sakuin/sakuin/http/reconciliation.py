@@ -18,7 +18,7 @@ class ReconcileView(BaseModel):
 
     kind: Literal["keys", "pages", "words", "learns", "tables"] = Field(
         description="keys: bucket and index; pages: within the database; words: unused readings; "
-        "learns: pages that wait for a language model; tables: the store"
+        "learns: unused answers of the language model and unused vectors; tables: the store"
     )
     after: str | None = Field(default=None, description="The `next` of the page before.")
     dry_run: bool = Field(default=True, description="Changes nothing.")

@@ -11,8 +11,10 @@ from aws_lambda_powertools.metrics import MetricUnit
 from sakuin.errors import NotFound, UnreadablePage
 from sakuin.knowledge.authored_files import AuthoredFiles
 from sakuin.knowledge.index_page import IndexPage, apply_if_current
+from sakuin.knowledge.learns.ask_model import AskModel
 from sakuin.knowledge.learns.learns_yml import LEARNS_FILE
 from sakuin.knowledge.messages import (
+    AskLearns,
     BucketEvent,
     MaterialQueue,
     ObjectRemoved,
@@ -28,10 +30,6 @@ from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.s3 import S3Bucket
 from sakuin.platform.unfinished_work import WorkSubject
 
-# A language model that was too slow is called again after five minutes, after ten more, and then no more.
-_MODEL_ATTEMPTS = 3
-_MODEL_DELAY_SECONDS = 300
-
 
 @dataclass(frozen=True, slots=True)
 class BucketEvents:
@@ -44,6 +42,7 @@ class BucketEvents:
     index: KnowledgeIndex
     queue: MaterialQueue
     pages: IndexPage
+    ask_model: AskModel
     prefix: str
     logger: Logger
     metrics: Metrics
@@ -52,7 +51,7 @@ class BucketEvents:
     def read(self, message: Mapping[str, Any]) -> BucketEvent | None:
         return read_event(message)
 
-    def subject(self, asked: BucketEvent) -> WorkSubject:
+    def subject(self, asked: BucketEvent) -> WorkSubject | None:
         return subject_of_event(asked)
 
     def is_resumed(self, asked: BucketEvent) -> bool:
@@ -66,6 +65,8 @@ class BucketEvents:
 
     def process_event(self, event: BucketEvent) -> EventResult:
         """Processes one event and returns its result."""
+        if isinstance(event, AskLearns):
+            return self.ask_model(event.material)
         if isinstance(event, ReindexMaterial):
             return self._reindex(event)
         if isinstance(event, RecheckKey):
@@ -88,14 +89,14 @@ class BucketEvents:
         except NotFound:
             self.index.record_upload_result(written, "superseded")
             return EventResult(material, ignored="this version no longer exists: a newer version replaced it")
-        return self._indexed(material, result)
+        return EventResult(material, result)
 
     def give_up(self, asked: BucketEvent, reason: str) -> None:
         """Records on the material that its message becomes a dead letter. The indexed version stays searchable.
 
         If a newer version was applied, the material does not change. A reindex has no version that could fail.
         """
-        if isinstance(asked, ReindexMaterial):
+        if isinstance(asked, ReindexMaterial | AskLearns):
             return
         error = f"{reason}. Its message is a dead letter: `sakuin redrive` shows it and sends it again."
         if isinstance(asked, RecheckKey):
@@ -110,12 +111,6 @@ class BucketEvents:
         if done.outcome == "superseded":
             # A client may wait for the result of this version.
             self.index.record_upload_result(source, "superseded", error)
-
-    def _indexed(self, material: str, result: PageResult, *, attempt: int = 1) -> EventResult:
-        if result.provisional and attempt < _MODEL_ATTEMPTS:
-            delay = _MODEL_DELAY_SECONDS * attempt
-            self.queue.reindex([material], reason="provisional", attempt=attempt + 1, delay_seconds=delay)
-        return EventResult(material, result)
 
     def _remove(self, material: str, removal: ObjectRemoved) -> EventResult | Source:
         """Removes a page. Returns the result, or the version that has to be indexed instead."""
@@ -165,7 +160,7 @@ class BucketEvents:
             return EventResult(asked.material, ignored="the indexed version no longer exists: its own event follows")
         except UnreadablePage as error:
             return EventResult(asked.material, ignored=f"the indexed version can no longer be read: {error}")
-        return self._indexed(asked.material, result, attempt=asked.attempt)
+        return EventResult(asked.material, result)
 
     def _fail_current(self, key: str, error: str) -> None:
         """Records the error for the current version in the bucket, unless the index knows that version already."""

@@ -107,6 +107,9 @@ class IndexPage:
         """
         state = self.index.state(material)
         generation = state.generation if state else None
+        if source is None and (state is None or state.indexed_version_id != version_id):
+            # The caller read the row before another version was applied.
+            return PageResult(ChangeResult("conflict", generation or 0))
         embedded = 0
         try:
             stored = self.bucket.read(key, version_id=version_id, max_bytes=self.max_page_bytes)
@@ -130,7 +133,7 @@ class IndexPage:
                     # A learns.yml changed between reading and applying; its own event may have come too early.
                     source, generation = None, applied.generation
                 else:
-                    return PageResult(applied, len(chunks), embedded, provisional=learns.provisional, reason=late)
+                    return PageResult(applied, len(chunks), embedded, reason=late)
         except UnreadablePage as error:
             if source is None:
                 raise

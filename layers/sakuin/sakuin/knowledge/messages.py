@@ -33,7 +33,6 @@ class ReindexMaterial(QueueMessage):
 
     material: str = Field(min_length=1)
     reason: str = Field(default="asked", description="Why, for the log.")
-    attempt: int = Field(default=1, ge=1, description="Counts the calls of a language model that was too slow.")
     resumed: bool = Field(default=False, description="Whether the work waited before.")
 
 
@@ -48,7 +47,17 @@ class RecheckKey(QueueMessage):
     resumed: bool = Field(default=False, description="Whether the work waited before.")
 
 
-BucketEvent = ObjectWritten | ObjectRemoved | ReindexMaterial | RecheckKey
+class AskLearns(QueueMessage):
+    """A request to ask a language model about some explanations of a material.
+
+    `pending_learns` in Postgres says which: a message for a page that has changed is about its present version, and
+    one for a page that is deleted or complete requests nothing.
+    """
+
+    material: str = Field(min_length=1)
+
+
+BucketEvent = ObjectWritten | ObjectRemoved | ReindexMaterial | RecheckKey | AskLearns
 
 
 class S3TestEvent(QueueMessage):
@@ -61,6 +70,12 @@ class RecheckMessage(QueueMessage):
     """Asks to compare a key of the bucket with the index."""
 
     recheck: RecheckKey
+
+
+class LearnsMessage(QueueMessage):
+    """Asks for `learns` of a language model."""
+
+    learns: AskLearns
 
 
 class ReindexMessage(QueueMessage):
@@ -76,6 +91,8 @@ def read_event(message: Mapping[str, Any]) -> BucketEvent | None:
             return _event_of_record(only_record(message))
         if "reindex" in message:
             return ReindexMessage.model_validate(message).reindex
+        if "learns" in message:
+            return LearnsMessage.model_validate(message).learns
         if "recheck" in message:
             return RecheckMessage.model_validate(message).recheck
         S3TestEvent.model_validate(message)
@@ -84,8 +101,13 @@ def read_event(message: Mapping[str, Any]) -> BucketEvent | None:
     return None
 
 
-def subject_of_event(event: BucketEvent) -> WorkSubject:
-    """Returns the file that an event is about, or the material that is indexed again."""
+def subject_of_event(event: BucketEvent) -> WorkSubject | None:
+    """Returns the file that an event is about, or the material that is indexed again.
+
+    `AskLearns` has none: the row of its page in `pending_learns` brings it back.
+    """
+    if isinstance(event, AskLearns):
+        return None
     if isinstance(event, ReindexMaterial):
         return WorkSubject("material", event.material)
     if isinstance(event, RecheckKey):
@@ -118,10 +140,13 @@ class MaterialQueue:
 
     queue: SqsQueue
 
-    def reindex(self, materials: Collection[str], *, reason: str, attempt: int = 1, delay_seconds: int = 0) -> None:
+    def reindex(self, materials: Collection[str], *, reason: str) -> None:
         """Asks to read each material and index it again."""
-        requests = [{"material": material, "reason": reason, "attempt": attempt} for material in sorted(materials)]
-        self.queue.send([{"reindex": request} for request in requests], delay_seconds=delay_seconds)
+        self.queue.send([{"reindex": {"material": material, "reason": reason}} for material in sorted(materials)])
+
+    def ask_learns(self, materials: Collection[str]) -> None:
+        """Asks for `learns` of a language model for each material."""
+        self.queue.send([{"learns": {"material": material}} for material in sorted(materials)])
 
     def recheck(self, keys: Collection[str], *, reason: str) -> None:
         """Asks to compare each key of the bucket with the index."""

@@ -8,17 +8,22 @@ from sakuin.knowledge.page import ChunkType
 from sakuin.language.model import AnalyzedQuery, IndexedWords
 
 # author: from learns.yml; model: from a language model; written: from the deterministic writer;
-# provisional: from the deterministic writer, because the model was too slow.
+# provisional: from the deterministic writer, until the model has answered.
 LearnsSource = Literal["author", "model", "provisional", "written"]
 
 
 @dataclass(frozen=True, slots=True)
 class Learns:
-    """3-5 things that a reader can do afterwards. `given` are the author's items as in the file, for validation."""
+    """3-5 things that a reader can do afterwards.
+
+    `given` are the author's items as in the file, for validation. `key` names the text that a language model is asked
+    about; None if it is not asked.
+    """
 
     items: tuple[str, ...]
     source: LearnsSource
     given: tuple[str, ...] | None = None
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,15 +294,11 @@ class UploadResult:
 
 @dataclass(frozen=True, slots=True)
 class PageResult:
-    """The result of a page version. `embedded` counts the texts that had no vector yet.
-
-    `provisional`: some `learns` will be written again, because the language model was too slow.
-    """
+    """The result of a page version. `embedded` counts the texts that had no vector yet."""
 
     applied: ChangeResult
     chunks: int = 0
     embedded: int = 0
-    provisional: bool = False
     reason: str | None = None
 
 

@@ -125,16 +125,6 @@ class KnowledgeIndex:
         """Records that the pages of this version of an authored file were requested. None stands for its removal."""
         answer(self.client.table("authored_file").upsert({"key": key, "version_id": version_id, "applied_at": "now"}))
 
-    def cached_learns(self, cache_key: str) -> Mapping[str, tuple[str, ...]] | None:
-        """Returns the stored answer of a model, None if there is none."""
-        rows = answer(self.client.table("learns_cache").select("learns").eq("cache_key", cache_key))
-        return {anchor: tuple(items) for anchor, items in rows[0]["learns"].items()} if rows else None
-
-    def store_learns(self, cache_key: str, learns: Mapping[str, tuple[str, ...]]) -> None:
-        """Stores the answer of a model. Idempotent."""
-        row = {"cache_key": cache_key, "learns": {anchor: list(items) for anchor, items in learns.items()}}
-        answer(self.client.table("learns_cache").upsert(row, ignore_duplicates=True))
-
     def materials_named_in(self, folder: str, names: Collection[str]) -> Sequence[str]:
         """Returns the searchable materials below `folder` that a `learns.yml` there may change.
 
@@ -185,6 +175,7 @@ def _row(chunk: KnowledgeChunk) -> dict[str, Any]:
         "learns": chunk.learns.items,
         "learns_source": chunk.learns.source,
         "learns_given": chunk.learns.given,
+        "learns_key": chunk.learns.key,
         "terms": list(impacts),
         "impacts": list(impacts.values()),
         "spelled": dict(chunk.words.spelled),

@@ -65,11 +65,6 @@ class MaterialRecords:
         page = call(self.client, "broken_materials", {"p_after": after, "p_limit": limit})
         return [(row["material"], row["why"]) for row in page["broken"]], page["next"]
 
-    def provisional_materials(self, after: str, *, limit: int) -> tuple[Sequence[str], str | None]:
-        """Checks `limit` materials after `after`. Returns idle ones with provisional `learns`, and the cursor."""
-        page = call(self.client, "provisional_materials", {"p_after": after, "p_limit": limit})
-        return page["materials"], page["next"]
-
     def repair(self, material: str) -> None:
         """Restores the postings of a material from its recorded words. Its reindexing restores the rest."""
         call(self.client, "repair_material", {"p_material": material})
@@ -78,6 +73,15 @@ class MaterialRecords:
         """Deletes those of `limit` readings after `after` that no page has. Returns their number, and the cursor."""
         page = call(self.client, "delete_unused_readings", {"p_after": after, "p_limit": limit, "p_dry_run": dry_run})
         return page["unused"], page["next"]
+
+    def delete_unused_texts(self, after: str, *, limit: int, seconds: float, dry_run: bool) -> tuple[int, str | None]:
+        """Deletes cached vectors and answers of a language model that no page has used for `seconds`.
+
+        Looks at `limit` of them after `after`. Returns the number of deleted ones, and the cursor.
+        """
+        arguments = {"p_after": after, "p_limit": limit, "p_seconds": round(seconds), "p_dry_run": dry_run}
+        page = call(self.client, "delete_unused_texts", arguments)
+        return page["deleted"], page["next"]
 
 
 def _indexed(row: Mapping[str, list[str] | str | None]) -> IndexedChunk:

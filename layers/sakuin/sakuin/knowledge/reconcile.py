@@ -24,6 +24,9 @@ _SEVERAL, _MANY = 2, 20
 _KEYS_A_PAGE = 1_000
 _MATERIALS_A_PAGE = 50
 _READINGS_A_PAGE = 5_000
+_TEXTS_A_PAGE = 2_000
+# Texts that come back within this time are not paid for again.
+_UNUSED = timedelta(days=30)
 
 _RECHECK = "the key is checked again"
 NEEDS_COMMAND = "nothing, since most pages would be deleted; run `sakuin reconcile` to delete them"
@@ -176,10 +179,11 @@ class ReconcileMaterials:
         return ComparedPage([], following)
 
     def learns(self, after: str | None, *, dry_run: bool) -> ComparedPage:
-        """Reindexes pages whose language model did not answer in all attempts. They are no difference either."""
-        late, following = self.records.provisional_materials(after or "", limit=_MATERIALS_A_PAGE)
-        if not dry_run and late:
-            self.queue.reindex(late, reason="provisional")
+        """Deletes answers of the language model, and vectors, that no page has used for 30 days."""
+        seconds = _UNUSED.total_seconds()
+        _, following = self.records.delete_unused_texts(
+            after or "", limit=_TEXTS_A_PAGE, seconds=seconds, dry_run=dry_run
+        )
         return ComparedPage([], following)
 
 

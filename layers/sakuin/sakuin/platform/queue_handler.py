@@ -38,8 +38,8 @@ class QueueWork(Protocol[M]):
     def read(self, message: Mapping[str, Any]) -> M | None:
         """Returns the request in a message, None if the message requests nothing; `Invalid` for an unknown message."""
 
-    def subject(self, request: M) -> WorkSubject:
-        """Returns the subject of the request."""
+    def subject(self, request: M) -> WorkSubject | None:
+        """Returns the subject of the request; None if the work needs no row when it fails, since it has its own."""
 
     def is_resumed(self, request: M) -> bool:
         """Returns whether maintenance sent it for deferred work."""
@@ -93,7 +93,8 @@ class QueueHandler:
             request = self.work.read(message)
             if request is not None:
                 subject = self.work.subject(request)
-                self._record_last_delivery(received, subject)
+                if subject is not None:
+                    self._record_last_delivery(received, subject)
                 self.work.process(request)
         except Exception as error:
             failure = error

@@ -32,6 +32,11 @@ class Secrets:
     openai_api_key: str = _member("the key for embeddings and `learns`")
     knowledge_key_hashes: tuple[str, ...] = _member("list of the SHA-256 hashes of the keys for `POST /mcp`")
     admin_key_hashes: tuple[str, ...] = _member("list of the SHA-256 hashes of the keys for `/v1`")
+    openai_questions_key: str = _member(
+        "a key of another project of OpenAI for questions, so that indexing does not use up their rate limit; without "
+        "it `openai_api_key` is used",
+        default="",
+    )
     turbopuffer_api_key: str = _member("the key for turbopuffer", default="")
     supabase_publishable_key: str = _member(
         "the publishable key of the Supabase project, sent with users' tokens; without it only admin keys are accepted",
@@ -50,8 +55,13 @@ class Secrets:
     @property
     def confidential(self) -> tuple[str, ...]:
         """The members to redact. Hashes of keys and the publishable key are not confidential."""
-        single = self.supabase_service_key, self.openai_api_key, self.turbopuffer_api_key
+        single = self.supabase_service_key, self.openai_api_key, self.openai_questions_key, self.turbopuffer_api_key
         return tuple(filter(None, (*single, *self.jwt_secrets, *self.hook_secrets)))
+
+    @property
+    def questions_key(self) -> str:
+        """The key for the embeddings of questions."""
+        return self.openai_questions_key or self.openai_api_key
 
     @property
     def jwt_secrets(self) -> tuple[str, ...]:
@@ -88,6 +98,7 @@ class Secrets:
             supabase_jwt_secret=str(secret.get("supabase_jwt_secret") or ""),
             supabase_publishable_key=str(secret.get("supabase_publishable_key") or ""),
             hook_secret=str(secret.get("hook_secret") or ""),
+            openai_questions_key=str(secret.get("openai_questions_key") or ""),
             turbopuffer_api_key=str(secret.get("turbopuffer_api_key") or ""),
             previous_jwt_secrets=strings("previous_jwt_secrets", "secrets", []),
             previous_hook_secrets=strings("previous_hook_secrets", "secrets", []),

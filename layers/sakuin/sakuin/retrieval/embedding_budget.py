@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from sakuin.errors import OverBudget, SakuinError
 from sakuin.platform.embedding import Embedder, Vector
@@ -13,22 +14,24 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingLedger:
-    """The sum of tokens that all workers embedded for indexing today, from 00:00 UTC."""
+    """The sum of tokens that all workers paid for today, from 00:00 UTC: embedded for indexing, or for `learns`."""
 
     client: Client
+    kind: Literal["embedding", "learns"] = "embedding"
 
     def spent(self) -> int:
         """Returns today's sum."""
-        return int(call(self.client, "embedding_tokens_today", {}))
+        return int(call(self.client, f"{self.kind}_tokens_today", {}))
 
     def add(self, tokens: int) -> None:
         """Adds tokens to today's sum, atomically."""
-        call(self.client, "add_embedding_tokens", {"p_tokens": tokens})
+        call(self.client, f"add_{self.kind}_tokens", {"p_tokens": tokens})
 
     def require_budget(self, daily_tokens: int) -> None:
         """Raises `OverBudget` if today's sum has reached `daily_tokens`."""
         if self.spent() >= daily_tokens:
-            raise OverBudget(f"The day's {daily_tokens:,} embedding tokens are used up; indexing goes on at 00:00 UTC")
+            tokens = f"The day's {daily_tokens:,} {self.kind} tokens"
+            raise OverBudget(f"{tokens} are used up; indexing goes on at 00:00 UTC")
 
 
 @dataclass(slots=True)

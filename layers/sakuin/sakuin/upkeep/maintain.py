@@ -1,4 +1,4 @@
-"""Maintenance: publishes the outbox, resumes deferred work, restarts stalled Tables, deletes orphaned data."""
+"""Maintenance: publishes the outbox, resumes deferred work, asks for `learns`, restarts stalled Tables, cleans up."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -59,6 +59,7 @@ class MaintenanceResult:
     restarted: int
     removed: int
     resumed: int = 0
+    learns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +72,17 @@ class Maintain:
     restart_tables: Callable[[], int]
     resume_work: Callable[[], int]
     delete_uploads: Callable[[], int]
+    send_learns: Callable[[], int] = lambda: 0
     clock: Callable[[], float] = time.monotonic
 
     def __call__(self) -> MaintenanceResult:
         """Runs all parts. The first error is raised after the last part."""
         parts = (
-            *(self.resume_work, self.publish_events, self.restart_tables),
+            *(self.resume_work, self.publish_events, self.restart_tables, self.send_learns),
             *(self._delete_namespaces, self._delete_indexes, self.delete_uploads),
         )
-        resumed, sent, restarted, *removed = run_all(parts, lambda part: part())
-        return MaintenanceResult(sent, restarted, sum(removed), resumed)
+        resumed, sent, restarted, learns, *removed = run_all(parts, lambda part: part())
+        return MaintenanceResult(sent, restarted, sum(removed), resumed, learns)
 
     def _delete_indexes(self) -> int:
         """Deletes the indexes over Tables of deleted index versions.

@@ -122,8 +122,8 @@ def question_embedder(settings: Settings, secrets: Secrets, telemetry: Telemetry
     from sakuin.platform.openai.questions import OpenAIQuestions
     from sakuin.platform.openai.questions import connected as openai_connected
 
-    session = openai_connected(settings.openai_base_url, secrets.openai_api_key)
-    session.auth = auth_of(httpx.Auth, _renewed_key(settings, secrets, lambda now: now.openai_api_key, telemetry))
+    session = openai_connected(settings.openai_base_url, secrets.questions_key)
+    session.auth = auth_of(httpx.Auth, _renewed_key(settings, secrets, lambda now: now.questions_key, telemetry))
     instrument_client(session, telemetry.meter, telemetry.work, header=OPENAI_HEADER, system="Embedding")
     ask = _calls(telemetry, interactive(attempts=2), vendor="openai", work="questions")
     return OpenAIQuestions(session, settings.embedding_model, partial(_count_tokens, settings, telemetry), ask)
@@ -141,20 +141,25 @@ def indexing_embedder(settings: Settings, secrets: Secrets, telemetry: Telemetry
 
 
 def learns_model(settings: Settings, secrets: Secrets, telemetry: Telemetry, client: "Client") -> "LearnsModel | None":
-    """Returns the model that writes `learns`, within the embedding budget; None if no model is set."""
+    """Returns the model that writes `learns`, within the budget of the day; None if no model is set."""
     if not settings.learns_model:
         return None
-    from sakuin.knowledge.learns.openai import LONGEST_LEARNS, OpenAILearnsModel
+    from sakuin.knowledge.learns.openai import BudgetedLearnsModel, OpenAILearnsModel
+    from sakuin.retrieval.embedding_budget import EmbeddingLedger, TokenCounter
 
-    retries = background(attempts=1, seconds_left=telemetry.work.seconds_left, longest_call=LONGEST_LEARNS)
+    ledger = EmbeddingLedger(client, "learns")
+    spend = TokenCounter(ledger)
+
+    def on_tokens(tokens: int) -> None:
+        telemetry.meter.count("LearnsTokens", tokens)
+        spend(tokens)
+
+    retries = background(attempts=1, seconds_left=telemetry.work.seconds_left)
     ask = _calls(telemetry, retries, vendor="openai", work="learns")
-    model = OpenAILearnsModel(openai(settings, secrets, telemetry, system="Learns"), settings.learns_model, ask=ask)
-    if not settings.limits.embedding_daily_tokens:
-        return model
-    from sakuin.knowledge.learns.openai import BudgetedLearnsModel
-    from sakuin.retrieval.embedding_budget import EmbeddingLedger
-
-    return BudgetedLearnsModel(model, EmbeddingLedger(client), settings.limits.embedding_daily_tokens)
+    client_of_model = openai(settings, secrets, telemetry, system="Learns")
+    model = OpenAILearnsModel(client_of_model, settings.learns_model, on_tokens, ask=ask)
+    limit = settings.limits.learns_daily_tokens
+    return BudgetedLearnsModel(model, ledger, limit) if limit else model
 
 
 def _embedder(settings: Settings, secrets: Secrets, telemetry: Telemetry, spend: Callable[[int], None]) -> "Embedder":

@@ -34,6 +34,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from datetime import UTC, datetime
 
     from sakuin.knowledge.canary import CanaryAnswer
+    from sakuin.knowledge.learns.postgres import LearnsRecords, SendPendingLearns
     from sakuin.knowledge.postgres_records import MaterialRecords
     from sakuin.platform.s3 import S3Bucket
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
@@ -74,7 +75,9 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     delete_uploads = DeleteOrphanedUploads(
         OrphanedUploads(client), S3Bucket(aws("s3"), settings.tables_bucket), lambda: datetime.now(UTC)
     )
-    maintain = Maintain(publish, index, store, RestartInEachVersion(restarts), resume, delete_uploads)
+    send_learns = SendPendingLearns(LearnsRecords(client), materials)
+    restart = RestartInEachVersion(restarts)
+    maintain = Maintain(publish, index, store, restart, resume, delete_uploads, send_learns)
     build = BuildIndexVersions(
         indexes=IndexVersions(client),
         deployed=own_index(settings),

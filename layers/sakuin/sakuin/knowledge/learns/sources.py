@@ -2,18 +2,21 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from sakuin.errors import Invalid, NotFound, Unavailable
+from sakuin.errors import Invalid, NotFound
 from sakuin.knowledge.canary import OWN_FOLDER
 from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LearnsFile, learns_keys, parse_learns
+from sakuin.knowledge.learns.postgres import Items, LearnsRecords
 from sakuin.knowledge.learns.writer import complete_learns, write_learns
 from sakuin.knowledge.model import Learns
 from sakuin.knowledge.page import Explanation, Page
-from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.s3 import S3Bucket
+
+# A language model reads the beginning of an explanation.
+_SHOWN_CHARACTERS = 1_500
 
 
 class LearnsModel(Protocol):
@@ -23,8 +26,8 @@ class LearnsModel(Protocol):
     def name(self) -> str:
         """Returns the names of model and instruction, a part of the cache key."""
 
-    def learns(self, page: Page) -> Mapping[str, tuple[str, ...]]:
-        """Returns items by anchor for all explanations of a page, in one call. A timeout raises `Unavailable`."""
+    def learns(self, explanations: Sequence[Explanation]) -> Mapping[str, Items]:
+        """Returns items by anchor for some explanations of a page, in one call. A timeout raises `Unavailable`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +37,13 @@ class LearnsOfPage:
     learns: Mapping[str, Learns]
     files: Mapping[str, str | None]
 
-    @property
-    def provisional(self) -> bool:
-        """Returns whether the language model has to be called again later."""
-        return any(learns.source == "provisional" for learns in self.learns.values())
-
 
 @dataclass(frozen=True, slots=True)
 class LearnsSources:
-    """Collects the `learns` of a page. Without `model` it calls no language model."""
+    """Collects the `learns` of a page. It calls no language model: what has no answer yet is provisional."""
 
     bucket: S3Bucket
-    index: KnowledgeIndex
+    records: LearnsRecords
     model: LearnsModel | None
     prefix: str
     # The last version of each file: all pages of a folder use the same.
@@ -54,19 +52,18 @@ class LearnsSources:
     def __call__(self, key: str, material: str, page: Page) -> LearnsOfPage:
         """Returns the `learns` of every explanation of the page stored under `key`."""
         files = self.versions(key)
-        authored: dict[str, tuple[str, ...]] = {}
-        for file_key, version in files.items():
-            if version is not None:
-                # For each anchor the nearest file counts.
-                authored = {**self._file(file_key, version).for_material(material), **authored}
-        missing = [item for item in page.explanations if item.anchor not in authored]
-        # The text of the canary page is new in each run, and needs no model.
-        is_modelled = missing and self.model and not material.startswith(OWN_FOLDER)
-        modelled = self._modelled(page) if is_modelled else {}
+        authored = self._authored(files, material)
+        texts = {item.anchor: text for text, item in self._texts(authored, material, page)}
+        answers = self.records.answers(set(texts.values()))
         return LearnsOfPage(
-            learns={item.anchor: self._learns(item, page, authored, modelled) for item in page.explanations},
-            files=files,
+            {item.anchor: _learns(item, page, authored, texts.get(item.anchor), answers) for item in page.explanations},
+            files,
         )
+
+    def texts(self, key: str, material: str, page: Page) -> Mapping[str, Explanation]:
+        """Returns the explanations that a language model is asked about, by the key of their text."""
+        # Equal texts have one key, and one answer.
+        return dict(self._texts(self._authored(self.versions(key), material), material, page))
 
     def versions(self, key: str) -> dict[str, str | None]:
         """Returns the current versions of the `learns.yml` files that may name a page, by key, nearest first."""
@@ -84,35 +81,41 @@ class LearnsSources:
         self._read[key] = (version, file)
         return file
 
-    def _modelled(self, page: Page) -> Mapping[str, tuple[str, ...]] | None:
-        if self.model is None:
-            return {}
-        cache_key = _cache_key(self.model.name, page)
-        known = self.index.cached_learns(cache_key)
-        if known is not None:
-            return known
-        try:
-            learns = self.model.learns(page)
-        except Unavailable:
-            return None
-        self.index.store_learns(cache_key, learns)
-        return learns
+    def _authored(self, files: Mapping[str, str | None], material: str) -> dict[str, Items]:
+        authored: dict[str, Items] = {}
+        for key, version in files.items():
+            if version is not None:
+                # For each anchor the nearest file counts.
+                authored = {**self._file(key, version).for_material(material), **authored}
+        return authored
 
-    def _learns(
-        self,
-        explanation: Explanation,
-        page: Page,
-        authored: Mapping[str, tuple[str, ...]],
-        modelled: Mapping[str, tuple[str, ...]] | None,
-    ) -> Learns:
-        anchor = explanation.anchor
-        if given := authored.get(anchor):
-            return Learns(complete_learns(given, explanation, page)[0], "author", given)
-        if modelled and (items := modelled.get(anchor)):
-            return Learns(complete_learns(items, explanation, page)[0], "model")
-        return Learns(write_learns(explanation, page), "provisional" if modelled is None else "written")
+    def _texts(self, authored: Mapping[str, Items], material: str, page: Page) -> list[tuple[str, Explanation]]:
+        # The text of the canary page is new in each run, and needs no model.
+        if self.model is None or material.startswith(OWN_FOLDER):
+            return []
+        name = self.model.name
+        return [(_key(name, item), item) for item in page.explanations if not authored.get(item.anchor)]
 
 
-def _cache_key(model: str, page: Page) -> str:
-    texts = [(item.anchor, item.title, item.content) for item in page.explanations]
-    return hashlib.sha256(json.dumps([model, texts], ensure_ascii=False).encode()).hexdigest()
+def shown_text(explanation: Explanation) -> str:
+    """Returns what a language model reads of an explanation."""
+    return f"title: {explanation.title}\n{explanation.content[:_SHOWN_CHARACTERS]}"
+
+
+def _learns(
+    explanation: Explanation,
+    page: Page,
+    authored: Mapping[str, Items],
+    key: str | None,
+    answers: Mapping[str, Items],
+) -> Learns:
+    if given := authored.get(explanation.anchor):
+        return Learns(complete_learns(given, explanation, page)[0], "author", given)
+    if key is not None and (items := answers.get(key)):
+        return Learns(complete_learns(items, explanation, page)[0], "model", key=key)
+    is_final = key is None or key in answers
+    return Learns(write_learns(explanation, page), "written" if is_final else "provisional", key=key)
+
+
+def _key(model: str, explanation: Explanation) -> str:
+    return hashlib.sha256(json.dumps([model, shown_text(explanation)], ensure_ascii=False).encode()).hexdigest()

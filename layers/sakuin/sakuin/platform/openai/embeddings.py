@@ -24,23 +24,25 @@ _REFUSED = {401, 402, 403, 404}
 _UNPAID = {"insufficient_quota", "billing_not_active", "billing_hard_limit_reached"}
 
 
-def status_error(status: int, headers: Mapping[str, str], body: object = None) -> SakuinError:
+def status_error(
+    status: int, headers: Mapping[str, str], body: object = None, *, service: str = "embedding service"
+) -> SakuinError:
     """Returns our error for a status. `body` is the JSON of the answer, None if it has none."""
     if _codes(body) & _UNPAID:
         return Refused(
-            f"The embedding service refused with {status}: the account's quota is used up or a bill is open. See "
+            f"The {service} refused with {status}: the account has no credit, or a bill is open. Buy credit at "
             "platform.openai.com/settings/organization/billing",
             vendor=VENDOR,
         )
     if status in _BUSY or status >= 500:
-        return Unavailable(f"The embedding service answered {status}", vendor=VENDOR, retry_after=retry_after(headers))
+        return Unavailable(f"The {service} answered {status}", vendor=VENDOR, retry_after=retry_after(headers))
     if status in _REFUSED:
+        model = "EMBEDDING_MODEL" if service == "embedding service" else "LearnsModel"
         return Refused(
-            f"The embedding service refused with {status}: check openai_api_key in the secret, OPENAI_BASE_URL and "
-            "EMBEDDING_MODEL",
+            f"The {service} refused with {status}: check openai_api_key in the secret, OPENAI_BASE_URL and {model}",
             vendor=VENDOR,
         )
-    return Invalid(f"The embedding service refused the request with {status}")
+    return Invalid(f"The {service} refused the request with {status}")
 
 
 def _codes(body: object) -> set[object]:

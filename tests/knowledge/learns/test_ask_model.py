@@ -1,0 +1,263 @@
+"""Learns of a language model: the page first, then small calls in messages that may come twice, late, or never."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import psycopg
+import pytest
+from sakuin.errors import Refused, Unavailable
+from sakuin.knowledge.learns.openai import BudgetedLearnsModel
+from sakuin.knowledge.learns.postgres import PAGES_AT_ONCE
+from sakuin.knowledge.messages import AskLearns
+from sakuin.knowledge.page import Explanation
+from sakuin.retrieval.embedding_budget import EmbeddingLedger
+
+from tests.builders import a_page
+from tests.convergence.passing import A_DAY, A_MINUTE, AN_HOUR, time_passes
+from tests.doubles.learns_model import MemoryLearnsModel
+from tests.worked_queue import WorkedQueue
+from tests.world import World, Worlds
+
+KEY, MATERIAL = "a.html", "a"
+ITEMS = ("甲の方法", "乙の方法", "丙の方法")
+ONE, TWO = a_page({"rule-a": "解の公式: 一の版。"}), a_page({"rule-a": "解の公式: 二の版。"})
+FIVE_MINUTES = 301
+MOST_CALLS = 8
+
+
+class Killed(BaseException):
+    """Lambda ends the worker."""
+
+
+@dataclass
+class Model(MemoryLearnsModel):
+    """Answers the same for each text. `during` happens in a call; `poison` is an anchor that spoils its call."""
+
+    during: Callable[[], object] = lambda: None
+    error: Exception | None = None
+    poison: str = ""
+    answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def learns(self, explanations: Sequence[Explanation]) -> Mapping[str, tuple[str, ...]]:
+        super().learns(explanations)
+        self.during()
+        anchors = [one.anchor for one in explanations]
+        if self.error or self.poison in anchors:
+            raise self.error or Unavailable("no usable answer", vendor="openai")
+        return dict.fromkeys(anchors, ITEMS)
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model()
+
+
+@pytest.fixture
+def world(a_world: Worlds, model: Model) -> World:
+    return a_world(model=model)
+
+
+def sources(world: World, material: str = MATERIAL) -> list[str]:
+    return [chunk.learns.source for chunk in world.chunks(material)]
+
+
+def numbered(count: int) -> bytes:
+    """A page of so many explanations."""
+    return a_page({f"rule-{number:03}": f"公式{number}: 第{number}の係数を代入する。" for number in range(count)})
+
+
+def pass_time(world: World, seconds: int) -> None:
+    """Lets time pass, with maintenance and workers."""
+    time_passes(world.sql, seconds)
+    world.ask_model()
+
+
+def pending(world: World) -> int:
+    (rows,) = world.rows("pending_learns")
+    return len(rows)
+
+
+def test_a_page_is_searchable_before_any_call(world: World, model: Model) -> None:
+    version = world.put(KEY, ONE)
+    assert (world.receipt(KEY, version).outcome, sources(world), model.asked) == ("applied", ["provisional"], 0)
+    assert [hit.id for hit in world.search("解の公式", top_k=5).results] == ["a#rule-a"]
+    world.ask_model()
+    assert (world.chunks()[0].learns.items, sources(world), pending(world)) == (ITEMS, ["model"], 0)
+
+
+@pytest.mark.parametrize(("count", "groups"), [(1, [1]), (6, [6]), (7, [4, 3]), (14, [5, 5, 4]), (25, [5] * 5)])
+def test_four_to_six_explanations_a_call_in_the_order_of_the_page(
+    world: World, model: Model, count: int, groups: list[int]
+) -> None:
+    world.put(KEY, numbered(count))
+    world.ask_model()
+    assert [len(group) for group in model.groups] == groups
+    assert [anchor for group in model.groups for anchor in group] == [f"rule-{number:03}" for number in range(count)]
+    assert sources(world) == ["model"] * count
+
+
+def test_a_changed_explanation_costs_one_text(world: World, model: Model) -> None:
+    world.put(KEY, a_page({"rule-a": "公式: 一。", "tip-b": "コツ: 二。"}))
+    world.ask_model()
+    world.put(KEY, a_page({"rule-a": "公式: 一。", "tip-b": "コツ: 三。"}))
+    assert sources(world) == ["model", "provisional"]
+    world.ask_model()
+    assert (model.groups, sources(world)) == ([("rule-a", "tip-b"), ("tip-b",)], ["model", "model"])
+
+
+def test_few_messages_of_a_large_upload_are_in_the_queue(world: World, model: Model) -> None:
+    for number in range(7):
+        world.put(f"{number}.html", a_page({"rule-a": f"公式: {number}。"}))
+    assert [world.send_learns(), world.send_learns()] == [PAGES_AT_ONCE, 0]
+    # Each page that is done makes room for the next.
+    world.settle()
+    assert (model.asked, pending(world)) == (7, 0)
+
+
+# ---------------------------------------------------------------- twice, late, changed, deleted, killed
+
+
+def test_a_message_that_comes_twice_at_the_same_time_pays_once(world: World, model: Model) -> None:
+    world.put(KEY, numbered(5))
+    world.send_learns()
+    (body,) = world.queue.take_messages()
+    model.during = lambda: world.deliver(body)
+    assert world.deliver(body).result
+    world.deliver(body)
+    assert (model.asked, sources(world)) == (1, ["model"] * 5)
+
+
+def test_messages_for_pages_that_do_not_wait_do_nothing(world: World, model: Model) -> None:
+    ask = AskLearns(material=MATERIAL)
+    assert world.process(ask).ignored == "the material is not indexed"
+    world.put(KEY, ONE)
+    world.ask_model()
+    assert world.process(ask).ignored == "no explanation of the page waits for a language model"
+    world.bucket.remove(KEY)
+    world.settle()
+    assert world.process(ask).ignored == "the material is not indexed"
+    assert (model.asked, pending(world), world.chunks()) == (1, 0, [])
+
+
+def test_a_page_that_changes_during_the_call_keeps_its_new_version(world: World, model: Model) -> None:
+    world.put(KEY, ONE)
+    world.send_learns()
+
+    def change() -> None:
+        model.during = lambda: None
+        world.put(KEY, TWO)
+
+    model.during = change
+    world.settle()
+    # The answer about the old text changes nothing; the new text is asked about at once.
+    assert ("二の版" in world.chunks()[0].content, sources(world), model.asked) == (True, ["model"], 2)
+
+
+def test_a_page_that_is_deleted_during_the_call_stays_deleted(world: World, model: Model) -> None:
+    world.put(KEY, ONE)
+    world.send_learns()
+
+    def remove() -> None:
+        world.bucket.remove(KEY)
+        for body in world.bucket.take_messages():
+            world.deliver(body)
+
+    model.during = remove
+    world.settle()
+    assert (world.state(MATERIAL).status, world.chunks(), pending(world)) == ("deleted", [], 0)
+
+
+def test_after_a_lost_message_or_a_killed_worker_the_page_comes_back(world: World, model: Model) -> None:
+    world.put(KEY, ONE)
+    assert (world.send_learns(), len(world.queue.take_messages())) == (1, 1)
+    time_passes(world.sql, 181)
+
+    def kill() -> None:
+        raise Killed
+
+    model.during = kill
+    with pytest.raises(Killed):
+        world.ask_model()
+    model.during = lambda: None
+    pass_time(world, FIVE_MINUTES)
+    assert (model.asked, sources(world)) == (2, ["model"])
+
+
+# ---------------------------------------------------------------- a model that is away, refuses, or costs too much
+
+
+def test_a_model_that_is_away_for_hours_fills_no_dead_letters_and_is_asked_three_times(
+    world: World, model: Model
+) -> None:
+    version, model.late = world.put(KEY, ONE), True
+    work = WorkedQueue(world.events, world.unfinished)
+    for _ in range(10 * AN_HOUR // A_MINUTE):
+        time_passes(world.sql, A_MINUTE)
+        world.send_learns()
+        assert all(work.deliver(body) for body in world.queue.take_messages())
+    assert (model.asked, sources(world), world.unfinished.rows()) == (3, ["provisional"], [])
+    assert (world.receipt(KEY, version).outcome, world.search("公式", top_k=5).no_good_match) == ("applied", False)
+    model.late = False
+    pass_time(world, A_DAY)
+    assert sources(world) == ["model"]
+
+
+def test_the_calls_for_a_text_are_bounded_and_its_deterministic_list_stays(world: World, model: Model) -> None:
+    world.put(KEY, ONE)
+    model.late = True
+    for _ in range(30):
+        pass_time(world, A_DAY)
+    assert (model.asked, sources(world), pending(world)) == (MOST_CALLS, ["written"], 0)
+    # A new text is asked about again.
+    model.late = False
+    world.put(KEY, TWO)
+    world.ask_model()
+    assert sources(world) == ["model"]
+
+
+def test_a_text_that_spoils_its_calls_keeps_no_neighbour_from_an_answer(world: World, model: Model) -> None:
+    model.poison = "rule-001"
+    world.put(KEY, numbered(4))
+    for _ in range(10):
+        pass_time(world, A_DAY)
+    assert sources(world) == ["model", "written", "model", "model"]
+
+
+def test_answers_are_applied_while_another_group_fails(world: World, model: Model) -> None:
+    model.poison = "rule-000"
+    world.put(KEY, numbered(14))
+    world.ask_model()
+    pass_time(world, A_MINUTE)
+    assert [sources(world).count(source) for source in ("provisional", "model")] == [5, 9]
+
+
+def test_a_refusal_uses_up_no_calls(world: World, model: Model) -> None:
+    world.put(KEY, ONE)
+    model.error = Refused("Buy credit", vendor="openai")
+    for _ in range(20):
+        pass_time(world, A_DAY)
+    assert (model.asked, sources(world)) == (20, ["provisional"])
+    model.error = None
+    pass_time(world, A_DAY)
+    assert sources(world) == ["model"]
+
+
+def test_a_spent_budget_waits_for_the_next_day(world: World, model: Model, sql: psycopg.Connection) -> None:
+    sql.execute("delete from embedding_day")
+    ledger = EmbeddingLedger(world.client, "learns")
+    ledger.add(10)
+    world.model = BudgetedLearnsModel(model, ledger, 10)
+    world.put(KEY, ONE)
+    world.ask_model()
+    pass_time(world, A_MINUTE)
+    sql.execute("delete from embedding_day")
+    assert (model.asked, sources(world)) == (0, ["provisional"])
+    pass_time(world, A_DAY)
+    assert sources(world) == ["model"]
+
+
+def test_without_a_model_what_waits_is_written(world: World) -> None:
+    world.put(KEY, ONE)
+    world.model = None
+    world.ask_model()
+    assert (sources(world), pending(world)) == (["written"], 0)

@@ -1,0 +1,24 @@
+"""Questions and indexing may have keys of different projects of OpenAI, whose rate limits are separate."""
+
+import pytest
+from sakuin.platform.secrets import Secrets
+from sakuin.settings import Settings
+from sakuin.wiring.clients import indexing_embedder, question_embedder, start_telemetry, supabase
+
+from tests.contracts.openai_server import OpenAIServer
+
+
+@pytest.fixture(params=[{"openai_questions_key": "sk-questions"}, {"openai_questions_key": ""}, {}])
+def members(members: dict[str, object], request: pytest.FixtureRequest) -> dict[str, object]:
+    return members | request.param
+
+
+def test_questions_use_their_own_key_or_that_of_indexing(
+    openai: OpenAIServer, environ: dict[str, str], members: dict[str, object]
+) -> None:
+    settings, secrets, telemetry = Settings.read(environ), Secrets.read(members, "sakuin"), start_telemetry("Index")
+    question_embedder(settings, secrets, telemetry).query("question")
+    indexing_embedder(settings, secrets, telemetry, supabase(settings, secrets, telemetry)).passages(["text"])
+    own = members.get("openai_questions_key") or "sk-test"
+    assert openai.keys == [own, "sk-test"]
+    assert own in secrets.confidential
