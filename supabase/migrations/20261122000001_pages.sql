@@ -501,6 +501,15 @@ language sql set search_path = public, extensions as $$
   where p.material = p_material
 $$;
 
+-- Gives up on a page whose searchable version cannot be read any more, if it still has p_generation. Its next version
+-- is asked about again.
+create function public.drop_learns(p_material text, p_generation bigint) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform from material m where m.material = p_material and m.generation = p_generation for update;
+  if found then delete from pending_learns p where p.material = p_material; end if;
+end $$;
+
 -- ---------------------------------------------------------------- queries
 
 create function public.material_counts() returns jsonb

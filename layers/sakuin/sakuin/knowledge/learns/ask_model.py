@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from sakuin.errors import OutOfTime, OverBudget, Refused, SakuinError, Unavailable, UnreadablePage
+from sakuin.errors import NotFound, OutOfTime, OverBudget, Refused, SakuinError, Unavailable, UnreadablePage
 from sakuin.knowledge.index_page import IndexPage
 from sakuin.knowledge.learns.postgres import Group, LearnsRecords
 from sakuin.knowledge.learns.sources import LearnsSources
@@ -35,18 +35,18 @@ class AskModel:
     def __call__(self, material: str) -> EventResult:
         """Returns the result of the page if it was indexed again."""
         try:
-            return self._ask(material)
-        except UnreadablePage as error:
-            self.records.release(material, seconds=_DAY_SECONDS)
-            return EventResult(material, ignored=f"the indexed version can no longer be read: {error}")
+            state = self.pages.index.state(material)
+            if state is None or state.indexed_version_id is None:
+                return EventResult(material, ignored="the material is not indexed")
+            try:
+                return self._ask(material, state.source.key, state.indexed_version_id)
+            except (NotFound, UnreadablePage) as error:
+                self.records.drop(material, generation=state.generation)
+                return EventResult(material, ignored=f"the indexed version can no longer be read: {error}")
         except SakuinError as error:
             return EventResult(material, ignored=f"its learns are asked for again later: {error}")
 
-    def _ask(self, material: str) -> EventResult:
-        state = self.pages.index.state(material)
-        if state is None or state.indexed_version_id is None:
-            return EventResult(material, ignored="the material is not indexed")
-        key, version = state.source.key, state.indexed_version_id
+    def _ask(self, material: str, key: str, version: str) -> EventResult:
         stored = self.pages.bucket.read(key, version_id=version, max_bytes=self.pages.max_page_bytes)
         page = read_page(stored.body, most_explanations=self.pages.most_explanations)
         texts = self.sources.texts(key, material, page)

@@ -58,6 +58,10 @@ class LearnsRecords:
         arguments = {"p_material": material, "p_not_asked": sorted(not_asked), "p_seconds": round(seconds)}
         call(self.client, "release_learns", arguments)
 
+    def drop(self, material: str, *, generation: int) -> None:
+        """Ends the work on a page for good, unless it has changed since `generation`: its next version begins anew."""
+        call(self.client, "drop_learns", {"p_material": material, "p_generation": generation})
+
 
 @dataclass(frozen=True, slots=True)
 class SendPendingLearns:
