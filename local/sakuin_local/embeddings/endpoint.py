@@ -1,8 +1,9 @@
-"""`POST /v1/embeddings`, `GET /v1/models` (and one of them) and `GET /healthz`, as the `openai` client uses them."""
+"""`/v1/embeddings`, `/v1/chat/completions`, `/v1/models` (and one of them) and `/healthz`, as the `openai` client uses them."""
 
 import asyncio
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -11,23 +12,29 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from sakuin_local.embeddings.account import Account, error_answer, unlimited
 from sakuin_local.embeddings.cache import VectorCache
+from sakuin_local.embeddings.completions import Completion
 from sakuin_local.embeddings.model import NAME, Model, Text, Vector
 from sakuin_local.embeddings.question import MAX_TOKENS, MAX_TOKENS_A_REQUEST, Question, Refused
 
 _MODEL = {"id": NAME, "object": "model", "created": 0, "owned_by": "sakuin"}
 
 
-def application(model: Model, cache: VectorCache) -> Starlette:
-    """Returns the endpoint with this model and this cache."""
+def application(
+    model: Model, cache: VectorCache, account: Account | None = None, today: Callable[[], date] = date.today
+) -> Starlette:
+    """Returns the endpoint with this model and this cache, for an account without limits unless one is given."""
+    account = account or unlimited()
 
     async def embeddings(request: Request) -> JSONResponse:
         try:
             _check_key(request)
             question = Question.of(await _json(request))
             tokens = _count_tokens(model, question.texts)
+            account.spend(tokens)
         except Refused as refusal:
-            return _error(refusal)
+            return error_answer(refusal)
         vectors = await _vectors(model, cache, question.texts)
         data = [
             {"object": "embedding", "index": index, "embedding": _encoded(vectors[text], question)}
@@ -35,6 +42,16 @@ def application(model: Model, cache: VectorCache) -> Starlette:
         ]
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         return JSONResponse({"object": "list", "model": NAME, "data": data, "usage": usage})
+
+    async def completions(request: Request) -> JSONResponse:
+        try:
+            _check_key(request)
+            completion = Completion.of(await _json(request), today())
+            account.spend(completion.read + completion.written)
+        except Refused as refusal:
+            return error_answer(refusal)
+        await account.write(completion.written)
+        return JSONResponse(completion.as_json())
 
     async def models(request: Request) -> JSONResponse:
         return JSONResponse({"object": "list", "data": [_MODEL]})
@@ -45,7 +62,7 @@ def application(model: Model, cache: VectorCache) -> Starlette:
             if request.path_params["model"] != NAME:
                 raise Refused("the model does not exist", parameter="model", status=404)
         except Refused as refusal:
-            return _error(refusal)
+            return error_answer(refusal)
         return JSONResponse(_MODEL)
 
     async def healthz(request: Request) -> JSONResponse:
@@ -54,6 +71,7 @@ def application(model: Model, cache: VectorCache) -> Starlette:
     return Starlette(
         routes=[
             Route("/v1/embeddings", embeddings, methods=["POST"]),
+            Route("/v1/chat/completions", completions, methods=["POST"]),
             Route("/v1/models", models),
             Route("/v1/models/{model}", one_model),
             Route("/healthz", healthz),
@@ -103,13 +121,3 @@ async def _json(request: Request) -> Any:
         return await request.json()
     except ValueError as error:
         raise Refused(f"the body is not JSON: {error}", parameter="body") from error
-
-
-def _error(refusal: Refused) -> JSONResponse:
-    error = {
-        "message": str(refusal),
-        "type": "invalid_request_error",
-        "param": refusal.parameter,
-        "code": None,
-    }
-    return JSONResponse({"error": error}, refusal.status)

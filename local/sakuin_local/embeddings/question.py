@@ -1,6 +1,8 @@
 """A request to `/v1/embeddings`, checked against OpenAI's limits."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from sakuin_local.embeddings.model import DIMENSIONS, NAME, Text
@@ -15,10 +17,22 @@ MAX_DIMENSIONS = 3_072
 class Refused(ValueError):
     """A request that OpenAI would reject too, or that this model does not support."""
 
-    def __init__(self, message: str, *, parameter: str, status: int = 400) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        parameter: str | None,
+        status: int = 400,
+        type: str = "invalid_request_error",
+        code: str | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         super().__init__(message)
         self.parameter = parameter
         self.status = status
+        self.type = type
+        self.code = code
+        self.headers = headers
 
 
 @dataclass(frozen=True, slots=True)
