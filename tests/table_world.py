@@ -282,6 +282,7 @@ def maintenance(
         RestartTables(index.fingerprint, of_project, queues, lambda: has_backlog, give_up),
         ResumeWork(UnfinishedWorkStore(world.client), no_materials, lambda _fingerprint: queues),
         lambda: 0,
+        lambda: 0,
     )
 
 

@@ -167,6 +167,7 @@ class TablesWorld:
             RestartTables(FINGERPRINT.id, self.index, self.queues, has_backlog, self.give_up),
             ResumeWork(self.unfinished, nowhere, lambda _fingerprint: self.queues),
             lambda: 0,
+            lambda: 0,
         )
 
     def _delivery(self, sqs: Gate) -> Delivery:

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 import pytest
 from sakuin.tables.chunk_store import namespace
 
-from tests.convergence.actions import END, Forget, GoOn, Work
+from tests.convergence.actions import END, Forget, GoOn, Maintenance, Work
 from tests.convergence.interleaving import Fate
 from tests.convergence.machine import scripted, settling
+from tests.convergence.materials_machine import MaterialsMachine, Remove, Upload
+from tests.convergence.materials_world import MaterialsBackend
 from tests.convergence.tables_actions import Change
 from tests.convergence.tables_checks import stored_texts
 from tests.convergence.tables_machine import TablesMachine
@@ -109,3 +111,33 @@ def test_a_project_that_is_deleted_while_its_table_is_indexed_leaves_nothing(sto
 def test_rows_that_no_tool_asks_for_go_though_every_queue_forgot_the_event(story: TablesMachine, what: str) -> None:
     story.step(Change(what, 0, {}, "", sent=True))
     story.step(Forget(None))
+
+
+# ---------------------------------------------------------------- learns of a language model
+
+PAGE = "b.html"
+
+
+@pytest.fixture
+def page(materials: MaterialsBackend) -> Iterator[MaterialsMachine]:
+    """An indexed page, and the message that a language model is to be asked about it."""
+    with settling(scripted(MaterialsMachine, materials)) as schedule:
+        schedule.step(Upload(PAGE, {"rule-a": A}))
+        schedule.step(Work(0, False, END, Fate.GO))
+        schedule.step(Maintenance(later=False, place=END, fate=Fate.GO))
+        assert [message.body for message in schedule.world.sqs.waiting] == ['{"learns": {"material": "b"}}']
+        yield schedule
+
+
+@pytest.mark.parametrize("place", ["openai learns", "rpc/store_learns", "rpc/apply_material"])
+def test_a_page_that_changes_while_a_model_is_asked_keeps_its_new_text(page: MaterialsMachine, place: str) -> None:
+    page.step(Work(0, False, place, Fate.GO))
+    page.step(Upload(PAGE, {"rule-a": B}))
+    page.step(Work(0, False, END, Fate.GO))
+    page.step(GoOn(0, END, Fate.GO))
+
+
+def test_a_page_whose_searchable_version_is_gone_is_not_asked_about_for_ever(page: MaterialsMachine) -> None:
+    page.step(Upload(PAGE, None))
+    page.step(Work(1, False, END, Fate.GO))
+    page.step(Remove(PAGE, 1))

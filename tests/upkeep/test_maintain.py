@@ -50,7 +50,7 @@ class Leaving:
         """A minute's maintenance, by this clock."""
         both: Any = self
         nothing: Any = lambda: 0  # noqa: E731 - stands for several
-        return Maintain(nothing, both, both, nothing, nothing, nothing, clock=lambda: self.seconds)()
+        return Maintain(nothing, both, both, nothing, nothing, nothing, nothing, clock=lambda: self.seconds)()
 
 
 def names(leftovers: list[OrphanedIndex]) -> set[str]:

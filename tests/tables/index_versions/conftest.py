@@ -86,6 +86,7 @@ class Deployment:
             RestartInEachVersion(self.restarts),
             ResumeWork(self.functions.unfinished, materials, self.queues),
             lambda: 0,
+            lambda: 0,
         )
         done = maintain()
         BuildIndexVersions(self.indexes, self.own, materials, self.queues)()

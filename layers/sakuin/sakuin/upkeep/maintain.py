@@ -72,7 +72,7 @@ class Maintain:
     restart_tables: Callable[[], int]
     resume_work: Callable[[], int]
     delete_uploads: Callable[[], int]
-    send_learns: Callable[[], int] = lambda: 0
+    send_learns: Callable[[], int]
     clock: Callable[[], float] = time.monotonic
 
     def __call__(self) -> MaintenanceResult:
