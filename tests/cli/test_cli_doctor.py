@@ -269,6 +269,17 @@ def test_a_model_that_ends_soon_is_found(patient: Patient) -> None:
     assert [one.check for one in soon()] == ["model shutdown"]
 
 
+def test_the_key_of_questions_is_checked_with_the_embedding_model_alone(patient: Patient) -> None:
+    keys = replace(NamedSecret(patient.deployment.secret).now(), openai_questions_key="sk-questions")
+    with scripted_server(Said(), Said(), Said(401)) as vendor, httpx.Client() as http:
+        rest = patient.deployment.database.rest_url.removesuffix("/rest/v1")
+        models = ("text-embedding-3-small", "gpt-6-luna")
+        deployment = patient.deployment.client, lambda: keys, http, rest, vendor.url, patient.store
+        found = Doctor(*deployment, models=models, dimensions=DIMENSIONS)()
+    assert [one.advice[:26] for one in found] == ["Check openai_questions_key"]
+    assert vendor.asked == ["/models/text-embedding-3-small", "/models/gpt-6-luna", "/models/text-embedding-3-small"]
+
+
 def test_a_machine_is_checked_without_a_deployment(tmp_path: Path) -> None:
     machine = Examination(None, tmp_path / "missing", up_port=free_port())
     assert machine() == Report([], ["machine"])

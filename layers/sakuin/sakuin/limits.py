@@ -37,7 +37,7 @@ class Limits:
     queries_per_minute: int = _limit(1_200, "tool calls in a minute by a key of `/mcp` or at an endpoint; 0: no limit")
     embedding_daily_tokens: int = _limit(0, "tokens embedded in a day (UTC) for all projects; 0: no limit")
     learns_daily_tokens: int = _limit(
-        10_000_000, "tokens that the language model for `learns` reads and writes in a day (UTC); 0: no limit"
+        20_000_000, "tokens that the language model for `learns` reads and writes in a day (UTC); 0: no limit"
     )
 
     @classmethod

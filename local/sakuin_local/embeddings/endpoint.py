@@ -1,4 +1,4 @@
-"""`/v1/embeddings`, `/v1/chat/completions`, `/v1/models` (and one of them) and `/healthz`, as the `openai` client uses them."""
+"""OpenAI's `/v1/embeddings`, `/v1/chat/completions`, `/v1/models` (and one of them), and `/healthz`."""
 
 import asyncio
 import base64

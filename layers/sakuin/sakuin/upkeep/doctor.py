@@ -1,7 +1,7 @@
 """The checks of `sakuin doctor` from inside a deployment: the database, and the vendors' keys and models."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from sakuin.errors import SakuinError
+from sakuin.platform.openai.models import model_facts
 from sakuin.platform.secrets import Secrets
 from sakuin.platform.supabase.client import Client, call, credentials
 
@@ -18,8 +19,6 @@ EXTENSIONS = {"vector": ("extensions", (0, 8)), "fuzzystrmatch": ("extensions", 
 # AWS and Supabase reject signatures and tokens of a clock that is wrong by minutes.
 MOST_SECONDS_APART = 60
 _NOTICE = timedelta(days=90)
-# https://developers.openai.com/api/docs/deprecations
-_SHUTDOWNS = {"gpt-4.1-mini": date(2027, 1, 14)}
 _DENIED = "42501"
 _MIGRATE = "Apply the migrations: docs/how-to/deploy.md, step 3."
 
@@ -49,7 +48,7 @@ class Doctor:
     turbopuffer_base_url: str
     models: tuple[str, ...]
     dimensions: int
-    shutdown_of: Callable[[str], date | None] = _SHUTDOWNS.get
+    shutdown_of: Callable[[str], date | None] = lambda model: model_facts(model).shutdown
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def __call__(self) -> list[Problem]:
@@ -78,9 +77,16 @@ class Doctor:
             yield Problem("supabase key", f"Supabase {said} to the publishable key.", advice)
 
     def _openai(self) -> Iterator[Problem]:
-        key = {"Authorization": f"Bearer {self.secrets().openai_api_key}"}
-        for model in self.models:
-            answer = self._answer("GET", f"{self.openai_base_url}/models/{model}", key)
+        secrets = self.secrets()
+        yield from self._openai_key("openai_api_key", secrets.openai_api_key, self.models)
+        if secrets.openai_questions_key:
+            # Questions need the embedding model only.
+            yield from self._openai_key("openai_questions_key", secrets.openai_questions_key, self.models[:1])
+
+    def _openai_key(self, member: str, key: str, models: Sequence[str]) -> Iterator[Problem]:
+        for model in models:
+            url = f"{self.openai_base_url}/models/{model}"
+            answer = self._answer("GET", url, {"Authorization": f"Bearer {key}"})
             if answer is None:
                 advice = "Check OpenAiBaseUrl, and docs/runbooks/vendor-away.md."
                 yield Problem("openai key", "OpenAI did not answer.", advice)
@@ -88,7 +94,7 @@ class Doctor:
                 advice = "Correct the model's parameter, or allow the model in OpenAI's project."
                 yield Problem("openai model", f"OpenAI has no model {model} for this key.", advice)
             elif not answer.is_success:
-                advice = "Check openai_api_key in the secret, and that it may read models: docs/runbooks/denied.md."
+                advice = f"Check {member} in the secret, and that it may read models: docs/runbooks/denied.md."
                 yield Problem("openai key", f"OpenAI answered {answer.status_code} to the key.", advice)
             else:
                 continue
