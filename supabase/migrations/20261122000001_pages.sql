@@ -104,7 +104,7 @@ create index knowledge_chunks_material on public.knowledge_chunks (material, pos
 create index knowledge_chunks_category on public.knowledge_chunks (category) where category is not null;
 create index knowledge_chunks_level on public.knowledge_chunks (level) where level is not null;
 create index knowledge_chunks_type on public.knowledge_chunks (type);
-create index knowledge_chunks_learns_key on public.knowledge_chunks (learns_key);
+create index knowledge_chunks_learns_key on public.knowledge_chunks (learns_key) where learns_key is not null;
 
 -- Keys of a material that another key owns (NFC and NFD spellings of one name), each with its own sequencer.
 create table public.competing_key (
@@ -147,7 +147,7 @@ create table public.pending_learns (
   due_at timestamptz not null default now(),
   claimed_until timestamptz
 );
-create index pending_learns_due on public.pending_learns (due_at);
+create index pending_learns_due on public.pending_learns (due_at, material);
 create index pending_learns_claimed on public.pending_learns (claimed_until) where claimed_until is not null;
 
 -- The version of each learns.yml and synonyms.yml that was applied last. No version: its deletion.

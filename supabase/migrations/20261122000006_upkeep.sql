@@ -572,39 +572,41 @@ begin
     then page[cardinality(page)].reading || chr(9) || page[cardinality(page)].written end);
 end $$;
 
--- Deletes answers and vectors that no chunk has used for p_seconds, among p_limit after p_after (a space, a tab and a
--- hash; the space of the answers is "learns"): {deleted, next}. The first run that finds one unused records when.
+-- Deletes answers and vectors that no chunk has used for p_seconds, among p_limit after p_after: {deleted, next}. The
+-- first run that finds one unused records when. p_after is a space, a tab and a hash; the space of the answers is
+-- "learns", which sorts after those of vectors. A row that changes meanwhile has another ctid, and is left alone.
 create function public.delete_unused_texts(p_after text, p_limit integer, p_seconds integer, p_dry_run boolean)
 returns jsonb language sql set search_path = public, extensions set enable_seqscan = off as $$
   with page as materialized (
     select x.* from (
-      (select 'learns' collate "C" as space, c.cache_key as hash from learns_cache c
-       where split_part(p_after, chr(9), 1) < 'learns' collate "C"
-          or c.cache_key > split_part(p_after, chr(9), 2) and split_part(p_after, chr(9), 1) = 'learns' collate "C"
+      (select 'learns' collate "C" as space, c.cache_key as hash, c.ctid as place, c.unused_since from learns_cache c
+       where c.cache_key > case split_part(p_after, chr(9), 1) when 'learns' then split_part(p_after, chr(9), 2)
+                           else '' end
        order by c.cache_key limit p_limit)
       union all
-      (select e.space, e.text_hash from embedding_cache e
+      (select e.space, e.text_hash, e.ctid, e.unused_since from embedding_cache e
        where (e.space, e.text_hash) > (split_part(p_after, chr(9), 1), split_part(p_after, chr(9), 2))
        order by e.space, e.text_hash limit p_limit)
     ) x order by x.space, x.hash limit p_limit
   ), checked as materialized (
-    select p.*, case when p.space = 'learns' then exists (select from knowledge_chunks k where k.learns_key = p.hash)
+    select p.*, p.space = 'learns' as is_answer, p.unused_since < now() - make_interval(secs => p_seconds) as is_old,
+      case when p.space = 'learns' then exists (select from knowledge_chunks k where k.learns_key = p.hash)
       else exists (select from knowledge_vector v where v.space = p.space and v.text_hash = p.hash) end as used
     from page p where not p_dry_run
-  ), noted_learns as (
-    update learns_cache c set unused_since = case when not u.used then now() end
-    from checked u where u.space = 'learns' and u.hash = c.cache_key and u.used = (c.unused_since is not null)
+  ), noted_answers as (
+    update learns_cache c set unused_since = case when c.unused_since is null then now() end where c.ctid = any (array(
+      select u.place from checked u where u.is_answer and u.used = (u.unused_since is not null)))
   ), noted_vectors as (
-    update embedding_cache e set unused_since = case when not u.used then now() end
-    from checked u where (u.space, u.hash) = (e.space, e.text_hash) and u.used = (e.unused_since is not null)
-  ), learns as (
-    delete from learns_cache c using checked u where u.space = 'learns' and u.hash = c.cache_key and not u.used
-      and c.unused_since < now() - make_interval(secs => p_seconds) returning 1
+    update embedding_cache e set unused_since = case when e.unused_since is null then now() end where e.ctid = any (
+      array(select u.place from checked u where not u.is_answer and u.used = (u.unused_since is not null)))
+  ), answers as (
+    delete from learns_cache c where c.ctid = any (array(
+      select u.place from checked u where u.is_answer and u.is_old and not u.used)) returning 1
   ), vectors as (
-    delete from embedding_cache e using checked u where (u.space, u.hash) = (e.space, e.text_hash) and not u.used
-      and e.unused_since < now() - make_interval(secs => p_seconds) returning 1
+    delete from embedding_cache e where e.ctid = any (array(
+      select u.place from checked u where not u.is_answer and u.is_old and not u.used)) returning 1
   )
-  select jsonb_build_object('deleted', (select count(*) from learns) + (select count(*) from vectors),
+  select jsonb_build_object('deleted', (select count(*) from answers) + (select count(*) from vectors),
     'next', case when (select count(*) from page) = p_limit
             then (select p.space || chr(9) || p.hash from page p order by p.space desc, p.hash desc limit 1) end)
 $$;
