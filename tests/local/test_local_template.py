@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sakuin_local.aws.deployment import zipped
 from sakuin_local.aws.layers import layer_archive
-from sakuin_local.aws.template import packaged, read_template, with_batch_permissions
+from sakuin_local.aws.template import packaged, read_template, with_batch_permissions, with_numbers
 from sakuin_local.places import TEMPLATE
 from sakuin_local.stack import parameters
 
@@ -124,3 +124,10 @@ def test_whoever_may_send_a_message_may_send_a_batch_here(tmp_path: Path) -> Non
         "sqs:GetQueueAttributes",
     ]
     assert template == read_template(tmp_path / "t.yaml")
+
+
+def test_the_workers_and_the_memory_are_numbers_for_the_emulator() -> None:
+    template = with_numbers(read_template(TEMPLATE), {"PageWorkers": "7"})
+    pages, api = (template["Resources"][name]["Properties"] for name in ("SakuinIndexMaterial", "SakuinApi"))
+    assert pages["Events"]["Materials"]["Properties"]["ScalingConfig"] == {"MaximumConcurrency": 7}
+    assert (pages["MemorySize"], api["MemorySize"]) == (1536, 1024)

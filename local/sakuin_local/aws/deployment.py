@@ -16,7 +16,7 @@ from sakuin_local.aws.client import client
 from sakuin_local.aws.emulator import Emulator
 from sakuin_local.aws.layers import layer_archive
 from sakuin_local.aws.rescue import put_back, set_aside
-from sakuin_local.aws.template import Template, packaged, read_template, with_batch_permissions
+from sakuin_local.aws.template import Template, packaged, read_template, with_batch_permissions, with_numbers
 from sakuin_local.errors import LocalError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def deploy(
     unknown = sorted(set(parameters) - set(known))
     if unknown:
         raise LocalError(f"template.yaml has no parameter {', '.join(unknown)}")
-    _submit(formation, stack, _template_url(emulator, template), parameters)
+    _submit(formation, stack, _template_url(emulator, with_numbers(template, parameters)), parameters)
     status, reason = _final_status(formation, stack)
     if status not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
         raise LocalError(f"the deployment ended in {status} {reason}\n{_failures(formation, stack)}")

@@ -1,6 +1,6 @@
 """A SAM template: read, and with its code replaced by uploaded archives, as `sam package` does it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,31 @@ def _add_batch_permissions(part: object) -> None:
     elif isinstance(part, list):
         for each in part:
             _add_batch_permissions(each)
+
+
+def with_numbers(template: Template, parameters: Mapping[str, str]) -> Template:
+    """Returns a copy in which the concurrency and the memory of functions are numbers.
+
+    CloudFormation converts the value of a parameter to the type of the property. The emulator keeps it as text, and its
+    pollers then compare text with a number.
+    """
+    done = deepcopy(template)
+
+    def number(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        name = value["Ref"]
+        return int(parameters.get(name, template["Parameters"][name]["Default"]))
+
+    for resource in done["Resources"].values():
+        properties = resource.get("Properties", {})
+        if "MemorySize" in properties:
+            properties["MemorySize"] = number(properties["MemorySize"])
+        if resource["Type"] == "AWS::Serverless::Function":
+            for event in properties.get("Events", {}).values():
+                scaling = event["Properties"].get("ScalingConfig", {})
+                scaling.update({name: number(value) for name, value in scaling.items()})
+    return done
 
 
 def packaged(template: Template, root: Path, upload: Upload) -> Template:
