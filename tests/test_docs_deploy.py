@@ -32,6 +32,26 @@ def test_every_parameter_that_is_named_is_one() -> None:
     assert named <= set(TEMPLATE_NOW["Parameters"])
 
 
+# As AWS names them, where its types of resources have shorter or other names.
+SERVICES = {
+    "Serverless": "Lambda",
+    "ApiGatewayV2": "API Gateway",
+    "Events": "EventBridge",
+    "Logs": "CloudWatch Logs",
+}
+
+
+def test_the_rights_name_every_service_that_the_template_uses() -> None:
+    (rights,) = re.findall(r"### Rights of the user\n(.*?)\n## ", GUIDES, re.DOTALL)
+    types = {each["Type"].split("::")[1] for each in TEMPLATE_NOW["Resources"].values()}
+    assert {name for name in types if SERVICES.get(name, name) not in rights} == set()
+
+
+def test_the_settings_of_the_commands_name_what_the_runbooks_commands_need() -> None:
+    (settings,) = re.findall(r"<<ENV\n(.*?)\nENV", GUIDES, re.DOTALL)
+    assert {"SAKUIN_URL", "SAKUIN_STACK", "SAKUIN_BUCKET"} <= set(re.findall(r"^(\w+)=", settings, re.MULTILINE))
+
+
 def test_a_deployment_asks_at_most_ten_questions() -> None:
     deploy = tomllib.loads((REPOSITORY / "samconfig.toml").read_text())["prod"]["deploy"]["parameters"]
     answers = deploy["parameter_overrides"]
