@@ -1,5 +1,6 @@
 """`sakuin doctor`: a healthy deployment has no finding, and each breakage has its own."""
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -252,8 +253,9 @@ def test_a_deployment_of_another_version_is_found(patient: Patient) -> None:
     assert "The deployment is 0.0.1" in report.problems[0].problem
 
 
-def test_a_model_that_ends_soon_is_found(patient: Patient) -> None:
-    inside = Doctor(
+def inside(patient: Patient) -> Doctor:
+    """The checks that the deployment makes."""
+    return Doctor(
         patient.deployment.client,
         NamedSecret(patient.deployment.secret).now,
         httpx.Client(),
@@ -264,20 +266,26 @@ def test_a_model_that_ends_soon_is_found(patient: Patient) -> None:
         dimensions=DIMENSIONS,
         shutdown_of={"gpt-new": date(2099, 1, 14)}.get,
     )
-    assert inside() == []
-    soon = replace(inside, shutdown_of={"gpt-new": datetime.now(UTC).date() + timedelta(days=30)}.get)
+
+
+def test_a_model_that_ends_soon_is_found(patient: Patient) -> None:
+    assert inside(patient)() == []
+    soon = replace(inside(patient), shutdown_of={"gpt-new": datetime.now(UTC).date() + timedelta(days=30)}.get)
     assert [one.check for one in soon()] == ["model shutdown"]
 
 
 def test_the_key_of_questions_is_checked_with_the_embedding_model_alone(patient: Patient) -> None:
     keys = replace(NamedSecret(patient.deployment.secret).now(), openai_questions_key="sk-questions")
-    with scripted_server(Said(), Said(), Said(401)) as vendor, httpx.Client() as http:
-        rest = patient.deployment.database.rest_url.removesuffix("/rest/v1")
-        models = ("text-embedding-3-small", "gpt-6-luna")
-        deployment = patient.deployment.client, lambda: keys, http, rest, vendor.url, patient.store
-        found = Doctor(*deployment, models=models, dimensions=DIMENSIONS)()
+    models = ("text-embedding-3-small", "gpt-6-luna")
+    with scripted_server(Said(), Said(), Said(401)) as vendor:
+        found = replace(inside(patient), secrets=lambda: keys, openai_base_url=vendor.url, models=models)()
     assert [one.advice[:26] for one in found] == ["Check openai_questions_key"]
     assert vendor.asked == ["/models/text-embedding-3-small", "/models/gpt-6-luna", "/models/text-embedding-3-small"]
+
+
+def test_a_region_that_is_far_away_is_found(patient: Patient) -> None:
+    far = replace(inside(patient), clock=itertools.count(step=0.2).__next__)
+    assert [one.check for one in far()] == ["region"]
 
 
 def test_a_machine_is_checked_without_a_deployment(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The checks of `sakuin doctor` from inside a deployment: the database, and the vendors' keys and models."""
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -20,6 +21,8 @@ EXTENSIONS = {"vector": ("extensions", (0, 8)), "fuzzystrmatch": ("extensions", 
 MOST_SECONDS_APART = 60
 _NOTICE = timedelta(days=90)
 _DENIED = "42501"
+# Of one request on an open connection. Within a continent it takes a third of this.
+_FAR_SECONDS = 0.15
 _MIGRATE = "Apply the migrations: docs/how-to/deploy.md, step 3."
 
 
@@ -50,6 +53,7 @@ class Doctor:
     dimensions: int
     shutdown_of: Callable[[str], date | None] = lambda model: model_facts(model).shutdown
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    clock: Callable[[], float] = time.monotonic
 
     def __call__(self) -> list[Problem]:
         """Returns what is wrong, nothing if all is right."""
@@ -121,6 +125,14 @@ class Doctor:
         elif not answer.is_success:
             advice = "Check turbopuffer_api_key in the secret, TurbopufferBaseUrl and the account's bills."
             yield Problem("turbopuffer key", f"turbopuffer answered {answer.status_code} to the key.", advice)
+        elif (seconds := min(self._seconds(url, key) for _ in range(3))) > _FAR_SECONDS:
+            advice = "Deploy with the nearest region as TurbopufferBaseUrl: each search of a Table waits for it."
+            yield Problem("region", f"turbopuffer needs {seconds * 1000:.0f} ms for an answer.", advice)
+
+    def _seconds(self, url: str, key: str) -> float:
+        started = self.clock()
+        self._answer("GET", url, {"Authorization": f"Bearer {key}"})
+        return self.clock() - started
 
     def _answer(self, method: str, url: str, headers: Mapping[str, str]) -> httpx.Response | None:
         try:
