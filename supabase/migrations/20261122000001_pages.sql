@@ -438,7 +438,7 @@ $$;
 
 -- Claims due pages for p_seconds, so that at most p_slots are under way.
 create function public.claim_learns(p_slots integer, p_seconds integer) returns text[]
-language plpgsql set search_path = public, extensions as $$
+language plpgsql set search_path = public, extensions set enable_seqscan = off set enable_sort = off as $$
 declare
   claimed text[];
 begin
