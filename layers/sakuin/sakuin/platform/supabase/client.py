@@ -25,7 +25,9 @@ _WRONG_TOKEN = ("PGRST301", "PGRST302", "PGRST303")
 # PostgREST or the gateway rejects the key, or its role has no rights.
 _NOT_ALLOWED = (*_WRONG_TOKEN, "42501", "401", "403")
 # The key is right, but its role lacks a grant.
-_NO_GRANT = re.compile(r"permission denied for (table|view|sequence|function|schema) \w+")
+_NO_GRANT = re.compile(r"permission denied for (table|view|sequence|schema) \w+")
+# The key may be one of another role: functions are granted to service_role alone.
+_NO_FUNCTION = re.compile(r"permission denied for function \w+")
 # The database is overloaded, restarting or out of time, or aborted this transaction because of a deadlock.
 _TRANSIENT = ("57", "53", "40", "08", "55P03", "PGRST000", "PGRST001", "PGRST002", "PGRST003")
 
@@ -111,6 +113,9 @@ def _translated(error: APIError) -> SakuinError:
     code = error.code or ""
     if code == "42501" and (denied := _NO_GRANT.match(error.message or "")):
         message = f"A grant is missing in Supabase ({denied[0]}): apply the migrations with `supabase db push`"
+        return Refused(message, vendor=VENDOR)
+    if code == "42501" and (denied := _NO_FUNCTION.match(error.message or "")):
+        message = f"Supabase refused ({denied[0]}): check supabase_service_key in the secret, then apply the migrations"
         return Refused(message, vendor=VENDOR)
     if code == "PGRST106":
         message = "Supabase's Data API does not expose the schema public: turn it on in the Data API settings"
