@@ -15,7 +15,7 @@ from sakuin.language.model import IndexedWords
 from sakuin.platform.embedding import Vector
 from sakuin.tables.chunk_store import ChunkStore, FoundChunk, StoredChunkRow, doc_id, namespace
 from sakuin.tables.chunking import chunks
-from sakuin.tables.embed_chunks import repeated_terms
+from sakuin.tables.embed_chunks import counted_words, repeated_terms
 from sakuin.tables.json_pointer import ancestors, pointer_hash
 from sakuin.tables.nodes import NodeVersion, StoredChunkRef
 from sakuin.tables.scan import content_hash
@@ -77,13 +77,16 @@ def store(
     words = [index_words(title="", learns=(), body=node.chunks[index].text) for node, index in places]
     rows = [_row(table, generation, *place, said, vector_of(*place)) for place, said in zip(places, words, strict=True)]
     stack.store.upsert(name, rows)
-    ids = {
-        doc_id(table, each.json_pointer, each.content_hash, each.chunk_index): each.id
+    wanted = {
+        doc_id(table, each.json_pointer, each.content_hash, each.chunk_index): each
         for each in stack.index.chunks_to_store(table, plan.missing, namespace=name)
     }
     stack.index.record_stored(
         table,
-        [StoredChunkRef(ids[row.doc_id], name, row.doc_id, said.pairs) for row, said in zip(rows, words, strict=True)],
+        [
+            StoredChunkRef(chunk.id, name, row.doc_id, counted_words(said, with_terms=chunk.counts_terms))
+            for chunk, row, said in zip((wanted[row.doc_id] for row in rows), rows, words, strict=True)
+        ],
     )
 
 

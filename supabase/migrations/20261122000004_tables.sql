@@ -97,6 +97,9 @@ create table public.table_scan (
 
 -- How the words of a Table are read and written, as `reading` for pages. `chunks` counts the chunks with the word; rows
 -- without any are deleted. Written in the transactions that store and delete chunks.
+--
+-- An empty reading marks a term of the search. Terms are counted in a sample of the chunks (see chunks_to_store), and the
+-- empty term counts the chunks of that sample: docs/decisions/0051.
 create table public.table_reading (
   id bigint generated always as identity primary key,
   table_id uuid not null references public.context_table on delete cascade,
@@ -459,15 +462,22 @@ end $$;
 create trigger discount_readings after delete on public.chunks
   referencing old table as gone for each statement execute function public.discount_readings();
 
--- Chunks of p_ids that have to be embedded and stored, without those that are no longer wanted.
+-- Chunks of p_ids that have to be embedded and stored, without those that are no longer wanted. `counts_terms`: whether
+-- the terms of a chunk are to be counted. Those of the first 500 chunks are, and of the next ones those of every second,
+-- until there are 500 more, then of every fourth, and so on: of 100,000 chunks about 3,800, chosen by a hash.
 create function public.chunks_to_store(p_table uuid, p_fingerprint text, p_namespace text, p_ids uuid[]) returns jsonb
 language plpgsql set search_path = public, extensions as $$
 declare
   wanted jsonb;
+  counted constant integer := (select r.chunks from table_reading r where r.table_id = p_table
+                               and r.fingerprint = p_fingerprint and r.reading = '' and r.written = '');
+  every constant bigint := 1::bigint << coalesce(counted, 0) / 500;
 begin
   select coalesce(jsonb_agg(jsonb_build_object(
     'id', c.id, 'json_pointer', c.json_pointer, 'content_hash', c.content_hash, 'chunk_index', c.chunk_index,
-    'chunk_text', c.chunk_text, 'generation', n.wanted_generation) order by c.pointer_hash, c.chunk_index), '[]')
+    'chunk_text', c.chunk_text, 'generation', n.wanted_generation,
+    'counts_terms', hashtextextended(c.content_hash, c.chunk_index) % every = 0)
+    order by c.pointer_hash, c.chunk_index), '[]')
   into wanted
   from chunks c
   join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint and n.pointer_hash = c.pointer_hash
@@ -777,6 +787,29 @@ begin
         or exists (select from jsonb_array_elements_text(g.value->'plain') as p(phrase)
                    where strpos(p_query, p.phrase) > 0))));
 end $$;
+
+-- What the ranking has to know of a Tool's Table: {total: the chunks whose terms are counted, chunks: {term of p_terms: in
+-- how many of them it is}, sample: the doc ids of p_sample chunks, the same for every question}. Null for a Tool that this
+-- endpoint does not reach.
+create function public.table_term_frequencies(
+  p_mcp uuid, p_tool uuid, p_fingerprint text, p_terms text[], p_sample integer
+) returns jsonb
+language sql stable set search_path = public, extensions set jit = off set enable_seqscan = off as $$
+  select jsonb_build_object(
+    'total', coalesce((
+      select r.chunks from table_reading r
+      where r.table_id = o.table_id and r.fingerprint = p_fingerprint and r.reading = '' and r.written = ''), 0),
+    'chunks', (
+      select coalesce(jsonb_object_agg(r.written, r.chunks), '{}') from table_reading r
+      where r.table_id = o.table_id and r.fingerprint = p_fingerprint and r.reading = '' and r.written = any (p_terms)),
+    'sample', (
+      -- Hashes order pointers at random.
+      select coalesce(jsonb_agg(s.turbopuffer_doc_id), '[]') from (
+        select c.turbopuffer_doc_id from chunks c
+        where c.table_id = o.table_id and c.fingerprint = p_fingerprint and c.indexed_at is not null
+        order by c.pointer_hash, c.content_hash, c.chunk_index limit p_sample) s))
+  from bound_tools(p_mcp) o where o.id = p_tool
+$$;
 
 -- The found rows that are current, in the Tool's scope, and reachable through this endpoint.
 create function public.current_chunks(p_mcp uuid, p_tool uuid, p_fingerprint text, p_doc_ids text[]) returns jsonb

@@ -84,7 +84,7 @@ class EmbedChunks:
         ]
         self.store.upsert(name, rows)
         stored = [
-            StoredChunkRef(chunk.id, name, row.doc_id, its_words.pairs)
+            StoredChunkRef(chunk.id, name, row.doc_id, counted_words(its_words, with_terms=chunk.counts_terms))
             for chunk, row, its_words in zip(wanted, rows, words, strict=True)
         ]
         result = self.index.record_stored(table_id, stored)
@@ -122,6 +122,14 @@ def repeated_terms(impacts: Mapping[str, float]) -> tuple[str, ...]:
     counts = {term: impact / (1 - impact) for term, impact in impacts.items() if 0 < impact < 1}
     once = min(counts.values(), default=1.0)
     return tuple(term for term, count in counts.items() for _ in range(round(count / once)))
+
+
+def counted_words(words: IndexedWords, *, with_terms: bool) -> frozenset[tuple[str, str]]:
+    """Returns the words of a chunk that its Table counts: readings with spellings, and `with_terms` its terms.
+
+    A term has an empty reading. The empty term counts the chunks whose terms are counted.
+    """
+    return words.pairs | {("", term) for term in ("", *words.impacts) if with_terms}
 
 
 def _row(table_id: str, chunk: WantedChunk, words: IndexedWords, vector: Vector) -> StoredChunkRow:

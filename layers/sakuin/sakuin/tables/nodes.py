@@ -47,7 +47,7 @@ class NodeVersion:
 
 @dataclass(frozen=True, slots=True)
 class WantedChunk:
-    """A chunk to embed and store. `generation` is that of its node."""
+    """A chunk to embed and store. `generation` is that of its node. `counts_terms`: its terms have to be counted."""
 
     id: str
     json_pointer: str
@@ -55,11 +55,12 @@ class WantedChunk:
     chunk_index: int
     chunk_text: str
     generation: int
+    counts_terms: bool
 
 
 @dataclass(frozen=True, slots=True)
 class StoredChunkRef:
-    """A stored chunk, with `(reading in katakana, word)` of its words."""
+    """A stored chunk, with its words to count: `counted_words`."""
 
     id: str
     namespace: str

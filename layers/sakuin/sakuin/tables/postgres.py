@@ -11,6 +11,7 @@ from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.client import Client, answer, call, vector_text
 from sakuin.retrieval.index_version import ANALYZER, TableIndexVersion
+from sakuin.retrieval.ranking import Frequencies
 from sakuin.tables.model import BoundTool, Endpoint, FullChunk, SkippedNode
 from sakuin.tables.nodes import (
     NodeVersion,
@@ -326,6 +327,18 @@ class ToolSearch:
         written, near = ({word: tuple(forms) for word, forms in row[kind].items()} for kind in ("written", "near"))
         synonyms = {"": list(map(tuple, row["synonyms"]))} if row["synonyms"] else {}
         return LexiconEntries(spellings=written, similar=near, synonyms=synonyms, known=frozenset(row["known"]))
+
+    def term_frequencies(
+        self, mcp_id: str, tool_id: str, terms: Collection[str], *, sample: int
+    ) -> tuple[Frequencies, Sequence[str]]:
+        """Returns how frequent terms are in the Table, and the doc ids of `sample` chunks, always the same.
+
+        The frequencies are those of a sample of the Table, exact for up to 500 chunks. Both are empty if the Tool is
+        not allowed now.
+        """
+        asked = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_sample": sample}
+        row = call(self.client, "table_term_frequencies", {**asked, "p_terms": sorted(terms)})
+        return (Frequencies(row["total"], row["chunks"]), row["sample"]) if row else (Frequencies(0, {}), ())
 
     def current_chunks(self, mcp_id: str, tool_id: str, doc_ids: Collection[str]) -> Mapping[str, FullChunk]:
         """Returns by doc id the chunks that are current, in scope, and allowed at this endpoint now."""

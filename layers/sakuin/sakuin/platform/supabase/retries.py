@@ -31,6 +31,7 @@ READING_FUNCTIONS = frozenset(
         "search_candidates",
         "chunks_to_show",
         "table_lexicon_entries",
+        "table_term_frequencies",
     }
 )
 
