@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+from sakuin.retrieval.calibration import GOOD_MATCH, calibration_of
 from sakuin.retrieval.index_version import TableCut
 from sakuin.tables.chunking import chunks
 from sakuin.tables.json_pointer import pointer_hash
@@ -59,8 +60,8 @@ def main(data: Path, languages: Sequence[str], model: CachedModel) -> None:
         answers, remark = _pages(data / language / "site", questions, model)
         console.print(_figures(f"{language}, pages", answers, resamples, remark))
         if (data / language / "table.json").exists():
-            answers = _table(data / language / "table.json", questions, model)
-            console.print(_figures(f"{language}, Search Tool", answers, resamples, ""))
+            answers, remark = _table(data / language / "table.json", questions, model)
+            console.print(_figures(f"{language}, Search Tool", answers, resamples, remark))
 
 
 def _pages(site: Path, asked: Sequence[Mapping[str, Any]], model: CachedModel) -> tuple[dict[str, Answers], str]:
@@ -79,7 +80,10 @@ def _pages(site: Path, asked: Sequence[Mapping[str, Any]], model: CachedModel) -
     return answers, f"{remark}, {recognised} of {len(others)} without an answer recognised" if others else remark
 
 
-def _table(document: Path, questions: Sequence[Mapping[str, Any]], model: CachedModel) -> dict[str, Answers]:
+def _table(
+    document: Path, questions: Sequence[Mapping[str, Any]], model: CachedModel
+) -> tuple[dict[str, Answers], str]:
+    """Returns the answers to the questions, and how many were refused although there is an answer."""
     cut = TableCut()
     articles = json.loads(document.read_text("utf-8"))["articles"]
     nodes = []
@@ -106,13 +110,14 @@ def _table(document: Path, questions: Sequence[Mapping[str, Any]], model: Cached
         endpoint, tool = stack.tool_over(project, table, "/articles")
         vectors = dict(zip(places, model.passages([piece.text for _, piece in places]), strict=True))
         store(stack, project, table, nodes, lambda node, index: vectors[node.json_pointer, node.chunks[index]])
-        search = SearchTable(stack.records, stack.store, model)
-        found = [search(endpoint.id, tool, question["query"], top_k=DEPTH) for question in questions]
+        search = SearchTable(stack.records, stack.store, model, calibration_of(model.name))
+        found = [search.explanation(endpoint.id, tool, question["query"]).candidates for question in questions]
     answers[SAKUIN] = [
-        [is_right(row, hit.chunk.json_pointer, hit.chunk.char_start, hit.chunk.char_end) for hit in said.results]
-        for row, said in zip(questions, found, strict=True)
+        [is_right(row, hit.chunk.json_pointer, hit.chunk.char_start, hit.chunk.char_end) for hit in hits[:DEPTH]]
+        for row, hits in zip(questions, found, strict=True)
     ]
-    return answers
+    refused = sum(not hits or hits[0].ranked.similarity < GOOD_MATCH for hits in found)
+    return answers, f"refused {refused / len(questions):.1%}"
 
 
 def _baselines(

@@ -17,6 +17,7 @@ from postgrest import SyncPostgrestClient as Client
 from sakuin.platform.embedding import EmbeddingModel, Vector
 from sakuin.platform.openai.embeddings import OpenAIEmbedder
 from sakuin.platform.supabase.client import call, connected
+from sakuin.retrieval.calibration import Calibration
 from sakuin.retrieval.index_version import TableCut, TableIndexVersion
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
 from sakuin.tables.postgres import TableIndex, ToolSearch
@@ -30,6 +31,7 @@ from sakuin_local.vendors import start_turbopuffer
 from benchmarks.stack import quantile
 
 MODEL = EmbeddingModel("hashed", 1536)
+CALIBRATION = Calibration(unrelated_mean=0.0, unrelated_spread=0.03)
 CUT = TableCut()
 FINGERPRINT = TableIndexVersion(MODEL, CUT)
 _SENTENCES = (

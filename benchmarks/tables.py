@@ -21,7 +21,7 @@ from sakuin.tables.index_table import IndexTable
 from sakuin.tables.model import PendingUpload
 from sakuin.tables.search import SearchTable
 
-from benchmarks.table_stack import CUT, KnownQuestion, Stack, large_string, running
+from benchmarks.table_stack import CALIBRATION, CUT, KnownQuestion, Stack, large_string, running
 
 WORKERS = 2
 Message = tuple[Any, ...]
@@ -139,7 +139,7 @@ def measure(stack: Stack, megabytes: float) -> None:
         stack.call("finish_upload", table=table, upload=upload, key=key, error=None)
 
     def found() -> bool:
-        search = SearchTable(stack.records, stack.store, question)
+        search = SearchTable(stack.records, stack.store, question, CALIBRATION)
         return any("吾輩" in hit.chunk.chunk_text for hit in search(endpoint.id, tool, "吾輩は猫", top_k=5).results)
 
     question = KnownQuestion(stack.embedder.query("吾輩は猫"))

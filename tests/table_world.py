@@ -12,7 +12,7 @@ from sakuin.platform.supabase.client import Client, call, connected
 from sakuin.platform.unfinished_work import UnfinishedWorkStore
 from sakuin.retrieval.index_version import TableCut, TableIndexVersion
 from sakuin.tables.admin.outbox import EventBus, Outbox, PublishOutbox
-from sakuin.tables.chunk_store import FoundChunk, namespace
+from sakuin.tables.chunk_store import Found, namespace
 from sakuin.tables.document import written_table
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import CHUNKS_A_PAGE, IndexTable
@@ -26,7 +26,7 @@ from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin.upkeep.maintain import Maintain, MaintenanceResult, ResumeWork
 from sakuin_local.supabase.database import Database
 
-from tests.doubles.embedder import MODEL, MemoryEmbedder
+from tests.doubles.embedder import CALIBRATION, MODEL, MemoryEmbedder
 from tests.doubles.event_bus import MemoryBus
 
 FINGERPRINT = TableIndexVersion(MODEL, TableCut())
@@ -84,25 +84,13 @@ class WatchedStore:
 
 
 @dataclass
-class RankedStore:
-    """A store whose two legs come in an order that the test chose, by pointer; each as deep as asked for.
+class SayingStore:
+    """A store whose every search finds what the test says."""
 
-    The scores fall slowly, but that the last of the nearest is far from the question.
-    """
+    found: Found
 
-    real: Any
-    nearest: Sequence[str]
-    matching: Sequence[str]
-
-    def search(self, namespace: str, *, depth: int, **asked: Any) -> tuple[list[FoundChunk], list[FoundChunk]]:
-        legs = self.real.search(namespace, depth=1000, **asked)
-        found = {each.json_pointer: each for leg in legs for each in leg}
-        nearest, matching = (
-            [replace(found[pointer], score=1 - rank / 100) for rank, pointer in enumerate(leg)]
-            for leg in (self.nearest, self.matching)
-        )
-        nearest[-1] = replace(nearest[-1], score=0.0)
-        return nearest[:depth], matching[:depth]
+    def search(self, namespace: str, **asked: Any) -> Found:
+        return self.found
 
 
 def _nothing() -> None:
@@ -200,7 +188,7 @@ class TableWorld:
         return SearchTools(self)
 
     def table_search(self, version: str | None = None) -> SearchTable:
-        return SearchTable(self.records, self.store, self.embedder)
+        return SearchTable(self.records, self.store, self.embedder, CALIBRATION)
 
     @property
     def records(self) -> ToolSearch:
@@ -237,7 +225,7 @@ class TableWorld:
         found = records.endpoint(endpoint)
         assert found is not None
         chosen = next(each for each in found.tools if tool is None or each.name == tool)
-        return SearchTable(records, self.store, self.embedder)(endpoint, chosen, query, top_k=top_k)
+        return SearchTable(records, self.store, self.embedder, CALIBRATION)(endpoint, chosen, query, top_k=top_k)
 
     def rows(self, table: str) -> dict[str, int]:
         """Returns the rows of a Table in the store: doc id to generation."""

@@ -111,8 +111,11 @@ create table public.table_reading (
   unique (table_id, fingerprint, reading, written)
 -- Free space on each page: a changed count needs no change of an index.
 ) with (fillfactor = 70);
-create index table_reading_begins on public.table_reading (table_id, fingerprint, left(sound, 1), length(sound));
-create index table_reading_ends on public.table_reading (table_id, fingerprint, right(sound, 1), length(sound));
+-- Without terms, for which a growing table without statistics would use them.
+create index table_reading_begins on public.table_reading (table_id, fingerprint, left(sound, 1), length(sound))
+  where reading <> '';
+create index table_reading_ends on public.table_reading (table_id, fingerprint, right(sound, 1), length(sound))
+  where reading <> '';
 
 -- The short fields of the objects around strings, for answers. They belong to the document, not to an index version.
 create table public.table_object (
@@ -733,12 +736,12 @@ language sql stable set search_path = public, extensions set jit = off set enabl
     select sound_of(p_reading) as sound, length(sound_of(p_reading)) as width, typo_limit(p_reading) as typos
   ), around as (
     select r.* from asked a, table_reading r
-    where r.table_id = p_table and r.fingerprint = p_fingerprint and left(r.sound, 1) = left(a.sound, 1)
-      and length(r.sound) between a.width - a.typos and a.width + a.typos
+    where r.table_id = p_table and r.fingerprint = p_fingerprint and r.reading <> ''
+      and left(r.sound, 1) = left(a.sound, 1) and length(r.sound) between a.width - a.typos and a.width + a.typos
     union
     select r.* from asked a, table_reading r
-    where r.table_id = p_table and r.fingerprint = p_fingerprint and right(r.sound, 1) = right(a.sound, 1)
-      and length(r.sound) between a.width - a.typos and a.width + a.typos
+    where r.table_id = p_table and r.fingerprint = p_fingerprint and r.reading <> ''
+      and right(r.sound, 1) = right(a.sound, 1) and length(r.sound) between a.width - a.typos and a.width + a.typos
   ), found as (
     select r.written, min(r.distance) as distance, max(r.chunks) as n
     from (select n.written, n.chunks, a.typos, typo_distance(n.sound, a.sound) as distance from around n, asked a) r
@@ -811,16 +814,25 @@ language sql stable set search_path = public, extensions set jit = off set enabl
   from bound_tools(p_mcp) o where o.id = p_tool
 $$;
 
--- The found rows that are current, in the Tool's scope, and reachable through this endpoint.
-create function public.current_chunks(p_mcp uuid, p_tool uuid, p_fingerprint text, p_doc_ids text[]) returns jsonb
+-- Of the found rows (doc ids, best first) the first p_limit that are current, in the Tool's scope, and reachable through
+-- this endpoint.
+create function public.current_chunks(
+  p_mcp uuid, p_tool uuid, p_fingerprint text, p_doc_ids text[], p_limit integer
+) returns jsonb
 language sql stable set search_path = public, extensions as $$
-  select coalesce(jsonb_agg(to_jsonb(c) - array['fingerprint', 'pointer_hash', 'indexed_at', 'readings']), '[]')
-  from bound_tools(p_mcp) o
-  join chunks c on c.table_id = o.table_id and c.fingerprint = p_fingerprint
-  join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint and n.pointer_hash = c.pointer_hash
-    and n.content_hash = c.content_hash
-  where o.id = p_tool and c.turbopuffer_doc_id = any (p_doc_ids)
-    and is_within(c.json_pointer, o.json_path)
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'id', x.id, 'table_id', x.table_id, 'json_pointer', x.json_pointer, 'content_hash', x.content_hash,
+    'chunk_index', x.chunk_index, 'total_chunks', x.total_chunks, 'chunk_text', x.chunk_text,
+    'char_start', x.char_start, 'char_end', x.char_end, 'turbopuffer_namespace', x.turbopuffer_namespace,
+    'turbopuffer_doc_id', x.turbopuffer_doc_id)), '[]')
+  from (
+    select c.* from bound_tools(p_mcp) o
+    join chunks c on c.table_id = o.table_id and c.fingerprint = p_fingerprint
+    join node n on n.table_id = c.table_id and n.fingerprint = c.fingerprint and n.pointer_hash = c.pointer_hash
+      and n.content_hash = c.content_hash
+    where o.id = p_tool and c.turbopuffer_doc_id = any (p_doc_ids)
+      and is_within(c.json_pointer, o.json_path)
+    order by array_position(p_doc_ids, c.turbopuffer_doc_id) limit p_limit) x
 $$;
 
 -- The objects at these places (hashes of pointers) that are in the Tool's scope: [{json_pointer, fields}].

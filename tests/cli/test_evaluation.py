@@ -138,7 +138,7 @@ def test_one_leg_alone_is_not_judged_by_a_threshold_that_was_made_for_two() -> N
     assert {"refused", "recognised"} <= set(figures["both legs"][0].figures)
     assert set(figures["words only"][0].figures) == {"recall@5", "hit@5", "MRR@10", "nDCG@10"}
     of_a_tool = EvaluationRun("search_columns", 5, (question("q", "a"), question("off")), answers).figures(Resamples())
-    assert set(of_a_tool["agent"][0].figures) == {"recall@5", "hit@5", "MRR@10", "nDCG@10"}
+    assert {"refused", "recognised"} <= set(of_a_tool["agent"][0].figures)
 
 
 def test_groups_are_all_then_halves_then_categories() -> None:

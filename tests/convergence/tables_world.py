@@ -37,7 +37,7 @@ from turbopuffer import DefaultHttpxClient
 from tests.convergence.delivery import Delivery, Surprises, handler_of, silent
 from tests.convergence.gates import Gate, aws_failure, circuit_open, gated, unavailable
 from tests.convergence.passing import time_passes
-from tests.doubles.embedder import MODEL, MemoryEmbedder
+from tests.doubles.embedder import CALIBRATION, MODEL, MemoryEmbedder
 from tests.doubles.sqs import ModelledSqs
 
 # Small, so that short texts have several chunks.
@@ -151,7 +151,7 @@ class TablesWorld:
         self.handle = self._delivery(sqs)
         self.hear = HandleDatabaseChange(ProjectRecords(self.backend.client))
         self.records = ToolSearch(self.backend.client, FINGERPRINT.id)
-        self.search = SearchTable(self.records, self.backend.store, MemoryEmbedder())
+        self.search = SearchTable(self.records, self.backend.store, MemoryEmbedder(), CALIBRATION)
 
     def _maintenance(self) -> Maintain:
         """As `bootstrap` puts it together."""

@@ -1,9 +1,15 @@
 """Explanations of the answers of Search Tools."""
 
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
 import pytest
+from sakuin.tables.chunk_store import Found
 from sakuin.tables.model import BoundTool
 from sakuin.tables.search import SearchTable, TableExplanation
 
+from tests.doubles.embedder import CALIBRATION
 from tests.table_world import TableWorld, long
 
 DOCUMENT = {
@@ -23,7 +29,7 @@ def tool_of(tables: TableWorld, endpoint: str) -> BoundTool:
 
 
 def search_of(tables: TableWorld) -> SearchTable:
-    return SearchTable(tables.records, tables.store, tables.embedder)
+    return SearchTable(tables.records, tables.store, tables.embedder, CALIBRATION)
 
 
 @pytest.fixture
@@ -38,28 +44,29 @@ def endpoint(tables: TableWorld) -> str:
 
 
 def explained(tables: TableWorld, endpoint: str, query: str, **how: object) -> TableExplanation:
-    return search_of(tables).explanation(endpoint, tool_of(tables, endpoint), query, top_k=5, **how)  # type: ignore[arg-type]
+    return search_of(tables).explanation(endpoint, tool_of(tables, endpoint), query, **how)  # type: ignore[arg-type]
 
 
 def test_its_candidates_are_the_results_in_their_order(tables: TableWorld, endpoint: str) -> None:
     answer = tables.search(endpoint, "傾きを求める", top_k=5)
     said = explained(tables, endpoint, "傾きを求める")
-    shown = [(each.json_path, each.chunk.chunk_index, round(each.score or 0, 6)) for each in said.candidates]
-    assert shown[:5] == [(hit.json_path, hit.chunk.chunk_index, hit.score) for hit in answer.results]
+    shown = [(each.json_path, each.chunk.chunk_index, each.ranked.similarity) for each in said.candidates]
+    found = [(hit.json_path, hit.chunk.chunk_index, hit.similarity) for hit in answer.results]
+    assert found
+    assert shown[: len(found)] == found
     assert [each.rank for each in said.candidates] == list(range(1, len(said.candidates) + 1))
 
 
 def test_a_candidate_has_the_ranks_and_scores_of_both_searches(tables: TableWorld, endpoint: str) -> None:
     best = explained(tables, endpoint, "傾き").candidates[0]
-    assert (best.json_path, best.matched) == ("/1/content", ("傾き",))
-    assert best.matching_rank in (1, 2)
-    assert best.words is not None
-    assert best.words > 0
-    assert best.nearest_rank is not None
-    assert best.cosine is not None
-    assert -1 <= best.cosine <= 1
+    assert (best.json_path, best.ranked.matched) == ("/1/content", ("傾き",))
+    assert best.found.matching_rank in (1, 2)
+    assert best.ranked.words > 0.5
+    assert best.found.nearest_rank is not None
+    assert best.found.cosine is not None
+    assert -1 <= best.found.cosine <= 1
     other = next(each for each in explained(tables, endpoint, "傾き").candidates if each.json_path == "/0/content")
-    assert (other.matching_rank, other.words, other.matched) == (None, None, ())
+    assert (other.found.matching_rank, other.ranked.words, other.ranked.matched) == (None, 0.0, ())
 
 
 def test_words_or_vectors_alone_rank_by_themselves(tables: TableWorld, endpoint: str) -> None:
@@ -67,8 +74,8 @@ def test_words_or_vectors_alone_rank_by_themselves(tables: TableWorld, endpoint:
     assert {each.json_path for each in words} == {"/1/content"}
     vectors = explained(tables, endpoint, "傾き", mode="vectors").candidates
     assert {each.json_path for each in vectors} == {"/0/content", "/1/content", "/2/content"}
-    assert [each.nearest_rank for each in vectors] == [each.rank for each in vectors]
-    assert {each.words for each in vectors} == {None}
+    assert [each.found.nearest_rank for each in vectors] == [each.rank for each in vectors]
+    assert {each.ranked.words for each in vectors} == {0.0}
 
 
 def test_an_expected_node_is_explained_at_any_rank(tables: TableWorld, endpoint: str) -> None:
@@ -80,16 +87,27 @@ def test_an_expected_node_is_explained_at_any_rank(tables: TableWorld, endpoint:
     assert nowhere.expected == ()
 
 
-def test_an_expected_node_below_the_results_is_searched_deeper(tables: TableWorld) -> None:
-    many = {str(number): long(f"傾き{number}の") for number in range(60)}
-    _, _, endpoint = tables.indexed({**many, "last": long("公式")})
-    far = explained(tables, endpoint, "傾き", mode="vectors").candidates
-    missing = next(f"/{number}" for number in [*many, "last"] if f"/{number}" not in {each.json_path for each in far})
+def test_an_expected_node_that_no_leg_found_has_evidence_and_no_rank(tables: TableWorld) -> None:
+    table, _, endpoint = tables.indexed({"a": long("公式", 300), "b": long("傾き", 300), "c": long("切片", 300)})
+    search = replace(search_of(tables), store=ShallowStore(tables.store))
+    explain = partial(search.explanation, endpoint, tool_of(tables, endpoint), "傾き", expected="/c")
 
-    said = explained(tables, endpoint, "傾き", mode="vectors", expected=missing)
+    assert [(each.rank, each.json_path) for each in explain().candidates] == [(1, "/b")]
+    (expected,) = explain().expected
+    assert (expected.rank, expected.json_path) == (None, "/c")
+    assert 0 < expected.ranked.similarity < explain().candidates[0].ranked.similarity
+    assert table
 
-    assert said.expected
-    assert all(each.rank is not None and each.rank > len(far) / 2 for each in said.expected)
+
+@dataclass
+class ShallowStore:
+    """A store whose legs find one chunk each."""
+
+    real: Any
+
+    def search(self, namespace: str, *, depth: int, **asked: Any) -> Found:
+        found: Found = self.real.search(namespace, depth=1, **asked)
+        return found
 
 
 @pytest.mark.parametrize("pointer", ["/notes/content", "/articles/9/content", "/articles", "nonsense"])
@@ -100,5 +118,5 @@ def test_a_node_outside_the_tool_is_not_explained(tables: TableWorld, endpoint: 
 def test_an_endpoint_without_the_tool_explains_nothing(tables: TableWorld, endpoint: str) -> None:
     tool = tool_of(tables, endpoint)
     other = tables.endpoint()
-    said = search_of(tables).explanation(other, tool, "傾き", top_k=5, expected="/articles/1/content")
+    said = search_of(tables).explanation(other, tool, "傾き", expected="/articles/1/content")
     assert (said.candidates, said.expected) == ((), ())

@@ -11,7 +11,7 @@ from sakuin.retrieval.index_version import ANALYZER
 from sakuin.tables.json_pointer import ancestors, pointer_hash
 from sakuin.tables.search import SearchTable
 
-from tests.doubles.embedder import MemoryEmbedder
+from tests.doubles.embedder import CALIBRATION, MemoryEmbedder
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.stack import Answer, Stack
 from tests.table_world import FINGERPRINT
@@ -26,7 +26,9 @@ def called(stack: Stack, mcp_id: str | None, key: str, tool: str, **arguments: A
 
 
 def pointers(answer: Answer) -> set[str]:
-    return {hit["chunk"]["json_pointer"] for hit in answer.json["result"]["structuredContent"]["results"]}
+    content = answer.json["result"]["structuredContent"]
+    shown = {hit["chunk"]["json_pointer"] for hit in content["results"]}
+    return shown | {near["json_pointer"] for near in content["suggestions"]}
 
 
 def traces(tenant: Tenant) -> list[str]:
@@ -82,16 +84,18 @@ def test_no_tool_of_another_endpoint_shows_anything_of_a_tenant(stack: Stack, ow
             argument = {"query": guess} if "search" in tool else {"id": guess} if "id" in tool else {"material": guess}
             answer = called(stack, None, stack.knowledge_key, tool, **argument)
             assert not [trace for trace in traces(owner) if trace in answer.body.replace(guess, "")]
+    assert pointers(called(stack, other.ids["mcp_id"], other.key, other.tool, query=other.words, top_k=50))
     for guess in guesses:
         answer = called(stack, other.ids["mcp_id"], other.key, other.tool, query=guess, top_k=50)
-        assert answer.json["result"]["structuredContent"]["results"]
         assert not [trace for trace in traces(owner) if trace in answer.body.replace(guess, "")]
 
 
 @pytest.mark.parametrize("query", ["秘密", "内緒", "空", "点々", "公式"])
 def test_a_tool_shows_its_scope_and_no_place_of_a_similar_name(stack: Stack, owner: Tenant, query: str) -> None:
-    answer = called(stack, owner.ids["mcp_id"], owner.key, owner.tool, query=query, top_k=50)
-    assert pointers(answer) == {"/public/a", "/public/~01/.."}
+    shown = pointers(called(stack, owner.ids["mcp_id"], owner.key, owner.tool, query=query, top_k=50))
+    # The words of other places are no good match here.
+    assert shown <= {"/public/a", "/public/~01/.."}
+    assert shown or query != "公式"
 
 
 @pytest.mark.parametrize(
@@ -131,8 +135,11 @@ def test_a_guessed_row_of_the_engine_answers_its_own_tool_alone(stack: Stack, ow
     for endpoint in (owner, other):
         for tool in (owner, other):
             mcp_id, tool_id = endpoint.ids["mcp_id"], tool.ids["tool_id"]
-            found = stack.workers.records.current_chunks(mcp_id, tool_id, [name for name, *_ in rows])
+            found = stack.workers.records.current_chunks(mcp_id, tool_id, [name for name, *_ in rows], limit=99)
             assert found.keys() == (reachable[mcp_id] if endpoint is tool else set())
+            frequencies, sample = stack.workers.records.term_frequencies(mcp_id, tool_id, ["説明"], sample=9)
+            assert bool(frequencies.total) == bool(sample) == (endpoint is tool)
+            assert {name for name, _, table in rows if table == tool.ids["table_id"]} >= set(sample)
             hashes = {pointer_hash(place) for _, where, _ in rows for place in ancestors(where)}
             objects = stack.workers.records.objects(mcp_id, tool_id, hashes)
             assert all(where.startswith("/public/") for where in objects)
@@ -176,7 +183,7 @@ def test_rights_are_checked_in_each_call_before_and_after_the_search(stack: Stac
     let_in = stack.workers.records.endpoint(mcp_id)
     assert let_in is not None
     assert change(stack, tenant).status in (200, 204)
-    search = SearchTable(stack.workers.records, stack.workers.store, MemoryEmbedder())
+    search = SearchTable(stack.workers.records, stack.workers.store, MemoryEmbedder(), CALIBRATION)
     assert search(mcp_id, let_in.tools[0], "図形", top_k=50).results == ()
     answer = called(stack, mcp_id, tenant.key, tenant.tool, query="図形")
     assert answer.status == 401 or "error" in answer.json

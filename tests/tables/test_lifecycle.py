@@ -20,7 +20,8 @@ def test_an_edit_makes_the_old_text_vanish_and_costs_only_what_changed(world: Ta
     before = len(world.embedder.embedded)
     world.replace(table, articles(QUADRATIC, TRIANGLE))
     world.settle()
-    texts = [hit.chunk.chunk_text for hit in world.search(endpoint, "一次関数の傾き", top_k=50).results]
+    assert world.search(endpoint, "一次関数の傾き", top_k=50).no_good_match
+    texts = [hit.chunk.chunk_text for hit in world.search(endpoint, "説明", top_k=50).results]
     assert texts
     assert not any("一次関数" in text for text in texts)
     assert all("三平方" in text for text in world.embedder.embedded[before:])

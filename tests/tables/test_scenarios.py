@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 from sakuin.language.model import Slot, WeightedTerm
+from sakuin.tables.chunk_store import Found, FoundChunk
 from sakuin.tables.json_pointer import pointer_hash
 from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 from sakuin.tables.scan import content_hash
 
-from tests.table_world import RankedStore, TableWorld, long
+from tests.table_world import SayingStore, TableWorld, long
 
 QUADRATIC, SLOPE = long("二次方程式の解の公式"), long("一次関数の傾き")
 DOCUMENT = {"articles": [{"title": "二次", "content": QUADRATIC}, {"title": "一次", "content": SLOPE}], "a": "x" * 199}
@@ -113,21 +114,21 @@ def test_the_store_s_schema_has_full_text_search_on_for_content(world: TableWorl
 
 @pytest.mark.scenario("context-search/both-legs-are-run-and-fused")
 def test_a_chunk_ranked_sixth_by_meaning_and_words_is_first_at_top_k_5(world: TableWorld) -> None:
-    names = [f"/{letter}" for letter in "abcdefghijkl"]
-    _, _, endpoint = world.indexed({name[1:]: long(f"章{name}") for name in names})
-    ranked = RankedStore(world.store, [*names[:5], "/k", "/l"], [*names[5:10], "/k"])
-    results = replace(world, store=ranked).search(endpoint, "説明", top_k=5).results
+    table, _, endpoint = world.indexed({letter: long(f"章{letter}", 300) for letter in "abcdefghijk"})
+    ids = {name: next(id for id in world.rows(table) if pointer_hash(f"/{name}") in id) for name in "abcdefghijk"}
+    near = [FoundChunk(ids[name], rank, None, 0.31, {}, 100) for rank, name in enumerate("abcde", 1)]
+    matching = [FoundChunk(ids[name], None, rank, 0.02, {"説明": 2}, 100) for rank, name in enumerate("fghij", 1)]
+    both = FoundChunk(ids["k"], 6, 6, 0.30, {"説明": 1}, 100)
+    results = replace(world, store=SayingStore(Found((*near, *matching, both)))).search(endpoint, "説明").results
     assert len(results) == 5
     assert results[0].json_path == "/k"
-    assert results[0].score == pytest.approx(0.95)
-    assert [hit.json_path for hit in results[1:]] == ["/f", "/g", "/h", "/i"]
 
 
 @pytest.mark.scenario("context-search/both-legs-are-run-and-fused")
 def test_what_only_the_meaning_or_only_the_words_find_is_found_and_no_more_than_top_k(world: TableWorld) -> None:
     endpoint = world.endpoint(world.tool(world.table(DOCUMENT), "/articles"))
     world.settle()
-    nearest, matching = world.store.search(
+    found = world.store.search(
         world.search(endpoint, "傾き").results[0].chunk.turbopuffer_namespace,
         vector=world.embedder.query("傾き"),
         slots=(Slot("word", (WeightedTerm("傾き"),)),),
@@ -135,8 +136,10 @@ def test_what_only_the_meaning_or_only_the_words_find_is_found_and_no_more_than_
         scope=pointer_hash("/articles"),
         depth=50,
     )
-    assert {found.json_pointer for found in nearest} == {"/articles/0/content", "/articles/1/content"}
-    assert {found.json_pointer for found in matching} == {"/articles/1/content"}
+    assert sum(each.nearest_rank is not None for each in found.chunks) == 4
+    matching = [each.doc_id for each in found.chunks if each.matching_rank is not None]
+    assert len(matching) == 2
+    assert all(pointer_hash("/articles/1/content") in id for id in matching)
     assert len(world.search(endpoint, "傾き", top_k=1).results) == 1
     assert world.search(endpoint, "傾き", top_k=1).results[0].json_path == "/1/content"
 
@@ -158,10 +161,10 @@ def test_a_result_has_a_score_and_all_eleven_fields_of_its_chunk(world: TableWor
     endpoint = world.endpoint(world.tool(table, "/articles"))
     world.settle()
     answer = world.search(endpoint, "二次方程式").as_json()
-    assert answer.keys() == {"query", "index", "results"}
+    assert answer.keys() == {"query", "index", "results", "no_good_match", "suggestions"}
     assert (answer["index"]["state"], bool(answer["index"]["indexed_at"])) == ("ready", True)
     first = answer["results"][0]
-    assert first.keys() == {"score", "json_path", "chunk"}
+    assert first.keys() == {"similarity", "score", "json_path", "chunk"}
     assert first["chunk"].keys() == CHUNK_FIELDS
     assert None not in first["chunk"].values()
     chunk = first["chunk"]

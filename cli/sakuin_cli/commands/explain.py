@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _COLUMNS = {
     "similarity": ".2f",
-    "score": ".4f",
     "evidence": ".2f",
     "z": ".2f",
     "words": ".2f",

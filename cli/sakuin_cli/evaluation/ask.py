@@ -129,8 +129,7 @@ def _answer(explanation: Explanation) -> Answer:
 def _failure(ask: _Ask, question: LabelledQuestion, given: Explanation) -> FailedQuestion | None:
     """Returns the failure of a question, None if there is none."""
     kind, missing = _kind(question, _answer(given), ask.k)
-    # A Search Tool never refuses, so an answer is no failure.
-    if kind is None or (kind == "answered" and given["threshold"] is None):
+    if kind is None:
         return None
     shown = tuple(map(hit_of, given["results"][:_SHOWN]))
     if missing is None:

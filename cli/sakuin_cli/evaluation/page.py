@@ -186,8 +186,8 @@ def _hit(hit: ExplainedHit) -> str:
     # A link may be relative to the site of the pages, but never a script.
     linked = hit.url is not None and not hit.url.lower().lstrip().startswith(("javascript:", "data:"))
     link = f'<a href="{escape(hit.url or "")}">{name}</a>' if linked else name
-    score = next((value for value in (hit.similarity, hit.score) if value is not None), None)
-    return f'{link} <span class="soft"><code>{escape(hit.id)}</code>{"" if score is None else f" {score:.3f}"}</span>'
+    similarity = "" if hit.similarity is None else f" {hit.similarity:.3f}"
+    return f'{link} <span class="soft"><code>{escape(hit.id)}</code>{similarity}</span>'
 
 
 def _bad_lines(report: Report) -> Iterable[str]:

@@ -62,8 +62,8 @@ class EvaluationRun:
 
     def view(self, variant: str) -> View:
         """Returns what is measured in a variant."""
-        # The threshold is calibrated for the hybrid search; a Search Tool has none.
-        if self.tool is not None or variant in {mode.name for mode in SINGLE_MODES}:
+        # The threshold is calibrated for the hybrid search.
+        if variant in {mode.name for mode in SINGLE_MODES}:
             return "order"
         return "agent" if variant == AGENT else "order and refusals"
 

@@ -78,6 +78,8 @@ def _answer(query: Any, contents: Contents) -> Found | dict[str, Any]:
     if limit + offset > limits.ROWS_AN_ANSWER:
         raise Refused(f"limit and offset are together at most {limits.ROWS_AN_ANSWER}")
     if "rank_by" in query:
+        if "kNN" in query["rank_by"] and filters is None:
+            raise Refused("kNN compares all rows of a filter: filters is required")
         rows = ranked(query["rank_by"], contents, wanted, limit + offset)[offset:]
     else:
         rows = [Ranked(int(row), None) for row in np.flatnonzero(wanted)[offset : offset + limit]]

@@ -4,14 +4,16 @@ import hashlib
 import json
 import os
 import signal
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 from sakuin.errors import Invalid, Refused, SakuinError, Unavailable
 from sakuin.language.model import Slot, WeightedTerm
-from sakuin.tables.chunk_store import ChunkStore, StoredChunkRow
+from sakuin.tables.chunk_store import ChunkStore, Found, FoundChunk, StoredChunkRow
 from sakuin.tables.turbopuffer.client import connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
 from sakuin_local.addresses import free_port
@@ -57,14 +59,26 @@ def words(*terms: str | Slot) -> tuple[Slot, ...]:
     return tuple(Slot("word", (WeightedTerm(term),)) if isinstance(term, str) else term for term in terms)
 
 
+def found(store: ChunkStore, **asked: Any) -> Found:
+    return store.search(
+        NAMESPACE, **{"vector": None, "slots": (), "text": "", "scope": place(""), "depth": 50, **asked}
+    )
+
+
+def in_order(chunks: Sequence[FoundChunk], leg: str) -> list[str]:
+    ranks = {getattr(each, leg): each.doc_id for each in chunks if getattr(each, leg) is not None}
+    assert sorted(ranks) == list(range(1, len(ranks) + 1))
+    return [ranks[rank] for rank in sorted(ranks)]
+
+
 def nearest(store: ChunkStore, scope: str = "", *, depth: int = 50) -> list[str]:
-    found, _ = store.search(NAMESPACE, vector=(1.0, 0.0, 0.0), slots=(), text="", scope=place(scope), depth=depth)
-    return [each.doc_id for each in found]
+    chunks = found(store, vector=(1.0, 0.0, 0.0), scope=place(scope), depth=depth).chunks
+    return in_order(chunks, "nearest_rank")
 
 
 def matching(store: ChunkStore, *terms: str | Slot, scope: str = "", text: str = "", depth: int = 50) -> list[str]:
-    _, found = store.search(NAMESPACE, vector=None, slots=words(*terms), text=text, scope=place(scope), depth=depth)
-    return [each.doc_id for each in found]
+    chunks = found(store, slots=words(*terms), text=text, scope=place(scope), depth=depth).chunks
+    return in_order(chunks, "matching_rank")
 
 
 @pytest.fixture
@@ -81,14 +95,35 @@ def test_a_row_is_found_by_its_vector_and_by_its_terms(store: ChunkStore) -> Non
     wrong = row("/articles/1/content", "英語の関係代名詞", terms=("英語", "関係代名詞"), vector=(0.0, 1.0, 0.0))
     store.upsert(NAMESPACE, [wrong, right])
 
-    by_vector, by_words = store.search(
-        NAMESPACE, vector=(0.9, 0.1, 0.0), slots=words("公式"), text="公式", scope=place(""), depth=10
-    )
+    chunks = found(store, vector=(0.9, 0.1, 0.0), slots=words("公式"), text="公式", depth=10).chunks
 
-    assert [each.doc_id for each in by_vector] == [right.doc_id, wrong.doc_id]
-    assert [(each.doc_id, each.json_pointer, each.content_hash, each.chunk_index) for each in by_words] == [
-        (right.doc_id, right.json_pointer, right.content_hash, 0)
+    assert [(each.doc_id, each.nearest_rank, each.matching_rank) for each in chunks] == [
+        (right.doc_id, 1, 1),
+        (wrong.doc_id, 2, None),
     ]
+
+
+def test_what_is_found_has_its_cosine_and_its_terms_whichever_leg_found_it(store: ChunkStore) -> None:
+    near = row(index=0, terms=("公式", "公式", "解"))
+    far = row(index=1, terms=("公式", "微分", "微分"), vector=(3.0, 4.0, 0.0))
+    store.upsert(NAMESPACE, [near, far, row(index=2, vector=(0.0, 0.0, 1.0), terms=("英語",))])
+
+    chunks = found(store, vector=(2.0, 0.0, 0.0), slots=words("微分", "公式", "積分"), depth=1).chunks
+
+    assert chunks == (
+        FoundChunk(near.doc_id, 1, None, pytest.approx(1.0, abs=1e-6), {"公式": 2}, 3),
+        FoundChunk(far.doc_id, None, 1, pytest.approx(0.6, abs=1e-6), {"公式": 1, "微分": 2}, 3),
+    )
+    without_vector = found(store, slots=words("微分"), depth=1).chunks
+    assert without_vector == (FoundChunk(far.doc_id, None, 1, None, {"微分": 2}, 3),)
+
+
+def test_a_sample_has_its_cosines_in_any_scope(store: ChunkStore) -> None:
+    store.upsert(NAMESPACE, [row(), row("/b", index=1, vector=(3.0, 4.0, 0.0)), row("/c", index=2)])
+    sample = [row().doc_id, row("/b", index=1).doc_id, "never there"]
+    asked = {"slots": words("公式"), "scope": place("/c"), "sample": sample}
+    assert found(store, vector=(1.0, 0.0, 0.0), **asked).cosines == pytest.approx((1.0, 0.6), abs=1e-6)
+    assert found(store, **asked).cosines == ()
 
 
 def test_a_row_that_holds_more_of_the_terms_comes_first(store: ChunkStore) -> None:
@@ -111,14 +146,6 @@ def test_a_term_of_less_weight_counts_less(store: ChunkStore) -> None:
     asked = (Slot("word", (WeightedTerm("公式", 0.5),)), *words("微分"))
     assert matching(store, *asked) == [heavy.doc_id, light.doc_id]
     assert matching(store, *reversed(asked)) == [heavy.doc_id, light.doc_id]
-    _, found = store.search(NAMESPACE, vector=None, slots=asked, text="", scope=place(""), depth=5)
-    assert found[1].score == pytest.approx(found[0].score / 2)
-
-
-def test_what_is_found_by_its_vector_has_its_cosine(store: ChunkStore) -> None:
-    store.upsert(NAMESPACE, [row(), row(index=1, vector=(3.0, 4.0, 0.0))])
-    found, _ = store.search(NAMESPACE, vector=(2.0, 0.0, 0.0), slots=(), text="", scope=place(""), depth=5)
-    assert [each.score for each in found] == pytest.approx([1.0, 0.6], abs=1e-6)
 
 
 def test_without_terms_the_engine_reads_the_text_itself(store: ChunkStore) -> None:
@@ -224,10 +251,7 @@ def test_each_ranking_is_as_deep_as_asked(store: ChunkStore) -> None:
 
 
 def test_a_namespace_that_is_not_there_holds_nothing(store: ChunkStore) -> None:
-    assert store.search(NAMESPACE, vector=(1.0,), slots=words("公式"), text="公式", scope=place(""), depth=5) == (
-        (),
-        (),
-    )
+    assert found(store, vector=(1.0,), slots=words("公式"), text="公式", sample=["a"]) == Found()
     assert store.ids(NAMESPACE) == {}
     assert store.sweep_node(NAMESPACE, json_pointer_hash=place(""), keep_content_hash=None, generation=9) == 0
     assert store.ids(NAMESPACE) == {}
@@ -263,10 +287,7 @@ def test_a_deleted_namespace_can_have_other_dimensions_again(store: ChunkStore) 
 def test_a_pointer_of_300_japanese_characters_keeps_its_row_findable(store: ChunkStore) -> None:
     long = row("/" + "章" * 299 + "/" + "節" * 2_000 + '/~1~0"*/')
     store.upsert(NAMESPACE, [long])
-    found, _ = store.search(
-        NAMESPACE, vector=(1.0, 0.0, 0.0), slots=(), text="", scope=place("/" + "章" * 299), depth=5
-    )
-    assert [each.json_pointer for each in found] == [long.json_pointer]
+    assert nearest(store, "/" + "章" * 299) == [long.doc_id]
 
 
 @pytest.mark.parametrize("content", ["NUL\0の後", "🎉👨‍👩‍👧 \r\n", "e\u0301", "\u2028\ufeff", "x" * 400_000])
@@ -351,14 +372,15 @@ def test_an_invalid_request_has_turbopuffer_s_reason_and_stores_nothing(store: T
     assert store.ids(NAMESPACE) == {"あ" * 21 + "a": 1}
 
 
-def test_vectors_never_come_back(stand_in: str, store: TurbopufferChunkStore) -> None:
+def test_of_a_row_only_its_terms_come_back(stand_in: str, store: TurbopufferChunkStore) -> None:
     store.upsert(NAMESPACE, [row()])
     seen: list[bytes] = []
     watching = httpx2.Client(base_url=stand_in, event_hooks={"response": [lambda answer: seen.append(answer.read())]})
     nearest(TurbopufferChunkStore(store.client.with_options(http_client=watching)))
-    assert len(seen) == 1
-    assert b"json_pointer" in seen[0]
-    assert not any(name in seen[0] for name in (b"vector", b"terms", b'"content"'))
+    legs, rows = seen
+    assert b"terms" not in legs
+    assert b"terms" in rows
+    assert not any(name in legs + rows for name in (b"vector", b"json_pointer", b'"content"'))
 
 
 def test_many_rows_are_several_requests(store: TurbopufferChunkStore) -> None:

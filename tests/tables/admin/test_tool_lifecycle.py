@@ -37,7 +37,7 @@ def test_wrong_arguments_are_refused_by_name(world: TableWorld, arguments: dict[
 @pytest.mark.parametrize("top_k", [1, 5.0, "5", 50])
 def test_a_top_k_from_1_to_50_is_taken_and_5_0_is_5(world: TableWorld, top_k: Any) -> None:
     _, _, endpoint = world.indexed([A, B, A + "。"])
-    result = world.ask(endpoint, {"query": "公式", "top_k": top_k})
+    result = world.ask(endpoint, {"query": "説明", "top_k": top_k})
     assert result is not None
     assert result.structured_content is not None
     assert len(result.structured_content["results"]) == min(int(top_k), 6)
@@ -151,7 +151,7 @@ def test_a_tool_of_another_project_shows_nothing_even_if_a_binding_slipped_in(wo
     assert found is not None
     assert found.tools == ()
     assert other.rows(table)
-    assert world.records.current_chunks(endpoint, foreign, other.rows(table)) == {}
+    assert world.records.current_chunks(endpoint, foreign, list(other.rows(table)), limit=99) == {}
 
 
 def test_a_deleted_project_takes_every_namespace_and_every_row_along(world: TableWorld) -> None:

@@ -29,7 +29,7 @@ from sakuin.upkeep.maintain import Maintain, MaintenanceResult, ResumeWork
 from sakuin.wiring.index_versions import live_last, table_indexes
 
 from tests.convergence.passing import time_passes
-from tests.doubles.embedder import MODEL, MemoryEmbedder
+from tests.doubles.embedder import CALIBRATION, MODEL, MemoryEmbedder
 from tests.doubles.sqs import Message, ModelledSqs
 from tests.table_functions import TableFunctions, fingerprint_of
 from tests.table_world import TableWorld
@@ -159,7 +159,7 @@ class Deployment:
         records = ToolSearch(self.world.client, asked.tables)
         found = records.endpoint(endpoint)
         assert found is not None
-        search = SearchTable(records, self.world.store, self.embedder(asked.settings), asked.suffix)
+        search = SearchTable(records, self.world.store, self.embedder(asked.settings), CALIBRATION, asked.suffix)
         return search(endpoint, found.tools[0], query, top_k=50)
 
     def pointers(self, endpoint: str, name: str | None = None) -> set[str]:

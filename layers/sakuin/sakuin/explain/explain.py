@@ -87,12 +87,13 @@ class ExplainTool:
         """Explains the best `depth` chunks. `expected` is an absolute json_pointer."""
         bound = self._tool(mcp_id, tool)
         search = self.searches.table_search(index)
-        found = search.explanation(mcp_id, bound, query, top_k=top_k, expected=expected, mode=mode, without=without)
+        found = search.explanation(mcp_id, bound, query, expected=expected, mode=mode, without=without)
+        results = tuple(map(_table_hit, found.candidates[:depth]))
         explanation = SearchExplanation(
             understood=found.understood,
-            results=tuple(map(_table_hit, found.candidates[:depth])),
-            refused=False,
-            threshold=None,
+            results=results,
+            refused=not results or (results[0].similarity or 0.0) < GOOD_MATCH,
+            threshold=GOOD_MATCH,
             index_state=found.index["state"],
             degraded=found.degraded,
         )
@@ -157,16 +158,18 @@ def _has_evidence(hit: ExplainedHit) -> bool:
 
 
 def _table_hit(candidate: TableCandidate) -> ExplainedHit:
-    chunk = candidate.chunk
+    chunk, ranked, found = candidate.chunk, candidate.ranked, candidate.found
     return ExplainedHit(
         rank=candidate.rank,
         id=chunk.json_pointer,
         title=excerpt(chunk.chunk_text, length=_TITLE),
         chunk_index=chunk.chunk_index,
-        score=candidate.score,
-        cosine=candidate.cosine,
-        words=candidate.words,
-        nearest_rank=candidate.nearest_rank,
-        matching_rank=candidate.matching_rank,
-        matched=candidate.matched,
+        similarity=ranked.similarity,
+        evidence=ranked.evidence,
+        cosine=found.cosine,
+        z=ranked.z,
+        words=ranked.words,
+        nearest_rank=found.nearest_rank,
+        matching_rank=found.matching_rank,
+        matched=ranked.matched,
     )

@@ -14,7 +14,7 @@ class ExplainedHit:
 
     `id` is that of a knowledge chunk, or the json_pointer of a Table's node; `chunk_index` counts the node's chunks.
     `rank` is the final rank, `nearest_rank` the rank by meaning, `matching_rank` the rank by words. `z` and
-    `words` are the parts of `evidence`. Agents see `similarity`, or the `score` of a Search Tool.
+    `words` are the parts of `evidence`. Agents see `similarity`.
     """
 
     rank: int | None
@@ -24,7 +24,6 @@ class ExplainedHit:
     type: str | None = None
     chunk_index: int | None = None
     similarity: float | None = None
-    score: float | None = None
     evidence: float | None = None
     cosine: float | None = None
     z: float | None = None
@@ -48,13 +47,13 @@ class SearchExplanation:
     """The interpreted question, the best chunks with their scores, and the expected chunk.
 
     `results` are ordered as in the index. `refused`: agents get no result, because the best is below `threshold`.
-    Search Tools refuse nothing and have an `index_state`. `degraded` names the unavailable part of the search.
+    Search Tools have an `index_state`. `degraded` names the unavailable part of the search.
     """
 
     understood: "AnalyzedQuery"
     results: tuple[ExplainedHit, ...]
     refused: bool
-    threshold: float | None
+    threshold: float
     expected: Expected | None = None
     index_state: str | None = None
     degraded: str | None = None

@@ -14,6 +14,8 @@ TITLE_WEIGHT, LEARNS_WEIGHT, BODY_WEIGHT = 4.0, 3.0, 1.0
 # Of `learns` that rules wrote from the text itself.
 WRITTEN_LEARNS_WEIGHT = 2.0
 AVERAGE_TERMS = 600
+# Of a chunk of a Table, which has about 1,000 characters: docs/decisions/0051-one-ranking-for-tables.md.
+AVERAGE_TERMS_OF_A_CHUNK = 1_000
 LENGTH_SHARE = 0.75
 SATURATION = 0.6
 # Words behind this place are not indexed: one SQL statement could not write them all.
@@ -39,11 +41,27 @@ def index_words(
     return IndexedWords(_impacts(fields), readings_of(lines), spelled_words(lines))
 
 
+def impacts_in_chunk(counts: Mapping[str, int], length: int) -> dict[str, float]:
+    """Returns the weight, (0-1], of some terms of a Table's chunk of `length` terms, by their counts.
+
+    It has a body alone, and another average length; otherwise these are the weights of `index_words`.
+    """
+    norm = _norm(length, AVERAGE_TERMS_OF_A_CHUNK)
+    return _saturated({term: BODY_WEIGHT * count / norm for term, count in counts.items()})
+
+
 def _impacts(fields: Sequence[tuple[float, Mapping[str, int]]]) -> dict[str, float]:
-    length = sum(sum(counts.values()) for _, counts in fields)
-    norm = 1 - LENGTH_SHARE + LENGTH_SHARE * length / AVERAGE_TERMS
+    norm = _norm(sum(sum(counts.values()) for _, counts in fields), AVERAGE_TERMS)
     weighted: dict[str, float] = {}
     for weight, counts in fields:
         for term, count in counts.items():
             weighted[term] = weighted.get(term, 0.0) + weight * count / norm
+    return _saturated(weighted)
+
+
+def _norm(length: int, average: int) -> float:
+    return 1 - LENGTH_SHARE + LENGTH_SHARE * length / average
+
+
+def _saturated(weighted: Mapping[str, float]) -> dict[str, float]:
     return {term: frequency / (frequency + SATURATION) for term, frequency in weighted.items()}

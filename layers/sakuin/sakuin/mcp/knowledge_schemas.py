@@ -1,6 +1,6 @@
 """What an agent reads about the knowledge tools: the instructions of the server, descriptions and output schemas."""
 
-from sakuin.mcp.schemas import NEXT_CURSOR, TRUNCATED, answer, record, records
+from sakuin.mcp.schemas import NEXT_CURSOR, NO_GOOD_MATCH, SIMILARITY, TRUNCATED, answer, record, records
 
 INSTRUCTIONS = """\
 Sakuin is an index of teaching material. Search it when somebody wants to learn, understand or look up a concept,
@@ -47,14 +47,14 @@ SEARCH_OUTPUT = answer(
                 "learns": "What it teaches.",
                 "excerpt": "100 characters.",
                 "passage": "300-400 characters; best five.",
-                "similarity": {"type": "number", "description": "0-1, comparable between questions."},
+                "similarity": SIMILARITY,
                 "type": _TYPE,
                 "material": _PAGE,
                 **_PLACE,
                 "matched": "Words that match.",
             },
         ),
-        "no_good_match": {"type": "boolean", "description": "True: no answer here."},
+        "no_good_match": NO_GOOD_MATCH,
         "suggestions": "The nearest then: id, title, url.",
         "degraded": "What was unavailable.",
         "links": _LINKS,

@@ -59,13 +59,26 @@ class StoredChunkRow:
 
 @dataclass(frozen=True, slots=True)
 class FoundChunk:
-    """A document that a search found. `score` is the cosine with the question, or the BM25 score of its words."""
+    """A document that a search found, by meaning or by words: its rank in each leg, from 1, None if it is not in it.
+
+    `cosine` is that with the question, None without a vector of the question. `counts`: how often the document has each
+    of the question's terms, without those that it does not have, of `terms_count` terms.
+    """
 
     doc_id: str
-    json_pointer: str
-    content_hash: str
-    chunk_index: int
-    score: float
+    nearest_rank: int | None
+    matching_rank: int | None
+    cosine: float | None
+    counts: Mapping[str, int]
+    terms_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The documents that a search found, and the cosines of the question with a sample."""
+
+    chunks: tuple[FoundChunk, ...] = ()
+    cosines: tuple[float, ...] = ()
 
 
 class ChunkStore(Protocol):
@@ -82,13 +95,22 @@ class ChunkStore(Protocol):
         """
 
     def search(
-        self, namespace: str, *, vector: Vector | None, slots: Sequence[Slot], text: str, scope: str, depth: int
-    ) -> tuple[Sequence[FoundChunk], Sequence[FoundChunk]]:
-        """Returns the nearest and the matching rows below `scope` (a pointer hash), best first, `depth` of each.
+        self,
+        namespace: str,
+        *,
+        vector: Vector | None,
+        slots: Sequence[Slot],
+        text: str,
+        scope: str,
+        depth: int,
+        sample: Sequence[str] = (),
+    ) -> Found:
+        """Returns the `depth` nearest and the `depth` matching rows below `scope` (a pointer hash), the nearest first.
 
-        A matching row's score is the sum over `slots` of the best term of each slot: weight times BM25. Without slots
-        it is the BM25 of the engine's own words in `text`. A text that is too long is cut. Without `vector` there are
-        no nearest rows. A namespace that does not exist has no rows.
+        The rank of a matching row is by the sum over `slots` of the best term of each slot: weight times BM25. Without
+        slots it is by the BM25 of the engine's own words in `text`. A text that is too long is cut. Without `vector`
+        there are no nearest rows and no cosines. `sample` are doc ids, in any scope; unknown ones are left out. A
+        namespace that does not exist has no rows.
         """
 
     def sweep_node(

@@ -340,12 +340,14 @@ class ToolSearch:
         row = call(self.client, "table_term_frequencies", {**asked, "p_terms": sorted(terms)})
         return (Frequencies(row["total"], row["chunks"]), row["sample"]) if row else (Frequencies(0, {}), ())
 
-    def current_chunks(self, mcp_id: str, tool_id: str, doc_ids: Collection[str]) -> Mapping[str, FullChunk]:
-        """Returns by doc id the chunks that are current, in scope, and allowed at this endpoint now."""
+    def current_chunks(
+        self, mcp_id: str, tool_id: str, doc_ids: Sequence[str], *, limit: int
+    ) -> Mapping[str, FullChunk]:
+        """Returns by doc id the first `limit` chunks that are current, in scope, and allowed at this endpoint now."""
         if not doc_ids:
             return {}
-        arguments = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_doc_ids": list(doc_ids)}
-        rows = call(self.client, "current_chunks", arguments)
+        asked = {"p_mcp": mcp_id, "p_tool": tool_id, "p_fingerprint": self.fingerprint, "p_limit": limit}
+        rows = call(self.client, "current_chunks", {**asked, "p_doc_ids": list(doc_ids)})
         return {row["turbopuffer_doc_id"]: FullChunk(**row) for row in rows}
 
     def objects(self, mcp_id: str, tool_id: str, pointer_hashes: Collection[str]) -> Mapping[str, dict[str, Any]]:

@@ -1,68 +1,80 @@
 """The search of a Search Tool in its part of a Table."""
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
-from sakuin.language.model import AnalyzedQuery, Slot
+from sakuin.language.indexing import impacts_in_chunk
+from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
-from sakuin.platform.embedding import QuestionEmbedder, Vector
-from sakuin.retrieval.fusion import ScoredId, fuse
-from sakuin.retrieval.matched_words import matched_words
+from sakuin.platform.embedding import QuestionEmbedder
+from sakuin.retrieval.calibration import GOOD_MATCH, NEAR_MATCH, Calibration
+from sakuin.retrieval.excerpt import EXCERPT_LENGTH, excerpt
+from sakuin.retrieval.ranking import Candidate, Ranked, background, rank, shares_of_words
 from sakuin.retrieval.vectors import SearchMode, question_vector
 from sakuin.tables.chunk_store import ChunkStore, FoundChunk, namespace
 from sakuin.tables.json_pointer import is_within, pointer_hash, relative
 from sakuin.tables.model import BoundTool, FullChunk
 from sakuin.tables.postgres import ToolSearch
 
-_LEAST_DEPTH = 50
-
-# The depth in which an explanation searches for the expected node.
-_EXPLANATION_DEPTH = 1_000
-
-Found = tuple[Sequence[FoundChunk], Sequence[FoundChunk]]
+# The nearest and the matching chunks that are ranked, whatever `top_k`.
+DEPTH = 100
+_SUGGESTIONS = 3
+# The chunks from which they come: several may be of one node.
+_NEAREST = 10
 
 
 @dataclass(frozen=True, slots=True)
 class TableHit:
-    """One result. `json_path` is the pointer of the node relative to the Tool."""
+    """One result. `json_path` is the pointer of the node relative to the Tool, `score` the evidence of the ranking."""
 
+    similarity: float
     score: float
     json_path: str
     chunk: FullChunk
 
 
 @dataclass(frozen=True, slots=True)
+class TableSuggestion:
+    """A chunk that is not good enough for a result: its place, and how its text begins or matches."""
+
+    json_path: str
+    json_pointer: str
+    chunk_index: int
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True)
 class TableAnswer:
-    """The best hits, and the state of the Tool's index. `degraded` names what was unavailable for the search."""
+    """The best hits, and the state of the Tool's index. With `no_good_match` it has none, but perhaps `suggestions`.
+
+    `understood_as` is the question as it was rewritten. `degraded` names what was unavailable for the search.
+    """
 
     query: str
     index: Mapping[str, Any]
     results: tuple[TableHit, ...]
+    no_good_match: bool = False
+    suggestions: tuple[TableSuggestion, ...] = ()
+    understood_as: str | None = None
     degraded: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Returns the answer for agents."""
         answer = asdict(self)
-        if self.degraded is None:
-            del answer["degraded"]
+        for name in ("understood_as", "degraded"):
+            if answer[name] is None:
+                del answer[name]
         return answer
 
 
 @dataclass(frozen=True, slots=True)
 class TableCandidate:
-    """A chunk with its rank, from 1, and its raw score in each leg; None if that leg did not find it.
-
-    `rank` and `score` are those of the fused ranking. `matched` are the words of the question as the chunk writes them.
-    """
+    """A current chunk with its evidence, and its rank in the answer and in each leg, from 1; None if it has none."""
 
     rank: int | None
-    score: float | None
-    nearest_rank: int | None
-    cosine: float | None
-    matching_rank: int | None
-    words: float | None
-    matched: tuple[str, ...]
+    ranked: Ranked
+    found: FoundChunk
     json_path: str
     chunk: FullChunk
 
@@ -83,36 +95,41 @@ class TableExplanation:
 
 
 @dataclass(frozen=True, slots=True)
-class _StoreQuery:
-    """A question, how it was understood, and the query to the store."""
+class _Asked:
+    """A question, how it was understood, and its candidates, best first."""
 
     understood: AnalyzedQuery
-    vector: Vector | None
-    slots: tuple[Slot, ...]
-    text: str
+    candidates: tuple[TableCandidate, ...]
     degraded: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTable:
-    """Searches the scope of one Tool. Results are current, in scope, and allowed at the endpoint now."""
+    """Searches the scope of one Tool. Results are current, in scope, and allowed at the endpoint now.
+
+    `calibration` makes the cosines of the model comparable.
+    """
 
     records: ToolSearch
     store: ChunkStore
     embedder: QuestionEmbedder
+    calibration: Calibration
     suffix: str = ""
 
     def __call__(self, mcp_id: str, tool: BoundTool, query: str, *, top_k: int) -> TableAnswer:
-        """Returns the best `top_k` chunks; none if nothing is indexed yet."""
-        asked = self._store_query(mcp_id, tool, query)
-        ranking = _ranking(self._found(tool, asked, depth=_depth(top_k)))
-        current = self.records.current_chunks(mcp_id, tool.id, list(ranking))
-        hits = [
-            TableHit(round(score, 6), relative(current[name].json_pointer, tool.json_path), current[name])
-            for name, score in ranking.items()
-            if name in current
-        ]
-        return TableAnswer(query, _index(tool), tuple(hits[:top_k]), asked.degraded)
+        """Returns the best `top_k` chunks by falling similarity, or none if even the best is not good enough."""
+        asked = self._asked(mcp_id, tool, query, limit=max(top_k, _NEAREST))
+        best = asked.candidates[0].ranked.similarity if asked.candidates else 0.0
+        is_good = best >= GOOD_MATCH
+        return TableAnswer(
+            query,
+            _index(tool),
+            _hits(asked.candidates[:top_k]) if is_good else (),
+            no_good_match=not is_good,
+            suggestions=() if is_good else _suggestions(asked.candidates),
+            understood_as=asked.understood.understood_as,
+            degraded=asked.degraded,
+        )
 
     def explanation(
         self,
@@ -120,7 +137,6 @@ class SearchTable:
         tool: BoundTool,
         query: str,
         *,
-        top_k: int,
         expected: str | None = None,
         mode: SearchMode = "both",
         without: Set[str] = frozenset(),
@@ -129,69 +145,59 @@ class SearchTable:
 
         `expected` is an absolute json_pointer. `without` switches off rules of understanding.
         """
-        asked = self._store_query(mcp_id, tool, query, mode=mode, without=without)
-        question = asked.understood
-        candidates = self._candidates(mcp_id, tool, question, self._found(tool, asked, depth=_depth(top_k)))
-        if expected is None or not is_within(expected, tool.json_path):
-            return TableExplanation(question, _index(tool), candidates, degraded=asked.degraded)
-        chunks = _of(expected, candidates)
-        if not chunks:
-            deep = self._found(tool, asked, depth=_EXPLANATION_DEPTH)
-            chunks = _of(expected, self._candidates(mcp_id, tool, question, deep))
-        if not chunks:
-            # A search in its own scope gives scores, but no rank.
-            alone = self._found(tool, asked, depth=_EXPLANATION_DEPTH, scope=expected)
-            chunks = _of(expected, self._candidates(mcp_id, tool, question, alone, are_ranked=False))
-        return TableExplanation(question, _index(tool), candidates, chunks, asked.degraded)
+        asked = self._asked(mcp_id, tool, query, mode=mode, without=without)
+        chunks: tuple[TableCandidate, ...] = ()
+        if expected is not None and is_within(expected, tool.json_path):
+            chunks = _of(expected, asked.candidates)
+            if not chunks:
+                # A search in its own scope says its evidence, but not its rank.
+                alone = self._asked(mcp_id, tool, query, mode=mode, without=without, scope=expected)
+                chunks = tuple(replace(each, rank=None) for each in _of(expected, alone.candidates))
+        return TableExplanation(asked.understood, _index(tool), asked.candidates, chunks, asked.degraded)
 
-    def _store_query(
-        self, mcp_id: str, tool: BoundTool, query: str, *, mode: SearchMode = "both", without: Set[str] = frozenset()
-    ) -> _StoreQuery:
+    def _asked(
+        self,
+        mcp_id: str,
+        tool: BoundTool,
+        query: str,
+        *,
+        limit: int = 2 * DEPTH,
+        mode: SearchMode = "both",
+        without: Set[str] = frozenset(),
+        scope: str | None = None,
+    ) -> _Asked:
+        """Ranks the chunks of the Tool, or of `scope` in it, and returns the best `limit` that are current."""
         known = self.records.known_words(mcp_id, tool.id, query, lexicon_lookup(query))
         question = analyze_query(query, known, without=without)
         vector, degraded = question_vector(self.embedder, question.text, mode=mode)
-        return _StoreQuery(
-            question,
-            vector=vector,
-            slots=() if mode == "vectors" else question.slots,
-            text="" if mode == "vectors" else query,
-            degraded=degraded,
-        )
-
-    def _found(self, tool: BoundTool, asked: _StoreQuery, *, depth: int, scope: str | None = None) -> Found:
-        return self.store.search(
+        slots = () if mode == "vectors" else question.slots
+        terms = {each.term for slot in slots for each in slot.terms}
+        wanted = self.calibration.sample if vector is not None else 0
+        frequencies, sample = self.records.term_frequencies(mcp_id, tool.id, terms, sample=wanted)
+        found = self.store.search(
             namespace(tool.project_id, tool.table_id, self.suffix),
-            vector=asked.vector,
-            slots=asked.slots,
-            text=asked.text,
+            vector=vector,
+            slots=slots,
+            text="" if mode == "vectors" else query,
             scope=pointer_hash(tool.json_path if scope is None else scope),
-            depth=depth,
+            depth=DEPTH,
+            sample=sample,
         )
-
-    def _candidates(
-        self, mcp_id: str, tool: BoundTool, question: AnalyzedQuery, found: Found, *, are_ranked: bool = True
-    ) -> tuple[TableCandidate, ...]:
-        ranking = _ranking(found)
-        current = self.records.current_chunks(mcp_id, tool.id, list(ranking))
-        nearest, matching = ({each.doc_id: (rank, each.score) for rank, each in enumerate(leg, 1)} for leg in found)
-        candidates = []
-        for rank, name in enumerate((name for name in ranking if name in current), start=1):
-            near_rank, cosine = nearest.get(name, (None, None))
-            match_rank, words = matching.get(name, (None, None))
-            candidates.append(
-                TableCandidate(
-                    rank=rank if are_ranked else None,
-                    score=ranking[name] if are_ranked else None,
-                    nearest_rank=near_rank if are_ranked else None,
-                    cosine=cosine,
-                    matching_rank=match_rank if are_ranked else None,
-                    words=words,
-                    matched=_matched(question, current[name].chunk_text),
-                    json_path=relative(current[name].json_pointer, tool.json_path),
-                    chunk=current[name],
-                )
-            )
-        return tuple(candidates)
+        candidates = [_candidate(each) for each in found.chunks]
+        if question.slots:
+            words = shares_of_words(slots, frequencies, candidates)
+        else:
+            # A question without terms, such as 🐡: the store's own words found a chunk, or not.
+            words = {each.doc_id: (1.0, (query,)) if each.matching_rank else (0.0, ()) for each in found.chunks}
+        ranking = rank(candidates, words, background(found.cosines, self.calibration), self.calibration)
+        current = self.records.current_chunks(mcp_id, tool.id, [each.id for each in ranking], limit=limit)
+        rows = {each.doc_id: each for each in found.chunks}
+        shown = [(each, current[each.id]) for each in ranking if each.id in current]
+        best = [
+            TableCandidate(place, each, rows[each.id], relative(chunk.json_pointer, tool.json_path), chunk)
+            for place, (each, chunk) in enumerate(shown, start=1)
+        ]
+        return _Asked(question, tuple(best), degraded)
 
 
 class TableSearches(Protocol):
@@ -201,15 +207,33 @@ class TableSearches(Protocol):
         """Returns the search of the live or the named index version. Raises `NotFound` if there is none."""
 
 
-def _depth(top_k: int) -> int:
-    # More than `top_k`: a chunk that is sixth in both legs may be the best after fusion.
-    return max(4 * top_k, _LEAST_DEPTH)
+def _candidate(found: FoundChunk) -> Candidate:
+    return Candidate(found.doc_id, found.cosine, impacts_in_chunk(found.counts, found.terms_count))
 
 
-def _ranking(found: Found) -> dict[str, float]:
-    """Returns the fused scores by doc id, best first."""
-    nearest, matching = ([ScoredId(each.doc_id, each.score) for each in leg] for leg in found)
-    return {each.name: each.score for each in fuse(nearest, matching)}
+def _hits(candidates: Sequence[TableCandidate]) -> tuple[TableHit, ...]:
+    """Returns the results; the others fill a list and answer nothing."""
+    return tuple(
+        TableHit(each.ranked.similarity, round(each.ranked.evidence, 4), each.json_path, each.chunk)
+        for each in candidates
+        if each.ranked.similarity >= NEAR_MATCH or each.ranked.matched
+    )
+
+
+def _suggestions(candidates: Sequence[TableCandidate]) -> tuple[TableSuggestion, ...]:
+    """Returns the nearest chunks, one of a node."""
+    near = [each for each in candidates if each.ranked.similarity >= NEAR_MATCH]
+    best = {each.json_path: each for each in reversed(near)}
+    return tuple(
+        TableSuggestion(
+            each.json_path,
+            each.chunk.json_pointer,
+            each.chunk.chunk_index,
+            excerpt(each.chunk.chunk_text, around=each.ranked.matched, length=EXCERPT_LENGTH),
+        )
+        for each in near
+        if best[each.json_path] is each
+    )[:_SUGGESTIONS]
 
 
 def _of(pointer: str, candidates: Sequence[TableCandidate]) -> tuple[TableCandidate, ...]:
@@ -218,7 +242,3 @@ def _of(pointer: str, candidates: Sequence[TableCandidate]) -> tuple[TableCandid
 
 def _index(tool: BoundTool) -> dict[str, Any]:
     return {"state": tool.index.get("state", "pending"), "indexed_at": tool.index.get("indexed_at")}
-
-
-def _matched(question: AnalyzedQuery, text: str) -> tuple[str, ...]:
-    return matched_words(text, [each.term for slot in question.slots if slot.kind == "word" for each in slot.terms])

@@ -68,14 +68,17 @@ class Searches:
 
     def table_search(self, version: str | None = None) -> "SearchTable":
         """Returns the search of Tables in the active or the named index version."""
+        from sakuin.retrieval.calibration import calibration_of
         from sakuin.tables.postgres import ToolSearch
         from sakuin.tables.search import SearchTable
 
         index = find_version(self._kept(), version)
         if index not in self._tables:
             records = ToolSearch(self._client, index.tables)
-            embedder = self.embedder(index.settings.model)
-            self._tables[index] = SearchTable(records, self.store(), embedder, index.suffix)
+            model = index.settings.model
+            calibration = calibration_of(model.name)
+            made = SearchTable(records, self.store(), self.embedder(model), calibration, index.suffix)
+            self._tables[index] = made
         return self._tables[index]
 
     def embedder(self, model: EmbeddingModel) -> "QuestionEmbedder":

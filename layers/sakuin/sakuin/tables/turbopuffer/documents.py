@@ -1,12 +1,13 @@
 """Documents of turbopuffer, and their schema."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from turbopuffer.types import AttributeSchemaParam, Row
 
 from sakuin.errors import Invalid
-from sakuin.tables.chunk_store import FoundChunk, StoredChunkRow
+from sakuin.tables.chunk_store import StoredChunkRow
 from sakuin.tables.turbopuffer.words import sent_term
 
 DISTANCE: Literal["cosine_distance"] = "cosine_distance"
@@ -45,19 +46,15 @@ def document(row: StoredChunkRow) -> dict[str, Any]:
 
 
 def cosine(row: Row) -> float:
-    """Returns the cosine of a nearest row with the question; turbopuffer returns the distance."""
-    return 1 - _dist(row)
+    """Returns the cosine of a row with the question; turbopuffer returns the distance."""
+    return 1 - float(str(row["$dist"]))
 
 
-def found_chunk(row: Row, score: float | None = None) -> FoundChunk:
-    """Returns a row of an answer as a `FoundChunk`. The default score is that of turbopuffer."""
-    return FoundChunk(
-        doc_id=str(row.id),
-        json_pointer=str(row["json_pointer"]),
-        content_hash=str(row["content_hash"]),
-        chunk_index=int(str(row["chunk_index"])),
-        score=_dist(row) if score is None else score,
-    )
+def term_counts(row: Row, asked: Mapping[str, str]) -> tuple[dict[str, int], int]:
+    """Returns how often a row has each of the terms `asked` (by their stored form), and how many terms it has."""
+    stored: Any = row["terms"]
+    counts = Counter(filter(asked.__contains__, stored))
+    return {asked[term]: count for term, count in counts.items()}, len(stored)
 
 
 def requests(rows: Sequence[StoredChunkRow], max_bytes: int) -> Iterator[list[StoredChunkRow]]:
@@ -73,10 +70,6 @@ def requests(rows: Sequence[StoredChunkRow], max_bytes: int) -> Iterator[list[St
         size += row_size
     if request:
         yield request
-
-
-def _dist(row: Row) -> float:
-    return float(str(row["$dist"]))
 
 
 def _newest(rows: Sequence[StoredChunkRow]) -> list[StoredChunkRow]:

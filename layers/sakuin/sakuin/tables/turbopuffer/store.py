@@ -11,17 +11,16 @@ from sakuin.errors import NotFound
 from sakuin.language.model import Slot
 from sakuin.platform.calls import Ask, background, interactive
 from sakuin.platform.embedding import Vector
-from sakuin.tables.chunk_store import FoundChunk, StoredChunkRow
+from sakuin.tables.chunk_store import Found, FoundChunk, StoredChunkRow
 from sakuin.tables.turbopuffer.client import quick, translate_errors, understood
-from sakuin.tables.turbopuffer.documents import DISTANCE, SCHEMA, cosine, document, found_chunk, requests
-from sakuin.tables.turbopuffer.words import words_leg
+from sakuin.tables.turbopuffer.documents import DISTANCE, SCHEMA, cosine, document, requests, term_counts
+from sakuin.tables.turbopuffer.words import sent_term, words_leg
 
 # The limit of turbopuffer is 512 MB, but a function has the request and its rows in memory.
 _MAX_REQUEST_BYTES = 64_000_000
 _MAX_IDS = 5_000
 _MAX_ROWS_AN_ANSWER = 10_000
 
-_FOUND = ["json_pointer", "content_hash", "chunk_index"]
 _NOT_NEWER = ("generation", "Lte", {"$ref_new": "generation"})
 
 T = TypeVar("T")
@@ -47,21 +46,49 @@ class TurbopufferChunkStore:
             )
 
     def search(
-        self, namespace: str, *, vector: Vector | None, slots: Sequence[Slot], text: str, scope: str, depth: int
-    ) -> tuple[Sequence[FoundChunk], Sequence[FoundChunk]]:
+        self,
+        namespace: str,
+        *,
+        vector: Vector | None,
+        slots: Sequence[Slot],
+        text: str,
+        scope: str,
+        depth: int,
+        sample: Sequence[str] = (),
+    ) -> Found:
         nearest = None if vector is None else ("vector", "ANN", list(vector))
         legs = [leg for leg in (nearest, words_leg(slots, text)) if leg]
         if not legs:
-            return (), ()
-        asked = {"filters": ("ancestors", "Contains", scope), "limit": depth, "include_attributes": _FOUND}
-        queries: list[Any] = [{"rank_by": leg, **asked} for leg in legs]
+            return Found()
         try:
-            rankings = self.ask_now(lambda: self._rankings(namespace, queries), namespace=namespace)
+            rankings = [_ranks(rows) for rows in self._answers(namespace, [_leg(leg, scope, depth) for leg in legs])]
+            by_vector = rankings.pop(0) if nearest else {}
+            by_words = rankings.pop() if rankings else {}
+            ids = list({**by_vector, **by_words})
+            if not ids:
+                return Found()
+            # Terms are much to send, so each row sends them once. Of a row that only words found, this is the cosine.
+            queries = [_rows(ids, vector, include_attributes=["terms"])]
+            if vector is not None and sample:
+                queries.append(_rows(sample, vector))
+            rows, *others = self._answers(namespace, queries)
         except NotFound:
-            return (), ()
-        by_vector = rankings.pop(0) if nearest else ()
-        by_words = rankings.pop() if rankings else ()
-        return tuple(found_chunk(row, cosine(row)) for row in by_vector), tuple(map(found_chunk, by_words))
+            return Found()
+        asked = {sent_term(each.term): each.term for slot in slots for each in slot.terms}
+        evidence = {str(row.id): row for row in rows}
+        chunks = [
+            FoundChunk(
+                id,
+                by_vector.get(id),
+                by_words.get(id),
+                None if vector is None else cosine(evidence[id]),
+                *term_counts(evidence[id], asked),
+            )
+            for id in ids
+            # Others were deleted just now.
+            if id in evidence
+        ]
+        return Found(tuple(chunks), tuple(cosine(row) for rows in others for row in rows))
 
     def sweep_node(
         self, namespace: str, *, json_pointer_hash: str, keep_content_hash: str | None, generation: int
@@ -102,7 +129,10 @@ class TurbopufferChunkStore:
 
         return self.ask(names)
 
-    def _rankings(self, namespace: str, queries: list[Any]) -> list[Sequence[Row]]:
+    def _answers(self, namespace: str, queries: list[Any]) -> list[Sequence[Row]]:
+        return self.ask_now(lambda: self._results(namespace, queries), namespace=namespace)
+
+    def _results(self, namespace: str, queries: list[Any]) -> list[Sequence[Row]]:
         with translate_errors(namespace):
             answer = quick(self.client).namespace(namespace).multi_query(queries=queries)
             results = understood(answer, "results").results
@@ -138,6 +168,20 @@ class TurbopufferChunkStore:
                 return understood(call(), *members)
 
         return self.ask(answer, namespace=namespace)
+
+
+def _ranks(rows: Sequence[Row]) -> dict[str, int]:
+    return {str(row.id): rank for rank, row in enumerate(rows, start=1)}
+
+
+def _leg(rank_by: tuple[Any, ...], scope: str, depth: int) -> dict[str, Any]:
+    return {"rank_by": rank_by, "filters": ("ancestors", "Contains", scope), "limit": depth}
+
+
+def _rows(ids: Sequence[str], vector: Vector | None, **asked: Any) -> dict[str, Any]:
+    """Returns the query for rows by id, with their distances from `vector`: kNN is exact."""
+    rank_by = ("id", "asc") if vector is None else ("vector", "kNN", list(vector))
+    return {"rank_by": rank_by, "filters": ("id", "In", list(ids)), "limit": len(ids), **asked}
 
 
 def _parts(ids: Collection[str]) -> Iterator[list[str]]:
