@@ -378,9 +378,9 @@ def test_of_a_row_only_its_terms_come_back(stand_in: str, store: TurbopufferChun
     watching = httpx2.Client(base_url=stand_in, event_hooks={"response": [lambda answer: seen.append(answer.read())]})
     nearest(TurbopufferChunkStore(store.client.with_options(http_client=watching)))
     legs, rows = seen
-    assert b"terms" not in legs
-    assert b"terms" in rows
-    assert not any(name in legs + rows for name in (b"vector", b"json_pointer", b'"content"'))
+    assert b"term_counts" not in legs
+    assert b"term_counts" in rows
+    assert not any(name in legs + rows for name in (b"vector", b'"terms"', b"json_pointer", b'"content"'))
 
 
 def test_many_rows_are_several_requests(store: TurbopufferChunkStore) -> None:

@@ -68,7 +68,7 @@ class TurbopufferChunkStore:
             if not ids:
                 return Found()
             # Terms are much to send, so each row sends them once. Of a row that only words found, this is the cosine.
-            queries = [_rows(ids, vector, include_attributes=["terms"])]
+            queries = [_rows(ids, vector, include_attributes=["term_counts"])]
             if vector is not None and sample:
                 queries.append(_rows(sample, vector))
             rows, *others = self._answers(namespace, queries)
