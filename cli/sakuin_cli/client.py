@@ -153,9 +153,17 @@ class DeploymentClient:
         """Returns a project's members, oldest first."""
         return cast(list[views.Member], self._call("GET", "projects", project_id, "members")["members"])
 
+    def add_member(self, project_id: str, user_id: str, role: str) -> None:
+        """Makes a user a member with a role, or gives a member this role; the last owner raises `Conflict`."""
+        self._call("POST", "projects", project_id, "members", json={"user_id": user_id, "role": role})
+
     def remove_member(self, project_id: str, user_id: str) -> None:
-        """Removes a member from a project; the last one raises `Conflict`."""
+        """Removes a member from a project; the last owner raises `Conflict`."""
         self._call("DELETE", "projects", project_id, "members", user_id)
+
+    def transfer_project(self, project_id: str, user_id: str) -> None:
+        """Makes a member the only owner of a project; those before become editors."""
+        self._call("POST", "projects", project_id, "transfer", json={"user_id": user_id})
 
     def synonyms(self, project_id: str) -> list[list[str]]:
         """Returns the groups of synonyms of a project."""

@@ -93,6 +93,7 @@ class Index(TypedDict):
 
 class Member(TypedDict):
     user_id: str
+    role: str
     since: str
 
 

@@ -1,9 +1,10 @@
 -- Projects and what belongs to them: members, Tables, Tools, MCP endpoints, and the events of changes.
 --
--- The functions of the API run as sakuin_member, a role that row level security binds (7_rights): a member sees and
--- changes the rows of their own projects, the service role those of all projects. Invisible rows do not exist: error
--- P0002 (no_data_found). Members may call these functions through PostgREST, too, so they check their arguments: error
--- 22023 (invalid_parameter_value).
+-- The functions of the API run as sakuin_member, a role that row level security binds (7_rights): a member sees the
+-- rows of their own projects and changes what their role allows, the service role sees and changes all. Invisible rows
+-- do not exist: error P0002 (no_data_found). A role that is too low is error PT403: PostgREST answers HTTP 403. Members
+-- may call these functions through PostgREST, too, so they check their arguments: error 22023
+-- (invalid_parameter_value).
 
 -- ---------------------------------------------------------------- tables
 
@@ -16,9 +17,14 @@ create table public.project (
 );
 create index project_creator on public.project (created_by);
 
+-- In this order: each role includes the ones before it. Viewers read; editors change Tables, Tools and endpoints;
+-- owners manage the members and delete the project.
+create type public.member_role as enum ('viewer', 'editor', 'owner');
+
 create table public.project_member (
   project_id uuid not null references public.project on delete cascade,
   user_id uuid not null,
+  role public.member_role not null,
   created_at timestamptz not null default now(),
   primary key (project_id, user_id)
 );
@@ -146,6 +152,13 @@ language sql stable set search_path = public, extensions as $$
   from (select nullif(current_setting('request.jwt.claims', true), '')::jsonb as claims) c
 $$;
 
+-- The projects in which the signed-in user has at least this role. Runs with the owner's rights: a policy cannot query
+-- the table that it protects.
+create function public.acting_projects(p_role public.member_role) returns setof uuid
+language sql stable security definer set search_path = public, extensions, pg_temp as $$
+  select m.project_id from project_member m where m.user_id = acting_user() and m.role >= p_role
+$$;
+
 -- Raises an error unless a condition is true.
 create function public.require(p_condition boolean, p_errcode text, p_message text) returns void
 language plpgsql set search_path = public, extensions as $$
@@ -189,12 +202,20 @@ $$;
 
 -- ---------------------------------------------------------------- projects and members
 
-create function public.check_project(p_project uuid) returns void
+-- Raises an error unless the caller has at least this role in a project that the caller sees.
+create function public.check_role(p_project uuid, p_role public.member_role) returns void
+language sql set search_path = public, extensions as $$
+  select require(is_service() or p_project in (select acting_projects(p_role)), 'PT403',
+                 format('This needs the role %s in the project. An owner can give it to you', p_role))
+$$;
+
+create function public.check_project(p_project uuid, p_role public.member_role) returns void
 language plpgsql set search_path = public, extensions as $$
 begin
   perform check_caller();
   perform require(exists (select from project p where p.id = p_project), 'P0002',
                   format('There is no project %s', p_project));
+  perform check_role(p_project, p_role);
 end $$;
 
 -- Projects that the user created, also those that they have left: otherwise a second account would lift the limit. Runs
@@ -205,7 +226,7 @@ language sql stable security definer set search_path = public, extensions, pg_te
   select count(*) from project p where p.created_by = acting_user()
 $$;
 
--- The creator of a project is its first member. Runs as postgres: a project without a member is invisible.
+-- The creator of a project is its first owner. Runs as postgres: a project without a member is invisible.
 create function public.create_project(p_name text) returns jsonb
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
@@ -214,7 +235,7 @@ begin
   perform check_limit(count_projects(), 1000, 'projects that one person created');
   insert into project (name, created_by) values (check_text(p_name, 200, 'A name'), acting_user()) returning * into p;
   if p.created_by is not null then
-    insert into project_member (project_id, user_id) values (p.id, p.created_by);
+    insert into project_member (project_id, user_id, role) values (p.id, p.created_by, 'owner');
   end if;
   return jsonb_build_object('id', p.id, 'name', p.name);
 end $$;
@@ -228,49 +249,97 @@ $$;
 
 create function public.delete_project(p_project uuid) returns void
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select check_project(p_project);
+  select check_project(p_project, 'owner');
   -- These events are the only record of the deleted Tables.
   insert into outbox (event, project_id, table_id)
   select 'TableDeleted', t.project_id, t.id from context_table t where t.project_id = p_project;
   delete from project where id = p_project
 $$;
 
-create function public.add_member(p_project uuid, p_member uuid) returns void
-language sql security definer set search_path = public, extensions, pg_temp as $$
-  select check_project(p_project);
-  select check_limit(count(*), 10000, 'members of a project')
-  from project_member m where m.project_id = p_project and m.user_id <> p_member;
-  insert into project_member (project_id, user_id) values (p_project, p_member) on conflict do nothing
-$$;
-
 create function public.list_members(p_project uuid) returns jsonb
 language sql stable security definer set search_path = public, extensions, pg_temp as $$
-  select check_project(p_project);
-  select coalesce(jsonb_agg(jsonb_build_object('user_id', m.user_id, 'since', m.created_at)
+  select check_project(p_project, 'viewer');
+  select coalesce(jsonb_agg(jsonb_build_object('user_id', m.user_id, 'role', m.role, 'since', m.created_at)
                             order by m.created_at, m.user_id), '[]')
   from project_member m where m.project_id = p_project
 $$;
 
+-- One change of the members at a time: of two owners who remove each other, one stays.
+create function public.lock_members(p_project uuid) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform check_project(p_project, 'viewer');
+  perform pg_advisory_xact_lock(hashtextextended('members of ' || p_project, 0));
+  -- A member who was removed while waiting for the lock changes nothing.
+  perform check_project(p_project, 'viewer');
+end $$;
+
+create function public.check_member(p_project uuid, p_member uuid) returns void
+language sql set search_path = public, extensions as $$
+  select require(exists (select from project_member m where m.project_id = p_project and m.user_id = p_member),
+                 'P0002', format('There is no member %s', p_member))
+$$;
+
+-- Raises an error if the member is an owner whom the caller may not remove, or the last one.
+create function public.check_owner_leaves(p_project uuid, p_member uuid) returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  if exists (select from project_member m where m.project_id = p_project and m.user_id = p_member and m.role = 'owner')
+  then
+    perform require(is_service() or p_member = acting_user(), 'PT403',
+                    'Only an operator, or this owner, can remove an owner or change the role of one');
+    perform require(exists (select from project_member m where m.project_id = p_project and m.user_id <> p_member
+                            and m.role = 'owner'), '23505',
+                    'This is the last owner: transfer the project to another member first, or delete it');
+  end if;
+end $$;
+
+-- Makes a user a member with this role, or gives a member this role. Null: a new member is a viewer, another member keeps
+-- the role.
+create function public.add_member(p_project uuid, p_member uuid, p_role public.member_role default null) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  perform lock_members(p_project);
+  perform check_role(p_project, 'owner');
+  perform check_limit((select count(*) from project_member m where m.project_id = p_project and m.user_id <> p_member),
+                      10000, 'members of a project');
+  if p_role <> 'owner' then
+    perform check_owner_leaves(p_project, p_member);
+  end if;
+  insert into project_member as m (project_id, user_id, role) values (p_project, p_member, coalesce(p_role, 'viewer'))
+  on conflict (project_id, user_id) do update set role = excluded.role where p_role <> m.role;
+end $$;
+
+-- Owners remove others; every member may leave.
 create function public.remove_member(p_project uuid, p_member uuid) returns void
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
-  perform check_project(p_project);
-  -- If two members remove each other, one stays.
-  perform pg_advisory_xact_lock(hashtextextended('members of ' || p_project, 0));
-  -- A member who was removed while waiting for the lock removes nobody.
-  perform check_project(p_project);
-  perform require(exists (select from project_member m where m.project_id = p_project and m.user_id = p_member),
-                  'P0002', format('There is no member %s', p_member));
-  perform require(exists (select from project_member m where m.project_id = p_project and m.user_id <> p_member),
-                  '23505', 'This is the last member: make another one first, or delete the project');
+  perform lock_members(p_project);
+  if p_member is distinct from acting_user() then
+    perform check_role(p_project, 'owner');
+  end if;
+  perform check_member(p_project, p_member);
+  perform check_owner_leaves(p_project, p_member);
   delete from project_member where project_id = p_project and user_id = p_member;
+end $$;
+
+-- Makes a member the owner in place of the caller, who becomes an editor; for an operator, in place of all owners.
+create function public.transfer_project(p_project uuid, p_member uuid) returns void
+language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+begin
+  perform lock_members(p_project);
+  perform check_role(p_project, 'owner');
+  perform check_member(p_project, p_member);
+  update project_member set role = 'owner' where project_id = p_project and user_id = p_member and role <> 'owner';
+  update project_member set role = 'editor'
+  where project_id = p_project and user_id <> p_member and role = 'owner' and (is_service() or user_id = acting_user());
 end $$;
 
 -- ---------------------------------------------------------------- synonyms
 
 create function public.read_synonyms(p_project uuid) returns jsonb
 language sql stable security definer set search_path = public, extensions, pg_temp as $$
-  select check_project(p_project);
+  select check_project(p_project, 'viewer');
   select coalesce((select jsonb_agg(g.value->'phrases' order by g.number)
                    from project_synonyms s, jsonb_array_elements(s.groups) with ordinality as g(value, number)
                    where s.project_id = p_project), '[]')
@@ -280,7 +349,7 @@ $$;
 create function public.replace_synonyms(p_project uuid, p_groups jsonb, p_analyzer text) returns void
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
-  perform check_project(p_project);
+  perform check_project(p_project, 'editor');
   perform require(jsonb_typeof(p_groups) = 'array' and jsonb_array_length(p_groups) <= 2000, '22023',
                   'Synonyms are a list of at most 2000 groups');
   perform require(length(p_groups::text) <= 1000000, '22023', 'Synonyms have at most 1000000 characters');
@@ -329,16 +398,17 @@ $$;
 
 -- ---------------------------------------------------------------- Tables
 
-create function public.table_for(p_table uuid, p_lock boolean) returns public.context_table
+-- The Table; to change it, locked, for editors.
+create function public.table_for(p_table uuid, p_change boolean) returns public.context_table
 language plpgsql set search_path = public, extensions as $$
 declare
   t context_table;
 begin
   perform check_caller();
-  if p_lock then
+  select * into t from context_table c where c.id = p_table;
+  if p_change and t.id is not null then
+    perform check_role(t.project_id, 'editor');
     select * into t from context_table c where c.id = p_table for update;
-  else
-    select * into t from context_table c where c.id = p_table;
   end if;
   perform require(t.id is not null, 'P0002', format('There is no table %s', p_table));
   return t;
@@ -392,7 +462,7 @@ create function public.create_table(
   p_project uuid, p_name text, p_data text, p_chunk_threshold integer default null
 ) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select check_project(p_project);
+  select check_project(p_project, 'editor');
   select check_limit(count(*), 10000, 'Tables of a project') from context_table t where t.project_id = p_project;
   insert into context_table as t (project_id, name, data, version, chunk_threshold_chars)
   values (p_project, check_text(p_name, 200, 'A name'), check_document(p_data), (p_data is not null)::integer,
@@ -409,7 +479,7 @@ $$;
 
 create function public.list_tables(p_project uuid) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select check_project(p_project);
+  select check_project(p_project, 'viewer');
   select coalesce(jsonb_agg(table_view(t) order by t.name, t.id), '[]')
   from context_table t where t.project_id = p_project
 $$;
@@ -481,7 +551,8 @@ end $$;
 
 -- ---------------------------------------------------------------- Tools
 
-create function public.tool_for(p_tool uuid) returns public.tool
+-- The Tool; to change it, for editors.
+create function public.tool_for(p_tool uuid, p_change boolean) returns public.tool
 language plpgsql set search_path = public, extensions as $$
 declare
   o tool;
@@ -489,6 +560,9 @@ begin
   perform check_caller();
   select * into o from tool where id = p_tool;
   perform require(o.id is not null, 'P0002', format('There is no tool %s', p_tool));
+  if p_change then
+    perform check_role(o.project_id, 'editor');
+  end if;
   return o;
 end $$;
 
@@ -519,12 +593,12 @@ end $$;
 
 create function public.read_tool(p_tool uuid) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select tool_view(tool_for(p_tool))
+  select tool_view(tool_for(p_tool, false))
 $$;
 
 create function public.list_tools(p_project uuid) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select check_project(p_project);
+  select check_project(p_project, 'viewer');
   select coalesce(jsonb_agg(tool_view(o) order by o.name, o.id), '[]') from tool o where o.project_id = p_project
 $$;
 
@@ -532,7 +606,7 @@ $$;
 create function public.change_tool(p_tool uuid, p_name text, p_description text, p_enabled boolean)
 returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  o tool := tool_for(p_tool);
+  o tool := tool_for(p_tool, true);
 begin
   perform from mcp m join mcp_binding b on b.mcp_id = m.id where b.tool_id = p_tool order by m.id for update of m;
   perform require(not exists (
@@ -553,7 +627,7 @@ end $$;
 create function public.reindex_tool(p_tool uuid) returns jsonb
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  o tool := tool_for(p_tool);
+  o tool := tool_for(p_tool, true);
 begin
   perform table_changed(o.table_id, 'ToolUpdated', p_tool);
   update context_table set check_store = true where id = o.table_id;
@@ -563,7 +637,7 @@ end $$;
 create function public.delete_tool(p_tool uuid) returns void
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  o tool := tool_for(p_tool);
+  o tool := tool_for(p_tool, true);
 begin
   delete from tool where id = p_tool;
   perform table_changed(o.table_id, 'ToolDeleted', p_tool);
@@ -571,14 +645,18 @@ end $$;
 
 -- ---------------------------------------------------------------- MCP endpoints
 
--- The endpoint, locked: the names of its Tools stay unique while it changes.
-create function public.mcp_for(p_mcp uuid) returns public.mcp
+-- The endpoint; to change it, for editors, and locked: the names of its Tools stay unique.
+create function public.mcp_for(p_mcp uuid, p_change boolean) returns public.mcp
 language plpgsql set search_path = public, extensions as $$
 declare
   m mcp;
 begin
   perform check_caller();
-  select * into m from mcp where id = p_mcp for update;
+  select * into m from mcp where id = p_mcp;
+  if p_change and m.id is not null then
+    perform check_role(m.project_id, 'editor');
+    select * into m from mcp where id = p_mcp for update;
+  end if;
   perform require(m.id is not null, 'P0002', format('There is no endpoint %s', p_mcp));
   return m;
 end $$;
@@ -598,8 +676,8 @@ $$;
 create function public.bind_tool(p_mcp uuid, p_tool uuid, p_status text) returns jsonb
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  m mcp := mcp_for(p_mcp);
-  o tool := tool_for(p_tool);
+  m mcp := mcp_for(p_mcp, true);
+  o tool := tool_for(p_tool, false);
 begin
   -- For this endpoint, Tools of other projects do not exist.
   perform require(o.project_id = m.project_id, 'P0002', format('There is no tool %s', p_tool));
@@ -619,7 +697,7 @@ declare
   m mcp;
   wanted uuid;
 begin
-  perform check_project(p_project);
+  perform check_project(p_project, 'editor');
   perform check_limit((select count(*) from mcp e where e.project_id = p_project), 10000, 'endpoints of a project');
   perform require(cardinality(p_tools) <= 1000, '22023', 'An endpoint has 0 to 1000 tools');
   insert into mcp (project_id, name, api_key_hash)
@@ -632,19 +710,19 @@ end $$;
 
 create function public.read_mcp(p_mcp uuid) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select mcp_view(mcp_for(p_mcp))
+  select mcp_view(mcp_for(p_mcp, false))
 $$;
 
 create function public.list_mcps(p_project uuid) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select check_project(p_project);
+  select check_project(p_project, 'viewer');
   select coalesce(jsonb_agg(mcp_view(m) order by m.name, m.id), '[]') from mcp m where m.project_id = p_project
 $$;
 
 create function public.unbind_tool(p_mcp uuid, p_tool uuid) returns jsonb
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  m mcp := mcp_for(p_mcp);
+  m mcp := mcp_for(p_mcp, true);
 begin
   delete from mcp_binding where mcp_id = p_mcp and tool_id = p_tool;
   perform require(found, 'P0002', format('The tool %s is not bound to this endpoint', p_tool));
@@ -655,7 +733,7 @@ end $$;
 create function public.rotate_mcp(p_mcp uuid, p_key_hash text, p_overlap_seconds integer) returns jsonb
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
-  m mcp := mcp_for(p_mcp);
+  m mcp := mcp_for(p_mcp, true);
 begin
   perform require(p_overlap_seconds between 0 and 604800, '22023', 'An overlap has 0 to 604800 seconds');
   update mcp set previous_key_hash = m.api_key_hash, api_key_hash = check_key_hash(p_key_hash),
@@ -666,14 +744,14 @@ end $$;
 
 create function public.change_mcp(p_mcp uuid, p_name text, p_status text) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select mcp_for(p_mcp);
+  select mcp_for(p_mcp, true);
   update mcp m set name = coalesce(check_text(p_name, 200, 'A name'), m.name), status = coalesce(p_status, m.status)
   where m.id = p_mcp returning mcp_view(m)
 $$;
 
 create function public.delete_mcp(p_mcp uuid) returns void
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select mcp_for(p_mcp);
+  select mcp_for(p_mcp, true);
   delete from mcp where id = p_mcp
 $$;
 

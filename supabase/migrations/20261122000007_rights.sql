@@ -4,8 +4,9 @@
 --   anon           nothing.
 --
 -- The functions of the API run as sakuin_member, a role without login that row level security binds. They see and write
--- only what the policies allow: for a user the rows of their own projects, for service_role all rows. Columns that are
--- not for users (hashes of keys, generations, states) change only through functions that keep them consistent.
+-- only what the policies allow: for a user the rows of their own projects, by their role in each; for service_role all
+-- rows. Columns that are not for users (hashes of keys, generations, states) change only through functions that keep
+-- them consistent.
 
 -- ---------------------------------------------------------------- the role of members
 
@@ -17,12 +18,6 @@ end $$;
 -- The owner of everything else must be able to replace what this role owns.
 grant sakuin_member to postgres;
 grant usage on schema public to sakuin_member;
-
--- The projects of the signed-in user. Runs with the owner's rights: a policy cannot query the table that it protects.
-create function public.acting_projects() returns setof uuid
-language sql stable security definer set search_path = public, extensions, pg_temp as $$
-  select m.project_id from project_member m where m.user_id = acting_user()
-$$;
 
 -- ---------------------------------------------------------------- row level security
 
@@ -36,30 +31,62 @@ begin
   end loop;
 end $$;
 
-create policy own_memberships on public.project_member to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects()));
-create policy own_projects on public.project to sakuin_member
-  using ((select is_service()) or id in (select acting_projects()));
-create policy own_tables on public.context_table to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects()));
-create policy own_tools on public.tool to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects()))
-  with check (exists (select from public.context_table t
-                      where t.id = tool.table_id and t.project_id = tool.project_id));
-create policy own_endpoints on public.mcp to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects()));
+-- Members see the members; owners add and change them, but change or remove no other owner; everybody may leave.
+create policy see_members on public.project_member for select to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('viewer')));
+create policy add_members on public.project_member for insert to sakuin_member
+  with check ((select is_service()) or project_id in (select acting_projects('owner')));
+create policy change_members on public.project_member for update to sakuin_member
+  using ((select is_service())
+         or project_id in (select acting_projects('owner')) and (role <> 'owner' or user_id = acting_user()))
+  with check ((select is_service()) or project_id in (select acting_projects('owner')));
+create policy remove_members on public.project_member for delete to sakuin_member
+  using ((select is_service()) or user_id = acting_user()
+         or project_id in (select acting_projects('owner')) and role <> 'owner');
+
+create policy see_projects on public.project for select to sakuin_member
+  using ((select is_service()) or id in (select acting_projects('viewer')));
+create policy delete_projects on public.project for delete to sakuin_member
+  using ((select is_service()) or id in (select acting_projects('owner')));
+
+create policy see_tables on public.context_table for select to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('viewer')));
+create policy change_tables on public.context_table to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('editor')));
+
+create policy see_tools on public.tool for select to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('viewer')));
+create policy change_tools on public.tool to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('editor')))
+  with check (((select is_service()) or project_id in (select acting_projects('editor')))
+              and exists (select from public.context_table t
+                          where t.id = tool.table_id and t.project_id = tool.project_id));
+
+create policy see_endpoints on public.mcp for select to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('viewer')));
+create policy change_endpoints on public.mcp to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('editor')));
+
 -- The endpoint and the Tool are visible only to those who may see their projects.
-create policy own_bindings on public.mcp_binding to sakuin_member
-  using (mcp_id in (select e.id from public.mcp e))
+create policy see_bindings on public.mcp_binding for select to sakuin_member
+  using (mcp_id in (select e.id from public.mcp e));
+create policy change_bindings on public.mcp_binding to sakuin_member
+  using (mcp_id in (select e.id from public.mcp e
+                    where (select is_service()) or e.project_id in (select acting_projects('editor'))))
   with check (exists (select from public.mcp e join public.tool o on o.project_id = e.project_id
-                      where e.id = mcp_binding.mcp_id and o.id = mcp_binding.tool_id));
-create policy own_synonyms on public.project_synonyms to sakuin_member
-  using ((select is_service()) or project_id in (select acting_projects()));
-create policy own_keys on public.key_use for select to sakuin_member
+                      where e.id = mcp_binding.mcp_id and o.id = mcp_binding.tool_id
+                        and ((select is_service()) or e.project_id in (select acting_projects('editor')))));
+
+create policy see_synonyms on public.project_synonyms for select to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('viewer')));
+create policy change_synonyms on public.project_synonyms to sakuin_member
+  using ((select is_service()) or project_id in (select acting_projects('editor')));
+
+create policy see_keys on public.key_use for select to sakuin_member
   using (exists (select from public.mcp e where e.api_key_hash = key_use.key_hash)
          or exists (select from public.mcp e where e.previous_key_hash = key_use.key_hash));
-create policy own_events on public.outbox for insert to sakuin_member
-  with check ((select is_service()) or project_id in (select acting_projects()));
+create policy write_events on public.outbox for insert to sakuin_member
+  with check ((select is_service()) or project_id in (select acting_projects('editor')));
 
 -- ---------------------------------------------------------------- grants
 -- Hosted projects have different default grants, by their age. Until 2026 new tables and functions were open to all
@@ -77,7 +104,7 @@ grant select, insert, update, delete on all tables in schema public to service_r
 grant execute on all functions in schema public to service_role;
 
 grant select, delete on public.project to sakuin_member;
-grant select, insert, delete on public.project_member to sakuin_member;
+grant select, insert, update (role), delete on public.project_member to sakuin_member;
 grant select, insert, update, delete on public.context_table, public.tool, public.mcp, public.mcp_binding,
   public.project_synonyms to sakuin_member;
 grant select on public.key_use to sakuin_member;
@@ -92,7 +119,7 @@ begin
   -- A role needs CREATE on the schema to become the owner of a function.
   grant create on schema public to sakuin_member;
   foreach f in array array[
-    'list_projects', 'delete_project', 'add_member', 'list_members', 'remove_member',
+    'list_projects', 'delete_project', 'add_member', 'list_members', 'remove_member', 'transfer_project',
     'read_synonyms', 'replace_synonyms',
     'create_table', 'read_table', 'list_tables', 'replace_table', 'change_table', 'delete_table', 'begin_upload',
     'create_tool', 'read_tool', 'list_tools', 'change_tool', 'reindex_tool', 'delete_tool',

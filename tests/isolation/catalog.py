@@ -8,6 +8,7 @@ from tests.isolation.stack import Stack
 
 SCHEMA = "'public'::regnamespace"
 _VALUES = {"uuid": str(uuid4()), "uuid[]": [], "text": "x", "text[]": ["x"], "jsonb": {}, "bigint": 1, "integer": 1}
+_VALUES |= {"member_role": "editor"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Function:
         """A value for each argument; ids by the names of the arguments."""
         known = {f"p_{name.removesuffix('_id')}": value for name, value in ids.items()}
         known |= {"p_status": "enabled", "p_json_path": "", "p_data": "{}", "p_tools": []}
-        known |= {"p_key_hash": "0" * 64, **named}
+        known |= {"p_key_hash": "0" * 64, "p_member": ids.get("user_id", str(uuid4())), **named}
         return {name: known.get(name, _VALUES.get(kind)) for name, kind in self.arguments.items()}
 
 

@@ -6,16 +6,18 @@ from typing import Any
 from uuid import uuid4
 
 # Open to everybody, for a reason of its own: the first answers monitors, the other asks for a secret of the webhook.
+ROLES = ("viewer", "editor", "owner")
 OPEN = {"GET /healthz", "POST /hooks/supabase"}
 Ids = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A route of members. `body` makes what is sent from the ids that the caller names."""
+    """A route of members. `body` makes what is sent from the ids that the caller names, `role` is what it needs."""
 
     name: str
     body: Callable[[Ids], Any] = lambda _ids: None
+    role: str = "editor"
 
     @property
     def method(self) -> str:
@@ -31,29 +33,30 @@ def _tool(ids: Ids) -> dict[str, str]:
 
 # In an order in which an owner can call them all, one after the other.
 MEMBERS = [
-    Route("POST /v1/projects", lambda _ids: {"name": "new"}),
-    Route("GET /v1/projects"),
-    Route("POST /v1/projects/{project_id}/members", lambda _ids: {"user_id": str(uuid4())}),
-    Route("GET /v1/projects/{project_id}/members"),
-    Route("DELETE /v1/projects/{project_id}/members/{user_id}"),
+    Route("POST /v1/projects", lambda _ids: {"name": "new"}, role="viewer"),
+    Route("GET /v1/projects", role="viewer"),
+    Route("POST /v1/projects/{project_id}/members", lambda _ids: {"user_id": str(uuid4())}, role="owner"),
+    Route("GET /v1/projects/{project_id}/members", role="viewer"),
+    Route("POST /v1/projects/{project_id}/transfer", lambda ids: {"user_id": ids["user_id"]}, role="owner"),
+    Route("DELETE /v1/projects/{project_id}/members/{user_id}", role="owner"),
     Route("PUT /v1/projects/{project_id}/synonyms", lambda _ids: {"groups": [["解の公式", "かいのしき"]]}),
-    Route("GET /v1/projects/{project_id}/synonyms"),
+    Route("GET /v1/projects/{project_id}/synonyms", role="viewer"),
     Route("POST /v1/projects/{project_id}/tables", lambda _ids: {"name": "new", "data": {}}),
     Route("POST /v1/projects/{project_id}/tables/uploads", lambda _ids: {"name": "new", "size": 10}),
-    Route("GET /v1/projects/{project_id}/tables"),
-    Route("GET /v1/tables/{table_id}"),
-    Route("GET /v1/tables/{table_id}/data"),
+    Route("GET /v1/projects/{project_id}/tables", role="viewer"),
+    Route("GET /v1/tables/{table_id}", role="viewer"),
+    Route("GET /v1/tables/{table_id}/data", role="viewer"),
     Route("PUT /v1/tables/{table_id}", lambda _ids: {"data": {"public": {"a": "changed"}}}),
     Route("PATCH /v1/tables/{table_id}", lambda _ids: {"name": "renamed"}),
     Route("POST /v1/tables/{table_id}/uploads", lambda _ids: {"size": 10}),
     Route("POST /v1/projects/{project_id}/tools", _tool),
-    Route("GET /v1/projects/{project_id}/tools"),
-    Route("GET /v1/tools/{tool_id}"),
+    Route("GET /v1/projects/{project_id}/tools", role="viewer"),
+    Route("GET /v1/tools/{tool_id}", role="viewer"),
     Route("PATCH /v1/tools/{tool_id}", lambda _ids: {"description": "changed"}),
     Route("POST /v1/tools/{tool_id}/reindex"),
     Route("POST /v1/projects/{project_id}/mcps", lambda ids: {"name": "new", "tool_ids": [ids["tool_id"]]}),
-    Route("GET /v1/projects/{project_id}/mcps"),
-    Route("GET /v1/mcps/{mcp_id}"),
+    Route("GET /v1/projects/{project_id}/mcps", role="viewer"),
+    Route("GET /v1/mcps/{mcp_id}", role="viewer"),
     Route("PATCH /v1/mcps/{mcp_id}", lambda _ids: {"name": "renamed"}),
     Route("POST /v1/mcps/{mcp_id}/rotate"),
     Route("DELETE /v1/mcps/{mcp_id}/tools/{tool_id}"),
@@ -61,5 +64,5 @@ MEMBERS = [
     Route("DELETE /v1/mcps/{mcp_id}"),
     Route("DELETE /v1/tools/{tool_id}"),
     Route("DELETE /v1/tables/{table_id}"),
-    Route("DELETE /v1/projects/{project_id}"),
+    Route("DELETE /v1/projects/{project_id}", role="owner"),
 ]

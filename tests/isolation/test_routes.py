@@ -8,7 +8,7 @@ import pytest
 
 from tests.isolation.conftest import Tenant, moved_in
 from tests.isolation.gateway import Passed
-from tests.isolation.routes import MEMBERS, OPEN, Ids, Route
+from tests.isolation.routes import MEMBERS, OPEN, ROLES, Ids, Route
 from tests.isolation.stack import Answer, Stack
 
 
@@ -55,10 +55,26 @@ def test_a_list_contains_the_caller_s_records_only(stack: Stack, owner: Tenant, 
     assert not [value for value in (owner.user, owner.words, *owner.ids.values()) if value in answer.body]
 
 
-def test_an_owner_can_call_each_route_with_the_owner_s_token(stack: Stack) -> None:
+def give_role(stack: Stack, tenant: Tenant, role: str) -> None:
+    """Gives the tenant's user this role, and makes everybody else in the project a viewer."""
+    stack.sql.execute(
+        "update project_member set role = (case when user_id = %s then %s else 'viewer' end)::member_role "
+        "where project_id = %s",
+        (tenant.user, role, tenant.ids["project_id"]),
+    )
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_member_calls_the_routes_of_the_role_and_no_other(stack: Stack, role: str) -> None:
     tenant = moved_in(stack, "因数分解のやり方")
     for route in MEMBERS:
+        give_role(stack, tenant, role)
+        before = stack.rows()
         answer = stack.ask(route.method, route.path(tenant.ids), route.body(tenant.ids), bearer=tenant.token)
+        if ROLES.index(role) < ROLES.index(route.role):
+            assert (answer.status, f"the role {route.role} " in answer.body) == (403, True), (route.name, answer.body)
+            assert stack.rows() == before, route.name
+            continue
         assert answer.status in (200, 201, 202, 204), (route.name, answer.body)
         # Everything but the outbox goes through row level security.
         machine = [each for each in stack.gateway.passed if each.key == "secret"]
@@ -110,6 +126,49 @@ def test_a_member_can_leave(stack: Stack, owner: Tenant, other: Tenant) -> None:
     assert stack.ask("DELETE", f"{members}/{owner.user}", bearer=owner.token).status == 204
     projects = stack.ask("GET", "/v1/projects", bearer=owner.token).json["projects"]
     assert other.ids["project_id"] not in [project["id"] for project in projects]
+
+
+def test_an_owner_is_removed_by_that_owner_or_an_operator_alone(stack: Stack, owner: Tenant, other: Tenant) -> None:
+    shared = moved_in(stack, "平方根の計算")
+    members = f"/v1/projects/{shared.ids['project_id']}/members"
+    invited = {"user_id": other.user}
+    for role in ROLES:
+        assert stack.ask("POST", members, {**invited, "role": role}, bearer=shared.token).status == 204
+        # The invited member cannot remove the owner, whatever the role: once this was one DELETE.
+        assert stack.ask("DELETE", f"{members}/{shared.user}", bearer=other.token).status == 403
+        for lower in ("viewer", "editor"):
+            body = {"user_id": shared.user, "role": lower}
+            assert stack.ask("POST", members, body, bearer=other.token).status == 403
+    assert stack.ask("DELETE", f"{members}/{other.user}", bearer=shared.token).status == 403
+    # Without a role, nobody loses one.
+    assert stack.ask("POST", members, invited, bearer=shared.token).status == 204
+    assert stack.ask("DELETE", f"{members}/{other.user}", bearer=stack.admin_key).status == 204
+    listed = stack.ask("GET", members, bearer=shared.token).json["members"]
+    assert {each["user_id"]: each["role"] for each in listed} == {
+        shared.user: "owner",
+        shared.ids["user_id"]: "viewer",
+    }
+
+
+def test_the_last_owner_stays_until_the_project_is_transferred(stack: Stack) -> None:
+    tenant = moved_in(stack, "連立方程式")
+    project, guest = f"/v1/projects/{tenant.ids['project_id']}", tenant.ids["user_id"]
+    for bearer in (tenant.token, stack.admin_key):
+        for answer in (
+            stack.ask("DELETE", f"{project}/members/{tenant.user}", bearer=bearer),
+            stack.ask("POST", f"{project}/members", {"user_id": tenant.user, "role": "editor"}, bearer=bearer),
+        ):
+            assert (answer.status, "the last owner" in answer.body) == (409, True), answer.body
+    stranger = stack.ask("POST", f"{project}/transfer", {"user_id": str(uuid4())}, bearer=tenant.token)
+    assert (stranger.status, "no member" in stranger.body) == (404, True)
+    assert stack.ask("POST", f"{project}/transfer", {"user_id": guest}, bearer=tenant.token).status == 204
+    roles = {
+        one["user_id"]: one["role"]
+        for one in stack.ask("GET", f"{project}/members", bearer=tenant.token).json["members"]
+    }
+    assert roles == {tenant.user: "editor", guest: "owner"}
+    assert stack.ask("DELETE", f"{project}/members/{tenant.user}", bearer=tenant.token).status == 204
+    assert stack.ask("DELETE", project, bearer=stack.token(guest)).status == 204
 
 
 def test_a_member_who_was_removed_is_a_stranger_at_once(stack: Stack, other: Tenant) -> None:

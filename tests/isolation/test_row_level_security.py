@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -71,7 +72,7 @@ def test_a_member_changes_and_deletes_no_row_of_another(
     "statement",
     [
         "insert into project (name) values ('x')",
-        "insert into project_member (project_id, user_id) values (%(project_id)s, %(user)s)",
+        "insert into project_member (project_id, user_id, role) values (%(project_id)s, %(user)s, 'owner')",
         "insert into context_table (project_id, name, version) values (%(project_id)s, 'x', 0)",
         "insert into tool (project_id, table_id, json_path, type, name, description, input_schema)"
         " values (%(project_id)s, %(table_id)s, '', 'search', 'x', 'x', '{}')",
@@ -95,6 +96,55 @@ def test_a_member_brings_no_row_into_another_s_project(
     values = {**owner.ids, **{f"own_{name}": value for name, value in other.ids.items()}, "user": other.user}
     with as_member(stack, other.user) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute(statement.encode(), values)
+
+
+@pytest.mark.parametrize("role", ["viewer", "editor"])
+def test_a_role_changes_the_rows_that_it_may(stack: Stack, other: Tenant, role: str) -> None:
+    member, project = str(uuid4()), other.ids["project_id"]
+    stack.sql.execute("insert into project_member values (%s, %s, %s::member_role)", (project, member, role))
+    edited = {"context_table", "tool", "mcp", "mcp_binding"}
+    for table in sorted(edited | {"project", "project_member", "outbox"}):
+        column = {"project_member": "role", "mcp_binding": "status", "outbox": "event"}.get(table, "id")
+        for statement in ("delete from public.{0}", "update public.{0} set {1} = {1}"):
+            written = sql.SQL(statement).format(sql.Identifier(table), sql.Identifier(column))
+            with as_member(stack, member) as connection:
+                try:
+                    changed = connection.execute(written).rowcount
+                except psycopg.errors.InsufficientPrivilege:
+                    changed = 0
+            # Everybody may leave.
+            leaves = table == "project_member" and statement.startswith("delete")
+            assert changed == 1 if leaves else bool(changed) is (role == "editor" and table in edited), (table, changed)
+    values = {**other.ids, "user": str(uuid4())}
+    for statement, editors in (
+        ("insert into project_member (project_id, user_id, role) values (%(project_id)s, %(user)s, 'viewer')", False),
+        ("insert into context_table (project_id, name, version) values (%(project_id)s, 'x', 0)", True),
+        ("insert into mcp (project_id, name, api_key_hash) values (%(project_id)s, 'x', 'x')", True),
+        (
+            "insert into outbox (event, project_id, table_id) values ('TableDeleted', %(project_id)s, %(table_id)s)",
+            True,
+        ),
+    ):
+        with as_member(stack, member) as connection:
+            if editors and role == "editor":
+                assert connection.execute(statement.encode(), values).rowcount == 1
+                continue
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(statement.encode(), values)
+    stack.sql.execute("delete from project_member where user_id = %s", (member,))
+
+
+def test_an_owner_changes_no_other_owner_s_row(stack: Stack, other: Tenant) -> None:
+    second, project = str(uuid4()), other.ids["project_id"]
+    stack.sql.execute("insert into project_member values (%s, %s, 'owner')", (project, second))
+    for statement in (
+        "delete from project_member where user_id = %s",
+        "update project_member set role = 'viewer' where user_id = %s",
+    ):
+        with as_member(stack, other.user) as connection:
+            assert connection.execute(statement.encode(), (second,)).rowcount == 0
+            assert connection.execute(statement.encode(), (other.ids["user_id"],)).rowcount == 1
+    stack.sql.execute("delete from project_member where user_id = %s", (second,))
 
 
 def test_a_function_of_the_api_stays_inside_whatever_the_claims_say(stack: Stack, owner: Tenant, other: Tenant) -> None:

@@ -89,9 +89,33 @@ def test_a_token_without_a_user_calls_no_function(stack: Stack, owner: Tenant) -
             assert answer.json()["code"] == "42501", (function.name, answer.text)
 
 
+VIEWERS = {"list_members", "list_tables", "read_table", "list_tools", "read_tool", "list_mcps", "read_mcp", "read_synonyms"}
+OWNERS = {"delete_project", "add_member", "remove_member", "transfer_project"}
+
+
+@pytest.mark.parametrize("role", ["viewer", "editor"])
+def test_past_the_api_a_role_is_as_low(stack: Stack, owner: Tenant, other: Tenant, role: str) -> None:
+    member = str(uuid4())
+    stack.sql.execute(
+        "insert into project_member values (%s, %s, %s::member_role)", (other.ids["project_id"], member, role)
+    )
+    before, door = stack.rows(), outside(stack, stack.token(member))
+    for function in functions(stack):
+        if function.is_of_the_api and function.arguments and function.name not in VIEWERS | {"create_project"}:
+            if role == "editor" and function.name not in OWNERS:
+                continue
+            answer = door.post(f"/rpc/{function.name}", json=function.given(other.ids))
+            assert (answer.status_code, answer.json()["code"]) == (403, "PT403"), (function.name, answer.text)
+    assert stack.rows() == before
+    for name in sorted(VIEWERS):
+        function = next(each for each in functions(stack) if each.name == name)
+        assert door.post(f"/rpc/{name}", json=function.given(other.ids)).status_code == 200, name
+    stack.sql.execute("delete from project_member where user_id = %s", (member,))
+
+
 INVALID: dict[str, list[dict[str, object]]] = {
     "create_project": [{"p_name": "x" * 201}, {"p_name": ""}, {"p_name": " \u3000\n"}, {"p_name": None}],
-    "add_member": [{"p_member": None}],
+    "add_member": [{"p_member": None}, {"p_role": "admin"}],
     "create_table": [{"p_name": None}, {"p_chunk_threshold": 0}],
     "change_table": [{"p_name": " "}, {"p_name": "x" * 201}, *({"p_chunk_threshold": n} for n in (0, -1, 1_000_001))],
     "replace_table": [{"p_data": None}, {"p_data": " "}],
@@ -123,7 +147,7 @@ def test_what_the_api_would_refuse_is_refused_past_it(stack: Stack, other: Tenan
         answer = outside(stack, other.token).post(f"/rpc/{name}", json={**function.given(other.ids), **given})
         assert answer.status_code == 400, (given, answer.text)
         # A value that does not fit, a check, a null where there must be something.
-        assert answer.json()["code"] in ("22023", "23514", "23502"), (given, answer.text)
+        assert answer.json()["code"] in ("22023", "22P02", "23514", "23502"), (given, answer.text)
     assert stack.rows() == before
 
 
@@ -156,7 +180,7 @@ def test_memberships_count_against_nobody_s_limit_of_projects(stack: Stack) -> N
     attacker, victim = str(uuid4()), str(uuid4())
     stack.sql.execute(
         "with made as (insert into project (name, created_by) select 'p', %s from generate_series(1, 1000) "
-        "returning id) insert into project_member (project_id, user_id) select id, %s from made",
+        "returning id) insert into project_member (project_id, user_id, role) select id, %s, 'viewer' from made",
         (attacker, victim),
     )
     made = outside(stack, stack.token(victim)).post("/rpc/create_project", json={"p_name": "p"})
@@ -165,24 +189,24 @@ def test_memberships_count_against_nobody_s_limit_of_projects(stack: Stack) -> N
     assert (made.status_code, by_api.status) == (200, 201), (made.text, by_api.body)
 
 
-def test_of_two_members_who_remove_each_other_one_stays(stack: Stack) -> None:
-    """Until one commits, each transaction sees the other member."""
+def test_of_two_owners_who_leave_at_once_one_stays(stack: Stack) -> None:
+    """Until one commits, each transaction sees the other owner."""
     one, other = str(uuid4()), str(uuid4())
     project = outside(stack, stack.token(one)).post("/rpc/create_project", json={"p_name": "p"}).json()["id"]
-    stack.sql.execute("insert into project_member (project_id, user_id) values (%s, %s)", (project, other))
+    stack.sql.execute("insert into project_member values (%s, %s, 'owner')", (project, other))
     with psycopg.connect(stack.database.dsn) as first:
         claims = {"role": "authenticated", "sub": one}
         first.execute("select set_config('request.jwt.claims', %s::text, true)", (Jsonb(claims),))
         first.execute("set local role authenticated")
-        first.execute("select remove_member(%s, %s)", (project, other))
+        first.execute("select remove_member(%s, %s)", (project, one))
         with ThreadPoolExecutor() as threads:
-            asked = {"p_project": project, "p_member": one}
+            asked = {"p_project": project, "p_member": other}
             second = threads.submit(outside(stack, stack.token(other)).post, "/rpc/remove_member", json=asked)
             waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
             while not second.done() and stack.sql.execute(waiting).fetchone() == (0,):
                 pass
             first.commit()
-            assert second.result().json()["code"] == "P0002", second.result().text
+            assert second.result().json()["code"] == "23505", second.result().text
     left = stack.sql.execute("select user_id::text from project_member where project_id = %s", (project,)).fetchall()
     stack.sql.execute("delete from project where id = %s", (project,))
-    assert left == [(one,)]
+    assert left == [(other,)]

@@ -14,7 +14,7 @@ NEEDED = {"SELECT", "INSERT", "UPDATE", "DELETE"}
 # The functions that people who are signed in may call, past the REST API, too.
 API = {
     *("create_project", "count_projects", "list_projects", "delete_project"),
-    *("add_member", "list_members", "remove_member"),
+    *("add_member", "list_members", "remove_member", "transfer_project"),
     *("read_synonyms", "replace_synonyms"),
     *("create_table", "read_table", "list_tables", "replace_table", "change_table", "delete_table", "begin_upload"),
     *("create_tool", "read_tool", "list_tools", "change_tool", "reindex_tool", "delete_tool"),
@@ -133,7 +133,7 @@ def test_only_listed_functions_run_with_the_rights_of_their_owner(stack: Stack) 
             assert owner == "sakuin_member" or name in ("create_project", "count_projects"), name
         else:
             # A trigger cannot be called. A policy cannot ask its own table, and only the owner may read what migrations
-            # are applied; what these two are asked takes no argument.
+            # are applied; no argument of these two says who asks.
             assert not is_definer or is_trigger or name in ("acting_projects", "applied_migrations"), name
 
 

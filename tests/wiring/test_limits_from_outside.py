@@ -120,7 +120,7 @@ def test_a_person_has_so_many_projects_and_those_of_others_are_not_counted(stack
 
 def test_a_project_has_so_many_members_for_members_and_for_admins(stack: Stack, person: Person) -> None:
     second, third = str(uuid4()), str(uuid4())
-    assert person.of_project("members", {"user_id": second}).status == 204
+    assert person.of_project("members", {"user_id": second, "role": "owner"}).status == 204
     for bearer in (person.token, stack.token(second), stack.admin_key):
         path = f"/v1/projects/{person.project}/members"
         refused = stack.ask("POST", path, {"user_id": third}, bearer=bearer)

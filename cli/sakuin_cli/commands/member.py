@@ -1,6 +1,6 @@
-"""`sakuin member`: the members of a project, who have all rights in it."""
+"""`sakuin member`: the members of a project and their roles."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -8,7 +8,9 @@ from sakuin_cli.connections import project_of
 from sakuin_cli.options import DataOption, JsonOption, ProjectOption
 from sakuin_cli.terminal import reporting_errors
 
-app = typer.Typer(name="member", help="The members of a project.", no_args_is_help=True)
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The user.")]
+
+app = typer.Typer(name="member", help="The members of a project and their roles.", no_args_is_help=True)
 
 
 @app.command(name="list")
@@ -21,17 +23,38 @@ def list_(project: ProjectOption = None, as_json: JsonOption = False, data: Data
         terminal.document({"project_id": project_id, "members": members})
     else:
         for member in members:
-            terminal.out.print(f"{member['user_id']}  since {member['since']}", soft_wrap=True)
+            terminal.out.print(f"{member['user_id']}  {member['role']} since {member['since']}", soft_wrap=True)
 
 
 @app.command()
-def rm(
-    id: Annotated[str, typer.Argument(metavar="ID", help="The user.")],
+def add(
+    id: IdArgument,
+    role: Annotated[Literal["viewer", "editor", "owner"], typer.Option("--role", help="What the member may do.")],
     project: ProjectOption = None,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Remove a member from a project; the last one cannot be removed."""
+    """Make a user a member with a role, or give a member another role."""
+    with reporting_errors(as_json) as terminal:
+        client, project_id = project_of(data, project)
+        client.add_member(project_id, id, role)
+    terminal.fields({"user_id": id, "role": role})
+
+
+@app.command()
+def transfer(
+    id: IdArgument, project: ProjectOption = None, as_json: JsonOption = False, data: DataOption = None
+) -> None:
+    """Make a member the only owner of a project; the owners before become editors."""
+    with reporting_errors(as_json) as terminal:
+        client, project_id = project_of(data, project)
+        client.transfer_project(project_id, id)
+    terminal.fields({"user_id": id, "role": "owner"})
+
+
+@app.command()
+def rm(id: IdArgument, project: ProjectOption = None, as_json: JsonOption = False, data: DataOption = None) -> None:
+    """Remove a member from a project; the last owner cannot be removed."""
     with reporting_errors(as_json) as terminal:
         client, project_id = project_of(data, project)
         client.remove_member(project_id, id)

@@ -3,6 +3,7 @@
 SakuinError
 ├── NotFound
 ├── Unauthorized
+├── Forbidden            the caller's role does not allow it
 ├── Invalid              wrong input: another attempt fails in the same way
 │   └── UnreadablePage
 ├── Conflict             changed since the caller read it: read it again
@@ -26,6 +27,10 @@ class NotFound(SakuinError):
 
 class Unauthorized(SakuinError):
     """A key or token is missing, invalid or expired."""
+
+
+class Forbidden(SakuinError):
+    """The role of the caller does not allow it."""
 
 
 class Invalid(SakuinError):

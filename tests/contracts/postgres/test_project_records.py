@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from sakuin.errors import Conflict, NotFound
+from sakuin.errors import Conflict, Forbidden, NotFound
 from sakuin.platform.supabase.client import Client, clients_of_users
 from sakuin.tables.admin.outbox import Outbox
 from sakuin.tables.admin.postgres import ProjectRecords
@@ -53,14 +53,19 @@ def test_an_admin_sees_every_project(kept: Kept) -> None:
     assert [project.id for project in kept.records.projects(MEMBER)] == [first]
 
 
-def test_members_are_listed_and_remove_others_or_themselves(kept: Kept) -> None:
+def test_members_are_listed_and_leave_or_are_removed_by_an_owner(kept: Kept) -> None:
     project = kept.project()
     for _ in range(2):
         kept.records.add_member(MEMBER, project, STRANGER.id)
     assert [one.user_id for one in kept.records.members(STRANGER, project)] == [MEMBER.id, STRANGER.id]
+    assert [one.role for one in kept.records.members(STRANGER, project)] == ["owner", "viewer"]
     assert all(one.since for one in kept.records.members(None, project))
+    with pytest.raises(Forbidden, match="the role owner"):
+        kept.records.remove_member(STRANGER, project, MEMBER.id)
     kept.records.remove_member(STRANGER, project, STRANGER.id)
-    kept.records.add_member(MEMBER, project, STRANGER.id)
+    kept.records.add_member(MEMBER, project, STRANGER.id, "editor")
+    kept.records.transfer_project(MEMBER, project, STRANGER.id)
+    assert [one.role for one in kept.records.members(STRANGER, project)] == ["editor", "owner"]
     kept.records.remove_member(STRANGER, project, MEMBER.id)
     assert [one.user_id for one in kept.records.members(STRANGER, project)] == [STRANGER.id]
     with pytest.raises(NotFound):
@@ -68,9 +73,9 @@ def test_members_are_listed_and_remove_others_or_themselves(kept: Kept) -> None:
 
 
 @pytest.mark.parametrize("user", [MEMBER, None])
-def test_the_last_member_stays_and_another_user_is_not_found(kept: Kept, user: User | None) -> None:
+def test_the_last_owner_stays_and_another_user_is_not_found(kept: Kept, user: User | None) -> None:
     project = kept.project()
-    with pytest.raises(Conflict, match="last member"):
+    with pytest.raises(Conflict, match="last owner"):
         kept.records.remove_member(user, project, MEMBER.id)
     with pytest.raises(NotFound, match="no member"):
         kept.records.remove_member(user, project, STRANGER.id)
@@ -81,6 +86,7 @@ def test_projects_are_counted_for_their_creator(kept: Kept) -> None:
     project = kept.project()
     kept.records.add_member(MEMBER, project, STRANGER.id)
     assert (kept.records.count_projects(MEMBER), kept.records.count_projects(STRANGER)) == (1, 0)
+    kept.records.transfer_project(MEMBER, project, STRANGER.id)
     kept.records.remove_member(STRANGER, project, MEMBER.id)
     # With a second account nobody would have a limit otherwise.
     assert kept.records.count_projects(MEMBER) == 1

@@ -50,7 +50,7 @@ class ProjectServices:
 
 
 def project_routers(services: ProjectServices, keys: KeyRing) -> tuple[APIRouter, ...]:
-    """Returns the routes. A caller is an admin or a member; a member gets 404 for all other projects."""
+    """Returns the routes. A caller is an admin or a member: 404 for other projects, 403 for what the role forbids."""
 
     def caller(request: Request) -> User | None:
         return caller_of(request.headers, keys, services.user_of)
@@ -103,7 +103,7 @@ def _projects(routes: APIRouter, services: ProjectServices, user: Any, changing:
 
     @routes.post("/projects", status_code=201)
     def create_project(caller: user, asked: views.ProjectAsked) -> views.ProjectView:
-        """Creates a project. A user becomes its first member."""
+        """Creates a project. A user becomes its owner."""
         return views.ProjectView.model_validate(admin.create(caller, asked.name))
 
     @routes.get("/projects")
@@ -114,12 +114,18 @@ def _projects(routes: APIRouter, services: ProjectServices, user: Any, changing:
 
     @routes.delete("/projects/{project_id}", status_code=204, dependencies=changing)
     def delete_project(caller: user, project_id: UUID) -> None:
-        """Deletes a project with its Tables, Tools and endpoints."""
+        """Deletes a project with its Tables, Tools and endpoints. Needs the role `owner`."""
         services.records.delete_project(caller, str(project_id))
 
     @routes.post("/projects/{project_id}/members", status_code=204)
     def add_member(caller: user, project_id: UUID, asked: views.MemberAsked) -> None:
-        admin.add_member(caller, str(project_id), str(asked.user_id))
+        """Makes a user a member, or gives a member another role. Needs the role `owner`."""
+        admin.add_member(caller, str(project_id), str(asked.user_id), asked.role)
+
+    @routes.post("/projects/{project_id}/transfer", status_code=204)
+    def transfer_project(caller: user, project_id: UUID, asked: views.TransferAsked) -> None:
+        """Makes a member the owner; the caller becomes an editor. With an admin key all other owners do."""
+        services.records.transfer_project(caller, str(project_id), str(asked.user_id))
 
     @routes.get("/projects/{project_id}/members")
     def members(caller: user, project_id: UUID) -> views.MembersView:
@@ -129,7 +135,7 @@ def _projects(routes: APIRouter, services: ProjectServices, user: Any, changing:
 
     @routes.delete("/projects/{project_id}/members/{user_id}", status_code=204)
     def remove_member(caller: user, project_id: UUID, user_id: UUID) -> None:
-        """Removes a member, possibly the caller; 409 for the last one."""
+        """Removes a member, or the caller; only an owner removes others, and no other owner. 409 for the last owner."""
         services.records.remove_member(caller, str(project_id), str(user_id))
 
 

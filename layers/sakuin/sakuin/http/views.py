@@ -5,6 +5,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from sakuin.tables.model import Role
+
 
 class _View(BaseModel):
     model_config = ConfigDict(from_attributes=True)
@@ -38,6 +40,7 @@ class MemberView(_View):
     """A member of a project, by the id of a user of Supabase Auth."""
 
     user_id: str
+    role: Role
     since: str
 
 
@@ -48,7 +51,14 @@ class MembersView(BaseModel):
 
 
 class MemberAsked(_Asked):
-    """A new member, by the id of a user of Supabase Auth."""
+    """A new member, or another role of a member, by the id of a user of Supabase Auth."""
+
+    user_id: UUID
+    role: Role | None = Field(default=None, description="Left out: a new member is a viewer, others keep their role.")
+
+
+class TransferAsked(_Asked):
+    """The next owner, who is a member already."""
 
     user_id: UUID
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from mangum import Mangum
 
-from sakuin.errors import Conflict, Invalid, NotFound, Unauthorized, Unavailable
+from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, Unauthorized, Unavailable
 from sakuin.platform.keys import challenge
 
 Scope = MutableMapping[str, Any]
@@ -19,7 +19,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 _RETRY_SECONDS = 5
-_STATUS = {NotFound: 404, Unauthorized: 401, Invalid: 422, Conflict: 409, Unavailable: 503}
+_STATUS = {NotFound: 404, Unauthorized: 401, Forbidden: 403, Invalid: 422, Conflict: 409, Unavailable: 503}
 
 
 async def read_body(receive: Receive, *, max_bytes: int) -> bytes | None:

@@ -9,6 +9,9 @@ EventName = Literal["ToolCreated", "ToolUpdated", "ToolDeleted", "TableUpdated",
 
 Switch = Literal["enabled", "disabled"]
 
+# Each role includes the ones before it.
+Role = Literal["viewer", "editor", "owner"]
+
 
 @dataclass(frozen=True, slots=True)
 class User:
@@ -31,6 +34,7 @@ class Member:
     """A member of a project, `since` when (ISO 8601)."""
 
     user_id: str
+    role: Role
     since: str
 
 

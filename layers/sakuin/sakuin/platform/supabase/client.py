@@ -7,7 +7,17 @@ from typing import Any, Protocol
 import httpx
 from postgrest import APIError, SyncPostgrestClient
 
-from sakuin.errors import Conflict, Invalid, Misconfigured, NotFound, Refused, SakuinError, Unauthorized, Unavailable
+from sakuin.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    Misconfigured,
+    NotFound,
+    Refused,
+    SakuinError,
+    Unauthorized,
+    Unavailable,
+)
 from sakuin.platform.calls import interactive
 from sakuin.platform.embedding import Vector
 from sakuin.platform.supabase.retries import RepeatingTransport
@@ -130,9 +140,11 @@ def _translated(error: APIError) -> SakuinError:
     # The code of a proxy's error is an HTTP status; a code of the database has five characters.
     if code.startswith(_TRANSIENT) or (len(code) == 3 and code >= "500"):
         return Unavailable(f"Supabase is not available ({code})", vendor=VENDOR)
+    # Both are raised by our own functions, with a message for users.
     if code == "P0002":
-        # Raised by our own functions, with a message for users.
         return NotFound(error.message or "It does not exist")
+    if code == "PT403":
+        return Forbidden(error.message or "Your role does not allow this")
     if code == "23505":
         own = error.message and not error.message.startswith("duplicate key")
         return Conflict(str(error.message) if own else "Another request wrote the same record first")

@@ -14,6 +14,7 @@ from sakuin.tables.model import (
     Member,
     PendingUpload,
     Project,
+    Role,
     StoredTable,
     Switch,
     Table,
@@ -27,15 +28,15 @@ class ProjectRecords:
     """Projects, Tables, Tools and endpoints. Each change is one transaction and writes its own events.
 
     `user` is a member of the project, whose token `acting` turns into a client; None is an admin or a worker, who uses
-    `client`. A record that does not exist, or that the user may not access, raises `NotFound`. SQL functions contain
-    the rules.
+    `client`. A record that does not exist, or that the user may not see, raises `NotFound`; a change that the user's
+    role does not allow raises `Forbidden`. SQL functions contain the rules.
     """
 
     client: Client
     acting: ClientOf = no_users
 
     def create_project(self, user: User | None, name: str) -> Project:
-        """Creates a project, of which `user` becomes a member."""
+        """Creates a project, of which `user` becomes the owner."""
         return Project(**self._call(user, "create_project", p_name=name))
 
     def projects(self, user: User | None) -> Sequence[Project]:
@@ -50,17 +51,24 @@ class ProjectRecords:
         """Deletes a project with its Tables, Tools and endpoints."""
         self._call(user, "delete_project", p_project=project_id)
 
-    def add_member(self, user: User | None, project_id: str, member: str) -> None:
-        """Makes a user a member. Idempotent."""
-        self._call(user, "add_member", p_project=project_id, p_member=member)
+    def add_member(self, user: User | None, project_id: str, member: str, role: Role | None = None) -> None:
+        """Makes a user a member with a role, or gives a member this role. Idempotent.
+
+        None: a new member becomes a viewer, others keep their role. Raises `Conflict` for the last owner.
+        """
+        self._call(user, "add_member", p_project=project_id, p_member=member, p_role=role)
 
     def members(self, user: User | None, project_id: str) -> Sequence[Member]:
         """Returns the members of a project, the oldest first."""
         return [Member(**row) for row in self._call(user, "list_members", p_project=project_id)]
 
     def remove_member(self, user: User | None, project_id: str, member: str) -> None:
-        """Removes a member. Raises `Conflict` for the last one, `NotFound` for a user who is not a member."""
+        """Removes a member. Raises `Conflict` for the last owner, `NotFound` for a user who is not a member."""
         self._call(user, "remove_member", p_project=project_id, p_member=member)
+
+    def transfer_project(self, user: User | None, project_id: str, member: str) -> None:
+        """Makes a member the owner. The user becomes an editor; for an admin, all other owners do."""
+        self._call(user, "transfer_project", p_project=project_id, p_member=member)
 
     def synonyms(self, user: User | None, project_id: str) -> Sequence[Group]:
         """Returns the groups of synonyms of a project."""
