@@ -74,6 +74,8 @@ def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_
 def folder_path(folder: str) -> str:
     """Returns a folder as the prefix of keys and materials, NFC: `/junior` → `junior/`; empty for the top."""
     segments = unicodedata.normalize("NFC", folder).split("/")
+    if ".." in segments:
+        raise Invalid(f"The prefix {folder!r} cannot have the segment `..`")
     return "".join(f"{segment}/" for segment in segments if segment not in ("", "."))
 
 

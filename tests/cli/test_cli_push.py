@@ -68,6 +68,11 @@ def test_a_single_page_lands_in_the_folder_that_was_named(operator: Operator, pr
     assert [(file["key"], file["outcome"]) for file in document["pages"]] == [(key, "applied")]
 
 
+def test_a_folder_outside_the_library_is_refused(operator: Operator) -> None:
+    refused = operator.sakuin("push", operator.file("x.html"), "--prefix", "junior/../..")
+    assert (refused.code, "`..`" in refused.err) == (1, True)
+
+
 def test_the_library_s_own_prefix_comes_before_the_folder(database: Database, tmp_path: Path) -> None:
     with deployed(database, MATERIAL_PREFIX="site/") as deployment:
         deployment.empty()

@@ -84,6 +84,11 @@ def test_a_member_calls_the_routes_of_the_role_and_no_other(stack: Stack, role: 
         assert all(each == Passed(each.path, "publishable", with_token=True) for each in own)
 
 
+@pytest.mark.parametrize("path", ["/docs", "/redoc", "/docs/oauth2-redirect"])
+def test_no_page_of_the_api_can_load_anything_from_another_origin(stack: Stack, path: str) -> None:
+    assert stack.ask("GET", path).status == 404
+
+
 def test_every_other_route_takes_an_admin_key_only(stack: Stack, owner: Tenant, other: Tenant) -> None:
     routes = described(stack)
     members = {route.name for route in MEMBERS}

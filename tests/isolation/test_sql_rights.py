@@ -52,6 +52,10 @@ NO_ROWS = {
     "and not has_sequence_privilege('service_role', s.oid, 'usage')",
     "functions that the workers cannot call": "select proname from pg_proc where pronamespace = SCHEMA "
     "and not has_function_privilege('service_role', oid, 'execute')",
+    # Otherwise a table in the caller's pg_temp would be found before that of the schema.
+    "functions with foreign rights whose search_path does not end with pg_temp": "select proname from pg_proc "
+    "where pronamespace = SCHEMA and prosecdef and not exists "
+    "(select from unnest(proconfig) c where c like 'search_path=%%, pg_temp')",
     "views that run with the rights of their owner": "select relname from pg_class where relnamespace = SCHEMA "
     "and relkind = 'v' and not coalesce(reloptions @> array['security_invoker=true'], false)",
 }

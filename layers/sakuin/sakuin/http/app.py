@@ -162,7 +162,8 @@ def rest_api(
     `record_use` records the use of an admin key, `days` returns the last use of the deployment's keys, `work_of` the
     unfinished work of materials.
     """
-    app = FastAPI(title="Sakuin", version=version, docs_url="/docs", openapi_url="/openapi.json", redoc_url=None)
+    # FastAPI's pages about the API load their scripts from another origin.
+    app = FastAPI(title="Sakuin", version=version, docs_url=None, openapi_url="/openapi.json", redoc_url=None)
     app.add_middleware(AtMost, size=longest_body)
 
     def admin(request: Request) -> None:

@@ -25,7 +25,7 @@ from sakuin.knowledge.messages import (
     subject_of_event,
 )
 from sakuin.knowledge.model import EventResult, PageChange, PageResult, Source
-from sakuin.knowledge.names import material_of_key, synonyms_folder
+from sakuin.knowledge.names import has_parent_segment, material_of_key, synonyms_folder
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.s3 import S3Bucket
 from sakuin.platform.unfinished_work import WorkSubject
@@ -80,6 +80,9 @@ class BucketEvents:
             return authored.index_synonyms(event, folder)
         material = material_of_key(key, prefix=self.prefix)
         if material is None:
+            if has_parent_segment(key) and isinstance(event, ObjectWritten):
+                reason = "A key cannot have the segment `..`: its link would lead elsewhere. Use another key."
+                self.index.record_upload_result(event.source, "failed", reason)
             return EventResult(None, ignored=f"{key} is not a page")
         written = self._remove(material, event) if isinstance(event, ObjectRemoved) else event.source
         if isinstance(written, EventResult):

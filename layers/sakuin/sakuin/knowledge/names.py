@@ -15,6 +15,11 @@ SYNONYMS_FILE = "synonyms.yml"
 ENCODED = frozenset(' #?%"<>\\`^{|}')
 
 
+def has_parent_segment(key: str) -> bool:
+    """Returns whether a segment of the key is `..`: a browser would read the page's link as another path."""
+    return ".." in key.split("/")
+
+
 def material_of_key(key: str, *, prefix: str = "") -> str | None:
     """Returns the material of a page's key: NFC, without prefix and `.html`; None if the key is not a page below it.
 
@@ -22,7 +27,7 @@ def material_of_key(key: str, *, prefix: str = "") -> str | None:
     """
     path = nfc(key)
     folder = _folder(prefix)
-    if not path.startswith(folder) or not path.endswith(SUFFIX):
+    if not path.startswith(folder) or not path.endswith(SUFFIX) or has_parent_segment(path):
         return None
     material = path[len(folder) : -len(SUFFIX)]
     return material if material.rpartition("/")[2] else None
