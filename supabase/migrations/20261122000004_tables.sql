@@ -719,14 +719,25 @@ language sql stable rows 10 set search_path = public, extensions as $$
   where m.id = p_mcp and m.status = 'enabled'
 $$;
 
--- An endpoint with its Tools, for authentication and `tools/list`; null if it is deleted or disabled.
+-- An endpoint with its Tools; null if it is deleted or disabled.
 create function public.endpoint(p_mcp uuid) returns jsonb
 language sql stable set search_path = public, extensions as $$
   select jsonb_build_object('id', m.id, 'project_id', m.project_id,
-    'key_hashes', array_remove(array[m.api_key_hash,
-                                     case when m.previous_key_until > now() then m.previous_key_hash end], null),
     'tools', (select coalesce(jsonb_agg(tool_view(o) order by o.name), '[]') from bound_tools(m.id) o))
   from mcp m where m.id = p_mcp and m.status = 'enabled'
+$$;
+
+-- An endpoint for the hash of one of its keys: {key_hashes, endpoint}. A wrong key gets two hashes and no endpoint,
+-- after the same work, whether or not there is such an endpoint; a hash of zeros stands for a key that does not exist.
+create function public.endpoint_of_key(p_mcp uuid, p_key_hash text) returns jsonb
+language sql stable set search_path = public, extensions as $$
+  select jsonb_build_object('key_hashes', to_jsonb(k.hashes),
+    'endpoint', case when p_key_hash = any (k.hashes) then endpoint(p_mcp) end)
+  from (
+    select array[
+      coalesce(m.api_key_hash, repeat('0', 64)),
+      coalesce(case when m.previous_key_until > now() then m.previous_key_hash end, repeat('0', 64))] as hashes
+    from (select p_mcp as id) asked left join mcp m on m.id = asked.id and m.status = 'enabled') k
 $$;
 
 -- The same as `similar_words` for the words of a Table.

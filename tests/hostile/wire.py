@@ -56,13 +56,13 @@ class NothingFound:
 def handler_of(tools: KnowledgeTools) -> Handler:
     """The function `mcp`, with one endpoint of Search Tools."""
     bound = BoundTool("t", "p", "table", "", "search", "d", {})
-    endpoint = Endpoint(ENDPOINT, "p", (hash_of_key(ENDPOINT_KEY),), (bound,))
+    known, endpoint = hash_of_key(ENDPOINT_KEY), Endpoint(ENDPOINT, "p", (bound,))
     search_tools = search_tools_server(SearchTools(NothingFound()), "1")
     app = McpApp(
         knowledge_server(tools, "1"),
         ring,
         tools_server=search_tools,
-        endpoint=lambda mcp_id: endpoint if mcp_id == ENDPOINT else None,
+        endpoint=lambda mcp_id, key_hash: ((known,), endpoint if (mcp_id, key_hash) == (ENDPOINT, known) else None),
     )
     return persistent_handler(app, app.run)
 

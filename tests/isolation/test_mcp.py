@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 from sakuin.mcp.read_around import NAME
+from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.platform.supabase.client import call
 from sakuin.retrieval.index_version import ANALYZER
 from sakuin.tables.json_pointer import ancestors, pointer_hash
@@ -57,6 +58,26 @@ def test_each_endpoint_opens_with_its_own_key_alone(stack: Stack, owner: Tenant,
     # Whether there is an endpoint cannot be told from how one is refused.
     for name in ("other", "knowledge", "admin", "user", "nothing"):
         assert refused[owner.ids["mcp_id"], name] == refused[nowhere, name]
+
+
+def work_of(stack: Stack, mcp_id: str, key: str) -> tuple[int, dict[str, int]]:
+    """The length of what Postgres answers to a key of an endpoint, and how often it called which function for that."""
+    with stack.sql.transaction():
+        stack.sql.execute("set local track_functions = 'all'")
+        asked = (mcp_id, hash_of_key(key))
+        ((length,),) = stack.sql.execute("select length(endpoint_of_key(%s, %s)::text)", asked).fetchall()
+        calls = stack.sql.execute("select funcname, calls from pg_stat_xact_user_functions").fetchall()
+    return length, dict(calls)
+
+
+def test_a_wrong_key_costs_the_same_work_whether_or_not_there_is_an_endpoint(stack: Stack, owner: Tenant) -> None:
+    mcp_id, nowhere, wrong = owner.ids["mcp_id"], str(uuid4()), new_key()
+    there, absent = work_of(stack, mcp_id, wrong), work_of(stack, nowhere, wrong)
+    assert there == absent
+    assert work_of(stack, mcp_id, owner.key)[1].keys() > there[1].keys() == {"endpoint_of_key"}
+    # Each is compared with as many hashes.
+    lookups = [stack.workers.records.endpoint_of_key(each, hash_of_key(wrong)) for each in (mcp_id, nowhere)]
+    assert [([len(known) for known in hashes], found) for hashes, found in lookups] == [([64, 64], None)] * 2
 
 
 def test_each_tool_of_another_is_unknown_by_name(stack: Stack, owner: Tenant, other: Tenant) -> None:

@@ -29,9 +29,11 @@ class Worker:
         wrong = WrongKeys(lambda: self.now)
         self.keys = EndpointKeys(self.endpoint, wrong)
 
-    def endpoint(self, mcp_id: str) -> Endpoint | None:
+    def endpoint(self, mcp_id: str, key_hash: str) -> tuple[tuple[str, ...], Endpoint | None]:
         self.looked += 1
-        return Endpoint(mcp_id, "p", self.hashes, ()) if mcp_id == ENDPOINT else None
+        if mcp_id != ENDPOINT:
+            return ("0" * 64,), None
+        return self.hashes, Endpoint(mcp_id, "p", ()) if key_hash in self.hashes else None
 
     def status(self, key: str | None = ENDPOINT_KEY, mcp_id: str = ENDPOINT) -> int:
         try:

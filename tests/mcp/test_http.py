@@ -95,7 +95,7 @@ def test_while_the_keys_cannot_be_read_a_request_is_503_without_the_reason(
         def hashes(self, *, newer: bool = False) -> list[str]:
             raise Unavailable("The secret sakuin/prod cannot be read")
 
-    def away(_mcp_id: str) -> Any:
+    def away(_mcp_id: str, _key_hash: str) -> Any:
         raise Unavailable("The secret sakuin/prod cannot be read")
 
     ask = Ask(McpApp(knowledge_server(tools, "1.2.3"), Away(), endpoint=away))

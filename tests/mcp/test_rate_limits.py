@@ -35,8 +35,8 @@ class Deployment:
         allowances = ClockedAllowances(self.world.client, self.world.sql, lambda: self.now)
         self.allow = RateLimiter(allowances, self.per_minute, lambda: self.now)
 
-    def endpoint(self, mcp_id: str) -> Endpoint:
-        return Endpoint(mcp_id, "p", tuple(hash_of_key(key) for key in (ENDPOINT_KEY, NEXT)), ())
+    def endpoint(self, mcp_id: str, _key_hash: str) -> tuple[tuple[str, ...], Endpoint]:
+        return tuple(hash_of_key(key) for key in (ENDPOINT_KEY, NEXT)), Endpoint(mcp_id, "p", ())
 
     @property
     def ask(self) -> Ask:

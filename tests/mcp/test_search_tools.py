@@ -31,7 +31,9 @@ T = TypeVar("T")
 
 def app_of(tables: TableWorld, knowledge: KnowledgeTools) -> McpApp:
     tools = search_tools_server(tables.tools, "1.2.3")
-    return McpApp(knowledge_server(knowledge, "1.2.3"), ring, tools_server=tools, endpoint=tables.records.endpoint)
+    return McpApp(
+        knowledge_server(knowledge, "1.2.3"), ring, tools_server=tools, endpoint=tables.records.endpoint_of_key
+    )
 
 
 @pytest.fixture

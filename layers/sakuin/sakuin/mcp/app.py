@@ -58,7 +58,7 @@ class McpApp:
         allowed_origins: tuple[str, ...] = (),
         *,
         tools_server: Server[Any] | None = None,
-        endpoint: EndpointOf = lambda _mcp_id: None,
+        endpoint: EndpointOf = lambda _mcp_id, _key_hash: ((), None),
         record_use: RecordUse = lambda _key_hash: None,
         allow: Allow = lambda _principal, _searches: None,
         wrong: WrongKeys | None = None,

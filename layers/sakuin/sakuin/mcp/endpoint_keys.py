@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sakuin.errors import OverLimit
-from sakuin.platform.keys import is_key, known_hash
+from sakuin.platform.keys import hash_of_key, is_key, known_hash
 from sakuin.tables.model import Endpoint
 
-# Gives the enabled endpoint of an id, if there is one.
-EndpointOf = Callable[[str], Endpoint | None]
+# Gives, for an id and the hash of a key, the hashes of the endpoint's keys, and the endpoint if it is one of them. The
+# number of hashes is always the same: the time must not show whether there is an endpoint.
+EndpointOf = Callable[[str, str], tuple[Sequence[str], Endpoint | None]]
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _SECONDS = 5.0
@@ -82,8 +83,7 @@ class EndpointKeys:
         # A key that was valid at the last lookup is not limited: others cannot lock it out.
         if (limit := self.wrong.limit(mcp_id)) and known_hash(key, limit[1]) is None:
             raise OverLimit("Too many wrong keys.", retry_after=limit[0])
-        endpoint = self.endpoint(mcp_id)
-        hashes = endpoint.key_hashes if endpoint else ()
+        hashes, endpoint = self.endpoint(mcp_id, hash_of_key(key))
         known = known_hash(key, hashes)
         if endpoint is None or known is None:
             self.wrong.add(mcp_id, key, hashes)

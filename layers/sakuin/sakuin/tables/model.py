@@ -152,11 +152,10 @@ class BoundTool:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An enabled MCP endpoint with its enabled Tools, and the hashes of its valid keys."""
+    """An enabled MCP endpoint with its enabled Tools."""
 
     id: str
     project_id: str
-    key_hashes: tuple[str, ...]
     tools: tuple[BoundTool, ...]
 
 

@@ -295,11 +295,15 @@ class ToolSearch:
         """Returns the endpoint; None if it does not exist, is disabled, or its id is not a UUID."""
         if not _is_uuid(mcp_id):
             return None
-        row = call(self.client, "endpoint", {"p_mcp": mcp_id})
-        if row is None:
-            return None
-        tools = tuple(_bound(tool) for tool in row["tools"])
-        return Endpoint(row["id"], row["project_id"], tuple(row["key_hashes"]), tools)
+        return _endpoint(call(self.client, "endpoint", {"p_mcp": mcp_id}))
+
+    def endpoint_of_key(self, mcp_id: str, key_hash: str) -> tuple[Sequence[str], Endpoint | None]:
+        """Returns the hashes of the endpoint's two keys, and the endpoint if `key_hash` is one of them.
+
+        Of an endpoint that does not exist, as of a missing key, the hashes are zeros: the work is the same.
+        """
+        row = call(self.client, "endpoint_of_key", {"p_mcp": mcp_id, "p_key_hash": key_hash})
+        return row["key_hashes"], _endpoint(row["endpoint"])
 
     def is_bound(self, mcp_id: str, tool_id: str) -> bool:
         """Returns whether the endpoint has this Tool now."""
@@ -384,6 +388,12 @@ def _node(node: NodeVersion) -> dict[str, Any]:
             for chunk in node.chunks
         ],
     }
+
+
+def _endpoint(row: dict[str, Any] | None) -> Endpoint | None:
+    if row is None:
+        return None
+    return Endpoint(row["id"], row["project_id"], tuple(_bound(tool) for tool in row["tools"]))
 
 
 def _bound(row: Mapping[str, Any]) -> BoundTool:

@@ -144,7 +144,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         KeyRing(secret, lambda now: now.knowledge_key_hashes),
         settings.allowed_origins,
         tools_server=search_tools_server(SearchTools(searches, telemetry.meter), __version__),
-        endpoint=records.endpoint,
+        endpoint=records.endpoint_of_key,
         record_use=record_use,
         allow=RateLimiter(Quotas(client), settings.limits.queries_per_minute, time.monotonic),
         longest_body=settings.limits.mcp_request_bytes,
