@@ -19,7 +19,7 @@ from sakuin.platform.openai.embeddings import OpenAIEmbedder
 from sakuin.platform.supabase.client import call, connected
 from sakuin.retrieval.calibration import Calibration
 from sakuin.retrieval.index_version import TableCut, TableIndexVersion
-from sakuin.tables.model import SEARCH_INPUT_SCHEMA, BoundTool, Endpoint
+from sakuin.tables.model import BoundTool, Endpoint
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.turbopuffer.client import connected as store_connected
 from sakuin.tables.turbopuffer.store import TurbopufferChunkStore
@@ -110,8 +110,7 @@ class Stack:
 
     def tool_over(self, project: str, table: str, json_path: str) -> tuple[Endpoint, BoundTool]:
         """A new tool, bound to a new endpoint."""
-        shown = {"name": "search", "description": "d", "input_schema": SEARCH_INPUT_SCHEMA}
-        tool = self.call("create_tool", table=table, json_path=json_path, **shown)["id"]
+        tool = self.call("create_tool", table=table, json_path=json_path, name="search", description="d")["id"]
         made = self.call("create_mcp", project=project, name="e", key_hash="0" * 64, tools=[tool])
         endpoint = self.records.endpoint(made["id"])
         if endpoint is None:

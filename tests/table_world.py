@@ -17,7 +17,6 @@ from sakuin.tables.document import written_table
 from sakuin.tables.embed_chunks import EmbedChunks
 from sakuin.tables.index_table import CHUNKS_A_PAGE, IndexTable
 from sakuin.tables.messages import TableQueues
-from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 from sakuin.tables.postgres import TableIndex, ToolSearch
 from sakuin.tables.recovery import RecordTableFailure, RestartTables
 from sakuin.tables.search import SearchTable, TableAnswer
@@ -142,7 +141,6 @@ class TableWorld:
             json_path=json_path,
             name=name,
             description="d",
-            input_schema=SEARCH_INPUT_SCHEMA,
         )
         self.queues.index(self.project, table)
         return str(made["id"])

@@ -2,9 +2,9 @@
 --
 -- The functions of the API run as sakuin_member, a role that row level security binds (7_rights): a member sees the
 -- rows of their own projects and changes what their role allows, the service role sees and changes all. Invisible rows
--- do not exist: error P0002 (no_data_found). A role that is too low is error PT403: PostgREST answers HTTP 403. Members
--- may call these functions through PostgREST, too, so they check their arguments: error 22023
--- (invalid_parameter_value).
+-- do not exist: error P0002 (no_data_found). Members may call these functions through PostgREST, too, so the functions
+-- check everything that the API checks, in its words. PostgREST answers errors with the status in their code: PT403 a
+-- role that is too low, PT422 a wrong argument.
 
 -- ---------------------------------------------------------------- tables
 
@@ -173,31 +173,82 @@ language sql set search_path = public, extensions as $$
   select require(is_service() or acting_user() is not null, '42501', 'Sign in')
 $$;
 
-create function public.check_text(p_text text, p_most integer, p_what text) returns text
+-- Returns the name without space around it. Null stays null: a change leaves the name as it is.
+create function public.check_name(p_name text) returns text
+language plpgsql set search_path = public, extensions as $$
+declare
+  name constant text := regexp_replace(p_name, '^\s+|\s+$', '', 'g');
+begin
+  perform require(name is null or length(name) between 1 and 200, 'PT422',
+                  'A name has 1 to 200 characters. Choose another one.');
+  return name;
+end $$;
+
+create function public.check_tool_name(p_name text) returns text
 language plpgsql set search_path = public, extensions as $$
 begin
-  perform require(p_text is null or length(p_text) <= p_most and p_text ~ '\S', '22023',
-                  format('%s has 1 to %s characters, not only space', p_what, p_most));
-  return p_text;
+  perform require(p_name is null or p_name ~ '^[a-zA-Z0-9_-]{1,64}$', 'PT422', format(
+    '''%s'' cannot name a tool. Use 1 to 64 letters (a-z, A-Z), digits, ''_'' and ''-''.', left(p_name, 80)));
+  return p_name;
+end $$;
+
+-- Returns the description without space around it, null for a blank one.
+create function public.check_description(p_description text) returns text
+language plpgsql set search_path = public, extensions as $$
+declare
+  description constant text := nullif(regexp_replace(p_description, '^\s+|\s+$', '', 'g'), '');
+begin
+  perform require(description is null or length(description) <= 2000, 'PT422',
+                  'A description has at most 2,000 characters. Shorten it.');
+  return description;
+end $$;
+
+create function public.check_json_path(p_path text) returns text
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform require(p_path = '' or p_path like '/%', 'PT422', format(
+    '''%s'' is not a JSON Pointer. Start it with "/", or use "" for the whole document.', left(p_path, 200)));
+  perform require(p_path !~ '~(?![01])', 'PT422', format(
+    '''%s'' is not a JSON Pointer. Write "~" in a key as "~0" and "/" as "~1".', left(p_path, 200)));
+  perform require(length(p_path) <= 10000, 'PT422', 'A json_path has at most 10,000 characters.');
+  return p_path;
+end $$;
+
+create function public.check_threshold(p_chars integer) returns integer
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform require(p_chars is null or p_chars between 1 and 1000000, 'PT422',
+                  format('chunk_threshold_chars is 1 to 1,000,000 characters, not %s.', p_chars));
+  return p_chars;
+end $$;
+
+create function public.check_status(p_status text) returns text
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform require(p_status in ('enabled', 'disabled'), 'PT422', 'A status is "enabled" or "disabled".');
+  return p_status;
 end $$;
 
 create function public.check_document(p_text text) returns json
-language sql set search_path = public, extensions as $$
-  select check_text(p_text, 20000000, 'A document')::json
-$$;
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform require(p_text is null or length(p_text) <= 20000000 and p_text ~ '\S', 'PT422',
+                  'A document has 1 to 20,000,000 characters. Upload a larger one.');
+  return p_text::json;
+end $$;
 
 -- A hash as `hash_of_key` makes it.
 create function public.check_key_hash(p_hash text) returns text
 language plpgsql set search_path = public, extensions as $$
 begin
-  perform require(p_hash ~ '^[0-9a-f]{64}$', '22023', 'A hash has 64 hexadecimal digits');
+  perform require(p_hash ~ '^[0-9a-f]{64}$', 'PT422', 'A hash has 64 hexadecimal digits.');
   return p_hash;
 end $$;
 
 -- Limits for members who call PostgREST directly: ten times the API's defaults.
 create function public.check_limit(p_present bigint, p_most bigint, p_what text) returns void
 language sql set search_path = public, extensions as $$
-  select require(is_service() or p_present < p_most, '22023', format('The limit is %s %s', p_most, p_what))
+  select require(is_service() or p_present < p_most, 'PT422', format('The limit is %s %s', p_most, p_what))
 $$;
 
 -- ---------------------------------------------------------------- projects and members
@@ -233,7 +284,7 @@ declare
   p project;
 begin
   perform check_limit(count_projects(), 1000, 'projects that one person created');
-  insert into project (name, created_by) values (check_text(p_name, 200, 'A name'), acting_user()) returning * into p;
+  insert into project (name, created_by) values (check_name(p_name), acting_user()) returning * into p;
   if p.created_by is not null then
     insert into project_member (project_id, user_id, role) values (p.id, p.created_by, 'owner');
   end if;
@@ -294,8 +345,8 @@ begin
   end if;
 end $$;
 
--- Makes a user a member with this role, or gives a member this role. Null: a new member is a viewer, another member keeps
--- the role.
+-- Makes a user a member with this role, or gives a member this role. Null: a new member is a viewer, another member
+-- keeps the role.
 create function public.add_member(p_project uuid, p_member uuid, p_role public.member_role default null) returns void
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
@@ -350,9 +401,9 @@ create function public.replace_synonyms(p_project uuid, p_groups jsonb, p_analyz
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 begin
   perform check_project(p_project, 'editor');
-  perform require(jsonb_typeof(p_groups) = 'array' and jsonb_array_length(p_groups) <= 2000, '22023',
+  perform require(jsonb_typeof(p_groups) = 'array' and jsonb_array_length(p_groups) <= 2000, 'PT422',
                   'Synonyms are a list of at most 2000 groups');
-  perform require(length(p_groups::text) <= 1000000, '22023', 'Synonyms have at most 1000000 characters');
+  perform require(length(p_groups::text) <= 1000000, 'PT422', 'Synonyms have at most 1000000 characters');
   perform require(not exists (
     select from jsonb_array_elements(p_groups) g
     where jsonb_typeof(g.value->'plain') is distinct from 'array'
@@ -360,10 +411,10 @@ begin
       or jsonb_array_length(g.value->'phrases') not between 2 and 20
       or exists (select from jsonb_array_elements(g.value->'phrases') p
                  where jsonb_typeof(p.value) <> 'string' or length(p.value #>> '{}') not between 2 and 60)),
-    '22023', 'A group of synonyms has 2 to 20 phrases of 2 to 60 characters');
+    'PT422', 'A group of synonyms has 2 to 20 phrases of 2 to 60 characters');
   delete from project_synonyms s where s.project_id = p_project and jsonb_array_length(p_groups) = 0;
   insert into project_synonyms as s (project_id, groups, analyzer)
-  select p_project, p_groups, check_text(p_analyzer, 200, 'An analyzer') where jsonb_array_length(p_groups) > 0
+  select p_project, p_groups, check_name(p_analyzer) where jsonb_array_length(p_groups) > 0
   on conflict (project_id) do update set groups = excluded.groups, analyzer = excluded.analyzer, updated_at = now();
 end $$;
 
@@ -465,8 +516,8 @@ language sql security definer set search_path = public, extensions, pg_temp as $
   select check_project(p_project, 'editor');
   select check_limit(count(*), 10000, 'Tables of a project') from context_table t where t.project_id = p_project;
   insert into context_table as t (project_id, name, data, version, chunk_threshold_chars)
-  values (p_project, check_text(p_name, 200, 'A name'), check_document(p_data), (p_data is not null)::integer,
-          coalesce(p_chunk_threshold, 200))
+  values (p_project, check_name(p_name), check_document(p_data), (p_data is not null)::integer,
+          coalesce(check_threshold(p_chunk_threshold), 200))
   returning table_view(t)
 $$;
 
@@ -505,8 +556,8 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 declare
   t context_table := table_for(p_table, true);
 begin
-  update context_table c set name = coalesce(check_text(p_name, 200, 'A name'), c.name),
-    chunk_threshold_chars = coalesce(p_chunk_threshold, c.chunk_threshold_chars)
+  update context_table c set name = coalesce(check_name(p_name), c.name),
+    chunk_threshold_chars = coalesce(check_threshold(p_chunk_threshold), c.chunk_threshold_chars)
   where c.id = p_table;
   if p_chunk_threshold <> t.chunk_threshold_chars then
     perform table_changed(p_table, 'TableUpdated', null);
@@ -551,6 +602,40 @@ end $$;
 
 -- ---------------------------------------------------------------- Tools
 
+-- The arguments of every Search Tool. The product writes it into each record, whoever writes the record.
+create function public.search_input_schema() returns jsonb
+language sql immutable set search_path = public, extensions as $$
+  select '{
+    "type": "object",
+    "properties": {
+      "query": {
+        "type": "string",
+        "description":
+          "A complete question (the search keeps no memory) or words: \"how long is the warranty\", 「保証期間は何年」."
+      },
+      "top_k": {
+        "type": "integer", "minimum": 1, "maximum": 50, "default": 5,
+        "description": "Most results."
+      },
+      "cursor": {
+        "type": "string",
+        "description": "A `next_cursor`."
+      }
+    },
+    "required": ["query"],
+    "additionalProperties": false
+  }'::jsonb
+$$;
+
+create function public.write_input_schema() returns trigger
+language plpgsql set search_path = public, extensions as $$
+begin
+  new.input_schema := search_input_schema();
+  return new;
+end $$;
+create trigger write_input_schema before insert or update of input_schema on public.tool
+  for each row execute function public.write_input_schema();
+
 -- The Tool; to change it, for editors.
 create function public.tool_for(p_tool uuid, p_change boolean) returns public.tool
 language plpgsql set search_path = public, extensions as $$
@@ -572,20 +657,17 @@ language sql stable set search_path = public, extensions as $$
 $$;
 
 create function public.create_tool(
-  p_table uuid, p_json_path text, p_name text, p_description text, p_input_schema jsonb
+  p_table uuid, p_json_path text, p_name text, p_description text
 ) returns jsonb language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
   t context_table := table_for(p_table, true);
   o tool;
 begin
-  perform require(p_json_path ~ '^(/([^~/]|~[01])*)*$' and length(p_json_path) <= 10000, '22023',
-                  'A json_path is a JSON Pointer');
-  perform require(length(p_input_schema::text) <= 10000 and jsonb_typeof(p_input_schema) = 'object', '22023',
-                  'An input schema is an object of at most 10000 characters');
   perform check_limit((select count(*) from tool c where c.project_id = t.project_id), 10000, 'Tools of a project');
-  insert into tool (project_id, table_id, json_path, type, name, description, input_schema)
-  values (t.project_id, t.id, p_json_path, 'search', p_name, check_text(p_description, 2000, 'A description'),
-          p_input_schema) returning * into o;
+  insert into tool (project_id, table_id, json_path, type, name, description)
+  values (t.project_id, t.id, check_json_path(p_json_path), 'search', check_tool_name(p_name),
+          coalesce(check_description(p_description),
+                   format('Searches %s by meaning and by words.', left(t.name || p_json_path, 1000)))) returning * into o;
   perform table_changed(p_table, 'ToolCreated', o.id);
   select * into o from tool where id = o.id;
   return tool_view(o);
@@ -614,8 +696,8 @@ begin
     join tool x on x.id = other.tool_id
     where mine.tool_id = p_tool and x.name = p_name),
     '23505', format('An endpoint of this tool has another tool named %s', p_name));
-  update tool set name = coalesce(p_name, name),
-    description = coalesce(check_text(p_description, 2000, 'A description'), description),
+  update tool set name = coalesce(check_tool_name(p_name), name),
+    description = coalesce(check_description(p_description), description),
     enabled = coalesce(p_enabled, enabled), version = version + 1, updated_at = now()
   where id = p_tool;
   if p_enabled is not null and p_enabled <> o.enabled then
@@ -686,7 +768,7 @@ begin
                   '23505', format('This endpoint has another tool named %s', o.name));
   perform check_limit((select count(*) from mcp_binding b where b.mcp_id = p_mcp and b.tool_id <> p_tool), 1000,
                      'tools of an endpoint');
-  insert into mcp_binding (mcp_id, tool_id, status) values (p_mcp, p_tool, p_status)
+  insert into mcp_binding (mcp_id, tool_id, status) values (p_mcp, p_tool, check_status(p_status))
   on conflict (mcp_id, tool_id) do update set status = excluded.status;
   return mcp_view(m);
 end $$;
@@ -699,9 +781,9 @@ declare
 begin
   perform check_project(p_project, 'editor');
   perform check_limit((select count(*) from mcp e where e.project_id = p_project), 10000, 'endpoints of a project');
-  perform require(cardinality(p_tools) <= 1000, '22023', 'An endpoint has 0 to 1000 tools');
+  perform require(cardinality(p_tools) <= 1000, 'PT422', 'An endpoint has 0 to 1000 tools');
   insert into mcp (project_id, name, api_key_hash)
-  values (p_project, check_text(p_name, 200, 'A name'), check_key_hash(p_key_hash)) returning * into m;
+  values (p_project, check_name(p_name), check_key_hash(p_key_hash)) returning * into m;
   foreach wanted in array p_tools loop
     perform bind_tool(m.id, wanted, 'enabled');
   end loop;
@@ -735,7 +817,7 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 declare
   m mcp := mcp_for(p_mcp, true);
 begin
-  perform require(p_overlap_seconds between 0 and 604800, '22023', 'An overlap has 0 to 604800 seconds');
+  perform require(p_overlap_seconds between 0 and 604800, 'PT422', 'An overlap has 0 to 604,800 seconds.');
   update mcp set previous_key_hash = m.api_key_hash, api_key_hash = check_key_hash(p_key_hash),
     previous_key_until = now() + make_interval(secs => p_overlap_seconds)
   where id = p_mcp;
@@ -745,7 +827,8 @@ end $$;
 create function public.change_mcp(p_mcp uuid, p_name text, p_status text) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select mcp_for(p_mcp, true);
-  update mcp m set name = coalesce(check_text(p_name, 200, 'A name'), m.name), status = coalesce(p_status, m.status)
+  update mcp m set name = coalesce(check_name(p_name), m.name),
+    status = case when p_status is null then m.status else check_status(p_status) end
   where m.id = p_mcp returning mcp_view(m)
 $$;
 

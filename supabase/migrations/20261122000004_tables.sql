@@ -165,7 +165,7 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 begin
   perform require(not exists (select from context_table t where t.id = new.table_id
                               and not starts_with(new.namespace, 'project_' || t.project_id || '_table_' || t.id)),
-                  '22023', 'This table belongs to another project');
+                  'PT422', 'This table belongs to another project');
   return new;
 end $$;
 create trigger check_namespace_project before insert on public.table_namespace

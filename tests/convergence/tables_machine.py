@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 from sakuin.tables.chunk_store import namespace
 from sakuin.tables.document import written_table
-from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 
 from tests.convergence.machine import Schedule
 from tests.convergence.tables_actions import SCOPES, Action, Change, Look, Send, actions, documents
@@ -132,7 +131,6 @@ class TablesMachine(Schedule):
             json_path=scope,
             name=f"tool{next(self.names)}",
             description="d",
-            input_schema=SEARCH_INPUT_SCHEMA,
         )
         self.world.call("bind_tool", mcp=self.endpoint, tool=made["id"], status="enabled")
         self.oracle.tools[made["id"]] = ToolFact(table, scope)

@@ -12,7 +12,6 @@ from sakuin.errors import Unavailable
 from sakuin.platform.retry import Defer
 from sakuin.platform.supabase.client import call, connected
 from sakuin.platform.unfinished_work import DueWork, UnfinishedWork, UnfinishedWorkStore, WorkSubject, short_client
-from sakuin.tables.model import SEARCH_INPUT_SCHEMA
 from sakuin_local.supabase.database import Database
 
 from tests.convergence.passing import time_passes
@@ -349,7 +348,7 @@ def table(work: Work, empty_database: Database) -> str:
     client = connected(empty_database.rest_url, empty_database.service_key)
     project = call(client, "create_project", {"p_name": "p"})["id"]
     made = call(client, "create_table", {"p_project": project, "p_name": "t", "p_data": '{"a": "b"}'})
-    tool = {"p_json_path": "", "p_name": "s", "p_description": "d", "p_input_schema": SEARCH_INPUT_SCHEMA}
+    tool = {"p_json_path": "", "p_name": "s", "p_description": "d"}
     call(client, "create_tool", {"p_table": made["id"], **tool})
     return str(made["id"])
 

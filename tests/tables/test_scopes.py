@@ -21,7 +21,7 @@ def test_length_is_counted_in_code_points(world: TableWorld) -> None:
 def test_an_unknown_table_is_not_found(world: TableWorld) -> None:
     asked: dict[str, Any] = {"table": NOBODY, "json_path": "", "name": "n", "description": "d"}
     with pytest.raises(NotFound):
-        world.call("create_tool", **asked, input_schema={})
+        world.call("create_tool", **asked)
     with pytest.raises(NotFound):
         world.call("read_table", table=NOBODY)
     assert world.sql("select 1 from tool") == []

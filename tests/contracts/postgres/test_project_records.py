@@ -34,9 +34,7 @@ class Kept:
         return self.records.create_table(MEMBER, project, name="t", data=data, chunk_threshold_chars=None).id
 
     def tool(self, table: str, name: str = "search_a") -> Tool:
-        return self.records.create_tool(
-            MEMBER, table, json_path="/a", name=name, description="d", input_schema={"type": "object"}
-        )
+        return self.records.create_tool(MEMBER, table, json_path="/a", name=name, description="d")
 
 
 @pytest.fixture

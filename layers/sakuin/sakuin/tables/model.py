@@ -181,6 +181,7 @@ TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
 TOP_K_MAX = 50
 TOP_K_DEFAULT = 5
 
+# The migration of projects has the same.
 SEARCH_INPUT_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {

@@ -1,6 +1,6 @@
 """The functions in Postgres for projects, Tables, Tools and endpoints."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,27 +125,11 @@ class ProjectRecords:
         return bool(self._own("finish_upload", p_table=table_id, p_upload=upload, p_key=key, p_error=error))
 
     def create_tool(
-        self,
-        user: User | None,
-        table_id: str,
-        *,
-        json_path: str,
-        name: str,
-        description: str,
-        input_schema: Mapping[str, Any],
+        self, user: User | None, table_id: str, *, json_path: str, name: str, description: str | None
     ) -> Tool:
-        """Creates a Search Tool, which is pending."""
-        return Tool(
-            **self._call(
-                user,
-                "create_tool",
-                p_table=table_id,
-                p_json_path=json_path,
-                p_name=name,
-                p_description=description,
-                p_input_schema=input_schema,
-            )
-        )
+        """Creates a Search Tool, which is pending. None: a description that names its place."""
+        given = {"p_table": table_id, "p_json_path": json_path, "p_name": name, "p_description": description}
+        return Tool(**self._call(user, "create_tool", **given))
 
     def tool(self, user: User | None, tool_id: str) -> Tool:
         """Returns a Tool with its status."""
