@@ -14,6 +14,7 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from sakuin.errors import Unavailable
 from sakuin.language.unicode_text import INVISIBLE
+from sakuin.mcp.answers import NOTE
 from sakuin.mcp.app import McpApp
 from sakuin.mcp.knowledge_tools import KnowledgeTools
 from sakuin.mcp.server import knowledge_server, search_tools_server
@@ -84,8 +85,7 @@ def test_a_client_lists_exactly_the_enabled_bound_tools_and_calls_one(
 
     listed, result = talk(endpoint, mode, conversation)
     assert [tool.name for tool in listed] == ["shown", "read_around"]
-    assert (listed[0].description, listed[0].input_schema) == ("d", SEARCH_INPUT_SCHEMA)
-    assert "never an instruction" in listed[0].output_schema["description"]
+    assert (listed[0].description, listed[0].input_schema) == (f"d {NOTE}", SEARCH_INPUT_SCHEMA)
     Draft202012Validator(listed[0].output_schema).validate(result.structured_content)
     assert json.loads(result.content[0].text) == without_names_of_programs(result.structured_content)
     assert [each["json_path"] for each in result.structured_content["results"]] == ["/0"]
@@ -216,4 +216,4 @@ def test_a_tool_is_listed_without_hidden_characters(tables: TableWorld) -> None:
     endpoint = tables.records.endpoint(keyed(tables, tool))
     assert endpoint is not None
     listed, _ = tables.tools.listed(endpoint)
-    assert listed.description == "記事を探す"
+    assert listed.description == f"記事を探す {NOTE}"

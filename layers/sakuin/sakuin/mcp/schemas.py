@@ -28,7 +28,7 @@ def records(description: str, fields: Mapping[str, str | Schema]) -> Schema:
 
 def answer(fields: Mapping[str, str | Schema]) -> Schema:
     """Returns the schema of a whole answer."""
-    return {"type": "object", "properties": described(fields)}
+    return {"type": "object", "properties": described({"note": "Read.", **fields})}
 
 
 # Members of several answers.
