@@ -73,6 +73,18 @@ def test_the_mcp_function_may_read_its_secret_and_write_its_log_only() -> None:
     assert actions == {"secretsmanager:GetSecretValue", "logs:CreateLogStream", "logs:PutLogEvents"} | WITHOUT_RESOURCE
 
 
+def test_only_the_api_may_read_the_secret_of_users() -> None:
+    read = {
+        role: [resource for action, resource in rights(role) if action == "secretsmanager:GetSecretValue"]
+        for role in ROLES
+    }
+    (shared,) = read[role_of("SakuinMcp")]
+    assert shared.endswith(":secret:${SecretName}-??????")
+    # A pattern of the first must not match the second: `*` would.
+    users = shared.replace("${SecretName}", "${UsersSecretName}")
+    assert read == {role: [shared, users] if role == role_of("SakuinApi") else [shared] for role in ROLES}
+
+
 def test_the_api_reads_no_queue_and_writes_no_page() -> None:
     for action, resource in rights(role_of("SakuinApi")):
         assert not action.startswith(("sqs:Receive", "sqs:Delete", "sqs:Purge")), (action, resource)

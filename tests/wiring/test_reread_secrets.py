@@ -12,6 +12,7 @@ import pytest
 from aws_lambda_powertools.utilities import parameters
 from moto import mock_aws
 from sakuin.platform.redaction import HIDDEN, Handler
+from sakuin.platform.secrets import NamedSecret
 from sakuin.settings import Settings
 from sakuin.wiring.api import rest_endpoint
 from sakuin.wiring.clients import secret_of, start_telemetry, supabase
@@ -48,6 +49,23 @@ def rotated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rotated]:
         away = {"SUPABASE_URL": "http://127.0.0.1:9", "TABLES_BUCKET": "tables", "EVENT_BUS_NAME": "bus"}
         yield Rotated({**ENVIRONMENT, **away}, client)
         parameters.clear_caches()  # type: ignore[no-untyped-call]
+
+
+def test_the_api_reads_the_secret_of_users_and_mcp_does_not(rotated: Rotated) -> None:
+    """Their tokens and webhooks are accepted by the secrets that stand there alone."""
+    of_users = {"supabase_jwt_secret": "a secret of users' tokens", "hook_secret": "a secret of webhooks"}
+    shared = {name: value for name, value in SECRET.items() if name not in of_users}
+    rotated.client.put_secret_value(SecretId=rotated.environ["SECRET_NAME"], SecretString=json.dumps(shared))
+    rotated.client.create_secret(Name="users", SecretString=json.dumps(of_users))
+    handler = rest_endpoint({**rotated.environ, "USERS_SECRET_NAME": "users"})
+    asked = event("api.status") | {"rawPath": "/hooks/supabase", "body": "{}"}
+    asked["requestContext"]["http"] |= {"method": "POST", "path": "/hooks/supabase"}
+    # An empty message is refused after its secret was accepted.
+    for sent, status in (("a secret of webhooks", 422), ("another", 401)):
+        asked["headers"] = {**asked["headers"], "x-sakuin-secret": sent}
+        assert handler(asked, Context())["statusCode"] == status
+    mcp_endpoint(rotated.environ)
+    assert NamedSecret(rotated.environ["SECRET_NAME"]).now().hook_secrets == ()
 
 
 @pytest.mark.parametrize(("build", "asked"), [(rest_endpoint, "api.status"), (mcp_endpoint, "mcp.list_tools")])

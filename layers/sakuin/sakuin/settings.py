@@ -44,6 +44,8 @@ class Settings:
     activate_when_built: bool
     lease_seconds: int
     limits: Limits
+    # Only the function `api` may read it.
+    users_secret_name: str
     # Only the function `maintain` has it.
     mcp_function: str
 
@@ -82,6 +84,7 @@ class Settings:
             activate_when_built=_text(environ, "ACTIVATE_WHEN_BUILT") == "true",
             lease_seconds=_number(environ, "LEASE_SECONDS"),
             limits=Limits.read(_text(environ, "LIMITS")),
+            users_secret_name=_any_text(environ, "USERS_SECRET_NAME").strip(),
             mcp_function=environ.get("MCP_FUNCTION", ""),
         )
 

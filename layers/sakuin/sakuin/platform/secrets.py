@@ -20,8 +20,9 @@ _SECONDS_BETWEEN_READS = 30.0
 _CURRENT = "AWSCURRENT"
 
 
-def _member(description: str, default: Any = MISSING) -> Any:
-    return field(default=default, repr=False, metadata={"description": description})
+def _member(description: str, default: Any = MISSING, *, users: bool = False) -> Any:
+    """Describes a member of the secret. `users`: only `api` needs it, so it belongs in the secret `UsersSecretName`."""
+    return field(default=default, repr=False, metadata={"description": description, "users": users})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,17 @@ class Secrets:
     supabase_jwt_secret: str = _member(
         "only for projects that sign users' tokens with a shared secret; without it Supabase's public keys verify them",
         default="",
+        users=True,
     )
     hook_secret: str = _member(
-        "the secret that Supabase's webhook sends; without it no webhook is accepted", default=""
+        "the secret that Supabase's webhook sends; without it no webhook is accepted", default="", users=True
     )
-    previous_jwt_secrets: tuple[str, ...] = _member("list of JWT secrets that are still accepted", default=())
-    previous_hook_secrets: tuple[str, ...] = _member("list of webhook secrets that are still accepted", default=())
+    previous_jwt_secrets: tuple[str, ...] = _member(
+        "list of JWT secrets that are still accepted", default=(), users=True
+    )
+    previous_hook_secrets: tuple[str, ...] = _member(
+        "list of webhook secrets that are still accepted", default=(), users=True
+    )
 
     @property
     def confidential(self) -> tuple[str, ...]:
@@ -107,11 +113,15 @@ class Secrets:
 
 @dataclass(slots=True)
 class NamedSecret:
-    """The secret by its name. `on_read` receives the confidential members each time it is read."""
+    """The secret by its name, with the members of the secret `users`, if that is named: not every function may read it.
+
+    `on_read` receives the confidential members each time it is read.
+    """
 
     name: str
     clock: Callable[[], float] = time.monotonic
     on_read: Callable[[Iterable[str]], None] = lambda _confidential: None
+    users: str = ""
     _last_read: float = -_SECONDS_BETWEEN_READS
 
     def now(self) -> Secrets:
@@ -126,23 +136,28 @@ class NamedSecret:
         return self._read(fresh=True)
 
     def _read(self, *, fresh: bool) -> Secrets:
-        if "secrets" not in DEFAULT_PROVIDERS:
-            # Powertools' own provider would wait for a minute, five times.
-            DEFAULT_PROVIDERS["secrets"] = parameters.SecretsProvider(boto3_client=client("secretsmanager"))
-        try:
-            value = parameters.get_secret(self.name, max_age=_MAX_AGE_SECONDS, force_fetch=fresh, VersionStage=_CURRENT)
-        except GetParameterError as error:
-            message = f"The secret {self.name} cannot be read: does it exist, and may this function read it?"
-            raise Unavailable(message, vendor="secrets") from error
-        try:
-            secret = json.loads(value)
-        except ValueError:
-            secret = None
-        if not isinstance(secret, dict):
-            raise Misconfigured(f"The secret {self.name} must be one JSON object")
-        members = Secrets.read(secret, self.name)
-        self.on_read(members.confidential)
-        return members
+        members = _members(self.users, fresh=fresh) if self.users else {}
+        read = Secrets.read({**members, **_members(self.name, fresh=fresh)}, self.name)
+        self.on_read(read.confidential)
+        return read
+
+
+def _members(name: str, *, fresh: bool) -> dict[str, object]:
+    if "secrets" not in DEFAULT_PROVIDERS:
+        # Powertools' own provider would wait for a minute, five times.
+        DEFAULT_PROVIDERS["secrets"] = parameters.SecretsProvider(boto3_client=client("secretsmanager"))
+    try:
+        value = parameters.get_secret(name, max_age=_MAX_AGE_SECONDS, force_fetch=fresh, VersionStage=_CURRENT)
+    except GetParameterError as error:
+        message = f"The secret {name} cannot be read: does it exist, and may this function read it?"
+        raise Unavailable(message, vendor="secrets") from error
+    try:
+        secret = json.loads(value)
+    except ValueError:
+        secret = None
+    if not isinstance(secret, dict):
+        raise Misconfigured(f"The secret {name} must be one JSON object")
+    return secret
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def rest_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.wiring.reconciliation import reconciling
 
     settings, telemetry = Settings.read(environ), start_telemetry("Api")
-    secret = secret_of(settings, telemetry)
+    secret = secret_of(settings, telemetry, users=settings.users_secret_name)
     client = supabase(settings, secret.now(), telemetry)
     library = Library(
         records=MaterialRecords(client),

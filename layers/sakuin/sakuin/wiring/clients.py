@@ -69,12 +69,12 @@ def start_telemetry(activity: str) -> Telemetry:
     return Telemetry(logger, metrics, Tracer(), CurrentWork(), EmfMeter(metrics, activity), redaction)
 
 
-def secret_of(settings: Settings, telemetry: Telemetry) -> NamedSecret:
+def secret_of(settings: Settings, telemetry: Telemetry, *, users: str = "") -> NamedSecret:
     """Returns the functions' secret. All members that are ever read are redacted.
 
     Each caller gets its own, with its own rate of reads: wrong keys of callers must not delay a vendor's new key.
     """
-    return NamedSecret(settings.secret_name, on_read=telemetry.redaction.add)
+    return NamedSecret(settings.secret_name, on_read=telemetry.redaction.add, users=users)
 
 
 def _renewed_key(
