@@ -69,10 +69,10 @@ class OneTable:
     def replace_table(self, user: User | None, table_id: str, *, data: str, expected_version: int | None) -> Table:
         return self.table_now
 
-    def begin_upload(self, user: User | None, table_id: str) -> PendingUpload:
+    def begin_upload(self, user: User | None, table_id: str, *, size: int = 0) -> PendingUpload:
         return PendingUpload("p", table_id, 2)
 
-    def finish_upload(self, table_id: str, upload: int, key: str | None, error: str | None) -> bool:
+    def finish_upload(self, table_id: str, upload: int, key: str | None, error: str | None, *, size: int) -> bool:
         return True
 
 

@@ -5,6 +5,7 @@ import re
 from dataclasses import asdict
 from typing import Any
 
+import psycopg
 import pytest
 from sakuin.errors import Misconfigured
 from sakuin.knowledge import page as recipe
@@ -77,9 +78,17 @@ def test_limits_that_are_none_are_refused_with_their_name(text: str, error: str)
         Limits.read(text)
 
 
+def test_the_quotas_of_sql_are_those_of_the_code(sql: psycopg.Connection) -> None:
+    ((defaults,),) = sql.execute("select default_quotas()").fetchall()
+    assert defaults.items() <= asdict(Limits()).items()
+    assert len(defaults) == 11
+
+
 def test_every_limit_is_met_from_outside() -> None:
+    budgets = "tests/tables/test_budget.py"
     elsewhere = {
-        "embedding_daily_tokens": "tests/tables/test_budget.py",
+        "embedding_daily_tokens": budgets,
+        "project_daily_tokens": budgets,
         "learns_daily_tokens": "tests/knowledge/learns/test_ask_model.py",
     }
     assert set(LIMITS) == set(test_limits_from_outside.LIMITS) | elsewhere.keys()

@@ -55,6 +55,9 @@ def _error_of(response: httpx.Response) -> SakuinError:
         return NotFound(detail or f"{response.url} does not exist. Is SAKUIN_URL the address of a Sakuin deployment?")
     if status == 409:
         return Conflict(detail or "It was changed at the same time. Fetch it and try again")
+    if status == 429 and detail and "retry-after" not in response.headers:
+        # A quota of records: waiting does not help.
+        return Invalid(detail)
     if status < 500 and status != 429:
         return Invalid(detail or f"Sakuin rejected the request ({status})")
     return Unavailable(detail or f"Sakuin could not answer ({status}). Try again in a moment")

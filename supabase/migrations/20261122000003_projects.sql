@@ -4,7 +4,7 @@
 -- rows of their own projects and changes what their role allows, the service role sees and changes all. Invisible rows
 -- do not exist: error P0002 (no_data_found). Members may call these functions through PostgREST, too, so the functions
 -- check everything that the API checks, in its words. PostgREST answers errors with the status in their code: PT403 a
--- role that is too low, PT422 a wrong argument.
+-- role that is too low, PT422 a wrong argument, PT429 a quota that is used up.
 
 -- ---------------------------------------------------------------- tables
 
@@ -40,6 +40,10 @@ create table public.context_table (
   data_key text,
   -- 0: no document has arrived yet.
   version bigint not null,
+  -- The bytes of the document, or of a larger one that was announced: both count against the project's quota.
+  bytes bigint not null default 0,
+  -- The chunks that its last scan found.
+  chunks_count integer not null default 0,
   -- Counts changes of what has to be indexed: the document, the Tools, a requested reindex.
   generation bigint not null default 1,
   -- Counts announced uploads. An import applies only if no later one was imported.
@@ -117,6 +121,21 @@ create table public.key_use (
   last_used_on date not null
 );
 
+-- The limits of the deployment that differ from the defaults. `maintain` writes them from the parameter `Limits`.
+create table public.quota (
+  name text collate "C" primary key,
+  value bigint not null check (value >= 0)
+);
+
+-- What a user or a project used of a quota in a period: a minute, an hour or a day. Unlogged: a crash may reset it.
+create unlogged table public.quota_use (
+  principal text collate "C" not null,
+  quota text collate "C" not null,
+  began timestamptz not null,
+  used bigint not null,
+  primary key (principal, quota)
+);
+
 -- The id of the request that PostgREST serves; the Lambda functions send it as a header.
 create function public.request_id_of_call() returns text
 language sql stable set search_path = public, extensions as $$
@@ -168,10 +187,77 @@ begin
   end if;
 end $$;
 
-create function public.check_caller() returns void
-language sql set search_path = public, extensions as $$
-  select require(is_service() or acting_user() is not null, '42501', 'Sign in')
+-- The same as the defaults of `Limits`.
+create function public.default_quotas() returns jsonb
+language sql immutable set search_path = public, extensions as $$
+  select '{
+    "projects": 100, "members": 1000, "tables": 1000, "tools": 1000, "endpoints": 1000, "endpoint_tools": 100,
+    "project_bytes": 2000000000, "project_chunks": 2000000, "project_daily_tokens": 1000000000,
+    "reindexes_per_hour": 60, "requests_per_minute": 1200
+  }'::jsonb
 $$;
+
+create function public.quota_of(p_name text) returns bigint
+language sql stable set search_path = public, extensions as $$
+  select coalesce((select q.value from quota q where q.name = p_name), (default_quotas()->>p_name)::bigint)
+$$;
+
+create function public.set_quotas(p_quotas jsonb) returns void
+language sql set search_path = public, extensions as $$
+  insert into quota as q (name, value)
+  select e.key, e.value::bigint from jsonb_each_text(p_quotas) e where default_quotas() ? e.key
+  on conflict (name) do update set value = excluded.value where q.value <> excluded.value
+$$;
+
+-- Raises an error if p_present things and p_more exceed a quota.
+create function public.check_quota(p_present numeric, p_more numeric, p_name text, p_what text) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  most constant bigint := quota_of(p_name);
+begin
+  perform require(p_present + p_more <= most, 'PT429', format(
+    'That would be %s %s; the limit is %s (%s). Remove some, or raise the limit.',
+    to_char(p_present + p_more, 'FM999,999,999,999,990'), p_what, to_char(most, 'FM999,999,999,999,990'), p_name));
+end $$;
+
+-- One count at a time for each project: simultaneous requests exceed no quota.
+create function public.lock_quotas(p_project uuid) returns void
+language sql set search_path = public, extensions as $$
+  select pg_advisory_xact_lock(hashtextextended('quotas of ' || p_project, 0))
+$$;
+
+-- Takes p_amount of a quota in a period of so many seconds; raises an error, with the seconds until the next period as
+-- its detail, if too little is left. 0 is no limit. Runs as postgres: nobody changes his own count.
+create function public.take_quota(
+  p_principal text, p_name text, p_seconds integer, p_amount bigint, p_what text
+) returns void language plpgsql security definer set search_path = public, extensions, pg_temp as $$
+declare
+  most constant bigint := quota_of(p_name);
+  this_period constant timestamptz := date_bin(make_interval(secs => p_seconds), now(), '2000-01-01T00:00Z');
+  next_period constant timestamptz := this_period + make_interval(secs => p_seconds);
+  total bigint;
+begin
+  if most = 0 then return; end if;
+  insert into quota_use as u (principal, quota, began, used) values (p_principal, p_name, this_period, p_amount)
+  on conflict (principal, quota) do update set
+    used = case when u.began = this_period then u.used else 0 end + p_amount, began = this_period
+  returning used into total;
+  -- A single amount that is larger than the quota passes alone: otherwise it would never pass.
+  if total > most and total > p_amount then
+    raise exception using errcode = 'PT429', detail = ceil(extract(epoch from (next_period - now())))::text,
+      message = format('The limit of %s %s (%s) is reached. Try again after %s UTC, or raise the limit.',
+        to_char(most, 'FM999,999,999,999,990'), p_what, p_name, to_char(next_period at time zone 'utc', 'HH24:MI'));
+  end if;
+end $$;
+
+create function public.check_caller() returns void
+language plpgsql set search_path = public, extensions as $$
+begin
+  perform require(is_service() or acting_user() is not null, '42501', 'Sign in');
+  if not is_service() then
+    perform take_quota(acting_user()::text, 'requests_per_minute', 60, 1, 'requests of a user in a minute');
+  end if;
+end $$;
 
 -- Returns the name without space around it. Null stays null: a change leaves the name as it is.
 create function public.check_name(p_name text) returns text
@@ -245,12 +331,6 @@ begin
   return p_hash;
 end $$;
 
--- Limits for members who call PostgREST directly: ten times the API's defaults.
-create function public.check_limit(p_present bigint, p_most bigint, p_what text) returns void
-language sql set search_path = public, extensions as $$
-  select require(is_service() or p_present < p_most, 'PT422', format('The limit is %s %s', p_most, p_what))
-$$;
-
 -- ---------------------------------------------------------------- projects and members
 
 -- Raises an error unless the caller has at least this role in a project that the caller sees.
@@ -269,21 +349,19 @@ begin
   perform check_role(p_project, p_role);
 end $$;
 
--- Projects that the user created, also those that they have left: otherwise a second account would lift the limit. Runs
--- with the rights of postgres: members do not see projects that they have left.
-create function public.count_projects() returns bigint
-language sql stable security definer set search_path = public, extensions, pg_temp as $$
-  select check_caller();
-  select count(*) from project p where p.created_by = acting_user()
-$$;
-
 -- The creator of a project is its first owner. Runs as postgres: a project without a member is invisible.
 create function public.create_project(p_name text) returns jsonb
 language plpgsql security definer set search_path = public, extensions, pg_temp as $$
 declare
   p project;
 begin
-  perform check_limit(count_projects(), 1000, 'projects that one person created');
+  perform check_caller();
+  if acting_user() is not null then
+    perform pg_advisory_xact_lock(hashtextextended('projects of ' || acting_user(), 0));
+    -- Also those that the user has left: otherwise a second account would lift the limit.
+    perform check_quota((select count(*) from project c where c.created_by = acting_user()), 1, 'projects',
+                        'projects that you created');
+  end if;
   insert into project (name, created_by) values (check_name(p_name), acting_user()) returning * into p;
   if p.created_by is not null then
     insert into project_member (project_id, user_id, role) values (p.id, p.created_by, 'owner');
@@ -292,7 +370,7 @@ begin
 end $$;
 
 create function public.list_projects() returns jsonb
-language sql stable security definer set search_path = public, extensions, pg_temp as $$
+language sql security definer set search_path = public, extensions, pg_temp as $$
   select check_caller();
   select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name) order by p.created_at, p.id), '[]')
   from project p
@@ -308,7 +386,7 @@ language sql security definer set search_path = public, extensions, pg_temp as $
 $$;
 
 create function public.list_members(p_project uuid) returns jsonb
-language sql stable security definer set search_path = public, extensions, pg_temp as $$
+language sql security definer set search_path = public, extensions, pg_temp as $$
   select check_project(p_project, 'viewer');
   select coalesce(jsonb_agg(jsonb_build_object('user_id', m.user_id, 'role', m.role, 'since', m.created_at)
                             order by m.created_at, m.user_id), '[]')
@@ -352,8 +430,8 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 begin
   perform lock_members(p_project);
   perform check_role(p_project, 'owner');
-  perform check_limit((select count(*) from project_member m where m.project_id = p_project and m.user_id <> p_member),
-                      10000, 'members of a project');
+  perform check_quota((select count(*) from project_member m where m.project_id = p_project and m.user_id <> p_member),
+                      1, 'members', 'members of one project');
   if p_role <> 'owner' then
     perform check_owner_leaves(p_project, p_member);
   end if;
@@ -389,7 +467,7 @@ end $$;
 -- ---------------------------------------------------------------- synonyms
 
 create function public.read_synonyms(p_project uuid) returns jsonb
-language sql stable security definer set search_path = public, extensions, pg_temp as $$
+language sql security definer set search_path = public, extensions, pg_temp as $$
   select check_project(p_project, 'viewer');
   select coalesce((select jsonb_agg(g.value->'phrases' order by g.number)
                    from project_synonyms s, jsonb_array_elements(s.groups) with ordinality as g(value, number)
@@ -508,15 +586,40 @@ end $$;
 create trigger count_tool_change after insert or delete or update of json_path, enabled, table_id on public.tool
   for each row execute function public.count_tool_change();
 
+-- Checks the bytes of all documents of a project, that of p_table as p_bytes.
+create function public.check_bytes(p_project uuid, p_table uuid, p_bytes bigint) returns void
+language sql set search_path = public, extensions as $$
+  select check_quota(coalesce(sum(t.bytes), 0), p_bytes, 'project_bytes', 'bytes in the Tables of one project')
+  from context_table t where t.project_id = p_project and t.id is distinct from p_table
+$$;
+
+-- Records the chunks that a scan of a Table found, if the project may have them.
+create function public.reserve_chunks(p_table uuid, p_chunks integer) returns void
+language plpgsql set search_path = public, extensions as $$
+declare
+  t context_table;
+begin
+  select * into t from context_table c where c.id = p_table for update;
+  if t.id is null or t.chunks_count = p_chunks then return; end if;
+  perform lock_quotas(t.project_id);
+  perform check_quota((select coalesce(sum(c.chunks_count), 0) from context_table c
+                       where c.project_id = t.project_id and c.id <> p_table), p_chunks,
+                      'project_chunks', 'chunks in the Tables of one project');
+  update context_table set chunks_count = p_chunks where id = p_table;
+end $$;
+
 -- p_data null: the document comes through an upload.
 create function public.create_table(
   p_project uuid, p_name text, p_data text, p_chunk_threshold integer default null
 ) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
   select check_project(p_project, 'editor');
-  select check_limit(count(*), 10000, 'Tables of a project') from context_table t where t.project_id = p_project;
-  insert into context_table as t (project_id, name, data, version, chunk_threshold_chars)
-  values (p_project, check_name(p_name), check_document(p_data), (p_data is not null)::integer,
+  select lock_quotas(p_project);
+  select check_quota(count(*), 1, 'tables', 'tables') from context_table t where t.project_id = p_project;
+  select check_bytes(p_project, null, coalesce(octet_length(p_data), 0));
+  insert into context_table as t (project_id, name, data, bytes, version, chunk_threshold_chars)
+  values (p_project, check_name(p_name), check_document(p_data), coalesce(octet_length(p_data), 0),
+          (p_data is not null)::integer,
           coalesce(check_threshold(p_chunk_threshold), 200))
   returning table_view(t)
 $$;
@@ -543,7 +646,10 @@ declare
 begin
   perform require(p_expected_version is null or p_expected_version = t.version, '23505',
                   format('The table has version %s, not %s', t.version, p_expected_version));
-  update context_table c set data = check_document(coalesce(p_data, '')), data_key = null, version = c.version + 1,
+  perform lock_quotas(t.project_id);
+  perform check_bytes(t.project_id, p_table, coalesce(octet_length(p_data), 0));
+  update context_table c set data = check_document(coalesce(p_data, '')), data_key = null,
+    bytes = coalesce(octet_length(p_data), 0), version = c.version + 1,
     upload = c.upload + 1, imported_upload = c.upload + 1, import_error = null
   where c.id = p_table returning * into t;
   perform table_changed(p_table, 'TableUpdated', null);
@@ -572,15 +678,19 @@ language sql security definer set search_path = public, extensions, pg_temp as $
   delete from context_table where id = p_table
 $$;
 
-create function public.begin_upload(p_table uuid) returns jsonb
+-- p_bytes: the size of the document. An announced document counts as soon as it is announced.
+create function public.begin_upload(p_table uuid, p_bytes bigint default 0) returns jsonb
 language sql security definer set search_path = public, extensions, pg_temp as $$
-  select table_for(p_table, true);
-  update context_table t set upload = t.upload + 1 where t.id = p_table
+  select lock_quotas(t.project_id) from table_for(p_table, true) t;
+  select check_bytes(t.project_id, p_table, greatest(t.bytes, p_bytes)) from context_table t where t.id = p_table;
+  update context_table t set upload = t.upload + 1, bytes = greatest(t.bytes, p_bytes) where t.id = p_table
   returning jsonb_build_object('project_id', t.project_id, 'table_id', t.id, 'upload', t.upload)
 $$;
 
 -- Records that an uploaded document has arrived or cannot be read (p_error). Ignores one that is outdated.
-create function public.finish_upload(p_table uuid, p_upload bigint, p_key text, p_error text) returns boolean
+create function public.finish_upload(
+  p_table uuid, p_upload bigint, p_key text, p_error text, p_bytes bigint default null
+) returns boolean
 language plpgsql set search_path = public, extensions as $$
 declare
   t context_table;
@@ -594,7 +704,7 @@ begin
     return true;
   end if;
   update context_table c set data = null, data_key = p_key, version = c.version + 1, imported_upload = p_upload,
-    import_error = null
+    import_error = null, bytes = coalesce(p_bytes, c.bytes)
   where c.id = p_table;
   perform table_changed(p_table, 'TableUpdated', null);
   return true;
@@ -663,11 +773,13 @@ declare
   t context_table := table_for(p_table, true);
   o tool;
 begin
-  perform check_limit((select count(*) from tool c where c.project_id = t.project_id), 10000, 'Tools of a project');
+  perform lock_quotas(t.project_id);
+  perform check_quota((select count(*) from tool c where c.project_id = t.project_id), 1, 'tools', 'tools');
   insert into tool (project_id, table_id, json_path, type, name, description)
   values (t.project_id, t.id, check_json_path(p_json_path), 'search', check_tool_name(p_name),
           coalesce(check_description(p_description),
-                   format('Searches %s by meaning and by words.', left(t.name || p_json_path, 1000)))) returning * into o;
+                   format('Searches %s by meaning and by words.', left(t.name || p_json_path, 1000))))
+  returning * into o;
   perform table_changed(p_table, 'ToolCreated', o.id);
   select * into o from tool where id = o.id;
   return tool_view(o);
@@ -711,6 +823,7 @@ language plpgsql security definer set search_path = public, extensions, pg_temp 
 declare
   o tool := tool_for(p_tool, true);
 begin
+  perform take_quota(o.project_id::text, 'reindexes_per_hour', 3600, 1, 'reindexes of one project in an hour');
   perform table_changed(o.table_id, 'ToolUpdated', p_tool);
   update context_table set check_store = true where id = o.table_id;
   return tool_view((select x from tool x where x.id = p_tool));
@@ -766,8 +879,8 @@ begin
   perform require(not exists (select from mcp_binding b join tool x on x.id = b.tool_id
                               where b.mcp_id = p_mcp and x.name = o.name and x.id <> p_tool),
                   '23505', format('This endpoint has another tool named %s', o.name));
-  perform check_limit((select count(*) from mcp_binding b where b.mcp_id = p_mcp and b.tool_id <> p_tool), 1000,
-                     'tools of an endpoint');
+  perform check_quota((select count(*) from mcp_binding b where b.mcp_id = p_mcp and b.tool_id <> p_tool), 1,
+                      'endpoint_tools', 'tools of one endpoint');
   insert into mcp_binding (mcp_id, tool_id, status) values (p_mcp, p_tool, check_status(p_status))
   on conflict (mcp_id, tool_id) do update set status = excluded.status;
   return mcp_view(m);
@@ -780,8 +893,10 @@ declare
   wanted uuid;
 begin
   perform check_project(p_project, 'editor');
-  perform check_limit((select count(*) from mcp e where e.project_id = p_project), 10000, 'endpoints of a project');
-  perform require(cardinality(p_tools) <= 1000, 'PT422', 'An endpoint has 0 to 1000 tools');
+  perform lock_quotas(p_project);
+  perform check_quota((select count(*) from mcp e where e.project_id = p_project), 1, 'endpoints', 'endpoints');
+  perform require(p_tools is not null, 'PT422', 'Send a list of tools, which may be empty.');
+  perform check_quota(0, cardinality(p_tools), 'endpoint_tools', 'tools of one endpoint');
   insert into mcp (project_id, name, api_key_hash)
   values (p_project, check_name(p_name), check_key_hash(p_key_hash)) returning * into m;
   foreach wanted in array p_tools loop

@@ -245,6 +245,7 @@ begin
     'decision', 'scan', 'project_id', t.project_id, 'generation', t.generation, 'check_store', t.check_store,
     -- As text, so that no JSON library changes the document.
     'data', to_json(t.data::text), 'data_key', t.data_key, 'chunk_threshold', t.chunk_threshold_chars,
+    'chunks_count', t.chunks_count,
     'scopes', (select coalesce(jsonb_agg(distinct o.json_path), '[]')
                from tool o where o.table_id = t.id and o.enabled));
 end $$;

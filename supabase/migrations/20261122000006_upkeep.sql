@@ -357,8 +357,8 @@ $$;
 
 -- ---------------------------------------------------------------- rate limits
 
--- The searches of each principal in its minute: a key of /mcp by its hash, an endpoint by its id (rotating its key does
--- not reset its minute). Unlogged: a crash may reset the minute.
+-- The searches of each principal in its minute: a key of /mcp by its hash, all endpoints of a project by its id (another
+-- key or endpoint does not reset the minute). Unlogged: a crash may reset the minute.
 create unlogged table public.search_quota (
   principal text collate "C" primary key,
   minute timestamptz not null,

@@ -85,6 +85,7 @@ create policy change_synonyms on public.project_synonyms to sakuin_member
 create policy see_keys on public.key_use for select to sakuin_member
   using (exists (select from public.mcp e where e.api_key_hash = key_use.key_hash)
          or exists (select from public.mcp e where e.previous_key_hash = key_use.key_hash));
+create policy see_quotas on public.quota for select to sakuin_member using (true);
 create policy write_events on public.outbox for insert to sakuin_member
   with check ((select is_service()) or project_id in (select acting_projects('editor')));
 
@@ -109,9 +110,10 @@ grant select, insert, update, delete on public.context_table, public.tool, publi
   public.project_synonyms to sakuin_member;
 grant select on public.key_use to sakuin_member;
 grant insert on public.outbox to sakuin_member;
+grant select on public.quota to sakuin_member;
 grant execute on all functions in schema public to sakuin_member;
 
--- The functions of the API. count_projects and create_project run with the rights of postgres (3_projects.sql).
+-- The functions of the API. create_project runs with the rights of postgres (3_projects.sql).
 do $$
 declare
   f regproc;
@@ -130,7 +132,7 @@ begin
   end loop;
   revoke create on schema public from sakuin_member;
 end $$;
-grant execute on function public.count_projects(), public.create_project(text) to authenticated;
+grant execute on function public.create_project(text) to authenticated;
 
 -- The same for what later migrations create. Such a migration must itself enable row level security on its tables, and
 -- revoke its functions from public: the defaults of one schema cannot. tests/isolation/test_sql_rights.py checks both.

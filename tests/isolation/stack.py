@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +14,8 @@ import psycopg
 import pytest
 from aws_lambda_powertools.utilities import parameters
 from moto import mock_aws
+from psycopg.types.json import Jsonb
+from sakuin.limits import Limits
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.wiring.api import rest_endpoint
 from sakuin.wiring.mcp import mcp_endpoint
@@ -94,7 +96,7 @@ class Stack:
         tables = [
             name
             for (name,) in self.sql.execute("select tablename from pg_tables where schemaname = 'public' order by 1")
-            if name not in ("key_use", "search_quota")
+            if name not in ("key_use", "search_quota", "quota_use")
         ]
         digest = "select md5(coalesce(string_agg(t::text, '' order by t::text), '')) from public.{} t"
         return {name: str(self.sql.execute(digest.format(name).encode()).fetchone()) for name in tables}
@@ -145,6 +147,8 @@ def stack_of(database: Database, store: str, **settings: str) -> Iterator[Stack]
         for bucket in ("materials", "tables"):
             boto3.client("s3", "us-east-1").create_bucket(Bucket=bucket)
         emptied(sql)
+        # `maintain` writes them each minute.
+        sql.execute("select set_quotas(%s)", (Jsonb(asdict(Limits.read(environ["LIMITS"]))),))
         with redirect_stdout(io.StringIO()) as log:
             api, mcp = rest_endpoint(environ), mcp_endpoint(environ)
             yield Stack(database, supabase, sql, api, mcp, world_of(database, store), log, knowledge, admin)

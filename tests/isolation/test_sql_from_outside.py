@@ -89,7 +89,16 @@ def test_a_token_without_a_user_calls_no_function(stack: Stack, owner: Tenant) -
             assert answer.json()["code"] == "42501", (function.name, answer.text)
 
 
-VIEWERS = {"list_members", "list_tables", "read_table", "list_tools", "read_tool", "list_mcps", "read_mcp", "read_synonyms"}
+VIEWERS = {
+    "list_members",
+    "list_tables",
+    "read_table",
+    "list_tools",
+    "read_tool",
+    "list_mcps",
+    "read_mcp",
+    "read_synonyms",
+}
 OWNERS = {"delete_project", "add_member", "remove_member", "transfer_project"}
 
 
@@ -143,9 +152,9 @@ def test_what_the_api_would_refuse_is_refused_past_it(stack: Stack, other: Tenan
     function = next(each for each in functions(stack) if each.name == name)
     for given in INVALID[name]:
         answer = outside(stack, other.token).post(f"/rpc/{name}", json={**function.given(other.ids), **given})
-        # A wrong argument, no JSON or no such role, a null where there must be something.
+        # A wrong argument, no JSON or no such role, a null where there must be something, more than a quota.
         refused = (answer.status_code, answer.json()["code"])
-        assert refused in ((422, "PT422"), (400, "22P02"), (400, "23502")), (given, answer.text)
+        assert refused in ((422, "PT422"), (400, "22P02"), (400, "23502"), (429, "PT429")), (given, answer.text)
     assert stack.rows() == before
 
 
@@ -199,22 +208,42 @@ def test_past_the_api_a_replaced_key_is_valid_for_a_week_at_most(stack: Stack, o
     assert stack.ask("DELETE", f"/v1/mcps/{mcp}", bearer=other.token).status == 204
 
 
-def test_past_the_api_a_member_creates_at_most_a_thousand_projects(stack: Stack) -> None:
+def test_past_the_api_a_member_creates_no_more_projects_than_through_it(stack: Stack) -> None:
     user = str(uuid4())
-    stack.sql.execute(
-        "insert into project (name, created_by) select 'p', %s from generate_series(1, 999)",
-        (user,),
-    )
+    stack.sql.execute("insert into project (name, created_by) select 'p', %s from generate_series(1, 99)", (user,))
     member = outside(stack, stack.token(user))
-    codes = [member.post("/rpc/create_project", json={"p_name": "p"}).status_code for _ in range(2)]
+    answers = [member.post("/rpc/create_project", json={"p_name": "p"}) for _ in range(2)]
+    through = stack.ask("POST", "/v1/projects", {"name": "p"}, bearer=stack.token(user))
     stack.sql.execute("delete from project where created_by = %s", (user,))
-    assert codes == [200, 422]
+    assert [answer.status_code for answer in answers] == [200, 429]
+    assert answers[1].json()["message"] == through.json["detail"]
+
+
+def test_past_the_api_a_user_has_as_many_requests_in_a_minute(stack: Stack) -> None:
+    user = str(uuid4())
+    stack.sql.execute("select set_quotas('{\"requests_per_minute\": 3}')")
+    # A period that began ahead of now goes on: the test may run over the end of one.
+    door = outside(stack, stack.token(user))
+    statuses = [door.post("/rpc/list_projects", json={}) for _ in range(9)]
+    through = stack.ask("GET", "/v1/projects", bearer=stack.token(user))
+    other = outside(stack, stack.token(str(uuid4()))).post("/rpc/list_projects", json={})
+    stack.sql.execute("select set_quotas('{\"requests_per_minute\": 1200}')")
+    assert [answer.status_code for answer in statuses[:3]] == [200] * 3
+    assert 429 in [answer.status_code for answer in statuses[3:]]
+    refused = next(answer for answer in statuses if answer.status_code == 429).json()
+    assert refused["message"].startswith(
+        "The limit of 3 requests of a user in a minute (requests_per_minute) is reached."
+    )
+    assert 1 <= int(refused["details"]) <= 60
+    assert other.status_code == 200
+    assert through.status in (200, 429)
+    assert through.status == 200 or 1 <= int(through.headers["retry-after"]) <= 60
 
 
 def test_memberships_count_against_nobody_s_limit_of_projects(stack: Stack) -> None:
     attacker, victim = str(uuid4()), str(uuid4())
     stack.sql.execute(
-        "with made as (insert into project (name, created_by) select 'p', %s from generate_series(1, 1000) "
+        "with made as (insert into project (name, created_by) select 'p', %s from generate_series(1, 100) "
         "returning id) insert into project_member (project_id, user_id, role) select id, %s, 'viewer' from made",
         (attacker, victim),
     )
@@ -245,3 +274,29 @@ def test_of_two_owners_who_leave_at_once_one_stays(stack: Stack) -> None:
     left = stack.sql.execute("select user_id::text from project_member where project_id = %s", (project,)).fetchall()
     stack.sql.execute("delete from project where id = %s", (project,))
     assert left == [(other,)]
+
+
+def test_simultaneous_requests_exceed_no_quota(stack: Stack) -> None:
+    """Until one commits, neither transaction sees the other's Table."""
+    user, editor = str(uuid4()), str(uuid4())
+    project = outside(stack, stack.token(user)).post("/rpc/create_project", json={"p_name": "p"}).json()["id"]
+    stack.sql.execute("insert into project_member values (%s, %s, 'editor')", (project, editor))
+    door = outside(stack, stack.token(editor))
+    stack.sql.execute("select set_quotas('{\"tables\": 1}')")
+    with psycopg.connect(stack.database.dsn) as first:
+        claims = {"role": "authenticated", "sub": user}
+        first.execute("select set_config('request.jwt.claims', %s::text, true)", (Jsonb(claims),))
+        first.execute("set local role authenticated")
+        first.execute("select create_table(%s, 'one', '{}')", (project,))
+        with ThreadPoolExecutor() as threads:
+            asked = {"p_project": project, "p_name": "two", "p_data": "{}"}
+            second = threads.submit(door.post, "/rpc/create_table", json=asked)
+            waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
+            while not second.done() and stack.sql.execute(waiting).fetchone() == (0,):
+                pass
+            first.commit()
+            refused = second.result()
+    stack.sql.execute("select set_quotas('{\"tables\": 1000}')")
+    stack.sql.execute("delete from project where id = %s", (project,))
+    assert refused.status_code == 429, refused.text
+    assert refused.json()["message"].startswith("That would be 2 tables; the limit is 1 (tables).")

@@ -24,7 +24,7 @@ NEW = {"mcp_protocol_version": "2026-07-28", "mcp_method": "tools/call"}
 
 @dataclass
 class Deployment:
-    """A worker of the function `mcp`; any endpoint opens with two keys."""
+    """A worker of the function `mcp`; any endpoint opens with two keys, and its id begins with that of its project."""
 
     world: World
     per_minute: int = 3
@@ -36,7 +36,7 @@ class Deployment:
         self.allow = RateLimiter(allowances, self.per_minute, lambda: self.now)
 
     def endpoint(self, mcp_id: str, _key_hash: str) -> tuple[tuple[str, ...], Endpoint]:
-        return tuple(hash_of_key(key) for key in (ENDPOINT_KEY, NEXT)), Endpoint(mcp_id, "p", ())
+        return tuple(hash_of_key(key) for key in (ENDPOINT_KEY, NEXT)), Endpoint(mcp_id, mcp_id[:8], ())
 
     @property
     def ask(self) -> Ask:
@@ -83,10 +83,11 @@ def test_what_is_no_call_of_a_tool_costs_nothing(world: World) -> None:
     assert Deployment(world, per_minute=1).statuses(*[LIST] * 5) == [200] * 5
 
 
-def test_all_keys_of_an_endpoint_share_its_minute_and_endpoints_do_not(world: World) -> None:
+def test_all_keys_and_endpoints_of_a_project_share_its_minute_and_projects_do_not(world: World) -> None:
     deployment, path = Deployment(world, per_minute=2), f"/mcp/{ENDPOINT}"
     keys = [f"Bearer {key}" for key in (ENDPOINT_KEY, NEXT)]
     first, second = (deployment.statuses(CALL, path=path, authorization=key) for key in keys)
     assert 429 not in first + second
     assert [deployment.statuses(CALL, path=path, authorization=key) for key in keys] == [[429], [429]]
-    assert 429 not in deployment.statuses(CALL, path=path[:-1] + "f", authorization=keys[0])
+    assert deployment.statuses(CALL, path=path[:-1] + "f", authorization=keys[0]) == [429]
+    assert 429 not in deployment.statuses(CALL, path=f"/mcp/f{ENDPOINT[1:]}", authorization=keys[0])

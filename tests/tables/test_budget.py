@@ -80,3 +80,25 @@ def test_a_table_that_waits_for_tomorrow_is_one_row_that_is_due_then(days: Days)
     assert row.retry_at is not None
     seconds_after_midnight = (datetime.fromisoformat(row.retry_at).timestamp() + 30) % 86_400 - 30
     assert abs(seconds_after_midnight) < 5
+
+
+def test_a_project_over_its_own_tokens_of_the_day_waits_and_others_do_not(world: TableWorld) -> None:
+    other = world.beside()
+    days = Days(running(world))
+    # One text of 3 bytes a token, however long, is embedded: otherwise it would never be.
+    world.sql("select set_quotas('{\"project_daily_tokens\": 1}')")
+    table, tool, _ = world.documented({"a": FIRST})
+    days.settle()
+    assert world.status(tool)["state"] == "ready"
+    world.replace(table, {"a": FIRST, "b": SECOND})
+    days.settle()
+    status = world.status(tool)
+    assert status["state"] == "indexing"
+    assert status["last_error"].startswith("The limit of 1 tokens of one project in a day (project_daily_tokens)")
+    assert days.waiting(table) == [("waiting", None)]
+    _, theirs, _ = other.documented({"a": SECOND})
+    other.settle()
+    assert other.status(theirs)["state"] == "ready"
+    world.sql("update quota_use set began = began - interval '1 day'")
+    days.next_day()
+    assert (world.status(tool)["state"], days.waiting(table)) == ("ready", [])

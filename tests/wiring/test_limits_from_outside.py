@@ -31,6 +31,10 @@ LIMITS = {
     "tools": 2,
     "endpoints": 2,
     "endpoint_tools": 1,
+    "project_bytes": 20000,
+    "project_chunks": 6,
+    "reindexes_per_hour": 2,
+    "requests_per_minute": 60,
     "mcp_request_bytes": 5000,
     "api_request_bytes": 20000,
     "queries_per_minute": 3,
@@ -92,16 +96,17 @@ TWICE: dict[str, Callable[[Person], Answer]] = {
 
 
 @pytest.mark.parametrize("limit", TWICE)
-def test_the_third_of_two_is_422_and_says_what_raises_the_limit(person: Person, limit: str) -> None:
+def test_the_third_of_two_is_429_and_says_what_raises_the_limit(person: Person, limit: str) -> None:
     assert [TWICE[limit](person).status for _ in range(2)] == [201, 201]
     third = TWICE[limit](person)
-    assert third.status == 422
+    # Waiting does not help.
+    assert (third.status, third.headers.get("retry-after")) == (429, None)
     assert third.json["detail"].endswith(f"; the limit is 2 ({limit}). Remove some, or raise the limit.")
 
 
 def test_an_upload_counts_as_a_table_and_a_removed_table_does_not(person: Person) -> None:
     first, upload = person.table(), {"name": "t", "size": 10}
-    assert [person.of_project("tables/uploads", upload).status for _ in range(2)] == [201, 422]
+    assert [person.of_project("tables/uploads", upload).status for _ in range(2)] == [201, 429]
     assert person.ask("DELETE", f"/v1/tables/{first}").status == 204
     assert person.of_project("tables/uploads", upload).status == 201
 
@@ -113,7 +118,7 @@ def test_a_person_has_so_many_projects_and_those_of_others_are_not_counted(stack
         assert other.ask("POST", f"/v1/projects/{project}/members", {"user_id": person.id}).status == 204
     refused = other.ask("POST", "/v1/projects", {"name": "r"})
     said = "That would be 3 projects that you created; the limit is 2 (projects)"
-    assert (refused.status, said in refused.body) == (422, True)
+    assert (refused.status, said in refused.body) == (429, True)
     assert person.ask("POST", "/v1/projects", {"name": "mine"}).status == 201
     assert len(person.ask("GET", "/v1/projects").json["projects"]) == 4
 
@@ -125,7 +130,7 @@ def test_a_project_has_so_many_members_for_members_and_for_admins(stack: Stack, 
         path = f"/v1/projects/{person.project}/members"
         refused = stack.ask("POST", path, {"user_id": third}, bearer=bearer)
         assert (refused.status, refused.json["detail"]) == (
-            422,
+            429,
             "That would be 3 members of one project; the limit is 2 (members). Remove some, or raise the limit.",
         )
         # Who is a member already may be made one again.
@@ -137,10 +142,10 @@ def test_an_endpoint_has_so_many_tools(person: Person) -> None:
     table = person.table()
     one, other = person.tool(table), person.tool(table)
     refused = person.of_project("mcps", {"name": "e", "tool_ids": [one, other]})
-    assert (refused.status, "the limit is 1 (endpoint_tools)" in refused.body) == (422, True)
+    assert (refused.status, "the limit is 1 (endpoint_tools)" in refused.body) == (429, True)
     made = person.of_project("mcps", {"name": "e", "tool_ids": [one]}).json["mcp"]["id"]
     refused = person.ask("PUT", f"/v1/mcps/{made}/tools/{other}")
-    assert (refused.status, "the limit is 1 (endpoint_tools)" in refused.body) == (422, True)
+    assert (refused.status, "the limit is 1 (endpoint_tools)" in refused.body) == (429, True)
     # A bound tool can be switched, however many there are.
     assert person.ask("PUT", f"/v1/mcps/{made}/tools/{one}", {"status": "disabled"}).status == 200
 
@@ -158,6 +163,42 @@ def test_a_table_has_so_many_bytes_however_it_comes(person: Person) -> None:
     assert [(answer.status, answer.json["detail"]) for answer in answers] == [(422, said)] * 5
     # What is counted are the bytes of UTF-8.
     assert person.ask("PUT", f"/v1/tables/{table}", {"data": "数" * 2_900}).status == 200
+
+
+def test_a_project_has_so_many_bytes_in_all_of_its_tables(person: Person) -> None:
+    """The project may have two Tables, of 9,000 bytes each."""
+    stack, low = person.stack, "select set_quotas('{\"project_bytes\": 12000}')"
+    first = person.table("x" * 8_000)
+    second = person.table("x" * 1_000)
+    stack.sql.execute(low)
+    refused = [
+        person.ask("PUT", f"/v1/tables/{second}", {"data": "x" * 5_000}),
+        person.ask("POST", f"/v1/tables/{second}/uploads", {"size": 5_002}),
+        person.ask("PATCH", f"/v1/tables/{second}", [{"op": "set", "path": "", "value": "x" * 5_000}]),
+    ]
+    said = "That would be 13,004 bytes in the Tables of one project; the limit is 12,000 (project_bytes)."
+    assert [(each.status, each.json["detail"].startswith(said)) for each in refused] == [(429, True)] * 3
+    # A smaller document makes room, and an announced one takes it.
+    assert person.ask("PUT", f"/v1/tables/{first}", {"data": "x"}).status == 200
+    assert person.ask("POST", f"/v1/tables/{second}/uploads", {"size": 9_000}).status == 201
+    assert person.ask("PUT", f"/v1/tables/{first}", {"data": "x" * 4_000}).status == 429
+    stack.sql.execute("select set_quotas('{\"project_bytes\": 20000}')")
+
+
+def test_a_project_has_so_many_reindexes_in_an_hour(person: Person) -> None:
+    tool = person.tool(person.table())
+    answers = [person.ask("POST", f"/v1/tools/{tool}/reindex") for _ in range(5)]
+    assert [answer.status for answer in answers[:2]] == [202, 202]
+    refused = answers[-1]
+    assert (refused.status, 1 <= int(refused.headers["retry-after"]) <= 3600) == (429, True)
+    assert "The limit of 2 reindexes of one project in an hour (reindexes_per_hour)" in refused.json["detail"]
+
+
+def test_a_user_has_so_many_requests_in_a_minute(person: Person) -> None:
+    answers = [person.ask("GET", "/v1/projects") for _ in range(130)]
+    assert answers[0].status == 200
+    assert (answers[-1].status, 1 <= int(answers[-1].headers["retry-after"]) <= 60) == (429, True)
+    assert "requests_per_minute" in answers[-1].json["detail"]
 
 
 def test_a_table_that_takes_too_much_memory_is_not_changed_by_pointer_and_may_be_replaced(person: Person) -> None:
@@ -248,6 +289,18 @@ def test_a_table_has_so_many_large_strings_and_chunks(
     status = person.ask("GET", f"/v1/tools/{made}").json["metadata"]["search_index"]
     assert status["state"] == "error"
     assert re.search(said, status["last_error"]), status["last_error"]
+
+
+def test_a_project_has_so_many_chunks_in_all_of_its_tables(stack: Stack, person: Person) -> None:
+    document = dict.fromkeys("ab", "word " * 250)
+    tables = [person.table(document), person.table(document)]
+    tools = [person.tool(table) for table in tables]
+    stack.sql.execute("select set_quotas('{\"project_chunks\": 6}')")
+    for table in tables:
+        scan_table(stack, person, table)
+    first, second = (person.ask("GET", f"/v1/tools/{tool}").json["metadata"]["search_index"] for tool in tools)
+    assert (first["state"], second["state"]) == ("indexing", "error")
+    assert "8 chunks in the Tables of one project; the limit is 6 (project_chunks)" in second["last_error"]
 
 
 def test_a_string_of_a_table_has_so_many_characters_and_is_skipped_alone(stack: Stack, person: Person) -> None:

@@ -10,7 +10,7 @@ SakuinError
 ├── Unavailable          an outside system failed: try again later
 │   ├── CircuitOpen
 │   └── Refused          a wrong key, account, address or model: the operator has to correct it
-├── OverLimit            too many requests: wait for `retry_after` seconds
+├── OverLimit            a quota is used up: wait for `retry_after` seconds, or for ever if that is 0
 ├── OverBudget           the budget of the day is used up: the work continues on the next day
 ├── OutOfTime            the worker has too little time left: another one continues
 └── Misconfigured        a setting is missing or wrong
@@ -75,7 +75,7 @@ class Refused(Unavailable):
 
 
 class OverLimit(SakuinError):
-    """A rate limit is exceeded."""
+    """A quota is used up. `retry_after` 0: waiting does not help, the caller has to remove something."""
 
     def __init__(self, message: str = "", *, retry_after: float = 60.0) -> None:
         super().__init__(message)

@@ -30,11 +30,18 @@ class Limits:
     tools: int = _limit(1_000, "Tools of a project")
     endpoints: int = _limit(1_000, "MCP endpoints of a project")
     endpoint_tools: int = _limit(100, "Tools of an MCP endpoint")
+    project_bytes: int = _limit(2_000_000_000, "bytes of all Tables of a project")
+    project_chunks: int = _limit(2_000_000, "chunks of all Tables of a project")
+    project_daily_tokens: int = _limit(
+        1_000_000_000, "tokens embedded in a day (UTC) for a project, estimated as 3 bytes each; 0: no limit"
+    )
+    reindexes_per_hour: int = _limit(60, "reindexes of Tools that are requested for a project in an hour; 0: no limit")
+    requests_per_minute: int = _limit(1_200, "requests of a user to the API's functions in a minute; 0: no limit")
     mcp_request_bytes: int = _limit(1_000_000, "bytes of a request to `/mcp`")
     api_request_bytes: int = _limit(
         4_500_000, "bytes of a request to `/v1`; the gateway rejects what is over 6 MB with its envelope"
     )
-    queries_per_minute: int = _limit(1_200, "tool calls in a minute by a key of `/mcp` or at an endpoint; 0: no limit")
+    queries_per_minute: int = _limit(1_200, "tool calls in a minute by a key of `/mcp` or of a project; 0: no limit")
     embedding_daily_tokens: int = _limit(0, "tokens embedded in a day (UTC) for all projects; 0: no limit")
     learns_daily_tokens: int = _limit(
         20_000_000, "tokens that the language model for `learns` reads and writes in a day (UTC); 0: no limit"

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from sakuin.errors import Conflict, Forbidden, NotFound
+from sakuin.errors import Conflict, Forbidden, NotFound, OverLimit
 from sakuin.platform.supabase.client import Client, clients_of_users
 from sakuin.tables.admin.outbox import Outbox
 from sakuin.tables.admin.postgres import ProjectRecords
@@ -80,16 +80,22 @@ def test_the_last_owner_stays_and_another_user_is_not_found(kept: Kept, user: Us
     assert [one.user_id for one in kept.records.members(MEMBER, project)] == [MEMBER.id]
 
 
-def test_projects_are_counted_for_their_creator(kept: Kept) -> None:
+def test_projects_are_counted_for_their_creator_also_after_he_left(kept: Kept, sql: psycopg.Connection) -> None:
+    sql.execute("select set_quotas('{\"projects\": 1}')")
     project = kept.project()
-    kept.records.add_member(MEMBER, project, STRANGER.id)
-    assert (kept.records.count_projects(MEMBER), kept.records.count_projects(STRANGER)) == (1, 0)
-    kept.records.transfer_project(MEMBER, project, STRANGER.id)
+    kept.records.transfer_project(MEMBER, project, _joined(kept, project, STRANGER))
     kept.records.remove_member(STRANGER, project, MEMBER.id)
     # With a second account nobody would have a limit otherwise.
-    assert kept.records.count_projects(MEMBER) == 1
+    with pytest.raises(OverLimit, match=r"2 projects that you created; the limit is 1 \(projects\)"):
+        kept.project()
+    assert kept.records.create_project(STRANGER, "p").id
     kept.records.delete_project(STRANGER, project)
-    assert kept.records.count_projects(MEMBER) == 0
+    assert kept.project()
+
+
+def _joined(kept: Kept, project: str, user: User) -> str:
+    kept.records.add_member(MEMBER, project, user.id)
+    return user.id
 
 
 @pytest.mark.parametrize("data", ["{}", '{"a":"\\u0000 \\ud800","b":1.0,"b":[]}', '["' + "x" * 100_000 + '"]'])

@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Caller:
-    """The caller: its principal is the hash of a key of `/mcp`, or the id of an endpoint of Search Tools."""
+    """The caller: its principal is the hash of a key of `/mcp`, or the id of the project of an endpoint."""
 
     principal: str
     key_hash: str
@@ -144,8 +144,8 @@ class McpApp:
             caller = _Caller(key_hash, key_hash) if key_hash is not None else None
         else:
             found = self._endpoint_keys.find(path.removeprefix(f"{PATH}/").rstrip("/"), key_of(headers))
-            # Not the hash of its key: a new key would start another minute.
-            caller = _Caller(found[0].id, found[1], found[0]) if found is not None else None
+            # Not its key or itself: a new key or endpoint would start another minute.
+            caller = _Caller(found[0].project_id, found[1], found[0]) if found is not None else None
         if caller is None:
             raise Unauthorized("The key is not valid.")
         self._record_use(caller.key_hash)

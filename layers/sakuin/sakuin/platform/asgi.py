@@ -8,7 +8,7 @@ from typing import Any
 
 from mangum import Mangum
 
-from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, Unauthorized, Unavailable
+from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, OverLimit, Unauthorized, Unavailable
 from sakuin.platform.keys import challenge
 
 Scope = MutableMapping[str, Any]
@@ -19,7 +19,15 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 _RETRY_SECONDS = 5
-_STATUS = {NotFound: 404, Unauthorized: 401, Forbidden: 403, Invalid: 422, Conflict: 409, Unavailable: 503}
+_STATUS = {
+    NotFound: 404,
+    Unauthorized: 401,
+    Forbidden: 403,
+    Invalid: 422,
+    Conflict: 409,
+    OverLimit: 429,
+    Unavailable: 503,
+}
 
 
 async def read_body(receive: Receive, *, max_bytes: int) -> bytes | None:
@@ -74,10 +82,12 @@ def persistent_handler(app: Any, running: Callable[[], AbstractAsyncContextManag
 def error_status(error: Exception, headers: Mapping[str, str]) -> tuple[int, dict[str, str] | None]:
     """Returns the status of an error (500 for one that is not ours) and its headers; `headers` are the request's."""
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
-    return status, {401: challenge(headers), 503: retry_header(error)}.get(status)
+    return status, {401: challenge(headers), 429: retry_header(error), 503: retry_header(error)}.get(status)
 
 
 def retry_header(error: Exception) -> dict[str, str]:
-    """Returns the header `Retry-After`, with the seconds that the error names or a default."""
-    seconds = error.retry_after if isinstance(error, Unavailable) else None
+    """Returns the header `Retry-After`: the seconds that the error names, or a default; none if waiting is useless."""
+    if isinstance(error, OverLimit) and not error.retry_after:
+        return {}
+    seconds = error.retry_after if isinstance(error, Unavailable | OverLimit) else None
     return {"Retry-After": str(_RETRY_SECONDS if seconds is None else max(math.ceil(seconds), 1))}

@@ -22,6 +22,9 @@ from sakuin.tables.nodes import StoredChunkRef, WantedChunk
 from sakuin.tables.postgres import TableIndex
 from sakuin.tables.recovery import RecordTableFailure
 
+# Of a project's quota; what a vendor counts is known only afterwards, and not by project.
+_BYTES_PER_TOKEN = 3
+
 
 @dataclass(frozen=True, slots=True)
 class ChunksEmbedded:
@@ -105,6 +108,7 @@ class EmbedChunks:
         texts = {text_hash(chunk.chunk_text): chunk.chunk_text for chunk in wanted}
         known = dict(self.index.known_vectors(project_id, texts.keys()))
         missing = sorted(texts.keys() - known.keys())
+        self.index.take_tokens(project_id, sum(len(texts[name].encode()) for name in missing) // _BYTES_PER_TOKEN)
         new = embed_texts(
             self.embedder,
             {name: texts[name] for name in missing},

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sakuin.errors import Invalid, NotFound
+from sakuin.errors import Invalid, NotFound, OverLimit
 from sakuin.limits import Limits, check_limit
 from sakuin.retrieval.index_version import TableCut
 from sakuin.tables.admin.documents import TableDocuments
@@ -84,8 +84,9 @@ class IndexTable:
         try:
             document = self._document(scan)
             strings, skipped = _strings(document, scan.scopes, scan.chunk_threshold, self.limits.string_chars)
-            _check(strings, self.cut, self.limits)
-        except Invalid as error:
+            if (pieces := _check(strings, self.cut, self.limits)) != scan.chunks_count:
+                self.index.reserve_chunks(table_id, pieces)
+        except (Invalid, OverLimit) as error:
             self.index.record_failure(table_id, scan.generation, f"The table cannot be indexed: {error}")
             self.index.record_scan(table_id, scan.generation, nodes=skip + 1)
             return ScanResult("unreadable")
@@ -178,11 +179,15 @@ class _Node:
         return NodeVersion(self.pointer_hash, self.string.json_pointer, self.content_hash, tuple(pieces))
 
 
-def _check(strings: Sequence[LargeString], cut: TableCut, limits: Limits) -> None:
-    """Raises `Invalid` if there are more strings or chunks than the limits allow. Indexed chunks stay searchable."""
+def _check(strings: Sequence[LargeString], cut: TableCut, limits: Limits) -> int:
+    """Returns the number of chunks. Raises `Invalid` if there are more strings or chunks than the limits allow.
+
+    Indexed chunks stay searchable.
+    """
     check_limit(0, limits.table_strings, what="large strings", limit="table_strings", more=len(strings))
     pieces = sum(-(-len(string.text) // (cut.chunk_size - cut.overlap)) for string in strings)
     check_limit(0, limits.table_chunks, what="chunks", limit="table_chunks", more=pieces)
+    return pieces
 
 
 def _strings(

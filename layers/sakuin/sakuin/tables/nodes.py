@@ -14,7 +14,7 @@ class Scan:
     `decision` is "scan", or why there is none: "gone", "empty" (no document), "superseded" (by a newer generation, or
     this page was scanned before). Then the other fields are empty. Either `data` (JSON text) or `data_key` is set.
     `scopes` are the json_paths of the enabled Tools. Strings of at least `chunk_threshold` code points are
-    indexed. `check_store`: the records have to be compared with the store.
+    indexed. `check_store`: the records have to be compared with the store. `chunks_count`: what the last scan found.
     """
 
     decision: Literal["scan", "gone", "empty", "superseded"]
@@ -24,6 +24,7 @@ class Scan:
     data_key: str | None = None
     scopes: tuple[str, ...] = ()
     chunk_threshold: int = 0
+    chunks_count: int = 0
     check_store: bool = False
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sakuin.errors import OverBudget, OverLimit
 from sakuin.language.model import LexiconEntries, LexiconLookup
 from sakuin.language.notation import canonical
 from sakuin.platform.embedding import Vector
@@ -157,6 +158,20 @@ class TableIndex:
             p_ids=sorted(ids),
         )
         return [WantedChunk(**row) for row in rows]
+
+    def reserve_chunks(self, table_id: str, chunks: int) -> None:
+        """Records the chunks of a Table. Raises `OverLimit` if the project would have too many."""
+        call(self.client, "reserve_chunks", {"p_table": table_id, "p_chunks": chunks})
+
+    def take_tokens(self, project_id: str, tokens: int) -> None:
+        """Takes tokens of the project's quota of the day. Raises `OverBudget` if too few are left."""
+        if not tokens:
+            return
+        quota = {"p_name": "project_daily_tokens", "p_seconds": 86_400, "p_what": "tokens of one project in a day"}
+        try:
+            call(self.client, "take_quota", {"p_principal": project_id, "p_amount": tokens, **quota})
+        except OverLimit as error:
+            raise OverBudget(str(error)) from error
 
     def known_vectors(self, project_id: str, text_hashes: Collection[str]) -> Mapping[str, Vector]:
         """Returns the vectors of texts that this project embedded before, by text hash."""

@@ -30,13 +30,14 @@ class ImportDocument:
     def __call__(self, table_id: str, upload: int, key: str) -> bool:
         """Returns whether the document is the current one of the Table now. Records why an invalid one is not."""
         try:
-            parsed_table(self.bodies.read(key, max_bytes=self.max_bytes))
+            body = self.bodies.read(key, max_bytes=self.max_bytes)
+            parsed_table(body)
         except NotFound:
             return False
         except Invalid as error:
             self.records.finish_upload(table_id, upload, key=None, error=str(error))
             return False
-        return self.records.finish_upload(table_id, upload, key=key, error=None)
+        return self.records.finish_upload(table_id, upload, key=key, error=None, size=len(body))
 
 
 @dataclass(frozen=True, slots=True)

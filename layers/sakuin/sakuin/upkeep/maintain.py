@@ -73,13 +73,15 @@ class Maintain:
     resume_work: Callable[[], int]
     delete_uploads: Callable[[], int]
     send_learns: Callable[[], int]
+    # It returns 0.
+    write_quotas: Callable[[], int] = lambda: 0
     clock: Callable[[], float] = time.monotonic
 
     def __call__(self) -> MaintenanceResult:
         """Runs all parts. The first error is raised after the last part."""
         parts = (
             *(self.resume_work, self.publish_events, self.restart_tables, self.send_learns),
-            *(self._delete_namespaces, self._delete_indexes, self.delete_uploads),
+            *(self._delete_namespaces, self._delete_indexes, self.delete_uploads, self.write_quotas),
         )
         resumed, sent, restarted, learns, *removed = run_all(parts, lambda part: part())
         return MaintenanceResult(sent, restarted, sum(removed), resumed, learns)

@@ -123,10 +123,10 @@ def project_services(settings: Settings, secret: NamedSecret, client: "Client") 
     records = ProjectRecords(client, acting)
     return ProjectServices(
         records=records,
-        projects=ProjectAdmin(records, settings.limits),
+        projects=ProjectAdmin(records),
         tables=TableAdmin(records, S3TableDocuments(aws("s3"), settings.tables_bucket), settings.limits),
-        tools=ToolAdmin(records, settings.limits.tools),
-        endpoints=EndpointAdmin(records, settings.limits),
+        tools=ToolAdmin(records),
+        endpoints=EndpointAdmin(records),
         handle_change=HandleDatabaseChange(records),
         publish=PublishOutbox(Outbox(client), EventBridgeBus(aws("events"), settings.event_bus_name)),
         user_of=tokens_of(settings.supabase_url, lambda: now().jwt_secrets).user_of,

@@ -3,7 +3,7 @@
 import json
 import string
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from secrets import choice
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     from sakuin.knowledge.learns.postgres import LearnsRecords, SendPendingLearns
     from sakuin.knowledge.postgres_records import MaterialRecords
     from sakuin.platform.s3 import S3Bucket
+    from sakuin.platform.supabase.client import call
     from sakuin.platform.unfinished_work import UnfinishedWorkStore
     from sakuin.tables.admin.eventbridge import EventBridgeBus
     from sakuin.tables.admin.orphaned_uploads import DeleteOrphanedUploads, OrphanedUploads
@@ -77,7 +78,13 @@ def maintainer(environ: Mapping[str, str]) -> Handler:
     )
     send_learns = SendPendingLearns(LearnsRecords(client), materials)
     restart = RestartInEachVersion(restarts)
-    maintain = Maintain(publish, index, store, restart, resume, delete_uploads, send_learns)
+
+    def write_quotas() -> int:
+        """Writes the quotas for SQL, which enforces them also past the API and cannot read the parameter."""
+        call(client, "set_quotas", {"p_quotas": asdict(settings.limits)})
+        return 0
+
+    maintain = Maintain(publish, index, store, restart, resume, delete_uploads, send_learns, write_quotas)
     build = BuildIndexVersions(
         indexes=IndexVersions(client),
         deployed=own_index(settings),

@@ -13,6 +13,7 @@ from sakuin.errors import (
     Invalid,
     Misconfigured,
     NotFound,
+    OverLimit,
     Refused,
     SakuinError,
     Unauthorized,
@@ -140,13 +141,16 @@ def _translated(error: APIError) -> SakuinError:
     # The code of a proxy's error is an HTTP status; a code of the database has five characters.
     if code.startswith(_TRANSIENT) or (len(code) == 3 and code >= "500"):
         return Unavailable(f"Supabase is not available ({code})", vendor=VENDOR)
-    # These three are raised by our own functions, with a message for users.
+    # These four are raised by our own functions, with a message for users.
     if code == "P0002":
         return NotFound(error.message or "It does not exist")
     if code == "PT403":
         return Forbidden(error.message or "Your role does not allow this")
     if code == "PT422":
         return Invalid(error.message or "The arguments are wrong")
+    if code == "PT429":
+        # The seconds until the period of the quota ends; a count of records has none.
+        return OverLimit(error.message or "A quota is used up", retry_after=float(error.details or 0))
     if code == "23505":
         own = error.message and not error.message.startswith("duplicate key")
         return Conflict(str(error.message) if own else "Another request wrote the same record first")

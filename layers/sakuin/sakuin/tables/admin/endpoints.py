@@ -1,9 +1,8 @@
 """Administration of MCP endpoints and their keys."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from sakuin.limits import Limits, check_limit
 from sakuin.platform.keys import hash_of_key, new_key
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.projects import check_name
@@ -15,18 +14,14 @@ OVERLAP_SECONDS = 3600
 
 @dataclass(frozen=True, slots=True)
 class EndpointAdmin:
-    """Creates and changes endpoints, within the limits."""
+    """Creates and changes endpoints."""
 
     records: ProjectRecords
-    limits: Limits = field(default_factory=Limits)
 
     def create(self, user: User | None, project_id: str, *, name: str, tools: Sequence[str]) -> tuple[McpEndpoint, str]:
         """Creates an endpoint with these Tools. Returns it with its key, of which only the hash is stored."""
         key = new_key()
         wanted = list(dict.fromkeys(tools))
-        there = len(self.records.endpoints(user, project_id))
-        check_limit(there, self.limits.endpoints, what="endpoints", limit="endpoints")
-        self._check_tools(len(wanted))
         key_hash = hash_of_key(key)
         created = self.records.create_endpoint(user, project_id, name=check_name(name), key_hash=key_hash, tools=wanted)
         return created, key
@@ -45,9 +40,4 @@ class EndpointAdmin:
 
     def bind(self, user: User | None, mcp_id: str, tool_id: str, *, status: Switch = "enabled") -> McpEndpoint:
         """Binds a Tool, or changes the status of its binding."""
-        self._check_tools(len({each.tool_id for each in self.records.endpoint(user, mcp_id).tools} | {tool_id}))
         return self.records.bind(user, mcp_id, tool_id, status=status)
-
-    def _check_tools(self, bound: int) -> None:
-        most = self.limits.endpoint_tools
-        check_limit(0, most, what="tools of one endpoint", limit="endpoint_tools", more=bound)

@@ -43,10 +43,6 @@ class ProjectRecords:
         """Returns the projects of the user, or all for an admin, oldest first."""
         return [Project(**row) for row in self._call(user, "list_projects")]
 
-    def count_projects(self, user: User) -> int:
-        """Returns how many existing projects the user created, also those that the user has left."""
-        return int(self._call(user, "count_projects"))
-
     def delete_project(self, user: User | None, project_id: str) -> None:
         """Deletes a project with its Tables, Tools and endpoints."""
         self._call(user, "delete_project", p_project=project_id)
@@ -116,13 +112,16 @@ class ProjectRecords:
         """Deletes a Table with its Tools."""
         self._call(user, "delete_table", p_table=table_id)
 
-    def begin_upload(self, user: User | None, table_id: str) -> PendingUpload:
-        """Announces an upload. A later announcement, or a replaced document, makes it obsolete."""
-        return PendingUpload(**self._call(user, "begin_upload", p_table=table_id))
+    def begin_upload(self, user: User | None, table_id: str, *, size: int = 0) -> PendingUpload:
+        """Announces an upload of `size` bytes. A later announcement, or a replaced document, makes it obsolete."""
+        return PendingUpload(**self._call(user, "begin_upload", p_table=table_id, p_bytes=size))
 
-    def finish_upload(self, table_id: str, upload: int, key: str | None, error: str | None) -> bool:
-        """Records an upload: its `key`, or the `error` why it is invalid. Returns False if it is obsolete."""
-        return bool(self._own("finish_upload", p_table=table_id, p_upload=upload, p_key=key, p_error=error))
+    def finish_upload(
+        self, table_id: str, upload: int, key: str | None, error: str | None, *, size: int | None = None
+    ) -> bool:
+        """Records an upload: its `key` and bytes, or the `error` why it is invalid. Returns False if it is obsolete."""
+        given = {"p_table": table_id, "p_upload": upload, "p_key": key, "p_error": error, "p_bytes": size}
+        return bool(self._own("finish_upload", **given))
 
     def create_tool(
         self, user: User | None, table_id: str, *, json_path: str, name: str, description: str | None

@@ -1,9 +1,8 @@
 """Administration of projects and their members."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sakuin.errors import Invalid
-from sakuin.limits import Limits, check_limit
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.model import Project, Role, User
 from sakuin.tables.scan import problem_of
@@ -11,22 +10,16 @@ from sakuin.tables.scan import problem_of
 
 @dataclass(frozen=True, slots=True)
 class ProjectAdmin:
-    """Creates projects and adds members, within the limits."""
+    """Creates projects and adds members."""
 
     records: ProjectRecords
-    limits: Limits = field(default_factory=Limits)
 
     def create(self, user: User | None, name: str) -> Project:
         """Creates a project. The user becomes its owner."""
-        if user is not None:
-            there = self.records.count_projects(user)
-            check_limit(there, self.limits.projects, what="projects that you created", limit="projects")
         return self.records.create_project(user, check_name(name))
 
     def add_member(self, user: User | None, project_id: str, member: str, role: Role | None) -> None:
         """Makes another user a member, or changes the role of one. Idempotent."""
-        others = [one for one in self.records.members(user, project_id) if one.user_id != member]
-        check_limit(len(others), self.limits.members, what="members of one project", limit="members")
         self.records.add_member(user, project_id, member, role)
 
 

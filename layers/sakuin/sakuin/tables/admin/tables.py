@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sakuin.errors import Conflict, Invalid, NotFound
-from sakuin.limits import Limits, check_limit
+from sakuin.limits import Limits
 from sakuin.tables.admin.documents import TableDocuments
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.projects import check_name
@@ -34,7 +34,6 @@ class TableAdmin:
         self, user: User | None, project_id: str, *, name: str, document: object, chunk_threshold_chars: int | None
     ) -> Table:
         """Creates a Table with a document."""
-        self._check_limit(user, project_id)
         data, threshold = self._text(document), _threshold(chunk_threshold_chars)
         return self.records.create_table(
             user, project_id, name=check_name(name), data=data, chunk_threshold_chars=threshold
@@ -82,7 +81,6 @@ class TableAdmin:
     ) -> tuple[Table, UploadTarget]:
         """Creates a Table whose document will be uploaded. Returns it with the target of the upload."""
         self._check(size)
-        self._check_limit(user, project_id)
         threshold = _threshold(chunk_threshold_chars)
         table = self.records.create_table(
             user, project_id, name=check_name(name), data=None, chunk_threshold_chars=threshold
@@ -92,7 +90,7 @@ class TableAdmin:
     def announce_document(self, user: User | None, table_id: str, *, size: int) -> tuple[Table, UploadTarget]:
         """Returns a Table with the target for an upload of its next document of `size` bytes."""
         self._check(size)
-        upload = self.records.begin_upload(user, table_id)
+        upload = self.records.begin_upload(user, table_id, size=size)
         target = self.bodies.upload_target(upload.key, seconds=_UPLOAD_SECONDS, size=size)
         return self.read(user, table_id), target
 
@@ -115,11 +113,11 @@ class TableAdmin:
 
     def _replaced_by_upload(self, user: User | None, read: Table, body: bytes) -> Table:
         # Reserves the number first: a later upload has a higher one, which makes this one obsolete.
-        upload = self.records.begin_upload(user, read.id)
+        upload = self.records.begin_upload(user, read.id, size=len(body))
         if self.read(user, read.id).version != read.version:
             raise Conflict("The table was changed by another request")
         self.bodies.write(upload.key, body)
-        if not self.records.finish_upload(read.id, upload.upload, upload.key, None):
+        if not self.records.finish_upload(read.id, upload.upload, upload.key, None, size=len(body)):
             raise Conflict("The table was changed by another request")
         return self.read(user, read.id)
 
@@ -144,9 +142,6 @@ class TableAdmin:
             raise Invalid(
                 f"A Table has at least 1 byte, and the limit is {most:,} (table_bytes); this one has {size:,}."
             )
-
-    def _check_limit(self, user: User | None, project_id: str) -> None:
-        check_limit(len(self.records.tables(user, project_id)), self.limits.tables, what="tables", limit="tables")
 
 
 def _threshold(chars: int | None) -> int | None:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from sakuin.errors import Invalid, NotFound
-from sakuin.limits import Limits, check_limit
 from sakuin.tables.admin.postgres import ProjectRecords
 from sakuin.tables.admin.projects import check_text
 from sakuin.tables.json_pointer import tokens
@@ -14,10 +13,9 @@ _LONGEST_DESCRIPTION = 2000
 
 @dataclass(frozen=True, slots=True)
 class ToolAdmin:
-    """Creates and changes Tools, within the limits."""
+    """Creates and changes Tools."""
 
     records: ProjectRecords
-    most: int = Limits().tools
 
     def create(
         self,
@@ -41,7 +39,6 @@ class ToolAdmin:
         # Reads the project first, so that others learn nothing about its Tables.
         if all(table.id != table_id for table in self.records.tables(user, project_id)):
             raise NotFound(f"There is no table {table_id}")
-        check_limit(len(self.records.tools(user, project_id)), self.most, what="tools", limit="tools")
         described = _described(description)
         return self.records.create_tool(user, table_id, json_path=json_path, name=name, description=described)
 
