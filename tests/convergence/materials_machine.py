@@ -119,6 +119,8 @@ class MaterialsMachine(Schedule):
         self.world.notify()
         if indexed:
             self.workers.finish_all()
+            # The message that asks the language model about it waits.
+            self.world.each_minute()
 
     @rule(action=actions)
     def step(self, action: Action) -> None:
