@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
-from sakuin.retrieval.calibration import GOOD_MATCH, calibration_of
+from sakuin.retrieval.calibration import calibration_of
 from sakuin.retrieval.index_version import TableCut
 from sakuin.tables.chunking import chunks
 from sakuin.tables.json_pointer import pointer_hash
@@ -111,13 +111,13 @@ def _table(
         vectors = dict(zip(places, model.passages([piece.text for _, piece in places]), strict=True))
         store(stack, project, table, nodes, lambda node, index: vectors[node.json_pointer, node.chunks[index]])
         search = SearchTable(stack.records, stack.store, model, calibration_of(model.name))
-        found = [search.explanation(endpoint.id, tool, question["query"]).candidates for question in questions]
+        found = [search.explanation(endpoint.id, tool, question["query"]) for question in questions]
+    hits = [[each.chunk for each in said.candidates[:DEPTH]] for said in found]
     answers[SAKUIN] = [
-        [is_right(row, hit.chunk.json_pointer, hit.chunk.char_start, hit.chunk.char_end) for hit in hits[:DEPTH]]
-        for row, hits in zip(questions, found, strict=True)
+        [is_right(row, hit.json_pointer, hit.char_start, hit.char_end) for hit in some]
+        for row, some in zip(questions, hits, strict=True)
     ]
-    refused = sum(not hits or hits[0].ranked.similarity < GOOD_MATCH for hits in found)
-    return answers, f"refused {refused / len(questions):.1%}"
+    return answers, f"refused {sum(said.refused for said in found) / len(questions):.1%}"
 
 
 def _baselines(

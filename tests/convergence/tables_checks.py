@@ -5,6 +5,7 @@ from typing import Any
 
 from sakuin.language.indexing import index_words
 from sakuin.tables.chunk_store import namespace
+from sakuin.tables.embed_chunks import counted_words
 from sakuin.tables.scan import content_hash
 from sakuin_local.turbopuffer.limits import Refused
 
@@ -76,7 +77,8 @@ def _check_table(world: TablesWorld, wanted: dict[str, Piece], project: str, tab
     assert set(world.backend.sql.execute(nodes, [table]).fetchall()) == whole, "nodes"
     removed = "select turbopuffer_doc_id from pending_deletion where table_id = %s"
     assert world.backend.sql.execute(removed, [table]).fetchall() == [], "still to be removed"
-    said = Counter(word for text in texts.values() for word in index_words(title="", learns=(), body=text).pairs)
+    read = [index_words(title="", learns=(), body=text) for text in texts.values()]
+    said = Counter(word for each in read for word in counted_words(each, with_terms=True))
     words = "select reading, written, chunks from table_reading where table_id = %s"
     counted = {(reading, form): count for reading, form, count in world.backend.sql.execute(words, [table]).fetchall()}
     assert counted == said, "words"
@@ -93,11 +95,11 @@ def _check_tool(world: TablesWorld, oracle: TablesOracle, tool: str, endpoint: s
 
 
 def found(world: TablesWorld, tool: str, endpoint: str) -> dict[str, str]:
-    """What an agent finds with a Tool: text by doc id, of all results."""
+    """What a Tool finds: text by doc id, of all candidates, whether they answer the question or not."""
     asked = world.records.endpoint(endpoint)
     assert asked is not None
     bound = next(each for each in asked.tools if each.id == tool)
-    hits = world.search(endpoint, bound, "説明", top_k=50).results
+    hits = world.search.explanation(endpoint, bound, "説明").candidates
     assert len({hit.chunk.id for hit in hits}) == len(hits), "a chunk is found twice"
     assert all(below(hit.chunk.json_pointer, bound.json_path) for hit in hits), "out of scope"
     return {hit.chunk.turbopuffer_doc_id: hit.chunk.chunk_text for hit in hits}

@@ -222,7 +222,7 @@ def test_a_search_tool_is_explained_by_the_places_of_its_chunks(
 
 
 def test_a_search_tool_refuses_what_is_not_close_enough(world: World, tables: TableWorld, endpoint: str) -> None:
-    said = of_tool(world, tables, endpoint, query="photosynthesis", expected="/articles/1/content").json()
+    said = of_tool(world, tables, endpoint, query="光合成", expected="/articles/1/content").json()
     assert (said["refused"], len(said["results"]) > 0) == (True, True)
     assert "the whole answer is refused" in said["expected"]["why"]
 

@@ -12,6 +12,9 @@ from tests.table_world import SayingStore, TableWorld, long
 
 SUBJECTS = ("二次方程式", "一次関数", "確率", "三平方の定理", "因数分解", "円周角", "相似", "平方根")
 
+# 第 is a word of the texts, nothing else is.
+OFF_TOPIC = "光合成をおこなう植物の葉緑体、第"
+
 
 def texts(count: int) -> dict[str, str]:
     return {str(number): long(f"{SUBJECTS[number % 8]}と第{number}章", 300 + number) for number in range(count)}
@@ -38,9 +41,16 @@ def test_the_first_results_are_the_same_for_every_top_k(world: TableWorld) -> No
 
 def test_a_question_about_something_else_has_no_good_match_and_no_suggestion(world: TableWorld) -> None:
     _, _, endpoint = world.indexed(texts(8))
-    answer = world.search(endpoint, "photosynthesis in plants")
+    answer = world.search(endpoint, OFF_TOPIC)
     assert (answer.results, answer.no_good_match, answer.suggestions) == ((), True, ())
     assert not world.search(endpoint, "確率").no_good_match
+
+
+def test_a_question_in_a_language_that_the_table_does_not_have_is_answered_by_meaning_alone(world: TableWorld) -> None:
+    _, _, endpoint = world.indexed(texts(8))
+    answer = world.search(endpoint, "photosynthesis in plants", top_k=3)
+    assert (len(answer.results), answer.no_good_match) == (3, False)
+    assert all(hit.similarity < GOOD_MATCH for hit in answer.results)
 
 
 def test_the_nearest_places_are_suggested_once_each(world: TableWorld) -> None:
@@ -95,11 +105,11 @@ def test_an_answer_is_at_most_degraded_when_nothing_is_embedded(world: TableWorl
     _, _, endpoint = world.indexed(texts(8))
     world.embedder.down = True
     assert world.search(endpoint, "確率の説明").results[0].json_path == "/2"
-    answer = world.search(endpoint, "photosynthesis")
+    answer = world.search(endpoint, OFF_TOPIC)
     assert (answer.no_good_match, bool(answer.degraded)) == (True, True)
 
 
-@pytest.mark.parametrize("query", ["photosynthesis in plants", "確率"])
+@pytest.mark.parametrize("query", [OFF_TOPIC, "確率"])
 def test_an_agent_reads_whether_there_is_a_good_match(world: TableWorld, query: str) -> None:
     _, _, endpoint = world.indexed(texts(8))
     result = world.ask(endpoint, {"query": query})

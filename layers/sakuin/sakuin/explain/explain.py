@@ -92,7 +92,7 @@ class ExplainTool:
         explanation = SearchExplanation(
             understood=found.understood,
             results=results,
-            refused=not results or (results[0].similarity or 0.0) < GOOD_MATCH,
+            refused=found.refused,
             threshold=GOOD_MATCH,
             index_state=found.index["state"],
             degraded=found.degraded,

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from sakuin.language.indexing import impacts_in_chunk
 from sakuin.language.model import AnalyzedQuery
 from sakuin.language.questions.query_analysis import analyze_query, lexicon_lookup
+from sakuin.language.unicode_text import is_japanese
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.calibration import GOOD_MATCH, NEAR_MATCH, Calibration
 from sakuin.retrieval.excerpt import EXCERPT_LENGTH, excerpt
@@ -84,13 +85,14 @@ class TableExplanation:
     """How a question was answered. `candidates` are all current chunks that were found, best first.
 
     `expected` are the chunks of the expected node, best first, whatever their rank; none if it is not in the scope of
-    the Tool or not indexed.
+    the Tool or not indexed. `refused`: an agent gets no results.
     """
 
     understood: AnalyzedQuery
     index: Mapping[str, Any]
     candidates: tuple[TableCandidate, ...]
     expected: tuple[TableCandidate, ...] = ()
+    refused: bool = False
     degraded: str | None = None
 
 
@@ -101,6 +103,14 @@ class _Asked:
     understood: AnalyzedQuery
     candidates: tuple[TableCandidate, ...]
     degraded: str | None
+    # The Table has no word and no gram of the question, and another script.
+    is_foreign: bool
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether not even the best is good enough. The meaning alone cannot tell that of another language."""
+        best = max((each.ranked.similarity for each in self.candidates), default=0.0)
+        return best < GOOD_MATCH and not self.is_foreign
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +129,13 @@ class SearchTable:
     def __call__(self, mcp_id: str, tool: BoundTool, query: str, *, top_k: int) -> TableAnswer:
         """Returns the best `top_k` chunks by falling similarity, or none if even the best is not good enough."""
         asked = self._asked(mcp_id, tool, query, limit=max(top_k, _NEAREST))
-        best = asked.candidates[0].ranked.similarity if asked.candidates else 0.0
-        is_good = best >= GOOD_MATCH
+        shown = [each for each in asked.candidates[:top_k] if asked.is_foreign or _is_shown(each.ranked)]
         return TableAnswer(
             query,
             _index(tool),
-            _hits(asked.candidates[:top_k]) if is_good else (),
-            no_good_match=not is_good,
-            suggestions=() if is_good else _suggestions(asked.candidates),
+            () if asked.is_refused else tuple(map(_hit, shown)),
+            no_good_match=asked.is_refused,
+            suggestions=_suggestions(asked.candidates) if asked.is_refused else (),
             understood_as=asked.understood.understood_as,
             degraded=asked.degraded,
         )
@@ -153,7 +162,9 @@ class SearchTable:
                 # A search in its own scope says its evidence, but not its rank.
                 alone = self._asked(mcp_id, tool, query, mode=mode, without=without, scope=expected)
                 chunks = tuple(replace(each, rank=None) for each in _of(expected, alone.candidates))
-        return TableExplanation(asked.understood, _index(tool), asked.candidates, chunks, asked.degraded)
+        return TableExplanation(
+            asked.understood, _index(tool), asked.candidates, chunks, asked.is_refused, asked.degraded
+        )
 
     def _asked(
         self,
@@ -197,7 +208,12 @@ class SearchTable:
             TableCandidate(place, each, rows[each.id], relative(chunk.json_pointer, tool.json_path), chunk)
             for place, (each, chunk) in enumerate(shown, start=1)
         ]
-        return _Asked(question, tuple(best), degraded)
+        is_foreign = (
+            bool(vector and best and slots)
+            and not frequencies.chunks
+            and is_japanese(query) != is_japanese(best[0].chunk.chunk_text)
+        )
+        return _Asked(question, tuple(best), degraded, is_foreign)
 
 
 class TableSearches(Protocol):
@@ -211,13 +227,14 @@ def _candidate(found: FoundChunk) -> Candidate:
     return Candidate(found.doc_id, found.cosine, impacts_in_chunk(found.counts, found.terms_count))
 
 
-def _hits(candidates: Sequence[TableCandidate]) -> tuple[TableHit, ...]:
-    """Returns the results; the others fill a list and answer nothing."""
-    return tuple(
-        TableHit(each.ranked.similarity, round(each.ranked.evidence, 4), each.json_path, each.chunk)
-        for each in candidates
-        if each.ranked.similarity >= NEAR_MATCH or each.ranked.matched
-    )
+def _is_shown(ranked: Ranked) -> bool:
+    # The others fill a list and answer nothing.
+    return ranked.similarity >= NEAR_MATCH or bool(ranked.matched)
+
+
+def _hit(candidate: TableCandidate) -> TableHit:
+    ranked = candidate.ranked
+    return TableHit(ranked.similarity, round(ranked.evidence, 4), candidate.json_path, candidate.chunk)
 
 
 def _suggestions(candidates: Sequence[TableCandidate]) -> tuple[TableSuggestion, ...]:
