@@ -19,7 +19,7 @@ RECORDS = [
     *("project", "project_member", "context_table", "tool", "mcp", "mcp_binding", "table_index_version"),
     *("table_namespace", "outbox"),
 ]
-QUESTION = "二次関数"
+QUESTION = "二次関数と三角比"
 DOCUMENT = {"articles": [long("二次関数"), long("三角比")]}
 
 
