@@ -16,7 +16,7 @@ from sakuin.knowledge.messages import (
 )
 from sakuin.platform.queue_handler import parsed_message
 from sakuin.platform.retry import MAX_RECEIVES
-from sakuin.platform.sqs import SqsQueue, translate_errors
+from sakuin.platform.sqs import GROUP_ATTRIBUTE, SqsQueue, translate_errors
 from sakuin.platform.telemetry import MESSAGE_ATTRIBUTE
 from sakuin.platform.unfinished_work import WorkSubject
 from sakuin.tables.messages import (
@@ -57,6 +57,7 @@ class DeadLetter:
     bus_reason: str | None
     correlation_id: str
     handle: str
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,8 @@ class DeadLetterQueues:
     def send_again(self, letter: DeadLetter) -> None:
         """Sends a letter to its original queue, and then deletes it from the dead letters."""
         queue = SqsQueue(self.sqs, self.urls[letter.queue])
-        queue.send_copy(letter.body, {MESSAGE_ATTRIBUTE: letter.correlation_id}, delay_seconds=0)
+        own = {MESSAGE_ATTRIBUTE: letter.correlation_id}
+        queue.send_copy(letter.body, own, delay_seconds=0, group=letter.group)
         with translate_errors():
             self.sqs.delete_message(QueueUrl=self.dead_urls[letter.queue], ReceiptHandle=letter.handle)
 
@@ -148,6 +150,7 @@ def _letter(queue: QueueName, message: Mapping[str, Any]) -> DeadLetter:
         bus_reason=own.get(_BUS_REASON) or None,
         correlation_id=own.get(MESSAGE_ATTRIBUTE, ""),
         handle=message["ReceiptHandle"],
+        group=system.get(GROUP_ATTRIBUTE, ""),
     )
 
 

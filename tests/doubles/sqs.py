@@ -1,8 +1,10 @@
 """A double of SQS: at least once, in any order, hidden for a while once received, a dead letter after five receives.
 
-It also forgets messages, as an emulator that is killed does. `test_sqs_double.py` compares it with moto.
+Its queues are fair, as AWS's guide describes it ("How fair queues work"). It also forgets messages, as an emulator that
+is killed does. `test_sqs_double.py` compares it with moto.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +18,9 @@ LONGEST_VISIBILITY_SECONDS = 43_200
 LONGEST_DELAY_SECONDS = 900
 RETENTION_SECONDS = 14 * 86_400
 _MOST_ENTRIES = 10
+# A group is noisy with more than this share of the messages in flight, if it has so many of its own there, or of the
+# time that consumers recently worked.
+_NOISY_SHARE, _NOISY_IN_FLIGHT, _RECENT_SECONDS = 0.1, 30, 300
 
 
 @dataclass
@@ -30,6 +35,13 @@ class Message:
     visible_at: float
     receives: int = 0
     handle: str = ""
+    group: str = ""
+    received_at: float = 0.0
+
+    @property
+    def tenant(self) -> str:
+        """Its group; without one it is a group of its own."""
+        return self.group or self.id
 
     def as_received(self) -> dict[str, Any]:
         """As boto3 hands it to a caller."""
@@ -57,6 +69,7 @@ class Message:
         return {
             "ApproximateReceiveCount": str(self.receives),
             "SentTimestamp": str(round(self.sent_at * 1000)),
+            **({"MessageGroupId": self.group} if self.group else {}),
         }
 
 
@@ -71,6 +84,8 @@ class ModelledSqs:
     messages: list[Message] = field(default_factory=list)
     dead: list[Message] = field(default_factory=list)
     count: int = 0
+    # When a message was deleted, its tenant, and the seconds that its consumer worked.
+    worked: list[tuple[float, str, float]] = field(default_factory=list)
 
     # ---------------------------------------------------------------- what the product calls
 
@@ -81,12 +96,21 @@ class ModelledSqs:
         MessageBody: str,
         MessageAttributes: dict[str, Any] | None = None,
         DelaySeconds: int = 0,
+        MessageGroupId: str = "",
     ) -> dict[str, str]:
         if not 0 <= DelaySeconds <= LONGEST_DELAY_SECONDS:
             raise refusal("InvalidParameterValue", "SendMessage")
         self.count += 1
         visible_at = self.now + DelaySeconds
-        message = Message(f"m{self.count}", QueueUrl, MessageBody, MessageAttributes or {}, self.now, visible_at)
+        message = Message(
+            f"m{self.count}",
+            QueueUrl,
+            MessageBody,
+            MessageAttributes or {},
+            self.now,
+            visible_at,
+            group=MessageGroupId,
+        )
         self.messages.append(message)
         return {"MessageId": message.id}
 
@@ -101,6 +125,7 @@ class ModelledSqs:
                     MessageBody=entry["MessageBody"],
                     MessageAttributes=entry.get("MessageAttributes"),
                     DelaySeconds=entry.get("DelaySeconds", 0),
+                    MessageGroupId=entry.get("MessageGroupId", ""),
                 )
                 taken.append({"Id": entry["Id"]})
             except ClientError as error:
@@ -108,7 +133,9 @@ class ModelledSqs:
         return {"Successful": taken} | ({"Failed": failed} if failed else {})
 
     def receive_message(self, *, QueueUrl: str, MaxNumberOfMessages: int = 1, **_names: Any) -> dict[str, Any]:
-        found = [message for message in self.waiting if message.queue == QueueUrl][:MaxNumberOfMessages]
+        line = [message for message in self.waiting if message.queue == QueueUrl]
+        noisy = self._noisy(QueueUrl)
+        found = sorted(line, key=lambda message: message.tenant in noisy)[:MaxNumberOfMessages]
         for message in found:
             self._received(message)
         return {"Messages": [message.as_received() for message in found]} if found else {}
@@ -116,6 +143,7 @@ class ModelledSqs:
     def delete_message(self, *, QueueUrl: str, ReceiptHandle: str) -> None:
         for message in self.messages:
             if message.handle == ReceiptHandle:
+                self.worked.append((self.now, message.tenant, self.now - message.received_at))
                 self.delete(message.id)
 
     def change_message_visibility(self, *, QueueUrl: str, ReceiptHandle: str, VisibilityTimeout: int) -> None:
@@ -173,7 +201,12 @@ class ModelledSqs:
         """Sends the dead letters again as new messages."""
         letters, self.dead = self.dead, []
         for letter in letters:
-            self.send_message(QueueUrl=letter.queue, MessageBody=letter.body, MessageAttributes=letter.attributes)
+            self.send_message(
+                QueueUrl=letter.queue,
+                MessageBody=letter.body,
+                MessageAttributes=letter.attributes,
+                MessageGroupId=letter.group,
+            )
 
     def passes(self, seconds: float) -> None:
         """Moves the clock; deletes what is older than the retention period."""
@@ -189,8 +222,22 @@ class ModelledSqs:
     def _received(self, message: Message, *, doubled: bool = False) -> Message:
         message.receives += 1
         message.handle = f"{message.id}-{message.receives}"
+        message.received_at = self.now
         message.visible_at = self.now if doubled else self.now + VISIBILITY_SECONDS
         return message
+
+    def _noisy(self, queue: str) -> set[str]:
+        """Returns the groups that have more than their share of the consumers."""
+        self.worked = [one for one in self.worked if self.now - one[0] <= _RECENT_SECONDS]
+        hidden = [each for each in self.messages if each.queue == queue and each.visible_at > self.now]
+        in_flight = Counter(each.tenant for each in hidden if each.handle)
+        seconds: dict[str, float] = {}
+        for _, tenant, worked in self.worked:
+            seconds[tenant] = seconds.get(tenant, 0.0) + worked
+        busy = {one for one, count in in_flight.items() if count >= _NOISY_IN_FLIGHT}
+        return {one for one in busy if in_flight[one] > _NOISY_SHARE * in_flight.total()} | {
+            one for one, spent in seconds.items() if spent > _NOISY_SHARE * sum(seconds.values())
+        }
 
     def _kept(self, messages: Sequence[Message]) -> Iterator[Message]:
         return (message for message in messages if self.now - message.sent_at <= RETENTION_SECONDS)

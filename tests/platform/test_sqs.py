@@ -31,7 +31,7 @@ def queue(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 def received(queue: SqsQueue) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     while messages := queue.client.receive_message(
-        QueueUrl=queue.url, MaxNumberOfMessages=10, MessageAttributeNames=["All"]
+        QueueUrl=queue.url, MaxNumberOfMessages=10, MessageAttributeNames=["All"], AttributeNames=["All"]
     ).get("Messages"):
         found += messages
     return found
@@ -102,6 +102,14 @@ def test_a_copy_has_the_body_and_the_attributes_that_say_something(queue: SqsQue
     (message,) = received(queue)
     assert message["Body"] == "not JSON"
     assert {name: value["StringValue"] for name, value in message["MessageAttributes"].items()} == {"copies": "2"}
+
+
+def test_a_message_and_its_copy_have_the_group_of_their_tenant(queue: SqsQueue) -> None:
+    queue.send([{}], group="p1")
+    queue.send_copy("{}", {}, delay_seconds=0, group="p1")
+    queue.send([{}])
+    groups = [message["Attributes"].get("MessageGroupId") for message in received(queue)]
+    assert sorted(groups, key=str) == [None, "p1", "p1"]
 
 
 def test_a_message_that_a_worker_has_is_hidden_for_as_long_as_asked(queue: SqsQueue) -> None:

@@ -11,7 +11,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from sakuin.errors import Invalid, OverBudget, SakuinError, Unavailable
 from sakuin.platform.retry import MAX_RECEIVES, DeadLetter, Defer, Retry, decide_retry, retry_or_dead_letter
-from sakuin.platform.sqs import LONGEST_DELAY_SECONDS, MessageLease, SqsQueue
+from sakuin.platform.sqs import GROUP_ATTRIBUTE, LONGEST_DELAY_SECONDS, MessageLease, SqsQueue
 from sakuin.platform.telemetry import CurrentWork, work_id_of
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 
@@ -59,6 +59,7 @@ class _Received:
     attributes: Mapping[str, str]
     receives: int
     sent_ms: float
+    group: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,7 @@ class QueueHandler:
         delay = min(max(decision.seconds, _FIRST_COPY_SECONDS * _DELAY_FACTOR**copies), LONGEST_DELAY_SECONDS)
         attributes = {**received.attributes, COPIES_ATTRIBUTE: str(min(copies + 1, _MAX_COPIES))}
         try:
-            self.queue.send_copy(received.body, attributes, delay_seconds=round(delay))
+            self.queue.send_copy(received.body, attributes, delay_seconds=round(delay), group=received.group)
         except Unavailable as error:
             self.logger.warning("message not sent again", reason=str(error))
             return False
@@ -201,6 +202,7 @@ def _received(record: Mapping[str, Any]) -> _Received:
         attributes={name: value.get("stringValue") or "" for name, value in attributes.items()},
         receives=int(record["attributes"]["ApproximateReceiveCount"]),
         sent_ms=float(record["attributes"]["SentTimestamp"]),
+        group=record["attributes"].get(GROUP_ATTRIBUTE, ""),
     )
 
 

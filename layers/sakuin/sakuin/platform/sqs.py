@@ -12,6 +12,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from sakuin.errors import Unavailable
 
 LONGEST_DELAY_SECONDS = 900
+# SQS hands the group of a message out among its system attributes.
+GROUP_ATTRIBUTE = "MessageGroupId"
 _BATCH = 10
 _COUNTS = (
     "ApproximateNumberOfMessages",
@@ -26,12 +28,16 @@ _LONGEST_JOIN_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class SqsQueue:
-    """One queue. `client` is boto3's SQS client. A request that SQS does not accept is `Unavailable`."""
+    """One queue. `client` is boto3's SQS client. A request that SQS does not accept is `Unavailable`.
+
+    A message may have a group, its tenant: while one group has more than its share of the workers, SQS delivers the
+    messages of the others first (fair queues). Without a group a message is a group of its own.
+    """
 
     client: Any
     url: str
 
-    def send(self, messages: Sequence[Mapping[str, Any]], *, delay_seconds: int = 0) -> None:
+    def send(self, messages: Sequence[Mapping[str, Any]], *, delay_seconds: int = 0, group: str = "") -> None:
         """Sends messages in batches of ten, visible after `delay_seconds` (at most 900). May be empty.
 
         If it raises, some messages may have been sent.
@@ -42,6 +48,7 @@ class SqsQueue:
                     "Id": str(number),
                     "MessageBody": json.dumps(message, ensure_ascii=False),
                     "DelaySeconds": delay_seconds,
+                    **_in_group(group),
                 }
                 for number, message in enumerate(messages[start : start + _BATCH])
             ]
@@ -52,12 +59,16 @@ class SqsQueue:
                     f"SQS did not accept {len(answer['Failed'])} of {len(entries)} messages", vendor="sqs"
                 )
 
-    def send_copy(self, body: str, attributes: Mapping[str, str], *, delay_seconds: int) -> None:
+    def send_copy(self, body: str, attributes: Mapping[str, str], *, delay_seconds: int, group: str = "") -> None:
         """Sends a message's body again as a new message, visible after `delay_seconds` (at most 900)."""
         named = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items() if value}
         with translate_errors():
             self.client.send_message(
-                QueueUrl=self.url, MessageBody=body, MessageAttributes=named, DelaySeconds=delay_seconds
+                QueueUrl=self.url,
+                MessageBody=body,
+                MessageAttributes=named,
+                DelaySeconds=delay_seconds,
+                **_in_group(group),
             )
 
     def hide(self, receipt_handle: str, *, seconds: int) -> None:
@@ -72,6 +83,10 @@ class SqsQueue:
         with translate_errors():
             answer = self.client.get_queue_attributes(QueueUrl=self.url, AttributeNames=list(_COUNTS))
         return not any(int(answer["Attributes"][name]) for name in _COUNTS)
+
+
+def _in_group(group: str) -> dict[str, str]:
+    return {GROUP_ATTRIBUTE: group} if group else {}
 
 
 class MessageLease:

@@ -138,7 +138,7 @@ def _uploaded(key: str, *, resumed: bool = False) -> DocumentUploaded | None:
 
 @dataclass(frozen=True, slots=True)
 class TableQueues:
-    """Requests work on Tables. Delivery is at least once.
+    """Requests work on Tables. Delivery is at least once. The group of a message is its project.
 
     `fingerprint` is the index version that asks; "" asks for all. `resumed`: the work waited before.
     """
@@ -158,16 +158,17 @@ class TableQueues:
     ) -> None:
         """Asks to scan a Table, or with `generation` to continue the scan of that generation after `skip` strings."""
         request = {**self._table(project_id, table_id, resumed), "generation": generation, "skip": skip}
-        self.tool_queue.send([{"index": request}])
+        self.tool_queue.send([{"index": request}], group=project_id)
 
     def embed(self, project_id: str, table_id: str, batches: Sequence[Sequence[str]], *, resumed: bool = False) -> None:
         """Asks to embed chunks, in one message for each batch."""
         table = self._table(project_id, table_id, resumed)
-        self.embed_queue.send([{"embed": {**table, "chunks": list(batch)}} for batch in batches])
+        self.embed_queue.send([{"embed": {**table, "chunks": list(batch)}} for batch in batches], group=project_id)
 
     def import_document(self, key: str) -> None:
         """Asks to import the uploaded document at `key`."""
-        self.tool_queue.send([{"import": {"key": key}}])
+        uploaded = _uploaded(key)
+        self.tool_queue.send([{"import": {"key": key}}], group=uploaded.project_id if uploaded else "")
 
     def _table(self, project_id: str, table_id: str, resumed: bool) -> dict[str, Any]:
         version = {"fingerprint": self.fingerprint} if self.fingerprint else {}
