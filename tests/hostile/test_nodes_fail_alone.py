@@ -34,7 +34,12 @@ def test_strings_that_no_index_can_hold_are_named_and_their_neighbours_are_found
     assert (status["state"], status["last_error"]) == ("ready", None)
     assert {"/nul", "/half", "/\\u00", "/kkkk"} == skipped.keys()
     assert "Shorten the keys" in skipped["/kkkk"]
-    found = tables.found(tables.endpoint(tool))
+    endpoint = tables.endpoint(tool)
+    asked = tables.records.endpoint(endpoint)
+    assert asked is not None
+    # Also what is no good match.
+    candidates = tables.table_search().explanation(endpoint, asked.tools[0], "説明").candidates
+    found = {each.chunk.json_pointer for each in candidates}
     assert {"/good", "/hidden", "/marks", "/" + "k" * (LONGEST_POINTER - 10)} <= found
 
 

@@ -195,10 +195,12 @@ def test_a_project_has_so_many_reindexes_in_an_hour(person: Person) -> None:
 
 
 def test_a_user_has_so_many_requests_in_a_minute(person: Person) -> None:
-    answers = [person.ask("GET", "/v1/projects") for _ in range(130)]
-    assert answers[0].status == 200
-    assert (answers[-1].status, 1 <= int(answers[-1].headers["retry-after"]) <= 60) == (429, True)
-    assert "requests_per_minute" in answers[-1].json["detail"]
+    assert person.ask("GET", "/v1/projects").status == 200
+    # Another minute may begin meanwhile.
+    answers = (person.ask("GET", "/v1/projects") for _ in range(400))
+    refused = next(answer for answer in answers if answer.status == 429)
+    assert 1 <= int(refused.headers["retry-after"]) <= 60
+    assert "requests_per_minute" in refused.json["detail"]
 
 
 def test_a_table_that_takes_too_much_memory_is_not_changed_by_pointer_and_may_be_replaced(person: Person) -> None:
