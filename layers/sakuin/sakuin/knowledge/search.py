@@ -27,9 +27,9 @@ from sakuin.retrieval.calibration import GOOD_MATCH, NEAR_MATCH
 from sakuin.retrieval.excerpt import EXCERPT_LENGTH, PASSAGE_LENGTH, excerpt
 from sakuin.retrieval.index_version import PageIndexVersion
 from sakuin.retrieval.matched_words import matched_words
+from sakuin.retrieval.ranking import is_shown, suggested
 from sakuin.retrieval.vectors import SearchMode, question_vector
 
-_SUGGESTIONS = 3
 # The best results have a passage.
 _PASSAGES = 5
 
@@ -64,8 +64,7 @@ class SearchKnowledge:
         if best < GOOD_MATCH:
             near = [match for match in matches if match.similarity >= NEAR_MATCH]
             return KnowledgeAnswer(question, (), True, self._suggestions(near), degraded)
-        # The others fill a list and answer nothing.
-        shown = [match for match in matches if match.similarity >= NEAR_MATCH or match.matched]
+        shown = [match for match in matches if is_shown(match.similarity, match.matched)]
         hits = tuple(self._hit(match, has_passage=place < _PASSAGES) for place, match in enumerate(shown))
         return KnowledgeAnswer(question, hits, False, degraded=degraded)
 
@@ -104,9 +103,8 @@ class SearchKnowledge:
 
     def _suggestions(self, near: Sequence[Match]) -> tuple[Suggestion, ...]:
         """Returns the best of these with different titles."""
-        best = {match.title: match for match in reversed(near)}
-        named = [match for match in near if best[match.title] is match][:_SUGGESTIONS]
-        return tuple(Suggestion(each.id, each.title, link(each.material, each.anchor, self.base_url)) for each in named)
+        best = suggested(near, lambda match: match.title)
+        return tuple(Suggestion(each.id, each.title, link(each.material, each.anchor, self.base_url)) for each in best)
 
     def _hit(self, match: Match, *, has_passage: bool) -> Hit:
         body = _body(match)

@@ -7,15 +7,19 @@ with bounds that do not depend on the other candidates. Measured: docs/decisions
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, pstdev
+from typing import TypeVar
 
 from sakuin.language.model import Slot
-from sakuin.retrieval.calibration import Calibration
+from sakuin.retrieval.calibration import NEAR_MATCH, Calibration
 
 # Just above: the distance by which a concept is placed before an example of it.
 _JUST_ABOVE = 0.01
+_SUGGESTIONS = 3
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +165,16 @@ def rank(
         )
         for each in order
     ]
+
+
+def is_shown(similarity: float, matched: Sequence[str]) -> bool:
+    """Whether a result stands beside a good one. The others fill a list and answer nothing."""
+    return similarity >= NEAR_MATCH or bool(matched)
+
+
+def suggested(near: Iterable[T], name: Callable[[T], str]) -> list[T]:
+    """Returns the first results with different names, as suggestions instead of an answer."""
+    found: dict[str, T] = {}
+    for each in near:
+        found.setdefault(name(each), each)
+    return list(found.values())[:_SUGGESTIONS]

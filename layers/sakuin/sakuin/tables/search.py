@@ -11,7 +11,7 @@ from sakuin.language.unicode_text import is_japanese
 from sakuin.platform.embedding import QuestionEmbedder
 from sakuin.retrieval.calibration import GOOD_MATCH, NEAR_MATCH, Calibration
 from sakuin.retrieval.excerpt import EXCERPT_LENGTH, excerpt
-from sakuin.retrieval.ranking import Candidate, Ranked, background, rank, shares_of_words
+from sakuin.retrieval.ranking import Candidate, Ranked, background, is_shown, rank, shares_of_words, suggested
 from sakuin.retrieval.vectors import SearchMode, question_vector
 from sakuin.tables.chunk_store import ChunkStore, FoundChunk, namespace
 from sakuin.tables.json_pointer import is_within, pointer_hash, relative
@@ -20,7 +20,6 @@ from sakuin.tables.postgres import ToolSearch
 
 # The nearest and the matching chunks that are ranked, whatever `top_k`.
 DEPTH = 100
-_SUGGESTIONS = 3
 # The chunks from which they come: several may be of one node.
 _NEAREST = 10
 
@@ -129,7 +128,11 @@ class SearchTable:
     def __call__(self, mcp_id: str, tool: BoundTool, query: str, *, top_k: int) -> TableAnswer:
         """Returns the best `top_k` chunks by falling similarity, or none if even the best is not good enough."""
         asked = self._asked(mcp_id, tool, query, limit=max(top_k, _NEAREST))
-        shown = [each for each in asked.candidates[:top_k] if asked.is_foreign or _is_shown(each.ranked)]
+        shown = [
+            each
+            for each in asked.candidates[:top_k]
+            if asked.is_foreign or is_shown(each.ranked.similarity, each.ranked.matched)
+        ]
         return TableAnswer(
             query,
             _index(tool),
@@ -227,11 +230,6 @@ def _candidate(found: FoundChunk) -> Candidate:
     return Candidate(found.doc_id, found.cosine, impacts_in_chunk(found.counts, found.terms_count))
 
 
-def _is_shown(ranked: Ranked) -> bool:
-    # The others fill a list and answer nothing.
-    return ranked.similarity >= NEAR_MATCH or bool(ranked.matched)
-
-
 def _hit(candidate: TableCandidate) -> TableHit:
     ranked = candidate.ranked
     return TableHit(ranked.similarity, round(ranked.evidence, 4), candidate.json_path, candidate.chunk)
@@ -240,7 +238,6 @@ def _hit(candidate: TableCandidate) -> TableHit:
 def _suggestions(candidates: Sequence[TableCandidate]) -> tuple[TableSuggestion, ...]:
     """Returns the nearest chunks, one of a node."""
     near = [each for each in candidates if each.ranked.similarity >= NEAR_MATCH]
-    best = {each.json_path: each for each in reversed(near)}
     return tuple(
         TableSuggestion(
             each.json_path,
@@ -248,9 +245,8 @@ def _suggestions(candidates: Sequence[TableCandidate]) -> tuple[TableSuggestion,
             each.chunk.chunk_index,
             excerpt(each.chunk.chunk_text, around=each.ranked.matched, length=EXCERPT_LENGTH),
         )
-        for each in near
-        if best[each.json_path] is each
-    )[:_SUGGESTIONS]
+        for each in suggested(near, lambda candidate: candidate.json_path)
+    )
 
 
 def _of(pointer: str, candidates: Sequence[TableCandidate]) -> tuple[TableCandidate, ...]:
