@@ -17,7 +17,7 @@ from sakuin.mcp import arguments, endpoint_keys, messages
 from sakuin.settings import Settings
 from sakuin.tables import document as table_document
 from sakuin.tables import model as search_tool
-from sakuin.tables.admin import projects as names_of_records
+from sakuin.tables.admin import checks as names_of_records
 from sakuin.tables.admin import tables as keep_tables
 from sakuin.tables.admin import tools as keep_tools
 

@@ -41,7 +41,6 @@ from sakuin.tables.admin.database_changes import HandleDatabaseChange
 from sakuin.tables.admin.endpoints import EndpointAdmin
 from sakuin.tables.admin.outbox import Outbox, PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.admin.projects import ProjectAdmin
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.admin.tools import ToolAdmin
 from sakuin.tables.reconcile import ReconcileTables, TableSummaries
@@ -252,7 +251,6 @@ class World:
     def project_services(self) -> ProjectServices:
         return ProjectServices(
             records=self.projects,
-            projects=ProjectAdmin(self.projects),
             tables=TableAdmin(self.projects, self.bodies),
             tools=ToolAdmin(self.projects),
             endpoints=EndpointAdmin(self.projects),

@@ -66,10 +66,9 @@ class Limits:
         return cls(**given)
 
 
-def check_limit(present: int, most: int, *, what: str, limit: str, more: int = 1) -> None:
-    """Raises `Invalid` if `present` and `more` exceed the limit `most`. `limit` is the member of `Limits`."""
-    if present + more > most:
+def check_limit(count: int, most: int, *, what: str, limit: str) -> None:
+    """Raises `Invalid` if `count` exceeds the limit `most`. `limit` is the member of `Limits`."""
+    if count > most:
         raise Invalid(
-            f"That would be {present + more:,} {what}; the limit is {most:,} ({limit}). "
-            "Remove some, or raise the limit."
+            f"That would be {count:,} {what}; the limit is {most:,} ({limit}). Remove some, or raise the limit."
         )

@@ -15,11 +15,11 @@ from sakuin.http import documents, views
 from sakuin.http.synonyms import add_synonym_routes
 from sakuin.platform.keys import KEY_PREFIX, key_of, matching_hash
 from sakuin.platform.secrets import KeyRing
+from sakuin.tables.admin.checks import check_name
 from sakuin.tables.admin.database_changes import HandleDatabaseChange
 from sakuin.tables.admin.endpoints import EndpointAdmin
 from sakuin.tables.admin.outbox import PublishOutbox
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.admin.projects import ProjectAdmin
 from sakuin.tables.admin.tables import TableAdmin
 from sakuin.tables.admin.tools import ToolAdmin
 from sakuin.tables.document import parsed_table, written_table
@@ -39,7 +39,6 @@ class ProjectServices:
     """The use cases of the API. `hook_secrets` are the accepted secrets of webhooks."""
 
     records: ProjectRecords
-    projects: ProjectAdmin
     tables: TableAdmin
     tools: ToolAdmin
     endpoints: EndpointAdmin
@@ -99,12 +98,10 @@ Raw = Annotated[bytes, Depends(_raw)]
 
 
 def _projects(routes: APIRouter, services: ProjectServices, user: Any, changing: Any) -> None:
-    admin = services.projects
-
     @routes.post("/projects", status_code=201)
     def create_project(caller: user, asked: views.ProjectAsked) -> views.ProjectView:
         """Creates a project. A user becomes its owner."""
-        return views.ProjectView.model_validate(admin.create(caller, asked.name))
+        return views.ProjectView.model_validate(services.records.create_project(caller, check_name(asked.name)))
 
     @routes.get("/projects")
     def projects(caller: user) -> views.ProjectsView:
@@ -120,7 +117,7 @@ def _projects(routes: APIRouter, services: ProjectServices, user: Any, changing:
     @routes.post("/projects/{project_id}/members", status_code=204)
     def add_member(caller: user, project_id: UUID, asked: views.MemberAsked) -> None:
         """Makes a user a member, or gives a member another role. Needs the role `owner`."""
-        admin.add_member(caller, str(project_id), str(asked.user_id), asked.role)
+        services.records.add_member(caller, str(project_id), str(asked.user_id), asked.role)
 
     @routes.post("/projects/{project_id}/transfer", status_code=204)
     def transfer_project(caller: user, project_id: UUID, asked: views.TransferAsked) -> None:

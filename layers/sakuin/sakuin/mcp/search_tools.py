@@ -132,21 +132,21 @@ class SearchTools:
         near = [each | {"excerpt": visible(each["excerpt"])} for each in answer["suggestions"]]
         add_fitting(answer, "suggestions", near, text_form=_as_text)
         results = list(answer["results"])
-        around = self._with_objects(endpoint, tool, results[start:])
+        around = _with_objects(ReadAround(search.records, endpoint), tool, results[start:])
         shown = start + add_fitting(answer, "results", around, optional="object", text_form=_as_text)
         if shown < len(results):
             answer["truncated"] = f"{shown} of {len(results)} results so far. Send `next_cursor` for the others."
             answer["next_cursor"] = cursor_of(f"{shown}-{end}", *asked)
         return answer
 
-    def _with_objects(self, endpoint: Endpoint, tool: BoundTool, results: Sequence[Answer]) -> list[Answer]:
-        """Returns the results, each with the short fields of the object around it, where there is one."""
-        if not results:
-            return []
-        read = ReadAround(self.searches.table_search().records, endpoint)
-        objects = read.objects(tool, [each["chunk"]["json_pointer"] for each in results])
-        around = [objects.get(each["chunk"]["json_pointer"]) for each in results]
-        return [each | ({"object": found} if found else {}) for each, found in zip(results, around, strict=True)]
+
+def _with_objects(read: ReadAround, tool: BoundTool, results: Sequence[Answer]) -> list[Answer]:
+    """Returns the results, each with the short fields of the object around it, where there is one."""
+    if not results:
+        return []
+    objects = read.objects(tool, [each["chunk"]["json_pointer"] for each in results])
+    around = [objects.get(each["chunk"]["json_pointer"]) for each in results]
+    return [each | ({"object": found} if found else {}) for each, found in zip(results, around, strict=True)]
 
 
 def _shown(tool: BoundTool) -> Tool:

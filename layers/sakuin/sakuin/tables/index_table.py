@@ -184,9 +184,9 @@ def _check(strings: Sequence[LargeString], cut: TableCut, limits: Limits) -> int
 
     Indexed chunks stay searchable.
     """
-    check_limit(0, limits.table_strings, what="large strings", limit="table_strings", more=len(strings))
+    check_limit(len(strings), limits.table_strings, what="large strings", limit="table_strings")
     pieces = sum(-(-len(string.text) // (cut.chunk_size - cut.overlap)) for string in strings)
-    check_limit(0, limits.table_chunks, what="chunks", limit="table_chunks", more=pieces)
+    check_limit(pieces, limits.table_chunks, what="chunks", limit="table_chunks")
     return pieces
 
 

@@ -114,7 +114,6 @@ def project_services(settings: Settings, secret: NamedSecret, client: "Client") 
     from sakuin.tables.admin.eventbridge import EventBridgeBus
     from sakuin.tables.admin.outbox import Outbox, PublishOutbox
     from sakuin.tables.admin.postgres import ProjectRecords
-    from sakuin.tables.admin.projects import ProjectAdmin
     from sakuin.tables.admin.tables import TableAdmin
     from sakuin.tables.admin.tools import ToolAdmin
 
@@ -123,7 +122,6 @@ def project_services(settings: Settings, secret: NamedSecret, client: "Client") 
     records = ProjectRecords(client, acting)
     return ProjectServices(
         records=records,
-        projects=ProjectAdmin(records),
         tables=TableAdmin(records, S3TableDocuments(aws("s3"), settings.tables_bucket), settings.limits),
         tools=ToolAdmin(records),
         endpoints=EndpointAdmin(records),

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sakuin.platform.keys import hash_of_key, new_key
+from sakuin.tables.admin.checks import check_name
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.admin.projects import check_name
 from sakuin.tables.model import McpEndpoint, Switch, User
 
 # The time to configure the new key in all agents.

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.limits import Limits
+from sakuin.tables.admin.checks import check_name
 from sakuin.tables.admin.documents import TableDocuments
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.admin.projects import check_name
 from sakuin.tables.document import parsed_table, patched, written_body, written_table
 from sakuin.tables.json_pointer import resolve
 from sakuin.tables.model import StoredTable, Table, UploadTarget, User

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from sakuin.errors import Invalid, NotFound
+from sakuin.tables.admin.checks import check_text
 from sakuin.tables.admin.postgres import ProjectRecords
-from sakuin.tables.admin.projects import check_text
 from sakuin.tables.json_pointer import tokens
 from sakuin.tables.model import Tool, User, tool_name_problem
 
