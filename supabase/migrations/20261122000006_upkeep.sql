@@ -387,33 +387,24 @@ end $$;
 
 -- ---------------------------------------------------------------- the daily budgets of tokens
 
--- What indexing embedded in a day (UTC), and what the language model that writes learns read and wrote.
+-- The tokens of a day (UTC): what indexing embedded, and what the language model that writes learns read and wrote.
 create table public.embedding_day (
-  day date primary key,
+  day date not null,
+  kind text collate "C" not null check (kind in ('embedding', 'learns')),
   tokens bigint not null default 0 check (tokens >= 0),
-  learns_tokens bigint not null default 0 check (learns_tokens >= 0)
+  primary key (day, kind)
 );
 
-create function public.embedding_tokens_today() returns bigint
+create function public.tokens_today(p_kind text) returns bigint
 language sql stable set search_path = public, extensions as $$
-  select coalesce((select tokens from embedding_day where day = (now() at time zone 'utc')::date), 0)
+  select coalesce((select tokens from embedding_day
+                   where day = (now() at time zone 'utc')::date and kind = p_kind), 0)
 $$;
 
-create function public.add_embedding_tokens(p_tokens bigint) returns void
+create function public.add_tokens(p_kind text, p_tokens bigint) returns void
 language sql set search_path = public, extensions as $$
-  insert into embedding_day as d (day, tokens) values ((now() at time zone 'utc')::date, p_tokens)
-  on conflict (day) do update set tokens = d.tokens + excluded.tokens
-$$;
-
-create function public.learns_tokens_today() returns bigint
-language sql stable set search_path = public, extensions as $$
-  select coalesce((select learns_tokens from embedding_day where day = (now() at time zone 'utc')::date), 0)
-$$;
-
-create function public.add_learns_tokens(p_tokens bigint) returns void
-language sql set search_path = public, extensions as $$
-  insert into embedding_day as d (day, learns_tokens) values ((now() at time zone 'utc')::date, p_tokens)
-  on conflict (day) do update set learns_tokens = d.learns_tokens + excluded.learns_tokens
+  insert into embedding_day as d (day, kind, tokens) values ((now() at time zone 'utc')::date, p_kind, p_tokens)
+  on conflict (day, kind) do update set tokens = d.tokens + excluded.tokens
 $$;
 
 -- ---------------------------------------------------------------- reconciliation: runs

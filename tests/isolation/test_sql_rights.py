@@ -112,7 +112,7 @@ def test_a_table_without_its_grant_is_reported_as_that(stack: Stack) -> None:
     stack.sql.execute("revoke select on embedding_day from service_role")
     try:
         with pytest.raises(Refused, match=r"permission denied for table embedding_day.*supabase db push"):
-            call(service, "embedding_tokens_today", {})
+            call(service, "tokens_today", {"p_kind": "embedding"})
     finally:
         stack.sql.execute("grant select on embedding_day to service_role")
 

@@ -36,5 +36,5 @@ def test_nothing_is_lost_when_workers_add_at_the_same_time(ledger: EmbeddingLedg
 
 
 def test_yesterday_s_tokens_do_not_count_today(ledger: EmbeddingLedger, sql: psycopg.Connection) -> None:
-    sql.execute("insert into embedding_day values ((now() at time zone 'utc')::date - 1, 500)")
+    sql.execute("insert into embedding_day values ((now() at time zone 'utc')::date - 1, 'embedding', 500)")
     assert ledger.spent() == 0

@@ -21,11 +21,11 @@ class EmbeddingLedger:
 
     def spent(self) -> int:
         """Returns today's sum."""
-        return int(call(self.client, f"{self.kind}_tokens_today", {}))
+        return int(call(self.client, "tokens_today", {"p_kind": self.kind}))
 
     def add(self, tokens: int) -> None:
         """Adds tokens to today's sum, atomically."""
-        call(self.client, f"add_{self.kind}_tokens", {"p_tokens": tokens})
+        call(self.client, "add_tokens", {"p_kind": self.kind, "p_tokens": tokens})
 
     def require_budget(self, daily_tokens: int) -> None:
         """Raises `OverBudget` if today's sum has reached `daily_tokens`."""

@@ -13,12 +13,10 @@ READING_FUNCTIONS = frozenset(
         "changed_nodes",
         "chunks_to_store",
         "current_chunks",
-        "embedding_tokens_today",
         "endpoint",
         "filter_values",
         "indexed_anchors",
         "known_vectors",
-        "learns_tokens_today",
         "list_concepts",
         "list_materials",
         "lexicon_entries",
@@ -32,6 +30,7 @@ READING_FUNCTIONS = frozenset(
         "chunks_to_show",
         "table_lexicon_entries",
         "table_term_frequencies",
+        "tokens_today",
     }
 )
 
