@@ -251,8 +251,8 @@ def _page(number: int, versions: tuple[int, ...]) -> str:
 
 def _column(node: int, version: int) -> str:
     subject = SUBJECTS[node % len(SUBJECTS)]
-    # Long enough to be indexed, short enough for two chunks.
-    return (f"{subject}のコラム、第{version}版です。" + f"{subject}を身近な例で考えます。" * 100)[:1200]
+    # Long enough to be indexed, short enough for one chunk: what is measured is not the local model.
+    return (f"{subject}のコラム、第{version}版です。" + f"{subject}を身近な例で考えます。" * 100)[:300]
 
 
 def _call(name: str, query: str, **arguments: Any) -> dict[str, Any]:

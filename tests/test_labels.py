@@ -19,7 +19,8 @@ MEMBERS = {"query", "gold", "category", "half"}
 CATEGORIES = {
     *("natural", "paraphrase", "kana-only", "typo", "english", "keyword", "conversational", "notation", "off-topic"),
 }
-LARGE = 1000
+# What a new Table indexes, in characters.
+LARGE = 200
 ID = re.compile(r"(junior|senior)/[^/#]+#(rule|method|def|ex|tip)-[a-z0-9-]+")
 KANA = re.compile(r"[ぁ-ゖァ-ヺー]+")
 JAPANESE = re.compile(r"[ぁ-ゖァ-ヺ一-鿿]")

@@ -17,7 +17,7 @@ from tests.integration.conftest import Deployed
 
 pytestmark = [pytest.mark.integration, pytest.mark.anyio]
 
-TEXT = "二次方程式の解の公式について説明します。係数を代入して解を求めます。" * 40
+TEXT = "二次方程式の解の公式について説明します。係数を代入して解を求めます。" * 8
 INSPECTOR = ".tools/clients/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 SECONDS = 600
 

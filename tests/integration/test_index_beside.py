@@ -108,7 +108,8 @@ def test_another_index_is_built_activated_and_deleted_while_searches_answer(
     old = namespace_found(deployed)
     with searched_all_the_while(deployed) as found:
         with nobody_reads(deployed, tool_queue(deployed)):
-            other_settings("900")
+            # No text of the samples is longer, so the local endpoint has all vectors.
+            other_settings("960")
             maintained(deployed)
             assert "Tables are missing" in refused(deployed, "activate")
         eventually("every Table in the next index", lambda: indexes(deployed)[1]["tables"]["missing"] == 0)

@@ -14,9 +14,9 @@ from tests.integration.conftest import Deployed, eventually
 
 pytestmark = pytest.mark.integration
 
-OLD = "二次方程式の解の公式について説明します。係数を代入して解を求めます。" * 40
-NEW = "三平方の定理で直角三角形の辺の長さを求める話をします。" * 45
-OTHER = "一次関数の傾きと切片の話です。" * 90
+OLD = "二次方程式の解の公式について説明します。係数を代入して解を求めます。" * 8
+NEW = "三平方の定理で直角三角形の辺の長さを求める話をします。" * 10
+OTHER = "一次関数の傾きと切片の話です。" * 20
 
 
 def document_file(folder: Path, document: object) -> str:
