@@ -61,6 +61,8 @@ create table public.material (
   chunks_count integer not null default 0,
   -- The spaces in which each chunk has a vector, so that no count of vectors is needed to find what is missing.
   complete_spaces text[] collate "C" not null default '{}',
+  -- The versions of the learns.yml files that the searchable version was written with, by key; null: there was none.
+  learns_files jsonb not null default '{}',
   -- When the page was last requested to build an index version, to limit repeated requests.
   build_requested_at timestamptz,
   -- Sequencers do not order this material's versions: events are rejected, and the worker asks the bucket instead.
@@ -150,10 +152,13 @@ create table public.pending_learns (
 create index pending_learns_due on public.pending_learns (due_at, material);
 create index pending_learns_claimed on public.pending_learns (claimed_until) where claimed_until is not null;
 
--- The version of each learns.yml and synonyms.yml that was applied last. No version: its deletion.
+-- The version of each learns.yml and synonyms.yml that was applied last. No version: its deletion. `folder` and `names`:
+-- of a learns.yml that was read, the pages that it may name; null for other files.
 create table public.authored_file (
   key text collate "C" primary key,
   version_id text,
+  folder text collate "C",
+  names text[],
   applied_at timestamptz not null default now()
 );
 
@@ -234,7 +239,8 @@ $$;
 
 -- Applies a version of a key that does not own the material: it waits, or it replaces a deleted owner.
 create function public.apply_other_key(
-  r public.material, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text
+  r public.material, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
+  p_learns_files jsonb
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   fence text collate "C";
@@ -266,19 +272,21 @@ begin
   update material m set bucket = p_source->>'bucket', key = p_source->>'key', sequencer = '', version_id = null,
     indexed_sequencer = null
   where m.material = r.material;
-  return public.apply_material(r.material, p_source, p_deleted, p_error, p_chunks, p_fingerprint, null);
+  return public.apply_material(r.material, p_source, p_deleted, p_error, p_chunks, p_fingerprint,
+                               p_learns_files, null);
 end $$;
 
 -- Applies one version of a page.
 --   p_source: {bucket, key, version_id, sequencer}, or null for a change without an upload.
 --   p_chunks: the chunks of the page; null for a version that cannot be read (p_error) or a deletion (p_deleted).
+--   p_learns_files: the versions of the learns.yml files that the chunks were written with, by key.
 --   p_expected_generation: the generation of the row when it was read. The same version again, and a change without a
 --     source, apply only if the row still has it.
 -- Returns {outcome, generation, next_owner}. A superseded version has no upload_result: the bucket may still show
 -- that it is the current one.
 create function public.apply_material(
   p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
-  p_expected_generation bigint
+  p_learns_files jsonb, p_expected_generation bigint
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   r material;
@@ -305,7 +313,7 @@ begin
     seq := r.indexed_sequencer;
     newest := false;
   elsif r.key <> p_source->>'key' then
-    return public.apply_other_key(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint);
+    return public.apply_other_key(r, p_source, p_deleted, p_error, p_chunks, p_fingerprint, p_learns_files);
   elsif r.sequencer_unreliable or seq < r.sequencer collate "C"
         and (p_error is not null or seq <= coalesce(r.indexed_sequencer, '') collate "C") then
     return jsonb_build_object('outcome', 'superseded', 'generation', r.generation,
@@ -339,6 +347,7 @@ begin
     indexed_version_id = case when p_deleted then null when p_source is null then m.indexed_version_id
                               else p_source->>'version_id' end,
     fingerprint = case when p_deleted then null else p_fingerprint end,
+    learns_files = p_learns_files,
     chunks_count = case when p_deleted then 0 else jsonb_array_length(p_chunks) end,
     complete_spaces = spaces_with_all_vectors(m.material),
     indexed_at = case when p_deleted then null else now() end,
@@ -356,7 +365,7 @@ end $$;
 -- that of the row stays.
 create function public.apply_current(
   p_material text, p_source jsonb, p_deleted boolean, p_error text, p_chunks jsonb, p_fingerprint text,
-  p_expected_generation bigint
+  p_learns_files jsonb, p_expected_generation bigint
 ) returns jsonb language plpgsql set search_path = public, extensions as $$
 declare
   r material;
@@ -386,7 +395,7 @@ begin
   -- No sequencer sorts before '0'.
   fence := coalesce(nullif(p_source->>'sequencer', ''), nullif(fence, ''), '0');
   done := apply_material(p_material, p_source || jsonb_build_object('sequencer', fence), p_deleted, p_error, p_chunks,
-                         p_fingerprint, r.generation);
+                         p_fingerprint, p_learns_files, r.generation);
   update material m set sequencer_unreliable = r.sequencer_unreliable or m.key = p_source->>'key',
     generation = greatest(m.generation, r.generation + 1)
   where m.material = p_material
@@ -544,12 +553,14 @@ language sql stable set search_path = public, extensions as $$
   from material m where m.material = any (p_materials) and m.status <> 'deleted'
 $$;
 
--- The materials of a folder that a learns.yml names, or named when they were last indexed. A name without a folder
--- matches pages of that name in every subfolder.
-create function public.materials_named_in(p_folder text, p_names text[]) returns text[]
+-- The materials of a folder that a learns.yml names, or named when they were last indexed, but for those that were
+-- written with this version of it. A name without a folder matches pages of that name in every subfolder.
+create function public.materials_named_in(p_key text, p_version text, p_folder text, p_names text[]) returns text[]
 language sql stable set search_path = public, extensions as $$
   select coalesce(array_agg(m.material), '{}') from material m
-  where starts_with(m.material, p_folder) and m.indexed_version_id is not null
-    and (m.material = any (p_names) or regexp_replace(m.material, '^.*/', '') = any (p_names)
+  -- The last code point ends the range of all names in the folder.
+  where m.material >= p_folder and m.material < p_folder || U&'\+10FFFF' and m.indexed_version_id is not null
+    and not m.learns_files @> jsonb_build_object(p_key, p_version)
+    and (m.material in (select unnest(p_names)) or regexp_replace(m.material, '^.*/', '') in (select unnest(p_names))
          or exists (select from knowledge_chunks k where k.material = m.material and k.learns_source = 'author'))
 $$;

@@ -444,8 +444,21 @@ $$;
 
 -- ---------------------------------------------------------------- reconciliation: the bucket
 
+-- Whether a page was written with another version of a learns.yml that names it, and no work on the page is recorded: a
+-- request was lost. The page's newest version must be searchable, since an older one may be gone from the bucket.
+create function public.lacks_pages(f public.authored_file) returns boolean
+language sql stable set search_path = public, extensions as $$
+  select f.names is not null and exists (
+    select from unnest(materials_named_in(f.key, f.version_id, f.folder, f.names)) named join material m
+      on m.material = named
+    where m.status = 'ready' and m.learns_files ? f.key and not exists (
+      select from unfinished_work u where u.kind = 'material' and u.subject = m.material
+                                       or u.kind = 'file' and u.subject = m.key))
+$$;
+
 -- The records of the keys after p_after, in the order of the bucket's list. `young`: changed in the last p_settling
--- seconds. `free`: the material of a waiting key has no owner; or a file was read by another analyzer.
+-- seconds. `free`: the material of a waiting key has no owner; or a file was read by another analyzer, or a page was not
+-- written with it.
 create function public.recorded_objects(
   p_after text, p_limit integer, p_analyzer text, p_settling double precision
 ) returns jsonb
@@ -464,7 +477,8 @@ language sql stable set search_path = public, extensions as $$
      where w.key > p_after order by w.key limit p_limit)
     union all
     (select f.key, 'file', f.version_id, f.version_id is null,
-            exists (select from site_synonyms s where s.key = f.key and s.analyzer <> p_analyzer), f.applied_at
+            exists (select from site_synonyms s where s.key = f.key and s.analyzer <> p_analyzer)
+              or lacks_pages(f), f.applied_at
      from authored_file f where f.key > p_after order by f.key limit p_limit)
     ) y order by y.key limit p_limit) x
 $$;

@@ -109,8 +109,7 @@ class MaterialsMachine(Schedule):
         super().__init__()
         self.world = MaterialsWorld(self.backend, counts=self.tally.messages, **self.parts)
         self.oracle = MaterialsOracle(self.world.bucket)
-        # A learns.yml whose requests an emulator forgets has to be pushed once more: docs/explanation/reliability.md.
-        self.workers = Workers(self.world.sqs, self.world.handle, self.tally, lasting='"reindex"')
+        self.workers = Workers(self.world.sqs, self.world.handle, self.tally)
         self.tally.schedules += 1
 
     @initialize(boxes=_boxes, indexed=st.booleans())

@@ -9,7 +9,8 @@ from tests.convergence.actions import END, Forget, GoOn, Maintenance, Work
 from tests.convergence.interleaving import Fate
 from tests.convergence.machine import Schedule, scripted, settling
 from tests.convergence.materials_checks import searchable
-from tests.convergence.materials_machine import MaterialsMachine, Remove, Upload
+from tests.convergence.materials_machine import File, MaterialsMachine, Remove, Upload
+from tests.convergence.materials_oracle import LEARNS, SYNONYMS
 from tests.convergence.materials_world import MaterialsBackend
 from tests.convergence.tables_actions import Change
 from tests.convergence.tables_machine import TablesMachine
@@ -151,6 +152,29 @@ def test_an_upload_that_every_queue_has_forgotten_is_found_at_night(page: Materi
     page.step(A_NIGHT)
     page.step(NEXT)
     assert searchable(page.world).keys() == {"b"}
+
+
+@pytest.mark.parametrize("key", [LEARNS, *SYNONYMS])
+def test_an_authored_file_that_every_queue_has_forgotten_is_found_at_night(page: MaterialsMachine, key: str) -> None:
+    page.workers.finish_all()
+    page.step(File(key, 1))
+    page.step(Forget(None))
+    page.step(A_NIGHT)
+    assert key in bodies(page)[0]
+
+
+def test_a_page_that_was_not_written_with_its_new_learns_is_found_at_night(page: MaterialsMachine) -> None:
+    page.workers.finish_all()
+    page.step(File(LEARNS, 1))
+    page.step(NEXT)
+    assert "reindex" in bodies(page)[0]
+    page.step(Forget(None))
+    page.step(A_NIGHT)
+    page.step(NEXT)
+    assert "reindex" in bodies(page)[0]
+    page.step(NEXT)
+    page.step(A_NIGHT)
+    assert bodies(page) == []
 
 
 def test_a_deletion_that_every_queue_has_forgotten_is_found_at_night(page: MaterialsMachine) -> None:

@@ -1,7 +1,8 @@
 """The adapters of the knowledge index over an empty database."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import psycopg
@@ -44,11 +45,13 @@ class Knowledge:
         *,
         material: str = "m",
         fingerprint: PageIndexVersion = FINGERPRINT,
+        learns_files: Mapping[str, str | None] = MappingProxyType({}),
         **seen: Any,
     ) -> ChangeResult:
         """Applies chunks after their vectors, as IndexPage does; `seen` goes to `KnowledgeIndex.apply`."""
         self.embed(chunks, fingerprint)
-        return self.index.apply(PageChange(material, source, chunks=chunks, fingerprint=fingerprint.id), **seen)
+        change = PageChange(material, source, chunks, fingerprint.id, learns_files)
+        return self.index.apply(change, **seen)
 
     def delete(self, source: Source, *, material: str = "m", **seen: Any) -> ChangeResult:
         return self.index.apply(PageChange(material, source, deleted=True), **seen)

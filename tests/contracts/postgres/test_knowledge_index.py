@@ -6,7 +6,7 @@ from dataclasses import replace
 import psycopg
 import pytest
 from sakuin.errors import Invalid, Unavailable
-from sakuin.knowledge.model import PageChange, UploadResult
+from sakuin.knowledge.model import AuthoredFile, PageChange, UploadResult
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.platform.embedding import EmbeddingModel
 from sakuin.platform.supabase.client import connected
@@ -264,10 +264,28 @@ def test_the_pages_that_a_learns_file_has_to_do_with(knowledge: Knowledge) -> No
             chunk = a_chunk(material, "rule-a", material, learns=type(authored)(authored.items, "author", ("一",)))
         knowledge.apply(a_source(material, 1), [chunk], material=material)
     knowledge.delete(a_source("junior/z", 2), material="junior/z")
-    speaks = knowledge.index.materials_named_in
-    assert sorted(speaks("junior/", ["c", "junior/a", "z"])) == ["junior/a", "junior/b", "junior/deep/c"]
-    assert sorted(speaks("", [])) == ["junior/b", "senior/a"]
-    assert list(speaks("juniorx/", ["a"])) == []
+
+    def named_in(folder: str, *names: str) -> list[str]:
+        file = AuthoredFile(f"{folder}learns.yml", "v1", folder, names)
+        return sorted(knowledge.index.materials_named_in(file))
+
+    assert named_in("junior/", "c", "junior/a", "z") == ["junior/a", "junior/b", "junior/deep/c"]
+    assert named_in("") == ["junior/b", "senior/a"]
+    assert named_in("juniorx/", "a") == []
+
+
+def test_a_page_that_was_written_with_this_version_of_a_learns_file_is_left_out(knowledge: Knowledge) -> None:
+    for number, files in enumerate(({"learns.yml": "v1"}, {"learns.yml": None}, {}), start=1):
+        name = f"page{number}"
+        knowledge.apply(a_source(name, 1), [a_chunk(name, "rule-a", "一")], material=name, learns_files=files)
+
+    def named_in(version: str | None) -> list[str]:
+        names = ("page1", "page2", "page3")
+        return sorted(knowledge.index.materials_named_in(AuthoredFile("learns.yml", version, "", names)))
+
+    assert named_in("v1") == ["page2", "page3"]
+    assert named_in("v2") == ["page1", "page2", "page3"]
+    assert named_in(None) == ["page1", "page3"]
 
 
 def test_the_materials_built_with_another_fingerprint(knowledge: Knowledge) -> None:

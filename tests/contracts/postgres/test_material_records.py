@@ -2,9 +2,10 @@
 
 import psycopg
 import pytest
-from sakuin.knowledge.model import Learns, RecordedObject
+from sakuin.knowledge.model import AuthoredFile, Learns, RecordedObject
 from sakuin.knowledge.validation import IndexedChunk, IndexedMaterial
 from sakuin.language.indexing import index_words
+from sakuin.platform.unfinished_work import UnfinishedWorkStore, WorkSubject
 
 from tests.builders import LEARNS, a_chunk, a_source
 from tests.contracts.postgres.conftest import Knowledge
@@ -111,8 +112,8 @@ def test_known_keys_come_in_the_order_of_their_bytes(knowledge: Knowledge) -> No
         knowledge.apply(a_source(key, 16), [a_chunk(material, "rule-a", "一")], material=material)
     knowledge.apply(a_source("b2.html", 16), [a_chunk("b", "rule-a", "二")], material="b")
     knowledge.delete(a_source("b-1.html", 32), material="b-1")
-    knowledge.index.record_learns_file("learns.yml", "v1")
-    knowledge.index.record_learns_file("a/learns.yml", None)
+    knowledge.index.record_authored_file(AuthoredFile("learns.yml", "v1"))
+    knowledge.index.record_authored_file(AuthoredFile("a/learns.yml", None))
     found = knowledge.records.objects("", limit=10)
     assert found == [
         RecordedObject("B/x.html", "owner", "B/x.html@16", gone=False),
@@ -143,12 +144,37 @@ def test_a_waiting_key_is_free_when_its_owner_was_deleted(knowledge: Knowledge) 
     ]
 
 
+def test_a_learns_file_is_free_while_a_page_that_it_names_was_written_with_another_version(
+    knowledge: Knowledge, unfinished: UnfinishedWorkStore
+) -> None:
+    written = {"learns.yml": "v1"}
+    for number, name in enumerate(("a", "b"), start=1):
+        knowledge.apply(a_source(name, number), [a_chunk(name, "rule-a", "一")], material=name, learns_files=written)
+
+    def is_free(version: str | None, *names: str) -> bool:
+        knowledge.index.record_authored_file(AuthoredFile("learns.yml", version, "", names))
+        return next(one.free for one in knowledge.records.objects("", limit=9) if one.kind == "file")
+
+    assert [is_free("v1", "a"), is_free("v2", "a"), is_free(None, "a"), is_free("v2", "c")] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+    # Work that is recorded is not lost.
+    unfinished.record_retry(WorkSubject("material", "a"), "away", vendor=None, seconds=60)
+    assert is_free("v2", "a") is False
+    # Of a file that cannot be read, no page is requested.
+    knowledge.index.record_authored_file(AuthoredFile("learns.yml", "v3"))
+    assert not any(one.free for one in knowledge.records.objects("", limit=9))
+
+
 def test_pages_are_counted_by_key_without_the_deleted_ones(knowledge: Knowledge) -> None:
     for key in ("a", "b", "c"):
         knowledge.apply(a_source(key, 16), [a_chunk(key, "rule-a", "一")], material=key)
     knowledge.apply(a_source("a2", 16), [a_chunk("a", "rule-a", "二")], material="a")
     knowledge.delete(a_source("b", 32), material="b")
-    knowledge.index.record_learns_file("learns.yml", "v1")
+    knowledge.index.record_authored_file(AuthoredFile("learns.yml", "v1"))
     assert knowledge.records.page_count() == 3
 
 

@@ -111,6 +111,9 @@ def test_a_bucket_without_versions_names_versions_by_their_content() -> None:
     assert first is not None
     assert bucket.current_version(KEY) not in (first, None)
     assert bucket.read(KEY, max_bytes=10).version_id is None
+    assert bucket.read(KEY, version_id=bucket.current_version(KEY), max_bytes=10).body == b"two"
+    with pytest.raises(Unavailable):
+        bucket.read(KEY, version_id=first, max_bytes=10)
 
 
 @mock_aws

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sakuin.errors import Conflict, Invalid, NotFound
 from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LEARNS_FILE, LearnsFile, parse_learns
 from sakuin.knowledge.messages import MaterialQueue, ObjectRemoved, ObjectWritten
-from sakuin.knowledge.model import EventResult, Outcome, Source
+from sakuin.knowledge.model import AuthoredFile, EventResult, Outcome, Source
 from sakuin.knowledge.postgres import KnowledgeIndex
 from sakuin.knowledge.synonyms_yml import SynonymsFile, parse_synonyms
 from sakuin.platform.s3 import S3Bucket
@@ -34,9 +34,10 @@ class AuthoredFiles:
             file = LearnsFile({})
         except Invalid as error:
             return self._reject(source, version or source.version_id, error)
-        pages = self.index.materials_named_in(folder, file.materials)
+        authored = AuthoredFile(source.key, version, folder, file.materials)
+        pages = self.index.materials_named_in(authored)
         self.queue.reindex(pages, reason=f"{source.key} changed")
-        self.index.record_learns_file(source.key, version)
+        self.index.record_authored_file(authored)
         self.index.record_upload_result(source, "applied", "; ".join(file.problems) or None)
         return EventResult(None, asked=len(pages))
 
@@ -56,12 +57,12 @@ class AuthoredFiles:
             return self._reject(source, version, error)
         outcome = self._store_synonyms(source, folder, version, file.groups)
         if outcome == "applied":
-            self.index.record_learns_file(source.key, version)
+            self.index.record_authored_file(AuthoredFile(source.key, version))
         self.index.record_upload_result(source, outcome, "; ".join(file.problems) or None)
         return EventResult(None, ignored=None if outcome == "applied" else "a newer version was applied first")
 
     def _reject(self, source: Source, version: str | None, error: Invalid) -> EventResult:
-        self.index.record_learns_file(source.key, version)
+        self.index.record_authored_file(AuthoredFile(source.key, version))
         self.index.record_upload_result(source, "failed", str(error))
         return EventResult(None, ignored=f"{source.key} cannot be read: {error}")
 

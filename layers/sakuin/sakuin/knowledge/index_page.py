@@ -121,7 +121,9 @@ class IndexPage:
                 chunks, texts = _chunks(material, page, learns, vocabulary_of(self.version.vocabulary))
                 new_vectors, late = self._embed(chunks, texts)
                 embedded += new_vectors
-                change = PageChange(material, source, chunks=chunks, fingerprint=self.version.id)
+                change = PageChange(
+                    material, source, chunks=chunks, fingerprint=self.version.id, learns_files=learns.files
+                )
                 applied = apply_if_current(self.index, self.bucket, change, since=generation)
                 if applied.outcome == "conflict":
                     state = self.index.state(material)

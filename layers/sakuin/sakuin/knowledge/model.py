@@ -1,7 +1,7 @@
 """Materials, their versions, their chunks, and what searches return."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from sakuin.knowledge.page import ChunkType
@@ -313,17 +313,32 @@ class EventResult:
 
 
 @dataclass(frozen=True, slots=True)
+class AuthoredFile:
+    """A version of a `learns.yml` or `synonyms.yml`; None is its removal.
+
+    `folder` and `names`: of a `learns.yml` that was read, the pages that it names below its folder.
+    """
+
+    key: str
+    version_id: str | None
+    folder: str | None = None
+    names: Collection[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PageChange:
     """A change of a material: new chunks, the reason why it cannot be read (`error`), or its removal (`deleted`).
 
     `source` is None for a change that no upload caused. The row of a deleted material stays, so that a late event of
-    an older version does not create it again.
+    an older version does not create it again. `learns_files` are the versions of the files that the chunks were written
+    with, by key.
     """
 
     material: str
     source: Source | None
     chunks: Sequence[KnowledgeChunk] | None = None
     fingerprint: str | None = None
+    learns_files: Mapping[str, str | None] = field(default_factory=dict)
     error: str | None = None
     deleted: bool = False
 
@@ -341,7 +356,8 @@ class RecordedObject:
     """What the index knows of a key.
 
     An `owner` owns its material, a `waiting` key waits for it (`free`: the owner was deleted), a `file` is an authored
-    file (`free`: another analyzer read it). `version_id` is the newest known version. `young`: it changed recently.
+    file (`free`: another analyzer read it, or a page was not written with it). `version_id` is the newest known
+    version. `young`: it changed recently.
     """
 
     key: str

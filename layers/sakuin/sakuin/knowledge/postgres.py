@@ -6,6 +6,7 @@ from typing import Any
 
 from sakuin.knowledge.model import (
     HIGHEST_IMPACT,
+    AuthoredFile,
     ChangeResult,
     KnowledgeChunk,
     MaterialState,
@@ -76,6 +77,7 @@ class KnowledgeIndex:
             "p_error": change.error,
             "p_chunks": None if change.chunks is None else [_row(chunk) for chunk in change.chunks],
             "p_fingerprint": change.fingerprint,
+            "p_learns_files": dict(change.learns_files),
             "p_expected_generation": expected_generation,
         }
         done = answer(self.client.rpc("apply_current" if current else "apply_material", arguments))
@@ -121,16 +123,19 @@ class KnowledgeIndex:
         rows = answer(self.client.table("site_synonyms").select("generation").eq("key", key))
         return int(rows[0]["generation"]) if rows else None
 
-    def record_learns_file(self, key: str, version_id: str | None) -> None:
-        """Records that the pages of this version of an authored file were requested. None stands for its removal."""
-        answer(self.client.table("authored_file").upsert({"key": key, "version_id": version_id, "applied_at": "now"}))
+    def record_authored_file(self, file: AuthoredFile) -> None:
+        """Records that this version of a file was applied, and its pages requested."""
+        row = asdict(file) | {"names": None if file.names is None else sorted(file.names)}
+        answer(self.client.table("authored_file").upsert(row | {"applied_at": "now"}))
 
-    def materials_named_in(self, folder: str, names: Collection[str]) -> Sequence[str]:
-        """Returns the searchable materials below `folder` that a `learns.yml` there may change.
+    def materials_named_in(self, file: AuthoredFile) -> Sequence[str]:
+        """Returns the searchable materials below the folder of a `learns.yml` that this version of it may change.
 
-        They have one of `names` (as full name or last segment), or have `learns` of an author.
+        They have one of its names (as full name or last segment), or have `learns` of an author. Those that were
+        written with this version are omitted.
         """
-        return list(call(self.client, "materials_named_in", {"p_folder": folder, "p_names": sorted(names)}))
+        arguments = {"p_key": file.key, "p_version": file.version_id, "p_folder": file.folder}
+        return list(call(self.client, "materials_named_in", arguments | {"p_names": sorted(file.names or ())}))
 
     def outdated_materials(self, fingerprint: str) -> Sequence[str]:
         """Returns the searchable materials of another index version."""

@@ -72,9 +72,11 @@ def is_authored_file(key: str, prefix: str) -> bool:
 def _difference_of_key(key: str, version: str | None, record: RecordedObject | None, prefix: str) -> Difference | None:
     if is_authored_file(key, prefix):
         # A file that never existed is equal on both sides: it has no version.
-        if (record.version_id if record else None) == version and not (record and record.free):
-            return None
-        return Difference("unread", key, "The index has not read its current version.", _RECHECK)
+        if (record.version_id if record else None) != version:
+            return Difference("unread", key, "The index has not read its current version.", _RECHECK)
+        if record and record.free:
+            return Difference("unread", key, "Not all that depends on it was written with it.", _RECHECK)
+        return None
     if material_of_key(key, prefix=prefix) is None:
         return None
     is_known = record is not None and not record.gone

@@ -8,7 +8,7 @@ DifferenceKind = Literal[
     "stale",  # the index has another version than the bucket
     "gone",  # in the index, not in the bucket
     "orphaned",  # a key waits for a material whose owner was removed
-    "unread",  # the current version of an authored file was not read
+    "unread",  # the current version of an authored file was not read, or a page was not written with it
     "broken",  # the searchable chunks of a page do not match its record
     "lost",  # chunks of the records are not in the store
     "left over",  # rows of the store belong to no record

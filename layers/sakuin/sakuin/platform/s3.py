@@ -57,9 +57,10 @@ class S3Bucket:
     def read(self, key: str, *, version_id: str | None = None, max_bytes: int) -> StoredObject:
         """Returns the current version, or the given one; `NotFound` if it does not exist.
 
-        A body of more than `max_bytes` is `UnreadablePage` and not transferred.
+        A body of more than `max_bytes` is `UnreadablePage` and not transferred. An ETag of `current_version` gives the
+        object if it still has it, else `Unavailable`.
         """
-        version = {"VersionId": version_id} if version_id else {}
+        version = {"IfMatch" if version_id.startswith('"') else "VersionId": version_id} if version_id else {}
         with translate_errors(key):
             answer = self.client.get_object(Bucket=self.bucket, Key=key, **version)
             size = int(answer["ContentLength"])

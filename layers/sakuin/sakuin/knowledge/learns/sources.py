@@ -74,7 +74,7 @@ class LearnsSources:
         if known is not None and known[0] == version:
             return known[1]
         try:
-            file = parse_learns(self.bucket.read(key, max_bytes=LARGEST_FILE).body)
+            file = parse_learns(self.bucket.read(key, version_id=version, max_bytes=LARGEST_FILE).body)
         except (NotFound, Invalid):
             # The event of the file reports the error; pages do not wait until the author corrects it.
             file = LearnsFile({})
