@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -82,30 +82,40 @@ def said_of(content: str) -> tuple[str, ...]:
     return tuple(f"{content[-12:-1]}の{noun}" for noun in ("計算", "手順", "説明"))
 
 
+def _whole(part: Any) -> Any:
+    return part
+
+
 @dataclass
 class MaterialsWorld:
     """The services of one schedule over a bucket of its own.
 
-    `resumes`: maintenance resumes waiting work; `asks`: it asks the language model.
+    `resumes`: maintenance resumes waiting work; `asks`: it asks the language model. `broken_index` and `broken_bucket`
+    put what is broken on purpose around the index and the bucket from which pages are read.
     """
 
     backend: MaterialsBackend
     resumes: bool = True
     asks: bool = True
+    broken_index: Callable[[KnowledgeIndex], Any] = _whole
+    broken_bucket: Callable[[MemoryBucket], Any] = _whole
     bucket: MemoryBucket = field(default_factory=MemoryBucket)
     sqs: ModelledSqs = field(default_factory=ModelledSqs)
     counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         bucket, sqs = Gate(self.bucket, "s3", unavailable("s3")), Gate(self.sqs, "sqs", aws_failure)
-        self.index = KnowledgeIndex(self.backend.client)
+        self.index = self.broken_index(KnowledgeIndex(self.backend.client))
         queue = MaterialQueue(SqsQueue(sqs, _QUEUE))
         embedder = Gate(MemoryEmbedder(), "openai", unavailable("openai"), circuit_open("openai"))
         records = LearnsRecords(self.backend.client)
         self.send_learns = SendPendingLearns(records, queue)
         model = Gate(SayingModel(), "openai", unavailable("openai"), circuit_open("openai"))
         learns: Any = LearnsSources(bucket, records, model, "")
-        apply_page = IndexPage(bucket, self.index, embedder, learns, FINGERPRINT, 1_000_000)
+        pages = self.broken_bucket(self.bucket)
+        apply_page = IndexPage(
+            Gate(pages, "s3", unavailable("s3")), self.index, embedder, learns, FINGERPRINT, 1_000_000
+        )
         asks = AskModel(learns, records, apply_page, queue, self.send_learns)
         compared = MaterialRecords(self.backend.client)
         self.unfinished = UnfinishedWorkStore(self.backend.client)
