@@ -1,8 +1,11 @@
 """After any schedule, what is searchable is what the bucket and the Tables contain.
 
-`python -m tests.convergence 2000` runs more of the same.
+Some schedules are the same in each run, the others are new; pytest's last lines say how to repeat them.
+`python -m tests.convergence 2000` runs more of them.
 """
 
+import os
+from secrets import randbelow
 from typing import Any
 
 from tests.convergence.machine import run_schedules
@@ -14,17 +17,25 @@ from tests.convergence.tally import Tally
 from tests.effort import times
 
 
-def test_every_schedule_over_tables_ends_where_the_tables_are(tables: TablesBackend) -> None:
-    _converges(TablesMachine, tables, schedules=times(40))
+def test_every_schedule_over_tables_ends_where_the_tables_are(tables: TablesBackend, summary: set[str]) -> None:
+    _converges(TablesMachine, tables, summary, fixed=times(10), new=times(20))
 
 
-def test_every_schedule_over_materials_ends_where_the_bucket_is(materials: MaterialsBackend) -> None:
-    _converges(MaterialsMachine, materials, schedules=times(50))
+def test_every_schedule_over_materials_ends_where_the_bucket_is(materials: MaterialsBackend, summary: set[str]) -> None:
+    _converges(MaterialsMachine, materials, summary, fixed=times(10), new=times(25))
 
 
-def _converges(machine: Any, backend: object, *, schedules: int) -> None:
+def _converges(machine: Any, backend: object, summary: set[str], *, fixed: int, new: int) -> None:
+    first = int(os.environ.get("SEED") or randbelow(1 << 32))
+    # Before they run: the line must be there if they fail.
+    summary.add(f"new random schedules; the same again: SEED={first} pytest {_FILE} -k {_NAMES[machine]}")
     tally = Tally()
-    run_schedules(machine, tally, schedules=schedules, backend=backend)
+    run_schedules(machine, tally, schedules=fixed, backend=backend)
+    run_schedules(machine, tally, schedules=new, first=first, backend=backend)
     print("", *tally.as_lines(), sep="\n")
-    assert tally.schedules >= schedules
-    assert tally.faults.total() > schedules // 2
+    assert tally.schedules >= fixed + new
+    assert tally.faults.total() > (fixed + new) // 2
+
+
+_FILE = "tests/convergence/test_convergence.py"
+_NAMES = {TablesMachine: "tables", MaterialsMachine: "materials"}
