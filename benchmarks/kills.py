@@ -29,8 +29,24 @@ def kill(data: Path, part: str) -> int:
     return sum(_signal(pid, signal.SIGKILL) for pid in pids)
 
 
-def kill_with_lease(traffic: Traffic, data: Path, function: str, *, lease_seconds: int, within: float = 120.0) -> None:
-    """Kills all workers of a function with -9 while a message is at work, and each such message has its lease."""
+def kill_in_mid_work(traffic: Traffic, data: Path, part: str, *, uploads: int = UPLOADS, within: float = 120.0) -> int:
+    """Starts work and kills a part with -9 while workers have messages; says how many processes that were."""
+    deadline = time.perf_counter() + within
+    while time.perf_counter() < deadline:
+        under_way(traffic, uploads=uploads)
+        for _ in range(100):
+            at_work = any(traffic.hidden_seconds(queue) for queue in QUEUES.values())
+            if at_work and (killed := kill(data, part)):
+                return killed
+            time.sleep(0.02)
+    raise AssertionError(f"{part} was not killed in mid-work within {within:.0f} s")
+
+
+def kill_with_lease(traffic: Traffic, data: Path, function: str, *, lease_seconds: int, within: float = 120.0) -> int:
+    """Kills all workers of a function with -9 while a message is at work, and each such message has its lease.
+
+    Says how many processes that were.
+    """
     deadline = time.perf_counter() + within
     while time.perf_counter() < deadline:
         under_way(traffic, uploads=4)
@@ -39,10 +55,9 @@ def kill_with_lease(traffic: Traffic, data: Path, function: str, *, lease_second
             stopped = [pid for pid in _workers(data, function) if _signal(pid, signal.SIGSTOP)]
             hidden = traffic.hidden_seconds(QUEUES[function])
             leased = bool(stopped and hidden) and max(hidden) <= lease_seconds
-            for pid in stopped:
-                _signal(pid, signal.SIGKILL if leased else signal.SIGCONT)
-            if leased:
-                return
+            done = sum(_signal(pid, signal.SIGKILL if leased else signal.SIGCONT) for pid in stopped)
+            if leased and done:
+                return done
             time.sleep(0.02)
     raise AssertionError(f"{function} had no message with a lease within {within:.0f} s")
 
@@ -80,9 +95,7 @@ def main(parts: tuple[str, ...]) -> None:
 
 
 def _survived(traffic: Traffic, data: Path, part: str) -> bool:
-    under_way(traffic)
-    while not (killed := kill(data, part)):
-        traffic.upload()
+    killed = kill_in_mid_work(traffic, data, part)
     started = time.perf_counter()
     again = answers_again(traffic)
     rested = traffic.rested(REST_SECONDS, lambda said: print("differs:", said))

@@ -1,11 +1,11 @@
 """Killed for real: every part of the running stack, with -9, in the middle of work."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from benchmarks.kills import PROGRAMS, QUEUES, WORKERS, answers_again, kill, kill_with_lease, under_way
+from benchmarks.kills import PROGRAMS, QUEUES, WORKERS, answers_again, kill_in_mid_work, kill_with_lease
 from benchmarks.stack import Stack
 from benchmarks.traffic import Traffic
 from tests.effort import EFFORT
@@ -47,21 +47,31 @@ def assert_at_rest(traffic: Traffic, *, within: float) -> None:
     assert traffic.unfinished().get("failed", 0) == 0
 
 
+def count_kills(killed: Mapping[str, int], summary: set[str]) -> None:
+    """Fails if a part was not killed; pytest's last lines say how many processes were."""
+    assert all(killed.values()), killed
+    summary.add("killed in mid-work: " + ", ".join(f"{part} {count}" for part, count in killed.items()))
+
+
 def test_a_killed_worker_costs_a_lease_and_not_the_time_that_its_queue_hides_a_message(
-    traffic: Traffic, data: Path
+    traffic: Traffic, data: Path, summary: set[str]
 ) -> None:
-    for part in QUEUES if EFFORT > 1 else [each for each in PARTS if each in QUEUES]:
-        kill_with_lease(traffic, data, part, lease_seconds=LEASE_SECONDS)
+    killed = {
+        part: kill_with_lease(traffic, data, part, lease_seconds=LEASE_SECONDS)
+        for part in (QUEUES if EFFORT > 1 else [each for each in PARTS if each in QUEUES])
+    }
+    count_kills(killed, summary)
     assert_at_rest(traffic, within=RECOVERY_SECONDS)
 
 
 def test_nothing_is_lost_and_nothing_is_stuck_when_every_part_is_killed_in_mid_work(
-    traffic: Traffic, data: Path
+    traffic: Traffic, data: Path, summary: set[str]
 ) -> None:
+    killed = {}
     for part in [each for each in PARTS if each in PROGRAMS] if EFFORT == 1 else (*WORKERS, *PROGRAMS):
-        under_way(traffic, uploads=4)
         # Its event may be lost with a queue: only the bucket knows then that the page is gone.
         traffic.delete()
-        kill(data, part)
+        killed[part] = kill_in_mid_work(traffic, data, part, uploads=4)
         answers_again(traffic, within=ANSWER_SECONDS)
+    count_kills(killed, summary)
     assert_at_rest(traffic, within=REST_SECONDS)
