@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "mcp": SHARED | PRODUCTS,
     "explain": SHARED | PRODUCTS | {"mcp"},
     "upkeep": SHARED | PRODUCTS,
-    "http": SHARED | PRODUCTS | {"upkeep"},
+    "http": SHARED | PRODUCTS | {"upkeep", "mcp", "explain"},
     "settings": SHARED | PRODUCTS,
 }
 WIRING = "wiring"

@@ -68,6 +68,4 @@ def _detail(response: httpx.Response) -> str | None:
         detail = response.json()["detail"]
     except (ValueError, KeyError, TypeError):
         return None
-    if isinstance(detail, list):
-        return "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in detail)
     return detail if isinstance(detail, str) else None

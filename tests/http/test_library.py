@@ -124,6 +124,28 @@ def test_a_wrong_request_is_422(api: TestClient, method: str, path: str, body: o
     assert api.request(method, path, json=body).status_code == 422
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "told"),
+    [
+        ("GET", "/v1/materials?limit=x", None, 422, "'limit': Input should be a valid integer"),
+        ("GET", "/v1/materials?Limit=1", None, 422, "Unknown query parameter 'Limit'. Use after, limit, prefix"),
+        ("GET", "/v1/status?limit=1", None, 422, "Unknown query parameter 'limit'. This route has none"),
+        ("POST", "/v1/receipts", {"versions": [{"key": "a"}]}, 422, "'versions.0.version_id' is required"),
+        ("POST", "/v1/receipts", {"versions": [{}] * 9}, 422, "; and 13 more"),
+        ("GET", "/v1/nothing", None, 404, "There is no such path"),
+        ("PUT", "/v1/status", None, 405, "This path does not have this method"),
+    ],
+)
+def test_every_refusal_is_a_sentence_in_the_same_shape(
+    api: TestClient, method: str, path: str, body: object, status: int, told: str
+) -> None:
+    answer = api.request(method, path, json=body)
+    assert answer.status_code == status
+    assert told in answer.json()["detail"]
+    assert answer.json().keys() == {"detail", "code", "request_id"}
+    assert ("allow" in answer.headers) is (status == 405)
+
+
 class _Failing:
     """Records that always fail the same way."""
 
@@ -135,13 +157,20 @@ class _Failing:
 
 
 @pytest.mark.parametrize(
-    ("error", "status"), [(NotFound, 404), (Invalid, 422), (Conflict, 409), (Unavailable, 503), (Misconfigured, 500)]
+    ("error", "status", "code"),
+    [
+        (NotFound, 404, "not_found"),
+        (Invalid, 422, "invalid"),
+        (Conflict, 409, "conflict"),
+        (Unavailable, 503, "unavailable"),
+        (Misconfigured, 500, "internal"),
+    ],
 )
-def test_each_error_has_its_status(world: World, error: type[Exception], status: int) -> None:
+def test_each_error_has_its_status_and_its_code(world: World, error: type[Exception], status: int, code: str) -> None:
     library = replace(world.library, records=_Failing(error("what to do")))  # type: ignore[arg-type]
     api = TestClient(rest_api(library, ring, "1.2.3"), headers=AUTHORIZATION)
     answer = api.post("/v1/anchors", json=["a"])
-    assert (answer.status_code, answer.json()) == (status, {"detail": "what to do"})
+    assert (answer.status_code, answer.json()) == (status, {"detail": "what to do", "code": code, "request_id": ""})
     assert ("retry-after" in answer.headers) == (status == 503)
 
 

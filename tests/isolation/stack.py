@@ -32,6 +32,8 @@ from tests.table_world import TableWorld, world_of
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 NAME = "sakuin/isolation"
+# Always the same, so that answers can be compared.
+REQUEST_ID = "request-of-this-test"
 HOOK_SECRET = "hook-secret-of-this-test"
 PREVIOUS_JWT_SECRET = "what tokens were signed with before, at least thirty-two bytes"
 
@@ -72,7 +74,8 @@ class Stack:
 
     def ask(self, method: str, path: str, body: object = None, *, bearer: str | None = None, **headers: str) -> Answer:
         """One request to the function that API Gateway would give it to."""
-        handler = self.mcp if path.startswith(("/mcp", "/v1/explain")) else self.api
+        is_search = path.startswith(("/mcp", "/v1/explain")) or path.endswith("/search")
+        handler = self.mcp if is_search else self.api
         self.gateway.asked()
         told = handler(_event(method, path, body, bearer, headers), Context())
         asked = [each for each in self.gateway.passed if not each.path.endswith("/consume_quota")]
@@ -171,7 +174,7 @@ def _event(method: str, path: str, body: object, bearer: str | None, headers: di
         "rawPath": where,
         "rawQueryString": query,
         "headers": sent,
-        "requestContext": {"http": http, "requestId": str(uuid4()), "stage": "$default"},
+        "requestContext": {"http": http, "requestId": REQUEST_ID, "stage": "$default"},
         "body": None if body is None else json.dumps(body),
         "isBase64Encoded": False,
     }

@@ -14,6 +14,7 @@ from sakuin.tables.search import SearchTable
 
 from tests.doubles.embedder import CALIBRATION, MemoryEmbedder
 from tests.isolation.conftest import Tenant, moved_in
+from tests.isolation.routes import TOOL_SEARCH
 from tests.isolation.stack import Answer, Stack
 from tests.table_world import FINGERPRINT
 
@@ -209,6 +210,8 @@ def test_rights_are_checked_in_each_call_before_and_after_the_search(stack: Stac
     answer = called(stack, mcp_id, tenant.key, tenant.tool, query="図形")
     assert answer.status == 401 or "error" in answer.json
     assert tenant.words not in answer.body
+    over_rest = stack.ask("POST", TOOL_SEARCH.format_map(tenant.ids), {"query": "図形"}, bearer=tenant.key)
+    assert over_rest.status == (401 if answer.status == 401 else 404)
 
 
 def test_a_replaced_key_is_refused_after_its_overlap(stack: Stack) -> None:

@@ -220,20 +220,24 @@ def test_a_request_has_so_many_bytes(stack: Stack, person: Person) -> None:
     assert refused.status == 413
     assert "the limit is 20,000 (api_request_bytes)" in refused.json["detail"]
     refused = stack.rpc(None, "tools/call", stack.knowledge_key, name="search_knowledge", padding="x" * 5_000)
-    assert (refused.status, refused.body) == (
-        413,
-        "The request is too large; the limit is 5,000 bytes (mcp_request_bytes).",
-    )
+    told = "The request is too large; the limit is 5,000 bytes (mcp_request_bytes)."
+    assert (refused.status, refused.json["detail"]) == (413, told)
 
 
 def test_a_key_has_so_many_calls_in_a_minute(stack: Stack, person: Person) -> None:
-    made = person.of_project("mcps", {"name": "e", "tool_ids": [person.tool(person.table())]}).json
+    tool = person.tool(person.table())
+    made = person.of_project("mcps", {"name": "e", "tool_ids": [tool]}).json
     answers = [stack.rpc(made["mcp"]["id"], "tools/call", made["key"], name="none", arguments={}) for _ in range(12)]
     assert [answer.status for answer in answers[:3]] == [200] * 3
     last = answers[-1]
     assert last.status == 429
     assert 1 <= int(last.headers["retry-after"]) <= 60
     assert "queries_per_minute" in last.body
+    # A search over REST has the same limit.
+    path = f"/v1/mcps/{made['mcp']['id']}/tools/{tool}/search"
+    over_rest = stack.ask("POST", path, {"query": "x"}, bearer=made["key"])
+    assert (over_rest.status, over_rest.json["code"]) == (429, "too_many_requests")
+    assert 1 <= int(over_rest.headers["retry-after"]) <= 60
 
 
 # ---------------------------------------------------------------- by an upload

@@ -4,17 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from pydantic import BaseModel, Field
 
-from sakuin.errors import SakuinError
+from sakuin.errors import Unauthorized
+from sakuin.http.errors import AtMost, add_error_handlers, check_query, may_fail
+from sakuin.http.openapi import DescribedApi
 from sakuin.http.unfinished_work import WorkView
 from sakuin.knowledge.library import Library
 from sakuin.limits import Limits
-from sakuin.platform.asgi import Application, Receive, Scope, Send, error_status, read_body, replayed
-from sakuin.platform.keys import RecordUse, challenge, matching_hash
+from sakuin.platform.keys import RecordUse, matching_hash
 from sakuin.platform.secrets import KeyRing
 
 
@@ -126,26 +125,6 @@ class KeysView(BaseModel):
     keys: list[KeyUseView]
 
 
-class AtMost:
-    """ASGI middleware: answers 413 to a request with a body of more than `size` bytes."""
-
-    def __init__(self, app: Application, *, size: int) -> None:
-        self._app = app
-        self._size = size
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        body = await read_body(receive, max_bytes=self._size)
-        if body is not None:
-            await self._app(scope, replayed(body, receive), send)
-            return
-        message = f"The request is too large; the limit is {self._size:,} (api_request_bytes)."
-        message += " Upload a large Table: POST /v1/tables/{id}/uploads."
-        await JSONResponse({"detail": message}, 413)(scope, receive, send)
-
-
 def rest_api(
     library: Library,
     keys: KeyRing,
@@ -162,13 +141,13 @@ def rest_api(
     `record_use` records the use of an admin key, `days` returns the last use of the deployment's keys, `work_of` the
     unfinished work of materials.
     """
-    # FastAPI's pages about the API load their scripts from another origin.
-    app = FastAPI(title="Sakuin", version=version, docs_url=None, openapi_url="/openapi.json", redoc_url=None)
+    app = DescribedApi(version)
     app.add_middleware(AtMost, size=longest_body)
 
     def admin(request: Request) -> None:
         if not record_admin(request):
-            raise HTTPException(401, "Send the header Authorization: Bearer <admin key>", challenge(request.headers))
+            raise Unauthorized("Send the header Authorization: Bearer <admin key>")
+        check_query(request)
 
     def record_admin(request: Request) -> bool:
         key_hash = matching_hash(request.headers, keys)
@@ -176,32 +155,25 @@ def rest_api(
             record_use(key_hash)
         return key_hash is not None
 
-    @app.exception_handler(SakuinError)
-    async def error_answer(request: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"detail": str(error)}, *error_status(error, request.headers))
+    add_error_handlers(app)
 
-    @app.exception_handler(RequestValidationError)
-    async def validation_answer(_request: Request, error: RequestValidationError) -> JSONResponse:
-        # Without the input, which may be invalid Unicode.
-        problems = [{"type": one["type"], "loc": one["loc"], "msg": one["msg"]} for one in error.errors()]
-        return JSONResponse({"detail": problems}, 422)
-
-    @app.get("/healthz")
-    def healthz() -> dict[str, str]:
+    @app.get("/healthz", tags=["Operation"])
+    def get_health() -> dict[str, str]:
         """Returns 200 without calling another system."""
         return {"status": "ok", "version": version}
 
-    guarded: dict[str, Any] = {"dependencies": [Depends(admin)]}
+    guarded: dict[str, Any] = {"dependencies": [Depends(admin)], "responses": may_fail(401, 422)}
+    routes = APIRouter(prefix="/v1", tags=["Library"], responses=may_fail(503))
 
-    @app.get("/v1/status", **guarded)
-    def status() -> StatusView:
+    @routes.get("/status")
+    def get_status() -> StatusView:
         counts = dict(library.records.counts())
         chunks = counts.pop("chunks")
         waiting = [{"material": material, "key": key} for material, key, _owner in library.records.competing_keys()]
         return StatusView(materials=counts, chunks=chunks, waiting=waiting)
 
-    @app.get("/v1/materials", **guarded)
-    def materials(
+    @routes.get("/materials")
+    def list_materials(
         prefix: str = "", after: str | None = None, limit: Annotated[int, Query(ge=1, le=500)] = 200
     ) -> MaterialsView:
         page = library.records.materials(prefix=prefix, after=after, limit=limit)
@@ -209,14 +181,14 @@ def rest_api(
         views = [_material(item, work.get(item.material, ())) for item in page.items]
         return MaterialsView(materials=views, next_cursor=page.next_cursor)
 
-    @app.post("/v1/receipts", **guarded)
-    def receipts(asked: VersionsView) -> ReceiptsView:
+    @routes.post("/receipts")
+    def find_receipts(asked: VersionsView) -> ReceiptsView:
         """Returns the results of uploaded versions. Versions that were not processed yet are omitted."""
         found = library.records.upload_results([(item.key, item.version_id) for item in asked.versions])
         return ReceiptsView(receipts=[ReceiptView(**asdict(item)) for item in found])
 
-    @app.post("/v1/anchors", **guarded)
-    def anchors(materials: Annotated[list[str], Field(max_length=500)]) -> AnchorsView:
+    @routes.post("/anchors")
+    def find_anchors(materials: Annotated[list[str], Field(max_length=500)]) -> AnchorsView:
         """Returns the indexed anchors of materials, to compare them with pages that are not uploaded yet."""
         found = library.records.indexed_materials(materials)
         views = {
@@ -225,8 +197,8 @@ def rest_api(
         }
         return AnchorsView(materials=views)
 
-    @app.get("/v1/validation", **guarded)
-    def validation(
+    @routes.get("/validation")
+    def list_findings(
         prefix: str = "",
         after: str | None = None,
         strict: bool = False,
@@ -236,19 +208,19 @@ def rest_api(
         findings, next_cursor = library.findings(prefix=prefix, after=after, strict=strict, limit=limit)
         return ValidationView(findings=[FindingView(**asdict(item)) for item in findings], next_cursor=next_cursor)
 
-    @app.post("/v1/reapply", status_code=202, **guarded)
-    def reapply() -> ReapplyView:
+    @routes.post("/reapply", status_code=202)
+    def reindex_outdated_materials() -> ReapplyView:
         """Indexes every material again that was indexed with another model, text template or analyzer."""
         return ReapplyView(asked=library.reapply_outdated())
 
-    @app.get("/v1/keys", **guarded)
-    def used_keys() -> KeysView:
+    @routes.get("/keys")
+    def list_keys() -> KeysView:
         """Returns the day of the last use of each key of `/mcp` and `/v1` within a year."""
         return KeysView(keys=[KeyUseView(hash=key_hash, last_used_on=day) for key_hash, day in days().items()])
 
     for router in routers:
         app.include_router(router, dependencies=[Depends(record_admin)])
-    for router in admin_routers:
+    for router in (routes, *admin_routers):
         app.include_router(router, **guarded)
     return app
 

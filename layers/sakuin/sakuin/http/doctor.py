@@ -30,10 +30,10 @@ class DoctorView(BaseModel):
 
 def doctor_router(problems: Callable[[], Sequence[Problem]], version: str) -> APIRouter:
     """Returns the route, for admins."""
-    router = APIRouter()
+    router = APIRouter(tags=["Operation"])
 
     @router.get("/v1/doctor")
-    def doctor() -> DoctorView:
+    def check_deployment() -> DoctorView:
         """Checks the database and each vendor's key. It changes nothing and costs nothing."""
         found = [ProblemView(**asdict(one)) for one in problems()]
         now = datetime.now(UTC).isoformat(timespec="seconds")

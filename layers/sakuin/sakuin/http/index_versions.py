@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
+from sakuin.http.errors import may_fail
 from sakuin.retrieval.index_version import BuiltPart, IndexVersionState
 from sakuin.upkeep.index_versions import IndexVersionAdmin
 
@@ -59,19 +60,19 @@ class DroppedView(BaseModel):
 def index_router(admin: IndexVersionAdmin) -> APIRouter:
     """Returns the routes, for admins."""
 
-    routes = APIRouter(prefix="/v1")
+    routes = APIRouter(prefix="/v1", tags=["Index versions"], responses=may_fail(503))
 
     @routes.get("/index")
-    def indexes() -> IndexesView:
+    def list_index_versions() -> IndexesView:
         return IndexesView(indexes=[_view(state) for state in admin.indexes.states()])
 
-    @routes.post("/index/activate")
-    def activate(asked: ActivationAsked) -> IndexVersionView:
+    @routes.post("/index/activate", responses=may_fail(404, 409))
+    def activate_index_version(asked: ActivationAsked) -> IndexVersionView:
         """Activates an index version for pages and Tables. The previous one is still updated."""
         return _view(admin.activate(asked.index, force=asked.force))
 
-    @routes.delete("/index/{name}")
-    def drop(name: str) -> DroppedView:
+    @routes.delete("/index/{name}", responses=may_fail(409))
+    def delete_index_version(name: str) -> DroppedView:
         """Deletes an index version that is not active."""
         return DroppedView(fingerprint=admin.delete(name))
 

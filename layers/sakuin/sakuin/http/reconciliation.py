@@ -7,6 +7,7 @@ from typing import Literal
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
+from sakuin.http.errors import may_fail
 from sakuin.upkeep.reconcile import Reconcile
 
 # API Gateway ends a request after 30 seconds, and the last Table of a page may be large.
@@ -42,10 +43,10 @@ class DifferencesView(BaseModel):
 
 def reconcile_router(reconcile: Callable[[], Reconcile]) -> APIRouter:
     """Returns the route, for admins. The first request builds `reconcile`."""
-    router = APIRouter()
+    router = APIRouter(tags=["Operation"], responses=may_fail(503))
 
     @router.post("/v1/reconcile")
-    def page(asked: ReconcileView) -> DifferencesView:
+    def reconcile_page(asked: ReconcileView) -> DifferencesView:
         """Compares one page of a part with its source, and repairs differences through the queues."""
         result = reconcile().page(asked.kind, asked.after, dry_run=asked.dry_run, seconds=_SECONDS)
         found = [DifferenceView.model_validate(asdict(one)) for one in result.differences]

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from sakuin.http.errors import may_fail
 from sakuin.knowledge.names import material_of_key
 from sakuin.platform.unfinished_work import UnfinishedWork, UnfinishedWorkStore
 
@@ -66,10 +67,10 @@ class WorkOfMaterials:
 
 def work_router(unfinished: UnfinishedWorkStore, of_materials: WorkOfMaterials) -> APIRouter:
     """Returns the route, for admins."""
-    router = APIRouter()
+    router = APIRouter(tags=["Operation"], responses=may_fail(503))
 
     @router.get("/v1/work")
-    def listed(
+    def list_unfinished_work(
         state: Literal["retrying", "waiting", "failed"] | None = None,
         subject: Annotated[list[str] | None, Query(max_length=MOST_SUBJECTS)] = None,
         limit: Annotated[int, Query(ge=1, le=500)] = 200,

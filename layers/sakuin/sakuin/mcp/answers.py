@@ -34,11 +34,16 @@ def _whole(answer: Answer) -> Answer:
     return answer
 
 
+def noted(answer: Answer) -> Answer:
+    """Returns the answer with the note as its first member."""
+    return {"note": NOTE} | answer | {"note": NOTE}
+
+
 def answered(answer: Answer, text_form: TextForm = _whole) -> CallToolResult:
     """Returns the answer with the note as a result, for clients that read structured content or text."""
-    noted = {"note": NOTE} | answer | {"note": NOTE}
-    text = TextContent(type="text", text=_compact(text_form(noted)))
-    return CallToolResult(content=[text], structured_content=noted)
+    shown = noted(answer)
+    text = TextContent(type="text", text=_compact(text_form(shown)))
+    return CallToolResult(content=[text], structured_content=shown)
 
 
 def failed(error: Exception) -> CallToolResult:

@@ -14,17 +14,18 @@ from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from sakuin.errors import OverLimit, Unauthorized, Unavailable
+from sakuin.errors import NotFound, OverLimit, SakuinError, Unauthorized, Unavailable
 from sakuin.mcp.endpoint_keys import EndpointKeys, EndpointOf, WrongKeys
 from sakuin.mcp.messages import Messages, error_body, in_utf8, problem_of, read_messages, too_many_body
 from sakuin.mcp.origins import is_foreign, is_preflight, preflight_headers, with_origin
+from sakuin.mcp.rest import RestSearch, Target, target_of
 from sakuin.mcp.server import ENDPOINT
-from sakuin.platform.asgi import Application, Message, Receive, Scope, Send, read_body, replayed, retry_header
-from sakuin.platform.keys import RecordUse, challenge, key_of, matching_hash
+from sakuin.platform.asgi import Application, Message, Receive, Scope, Send, read_body, replayed
+from sakuin.platform.http_errors import ORIGIN_NOT_ALLOWED, HttpError, http_error, send_error
+from sakuin.platform.keys import RecordUse, key_of, matching_hash
 from sakuin.platform.secrets import KeyRing
 from sakuin.tables.model import Endpoint
 
-PATH = "/mcp"
 # Explanations need the dictionary and the embedder, which this function has.
 EXPLAIN_PATH = "/v1/explain"
 # A question has a kilobyte or two; the limit of Lambda is six megabytes.
@@ -48,7 +49,7 @@ class McpApp:
     """The ASGI application: checks the origin, the key and the rate limit, then calls the SDK.
 
     `allow` counts searches, `record_use` records the use of a key, `endpoint` finds an endpoint of Search Tools.
-    `explain` answers `/v1/explain`.
+    `explain` answers `/v1/explain`, `rest` the searches over REST, with the keys and the rate limit of MCP.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class McpApp:
         wrong: WrongKeys | None = None,
         longest_body: int = LONGEST_BODY,
         explain: Application | None = None,
+        rest: RestSearch | None = None,
     ) -> None:
         self._keys = keys
         self._allowed_origins = allowed_origins
@@ -72,6 +74,7 @@ class McpApp:
         self._allow = allow
         self._longest_body = longest_body
         self._explain = explain
+        self._rest = rest
         self.sessions = _sessions(server)
         self._tool_sessions = _sessions(tools_server or Server("sakuin-search-tools"))
 
@@ -87,35 +90,32 @@ class McpApp:
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         if is_foreign(headers, self._allowed_origins):
-            await _answer(send, 403, "Origin not allowed (AllowedOrigins).")
+            refusal = HttpError(403, "Origin not allowed (AllowedOrigins).", code=ORIGIN_NOT_ALLOWED)
+            await send_error(scope, send, refusal)
             return
         send = with_origin(send, headers.get("origin"))
         if is_preflight(scope["method"], headers):
-            await _answer(send, 204, "", preflight_headers())
+            await _send_no_content(send, preflight_headers())
         # The SDK would never end a GET.
         elif scope["method"] != "POST":
-            await _answer(send, 405, "Use POST.", {"Allow": "POST"})
+            await send_error(scope, send, HttpError(405, "Use POST.", {"Allow": "POST"}))
         else:
             await self._post(headers, scope, receive, send)
 
     async def _post(self, headers: Mapping[str, str], scope: Scope, receive: Receive, send: Send) -> None:
+        target = target_of(scope["path"])
         try:
-            caller = await anyio.to_thread.run_sync(self._caller, scope["path"], headers)
-        except Unauthorized:
-            refusal = "Send Authorization: Bearer <key> with a key of this endpoint."
-            await _answer(send, 401, refusal, challenge(headers))
-            return
-        except OverLimit as error:
-            await _answer(send, 429, str(error), {"Retry-After": str(math.ceil(error.retry_after))})
-            return
-        except Unavailable as error:
-            logger.warning("a key could not be checked", exc_info=True)
-            await _answer(send, 503, "The keys cannot be checked now. Try again in a moment.", retry_header(error))
+            caller = await anyio.to_thread.run_sync(self._caller, target, headers)
+        except SakuinError as error:
+            await send_error(scope, send, http_error(error, headers))
             return
         body = await read_body(receive, max_bytes=self._longest_body)
         if body is None:
             limit = f"The request is too large; the limit is {self._longest_body:,} bytes (mcp_request_bytes)."
-            await _answer(send, 413, limit)
+            await send_error(scope, send, HttpError(413, limit))
+            return
+        if target.is_rest:
+            await self._search(target, caller, body, headers, scope, send)
             return
         messages = read_messages(body, headers)
         try:
@@ -137,17 +137,38 @@ class McpApp:
             for part in _in_utf8(sent):
                 await send(part)
 
-    def _caller(self, path: str, headers: Mapping[str, str]) -> _Caller:
-        """Returns the caller. An unknown endpoint gives the same error as a wrong key: ids cannot be guessed."""
-        if path.rstrip("/") == PATH:
-            key_hash = matching_hash(headers, self._keys)
-            caller = _Caller(key_hash, key_hash) if key_hash is not None else None
+    async def _search(
+        self, target: Target, caller: _Caller, body: bytes, headers: Mapping[str, str], scope: Scope, send: Send
+    ) -> None:
+        def found() -> bytes:
+            self._allow(caller.principal, 1)
+            if self._rest is None:
+                raise NotFound("There is no search here")
+            return self._rest(target, caller.endpoint, body)
+
+        try:
+            answer = await anyio.to_thread.run_sync(found)
+        except SakuinError as error:
+            await send_error(scope, send, http_error(error, headers))
         else:
-            found = self._endpoint_keys.find(path.removeprefix(f"{PATH}/").rstrip("/"), key_of(headers))
-            # Not its key or itself: a new key or endpoint would start another minute.
-            caller = _Caller(found[0].project_id, found[1], found[0]) if found is not None else None
+            await _json(send, 200, answer)
+
+    def _caller(self, target: Target, headers: Mapping[str, str]) -> _Caller:
+        """Returns the caller. An unknown endpoint gives the same error as a wrong key: ids cannot be guessed."""
+        try:
+            if target.mcp_id is None:
+                key_hash = matching_hash(headers, self._keys)
+                caller = _Caller(key_hash, key_hash) if key_hash is not None else None
+            else:
+                found = self._endpoint_keys.find(target.mcp_id, key_of(headers))
+                # Not its key or itself: a new key or endpoint would start another minute.
+                caller = _Caller(found[0].project_id, found[1], found[0]) if found is not None else None
+        except Unavailable as error:
+            logger.warning("a key could not be checked", exc_info=True)
+            message = "The keys cannot be checked now. Try again in a moment."
+            raise Unavailable(message, retry_after=error.retry_after) from error
         if caller is None:
-            raise Unauthorized("The key is not valid.")
+            raise Unauthorized("Send Authorization: Bearer <key> with a key of this endpoint.")
         self._record_use(caller.key_hash)
         return caller
 
@@ -223,8 +244,7 @@ async def _json(send: Send, status: int, body: bytes, *more: tuple[bytes, bytes]
     await send({"type": "http.response.body", "body": body})
 
 
-async def _answer(send: Send, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
-    sent = {"Content-Type": "text/plain; charset=utf-8", **(headers or {})}
-    encoded = [(name.lower().encode(), value.encode()) for name, value in sent.items()]
-    await send({"type": "http.response.start", "status": status, "headers": encoded})
-    await send({"type": "http.response.body", "body": message.encode()})
+async def _send_no_content(send: Send, headers: Mapping[str, str]) -> None:
+    encoded = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": 204, "headers": encoded})
+    await send({"type": "http.response.body", "body": b""})

@@ -12,7 +12,7 @@ from sakuin.knowledge.model import Filters, Hit, Neighbour, StoredChunk
 from sakuin.knowledge.names import page_link
 from sakuin.knowledge.search import KnowledgeSearches, ReadKnowledge
 from sakuin.mcp import knowledge_schemas as schemas
-from sakuin.mcp.answers import Answer, add_fitting, add_texts, answered, counted, failed, visible_answer
+from sakuin.mcp.answers import Answer, add_fitting, add_texts, answered, counted, failed, noted, visible_answer
 from sakuin.mcp.arguments import ChunkArguments, ListArguments, MaterialArguments, SearchArguments, schema_of
 from sakuin.mcp.cursors import cursor_of, numbers_of, position_of
 from sakuin.mcp.schemas import READ_ONLY
@@ -51,6 +51,11 @@ class KnowledgeTools:
         except Exception as error:
             return failed(error)
         return answered(visible_answer(answer))
+
+    def search(self, arguments: dict[str, Any]) -> Answer:
+        """Returns the structured content that `search_knowledge` answers with, or raises its error."""
+        with counted(self.meter):
+            return noted(visible_answer(self.run_search(SearchArguments.model_validate(arguments))))
 
     def run_search(self, wanted: SearchArguments) -> Answer:
         """Runs `search_knowledge`. A cursor has the number of results before it, and the `top_k` of the first call."""

@@ -1,15 +1,14 @@
 """ASGI applications behind API Gateway."""
 
 import asyncio
-import math
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from mangum import Mangum
 
-from sakuin.errors import Conflict, Forbidden, Invalid, NotFound, OverLimit, Unauthorized, Unavailable
-from sakuin.platform.keys import challenge
+from sakuin.errors import Invalid
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -17,17 +16,6 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
-
-_RETRY_SECONDS = 5
-_STATUS = {
-    NotFound: 404,
-    Unauthorized: 401,
-    Forbidden: 403,
-    Invalid: 422,
-    Conflict: 409,
-    OverLimit: 429,
-    Unavailable: 503,
-}
 
 
 async def read_body(receive: Receive, *, max_bytes: int) -> bytes | None:
@@ -50,6 +38,14 @@ def replayed(body: bytes, after: Receive) -> Receive:
         return messages.pop() if messages else await after()
 
     return receive
+
+
+def parsed_json(body: bytes) -> Any:
+    """Returns the JSON of a body. Raises `Invalid` if it is none."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Invalid("The body is not valid JSON") from error
 
 
 def persistent_handler(app: Any, running: Callable[[], AbstractAsyncContextManager[None]]) -> Handler:
@@ -77,17 +73,3 @@ def persistent_handler(app: Any, running: Callable[[], AbstractAsyncContextManag
         return dict(mangum(event, context))
 
     return handler
-
-
-def error_status(error: Exception, headers: Mapping[str, str]) -> tuple[int, dict[str, str] | None]:
-    """Returns the status of an error (500 for one that is not ours) and its headers; `headers` are the request's."""
-    status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
-    return status, {401: challenge(headers), 429: retry_header(error), 503: retry_header(error)}.get(status)
-
-
-def retry_header(error: Exception) -> dict[str, str]:
-    """Returns the header `Retry-After`: the seconds that the error names, or a default; none if waiting is useless."""
-    if isinstance(error, OverLimit) and not error.retry_after:
-        return {}
-    seconds = error.retry_after if isinstance(error, Unavailable | OverLimit) else None
-    return {"Retry-After": str(_RETRY_SECONDS if seconds is None else max(math.ceil(seconds), 1))}

@@ -1,11 +1,13 @@
 """The Lambda handlers of requests, queues and the schedule, with logs, metrics and redaction."""
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from aws_lambda_powertools.metrics import MetricUnit
 
+from sakuin.platform.http_errors import HttpError
 from sakuin.platform.queue_handler import QueueHandler, QueueWork
 from sakuin.platform.redaction import Failed, Handler, hide
 from sakuin.platform.secrets import Secrets
@@ -13,6 +15,8 @@ from sakuin.platform.sqs import SqsQueue
 from sakuin.platform.unfinished_work import UnfinishedWorkStore, short_client
 from sakuin.settings import Settings
 from sakuin.wiring.clients import Telemetry, renew_key, sqs
+
+_JSON = {"content-type": "application/json"}
 
 
 def instrument(handle: Callable[[Mapping[str, Any], Any], dict[str, Any]], telemetry: Telemetry) -> Handler:
@@ -52,7 +56,8 @@ def http_handler(answer: Handler, telemetry: Telemetry) -> Handler:
             response = answer(event, context)
         except Exception:
             logger.exception("request failed")
-            response = {"statusCode": 500, "headers": {"content-type": "text/plain"}, "body": "Something went wrong."}
+            failure = HttpError(500, "Something went wrong.").body(telemetry.work.id)
+            response = {"statusCode": 500, "headers": _JSON, "body": json.dumps(failure)}
         milliseconds = (time.perf_counter() - started) * 1000
         logger.info(
             "request answered",

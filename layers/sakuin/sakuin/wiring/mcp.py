@@ -110,6 +110,7 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
     from sakuin.mcp.app import McpApp
     from sakuin.mcp.knowledge_tools import KnowledgeTools
     from sakuin.mcp.rate_limiter import Quotas, RateLimiter
+    from sakuin.mcp.rest import RestSearch
     from sakuin.mcp.search_tools import SearchTools
     from sakuin.mcp.server import knowledge_server, search_tools_server
     from sakuin.platform.asgi import persistent_handler
@@ -139,16 +140,18 @@ def mcp_endpoint(environ: Mapping[str, str]) -> Handler:
         KeyRing(secret_of(settings, telemetry), lambda now: now.admin_key_hashes),
         record_use,
     )
+    search_tools = SearchTools(searches, telemetry.meter)
     app = McpApp(
         knowledge_server(tools, __version__),
         KeyRing(secret, lambda now: now.knowledge_key_hashes),
         settings.allowed_origins,
-        tools_server=search_tools_server(SearchTools(searches, telemetry.meter), __version__),
+        tools_server=search_tools_server(search_tools, __version__),
         endpoint=records.endpoint_of_key,
         record_use=record_use,
         allow=RateLimiter(Quotas(client), settings.limits.queries_per_minute, time.monotonic),
         longest_body=settings.limits.mcp_request_bytes,
         explain=explain,
+        rest=RestSearch(tools, search_tools),
     )
     answer_http = persistent_handler(app, app.run)
 

@@ -116,7 +116,9 @@ def call_as_user(client: Client, function: str, arguments: dict[str, Any]) -> An
         return call(client, function, arguments)
     except Unavailable as error:
         if isinstance(error.__cause__, APIError) and error.__cause__.code in _WRONG_TOKEN:
-            raise Unauthorized("The token is invalid or has expired. Sign in again") from error
+            raise Unauthorized(
+                "The key or token is not valid, or it has expired. Use another key, or sign in again"
+            ) from error
         raise
 
 

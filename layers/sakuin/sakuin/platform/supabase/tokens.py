@@ -27,7 +27,7 @@ _LONGEST = 100_000
 _SECONDS_BETWEEN_READS = 30
 # Forged tokens must not cause a request to Supabase each.
 _SECONDS_AFTER_A_PROBLEM = 5
-_REFUSED = "The token is invalid or has expired. Sign in again"
+_REFUSED = "The key or token is not valid, or it has expired. Use another key, or sign in again"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,129 @@
+"""The errors of the REST API: one body for all, and their descriptions in OpenAPI."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from sakuin.errors import Invalid, SakuinError
+from sakuin.language.unicode_text import one_line
+from sakuin.platform.asgi import Application, Receive, Scope, Send, read_body, replayed
+from sakuin.platform.http_errors import (
+    CODES,
+    ORIGIN_NOT_ALLOWED,
+    QUOTA_EXCEEDED,
+    HttpError,
+    http_error,
+    request_id_of,
+    send_error,
+)
+
+MEANINGS = {
+    401: "The key or token is missing or wrong",
+    403: "The role of the caller does not allow it",
+    404: "It does not exist, or is not the caller's",
+    409: "It changed since it was read, or something else forbids it",
+    413: "The request is too large",
+    422: "The request is wrong; the same again fails in the same way",
+    429: "A quota is used up: wait for Retry-After seconds, or without that header remove something",
+    503: "An outside system did not answer: try again after Retry-After seconds",
+}
+_SHOWN_PROBLEMS = 5
+_LONGEST_NAME = 64
+_NO_JSON = "The body is not valid JSON"
+
+
+class Error(BaseModel):
+    """The answer of every request that fails."""
+
+    detail: str = Field(description="A sentence that says what to do.")
+    code: str = Field(
+        description="For programs; stays the same.",
+        json_schema_extra={"enum": [*CODES.values(), ORIGIN_NOT_ALLOWED, QUOTA_EXCEEDED]},
+    )
+    request_id: str = Field(description="In the header `apigw-requestid` and in the log, too.")
+
+
+def may_fail(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Returns the descriptions of these statuses, for `responses` of a route or a router."""
+    return {status: {"model": Error, "description": MEANINGS[status]} for status in statuses}
+
+
+class AtMost:
+    """ASGI middleware: answers 413 to a request with a body of more than `size` bytes."""
+
+    def __init__(self, app: Application, *, size: int) -> None:
+        self._app = app
+        self._size = size
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        body = await read_body(receive, max_bytes=self._size)
+        if body is not None:
+            await self._app(scope, replayed(body, receive), send)
+            return
+        message = (
+            f"The request is too large; the limit is {self._size:,} (api_request_bytes). Upload a large document: "
+        )
+        message += "POST /v1/projects/{project_id}/tables/uploads for a new Table, POST /v1/tables/{table_id}/uploads."
+        await send_error(scope, send, HttpError(413, message))
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Has the application answer each error in the same shape."""
+
+    @app.exception_handler(SakuinError)
+    async def answer_error(request: Request, error: SakuinError) -> JSONResponse:
+        return _answer(request, http_error(error, request.headers))
+
+    @app.exception_handler(StarletteHTTPException)
+    async def answer_http_error(request: Request, error: HTTPException) -> JSONResponse:
+        # FastAPI answers 400 to JSON that is nested too deeply.
+        status = 422 if error.status_code == 400 else error.status_code
+        sentences = {404: "There is no such path", 405: "This path does not have this method", 422: _NO_JSON}
+        return _answer(request, HttpError(status, sentences.get(status, str(error.detail)), error.headers or {}))
+
+    @app.exception_handler(RequestValidationError)
+    async def answer_validation_error(request: Request, error: RequestValidationError) -> JSONResponse:
+        problems = error.errors()
+        more = [f"and {len(problems) - _SHOWN_PROBLEMS} more"] if len(problems) > _SHOWN_PROBLEMS else []
+        return _answer(request, HttpError(422, "; ".join([*map(_problem, problems[:_SHOWN_PROBLEMS]), *more])))
+
+
+def check_query(request: Request) -> None:
+    """Raises `Invalid` for a query parameter that the route does not have: a misspelt one must not be ignored."""
+    known = {field.alias for field in request.scope["route"].dependant.query_params}
+    if unknown := request.query_params.keys() - known:
+        use = f"Use {', '.join(sorted(known))}" if known else "This route has none"
+        raise Invalid(f"Unknown query parameter {_shown(min(unknown))}. {use}")
+
+
+def _answer(request: Request, error: HttpError) -> JSONResponse:
+    return JSONResponse(error.body(request_id_of(request.scope)), error.status, dict(error.headers))
+
+
+def _problem(problem: Mapping[str, Any]) -> str:
+    """Returns a sentence with the place, and without the input, which may be invalid Unicode."""
+    # The first part is body, query or path; an index in a list is a number.
+    place = ".".join(map(str, problem["loc"][1:])) or "the body"
+    match problem["type"]:
+        case "missing":
+            return f"{_shown(place)} is required"
+        case "extra_forbidden":
+            return f"{_shown(place)} is not a member of this request"
+        case "json_invalid":
+            return _NO_JSON
+        case kind if kind.startswith("uuid_"):
+            return f"{_shown(place)} must be a UUID"
+        case _:
+            return f"{_shown(place)}: {problem['msg']}"
+
+
+def _shown(name: str) -> str:
+    return ascii(one_line(name)[:_LONGEST_NAME])

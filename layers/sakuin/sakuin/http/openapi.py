@@ -1,0 +1,131 @@
+"""The description of the REST API: the routes of this application, and those that the function `mcp` answers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from sakuin.http.errors import Error, may_fail
+
+_ABOUT = """\
+Every error of these routes is `{"detail", "code", "request_id"}`, also an unexpected one (500, `internal`). Only the \
+gateway's own have `message` instead: 429 above its rate, 413 above its size, 503 when no function could start."""
+_SECURITY = {
+    "key": {"type": "http", "scheme": "bearer", "description": "An admin key, or a Supabase user's token"},
+    "admin": {"type": "http", "scheme": "bearer", "description": "An admin key"},
+    "knowledge": {"type": "http", "scheme": "bearer", "description": "A knowledge key, as for `POST /mcp`"},
+    "endpoint": {"type": "http", "scheme": "bearer", "description": "The key of the MCP endpoint"},
+    "hook": {"type": "apiKey", "in": "header", "name": "x-sakuin-secret"},
+}
+_MEMBERS = {"Projects", "Tables", "Tools", "Endpoints"}
+_SCHEMA = "#/components/schemas/{model}"
+
+
+class DescribedApi(FastAPI):
+    """An application that describes itself completely at `/openapi.json`. Operations have the names of functions."""
+
+    def __init__(self, version: str) -> None:
+        # FastAPI's pages about the API load their scripts from another origin.
+        super().__init__(
+            title="Sakuin",
+            version=version,
+            description=_ABOUT,
+            docs_url=None,
+            redoc_url=None,
+            generate_unique_id_function=lambda route: route.name,
+        )
+
+    def openapi(self) -> dict[str, Any]:
+        """Returns the OpenAPI document."""
+        if self.openapi_schema is None:
+            _complete(super().openapi())
+        return self.openapi_schema or {}
+
+
+def _complete(document: dict[str, Any]) -> None:
+    paths, schemas = document["paths"], document["components"]["schemas"]
+    for path, operations in paths.items():
+        for operation in operations.values():
+            # A path with an id may name what does not exist, and a body may be too large.
+            more = [404] * ("{" in path) + [413] * ("requestBody" in operation)
+            operation["responses"] = dict(sorted((operation["responses"] | _failures(*more)).items()))
+            if path.startswith("/v1/"):
+                operation["security"] = [{"key" if _MEMBERS & {*operation["tags"]} else "admin": []}]
+            elif path.startswith("/hooks/"):
+                operation["security"] = [{"hook": []}]
+    paths |= _searches(schemas)
+    document["components"]["securitySchemes"] = _SECURITY
+
+
+def _searches(schemas: dict[str, Any]) -> dict[str, Any]:
+    """Returns the paths of the function `mcp`; adds the schemas of their requests."""
+    # Nothing else of this function needs them.
+    from sakuin.explain.requests import ExplanationAsked
+    from sakuin.mcp.arguments import SearchArguments, ToolSearchArguments
+    from sakuin.mcp.knowledge_schemas import SEARCH_OUTPUT
+    from sakuin.mcp.search_tools import OUTPUT
+
+    def body(arguments: type[BaseModel]) -> dict[str, Any]:
+        schema = arguments.model_json_schema(ref_template=_SCHEMA)
+        schemas.update(schema.pop("$defs", {}))
+        schemas[arguments.__name__] = schema
+        return {"$ref": _SCHEMA.format(model=arguments.__name__)}
+
+    ids = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}}
+        for name in ("mcp_id", "tool_id")
+    ]
+    return {
+        "/v1/search": _post(
+            "search_knowledge",
+            "Searches pages: the structured content of the MCP tool of this name.",
+            "knowledge",
+            (body(SearchArguments), SEARCH_OUTPUT),
+            (401, 403, 413, 422, 429, 503),
+        ),
+        "/v1/mcps/{mcp_id}/tools/{tool_id}/search": _post(
+            "search_tool",
+            "Searches with a Tool of an endpoint: the structured content of the Tool over MCP.",
+            "endpoint",
+            (body(ToolSearchArguments), OUTPUT),
+            (401, 403, 404, 413, 422, 429, 503),
+            ids,
+        ),
+        "/v1/explain": _post(
+            "explain_search",
+            "Shows how a question is read and ranked.",
+            "admin",
+            (body(ExplanationAsked), {"type": "object"}),
+            (401, 404, 413, 422, 503),
+        ),
+    }
+
+
+def _post(
+    name: str,
+    description: str,
+    key: str,
+    schemas: tuple[Mapping[str, Any], Mapping[str, Any]],
+    failures: tuple[int, ...],
+    parameters: list[dict[str, Any]] | None = None,
+) -> dict[str, Any]:
+    asked, answer = ({"application/json": {"schema": schema}} for schema in schemas)
+    operation = {
+        "tags": ["Search"],
+        "summary": name.replace("_", " ").title(),
+        "description": description,
+        "operationId": name,
+        "requestBody": {"required": True, "content": asked},
+        "responses": {"200": {"description": "Successful Response", "content": answer}, **_failures(*failures)},
+        "security": [{key: []}],
+    }
+    return {"post": operation | ({"parameters": parameters} if parameters else {})}
+
+
+def _failures(*statuses: int) -> dict[str, Any]:
+    schema = {"$ref": _SCHEMA.format(model=Error.__name__)}
+    return {
+        str(status): {"description": each["description"], "content": {"application/json": {"schema": schema}}}
+        for status, each in may_fail(*statuses).items()
+    }

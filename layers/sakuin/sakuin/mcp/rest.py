@@ -1,0 +1,65 @@
+"""Searches over REST: the answers of MCP's tools, for programs that speak plain HTTP."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from sakuin.errors import Invalid
+from sakuin.mcp.answers import Answer
+from sakuin.mcp.arguments import sentence
+from sakuin.mcp.knowledge_tools import KnowledgeTools
+from sakuin.mcp.search_tools import SearchTools
+from sakuin.platform.asgi import parsed_json
+from sakuin.tables.model import Endpoint
+
+PATH = "/mcp"
+_SEARCH = "/v1/search"
+_TOOL_SEARCH = re.compile(r"/v1/mcps/([^/]+)/tools/([^/]+)/search")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a request is for: the endpoint `mcp_id`, over REST one Tool of it; the pages if it is None."""
+
+    mcp_id: str | None = None
+    tool_id: str | None = None
+    is_rest: bool = False
+
+
+def target_of(path: str) -> Target:
+    """Returns the target of a path."""
+    path = path.rstrip("/")
+    if path in (PATH, _SEARCH):
+        return Target(is_rest=path == _SEARCH)
+    found = _TOOL_SEARCH.fullmatch(path)
+    return Target(found[1], found[2], is_rest=True) if found else Target(path.removeprefix(f"{PATH}/"))
+
+
+@dataclass(frozen=True, slots=True)
+class RestSearch:
+    """Answers searches of pages and of Search Tools."""
+
+    knowledge: KnowledgeTools
+    tools: SearchTools
+
+    def __call__(self, target: Target, endpoint: Endpoint | None, body: bytes) -> bytes:
+        """Returns the JSON of the answer. `endpoint` is that of the target; raises the errors of the search."""
+        if endpoint is None or target.tool_id is None:
+            return _answer(self.knowledge.search, body)
+        tool_id = target.tool_id
+        return _answer(lambda arguments: self.tools.search(endpoint, tool_id, arguments), body)
+
+
+def _answer(search: Callable[[dict[str, Any]], Answer], body: bytes) -> bytes:
+    arguments = parsed_json(body)
+    if not isinstance(arguments, dict):
+        raise Invalid('Send a JSON object: {"query": …}')
+    try:
+        found = search(arguments)
+    except ValidationError as error:
+        raise sentence(error) from error
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")

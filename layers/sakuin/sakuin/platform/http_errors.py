@@ -1,0 +1,93 @@
+"""Errors as answers over HTTP: the status, the headers, and the one body that all of them have."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sakuin.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    OverLimit,
+    SakuinError,
+    Unauthorized,
+    Unavailable,
+)
+from sakuin.platform.keys import challenge
+
+if TYPE_CHECKING:
+    # Workers have no Mangum.
+    from sakuin.platform.asgi import Scope, Send
+
+_RETRY_SECONDS = 5
+_STATUS = {
+    NotFound: 404,
+    Unauthorized: 401,
+    Forbidden: 403,
+    Invalid: 422,
+    Conflict: 409,
+    OverLimit: 429,
+    Unavailable: 503,
+}
+# Programs compare these codes: they stay as they are.
+CODES = {
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    409: "conflict",
+    413: "too_large",
+    422: "invalid",
+    429: "too_many_requests",
+    500: "internal",
+    503: "unavailable",
+}
+ORIGIN_NOT_ALLOWED = "origin_not_allowed"
+# Waiting does not help: something has to be removed.
+QUOTA_EXCEEDED = "quota_exceeded"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpError:
+    """An error as an answer. `detail` is a sentence for people, `code` a word for programs."""
+
+    status: int
+    detail: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    code: str = ""
+
+    def body(self, request_id: str) -> dict[str, str]:
+        """Returns the JSON object of the answer."""
+        return {"detail": self.detail, "code": self.code or CODES[self.status], "request_id": request_id}
+
+
+def http_error(error: SakuinError, headers: Mapping[str, str]) -> HttpError:
+    """Returns the answer for an error: 500 for one that no caller can handle. `headers` are the request's."""
+    status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
+    if isinstance(error, OverLimit) and not error.retry_after:
+        return HttpError(status, str(error), code=QUOTA_EXCEEDED)
+    added = {401: challenge(headers), 429: _retry_after(error), 503: _retry_after(error)}.get(status, {})
+    return HttpError(status, str(error), added)
+
+
+def request_id_of(scope: "Scope") -> str:
+    """Returns the gateway's id of a request, which its log lines have too; empty without a gateway."""
+    return str(scope.get("aws.event", {}).get("requestContext", {}).get("requestId", ""))
+
+
+async def send_error(scope: "Scope", send: "Send", error: HttpError) -> None:
+    """Sends the answer."""
+    body = json.dumps(error.body(request_id_of(scope)), ensure_ascii=False).encode("utf-8", "backslashreplace")
+    sent = {"content-type": "application/json", "content-length": str(len(body)), **error.headers}
+    headers = [(name.lower().encode(), value.encode()) for name, value in sent.items()]
+    await send({"type": "http.response.start", "status": error.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _retry_after(error: SakuinError) -> dict[str, str]:
+    """Returns the header with the seconds that the error names, or with a default."""
+    seconds = error.retry_after if isinstance(error, Unavailable | OverLimit) else None
+    return {"Retry-After": str(_RETRY_SECONDS if seconds is None else max(math.ceil(seconds), 1))}

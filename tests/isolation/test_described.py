@@ -1,0 +1,185 @@
+"""The OpenAPI document has the routes and the statuses that there are: each one is asked for."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from sakuin.platform.keys import hash_of_key
+from sakuin.retrieval.index_version import TableCut
+from sakuin.upkeep.index_versions import IndexVersions
+
+from tests.isolation.conftest import Tenant, moved_in
+from tests.isolation.routes import MEMBERS, OPEN, SEARCHES, Ids
+from tests.isolation.stack import HOOK_SECRET, Stack
+from tests.world import SETTINGS
+
+HOOKED = {name: str(uuid4()) for name in ("id", "project_id", "table_id")}
+# What is sent to the routes that members do not have.
+BODIES: dict[str, Any] = {
+    "POST /v1/receipts": {"versions": []},
+    "POST /v1/anchors": [],
+    "POST /v1/reconcile": {"kind": "pages"},
+    "POST /v1/index/activate": {},
+    "POST /v1/explain": {"query": "公式"},
+    "POST /hooks/supabase": {"type": "DELETE", "table": "tool", "record": None, "old_record": HOOKED},
+    **{name: {"query": "公式"} for name in SEARCHES},
+}
+ROUTES = {route.name: route for route in MEMBERS}
+TOO_LARGE = {"x": "x" * 4_600_000}
+Observed = dict[str, set[int]]
+
+
+def documented(stack: Stack) -> dict[str, Any]:
+    """The operations of the document by their routes."""
+    paths = stack.ask("GET", "/openapi.json").json["paths"]
+    return {
+        f"{method.upper()} {path}": operation
+        for path, methods in paths.items()
+        for method, operation in methods.items()
+    }
+
+
+class Caller:
+    """Calls routes by their names in the document, and notes each status. An error has the one shape."""
+
+    def __init__(self, stack: Stack, tenant: Tenant) -> None:
+        self.stack, self.tenant = stack, tenant
+        self.observed: Observed = defaultdict(set)
+
+    def __call__(
+        self, name: str, body: Any = ..., *, bearer: str | None, ids: Ids | None = None, query: str = "", **headers: str
+    ) -> int:
+        known = {**self.tenant.ids, "name": "next", **(ids or {})}
+        method, _, path = name.partition(" ")
+        sent = self.body(name, known) if body is ... else body
+        if name in OPEN and bearer is None:
+            headers["x-sakuin-secret"] = HOOK_SECRET
+        answer = self.stack.ask(method, path.format_map(known) + query, sent, bearer=bearer, **headers)
+        self.observed[name].add(answer.status)
+        if answer.status >= 400:
+            assert answer.json.keys() == {"detail", "code", "request_id"}, (name, answer.body)
+        return answer.status
+
+    def body(self, name: str, ids: Ids) -> Any:
+        return ROUTES[name].body(ids) if name in ROUTES else BODIES.get(name)
+
+    def key(self, name: str) -> str | None:
+        """The key that opens a route."""
+        if name in SEARCHES:
+            return self.tenant.key if "{" in name else self.stack.knowledge_key
+        return None if name in OPEN else self.stack.admin_key
+
+
+def refuse(call: Caller, name: str, *, takes_a_body: bool) -> None:
+    """Sends what any route refuses: no key, a wrong request, one that is too large, ids that do not exist."""
+    nowhere: Any = {id: str(uuid4()) for id in call.tenant.ids} | {"name": "0" * 64}
+    key, is_search = call.key(name), name in SEARCHES
+    call(name, bearer="nobody")
+    if takes_a_body:
+        call(name, TOO_LARGE, bearer=key)
+    if is_search or name in ("POST /hooks/supabase", "POST /v1/explain"):
+        call(name, 1, bearer=key)
+    elif name not in OPEN:
+        call(name, bearer=key, query="?unknown=1")
+    if is_search:
+        nowhere = {"tool_id": nowhere["tool_id"]}
+        call(name, bearer=key, origin="https://page.example")
+    if "{" in name:
+        call(name, bearer=key, ids=nowhere)
+
+
+def call_without_database(call: Caller, names: Iterable[str]) -> None:
+    call.stack.gateway.broken = True
+    for name in names:
+        call(name, bearer=call.key(name))
+    call.stack.gateway.broken = False
+
+
+def call_with_used_up_quotas(call: Caller) -> None:
+    stack, tenant = call.stack, call.tenant
+    limit = "update quota set value = %s where name = 'requests_per_minute'"
+    stack.sql.execute(limit, (1,))
+    for name in ROUTES:
+        call("GET /v1/projects", bearer=tenant.token)
+        call(name, bearer=tenant.token)
+    stack.sql.execute(limit, (1_000_000,))
+    for principal in (tenant.ids["project_id"], hash_of_key(stack.knowledge_key)):
+        # A minute that does not end before the test.
+        used = "insert into search_quota values (%s, now() + interval '1 hour', 1000000)"
+        stack.sql.execute(
+            used + " on conflict (principal) do update set minute = excluded.minute, used = 1000000", (principal,)
+        )
+    for name in SEARCHES:
+        # A worker grants some searches without asking.
+        while call(name, {}, bearer=call.key(name)) != 429:
+            pass
+
+
+def call_in_conflict(call: Caller) -> None:
+    """Sends what contradicts the present state."""
+    tenant, admin = call.tenant, call.stack.admin_key
+    mcps = "POST /v1/projects/{project_id}/mcps"
+    ids = tenant.ids
+    path = f"/v1/projects/{ids['project_id']}/tools"
+    asked = {"table_id": ids["table_id"], "json_path": "", "type": "search", "name": tenant.tool}
+    same = call.stack.ask("POST", path, asked, bearer=admin).json["id"]
+    owner = {"user_id": tenant.user}
+    call("POST /v1/projects/{project_id}/members", {**owner, "role": "viewer"}, bearer=admin)
+    call("DELETE /v1/projects/{project_id}/members/{user_id}", bearer=admin, ids=owner)
+    call("PUT /v1/tables/{table_id}", {"data": {}, "expected_version": 99}, bearer=admin)
+    operation = {"op": "set", "path": "/x", "value": 1}
+    call("PATCH /v1/tables/{table_id}", {"operations": [operation], "expected_version": 99}, bearer=admin)
+    call(mcps, {"name": "m", "tool_ids": [ids["tool_id"], same]}, bearer=admin)
+    call("PUT /v1/mcps/{mcp_id}/tools/{tool_id}", {}, bearer=admin, ids={"tool_id": same})
+    other = call.stack.ask("POST", path, {**asked, "name": "other"}, bearer=admin).json["id"]
+    call("PUT /v1/mcps/{mcp_id}/tools/{tool_id}", {}, bearer=admin, ids={"tool_id": other})
+    call("PATCH /v1/tools/{tool_id}", {"name": tenant.tool}, bearer=admin, ids={"tool_id": other})
+
+
+def call_about_index_versions(call: Caller) -> None:
+    indexes, admin = IndexVersions(call.stack.workers.client), call.stack.admin_key
+    live, other, never = (replace(SETTINGS, cut=TableCut(chunk_size=size)) for size in (1000, 900, 800))
+    for version in (live, other, never):
+        indexes.add(version)
+    activate, delete = "POST /v1/index/activate", "DELETE /v1/index/{name}"
+    assert call(activate, {"index": other.id}, bearer=admin) == 409
+    assert call(activate, {"index": live.id, "force": True}, bearer=admin) == 200
+    assert call(delete, bearer=admin, ids={"name": live.id}) == 409
+    assert call(delete, bearer=admin, ids={"name": never.id}) == 200
+
+
+def test_every_status_of_the_document_is_one_that_there_is_and_no_other(stack: Stack) -> None:
+    call, operations = Caller(stack, moved_in(stack, "整数の性質")), documented(stack)
+    for name, operation in operations.items():
+        refuse(call, name, takes_a_body="requestBody" in operation)
+    call("POST /v1/index/activate", {"index": "0" * 64}, bearer=stack.admin_key)
+    call("POST /v1/explain", {"query": "x", "tool": "x", "mcp_id": str(uuid4())}, bearer=stack.admin_key)
+    call_without_database(call, operations)
+    call_in_conflict(call)
+    guest = stack.token(call.tenant.ids["user_id"])
+    for route in MEMBERS:
+        if route.role != "viewer":
+            # Without this id the guest would leave.
+            assert call(route.name, bearer=guest, ids={"user_id": call.tenant.user}) == 403
+    for name in [*(operations.keys() - ROUTES.keys()), *ROUTES]:
+        # The project was transferred to the guest.
+        call(name, bearer=call.key(name), ids={"user_id": call.tenant.user} if "{user_id}" in name else None)
+    call.tenant = moved_in(stack, "資料の活用")
+    call_about_index_versions(call)
+    call_with_used_up_quotas(call)
+    told = {name: {int(status) for status in operation["responses"]} for name, operation in operations.items()}
+    missing = {name: told[name] - call.observed[name] for name in told}
+    surplus = {name: call.observed[name] - told[name] for name in told}
+    assert {name: statuses for name, statuses in missing.items() if statuses} == {}
+    assert {name: statuses for name, statuses in surplus.items() if statuses} == {}
+
+
+def test_every_operation_has_a_name_that_can_be_read(stack: Stack) -> None:
+    operations = documented(stack)
+    names = [operation["operationId"] for operation in operations.values()]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch("[a-z]+(_[a-z]+)+", name) for name in names if name != "reconcile")
+    assert all(operation["tags"] for operation in operations.values())

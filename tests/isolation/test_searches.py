@@ -1,0 +1,86 @@
+"""Searches over REST: the keys, the answers and the limit of MCP."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.isolation.conftest import Tenant
+from tests.isolation.routes import TOOL_SEARCH
+from tests.isolation.stack import REQUEST_ID, Answer, Stack
+
+PAGES = "/v1/search"
+
+
+def searched(stack: Stack, path: str, bearer: str | None, **arguments: Any) -> Answer:
+    return stack.ask("POST", path, {"query": "公式", **arguments}, bearer=bearer)
+
+
+def test_each_search_opens_with_the_key_of_its_endpoint_alone(stack: Stack, owner: Tenant, other: Tenant) -> None:
+    nowhere = {"mcp_id": str(uuid4()), "tool_id": owner.ids["tool_id"]}
+    mixed = {"mcp_id": owner.ids["mcp_id"], "tool_id": other.ids["tool_id"]}
+    paths = [PAGES, *(TOOL_SEARCH.format_map(ids) for ids in (owner.ids, other.ids, nowhere))]
+    bearers = {"owner": owner.key, "other": other.key, "knowledge": stack.knowledge_key}
+    bearers |= {"admin": stack.admin_key, "user": owner.token}
+    answers = {
+        (path, name): searched(stack, path, bearer)
+        for path in paths
+        for name, bearer in (bearers | {"nothing": None}).items()
+    }
+    own = {(PAGES, "knowledge"), (TOOL_SEARCH.format_map(owner.ids), "owner")}
+    own |= {(TOOL_SEARCH.format_map(other.ids), "other")}
+    assert {which for which, answer in answers.items() if answer.status == 200} == own
+    # The tool of another endpoint is unknown, also with a right key.
+    unknown = searched(stack, TOOL_SEARCH.format_map(mixed), owner.key)
+    assert (unknown.status, unknown.json["code"], unknown.json["request_id"]) == (404, "not_found", REQUEST_ID)
+    absent = searched(stack, TOOL_SEARCH.format_map({**mixed, "tool_id": nowhere["mcp_id"]}), owner.key)
+    assert unknown.body.replace(mixed["tool_id"], nowhere["mcp_id"]) == absent.body
+    refused = {which: answer for which, answer in answers.items() if which not in own}
+    assert {(answer.status, answer.json["code"]) for answer in refused.values()} == {(401, "unauthorized")}
+    # Whether there is an endpoint cannot be told from how a key is refused.
+    for name in ("other", "knowledge", "admin", "user", "nothing"):
+        there, not_there = (refused[TOOL_SEARCH.format_map(ids), name] for ids in (owner.ids, nowhere))
+        assert (there.body, there.headers, there.round_trips) == (
+            not_there.body,
+            not_there.headers,
+            not_there.round_trips,
+        )
+
+
+def test_the_answer_is_the_structured_content_of_the_tool(stack: Stack, owner: Tenant) -> None:
+    arguments = {"query": owner.words, "top_k": 3}
+    path = TOOL_SEARCH.format_map(owner.ids)
+    for mcp_id, key, tool, where in (
+        (owner.ids["mcp_id"], owner.key, owner.tool, path),
+        (None, stack.knowledge_key, "search_knowledge", PAGES),
+    ):
+        answer = stack.ask("POST", where, arguments, bearer=key)
+        over_mcp = stack.rpc(mcp_id, "tools/call", key, name=tool, arguments=arguments)
+        assert answer.json == over_mcp.json["result"]["structuredContent"]
+        assert answer.headers["content-type"] == "application/json"
+    assert searched(stack, path, owner.key, query=owner.words).json["results"]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({}, "'query' is required"),
+        ({"query": "x", "top_k": 51}, "'top_k' must be a whole number from 1 to 50"),
+        ({"query": "x", "colour": 1}, "'colour' is not an argument"),
+        ({"query": "x", "cursor": "y"}, "'cursor' does not belong to this call"),
+        ([], "Send a JSON object"),
+        (None, "The body is not valid JSON"),
+    ],
+)
+def test_a_wrong_search_is_422_and_says_why(stack: Stack, owner: Tenant, body: object, told: str) -> None:
+    for path, key in ((PAGES, stack.knowledge_key), (TOOL_SEARCH.format_map(owner.ids), owner.key)):
+        answer = stack.ask("POST", path, body, bearer=key)
+        assert (answer.status, answer.json["code"]) == (422, "invalid")
+        assert told in answer.json["detail"]
+
+
+def test_only_post_and_no_foreign_page_may_search(stack: Stack) -> None:
+    other_method = stack.ask("GET", PAGES, bearer=stack.knowledge_key)
+    assert (other_method.status, other_method.headers["allow"]) == (405, "POST")
+    foreign = stack.ask("POST", PAGES, {"query": "x"}, bearer=stack.knowledge_key, origin="https://page.example")
+    assert (foreign.status, foreign.json["code"]) == (403, "origin_not_allowed")
