@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).parents[1]
 DOCUMENT = (REPOSITORY / "docs" / "reference" / "commands.md").read_text()
 SECTIONS = dict(re.findall(r"^## `sakuin ([\w ]+)`\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL))
 DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")])
-RULE_ROW = r"^\| `([a-z]+(?:-[a-z]+)+)` \| (?:error|warning)"
+RULE_ROW = r"^\| `([a-z]+(?:-[a-z]+)+)` \| (?:error|warning|info)"
 
 
 def _commands() -> dict[str, Any]:

@@ -3,7 +3,13 @@
 from tests.builders import a_page
 from tests.cli.conftest import FORMULA, Operator
 
-BOX = b"<html><head><title>x</title></head><body><div class='tip-box'><h3>Look</h3>words</div></body></html>"
+# Its only explanation is indexed; its box without an id is a warning.
+BOX = (
+    b"<html><head><title>x</title></head><body><p id='ex-a'>Example</p>"
+    b"<div class='tip-box'><h3>Look</h3>words</div></body></html>"
+)
+# Its only finding is a warning, whether it is indexed or not.
+LINKS = b"<html><head><title>x</title></head><body><ul><li><a href='/a'>A</a></li></ul></body></html>"
 
 
 def test_a_library_that_agrees_with_its_pages_has_no_findings(operator: Operator) -> None:
@@ -17,7 +23,7 @@ def test_a_library_that_agrees_with_its_pages_has_no_findings(operator: Operator
 def test_all_pages_are_checked_however_many(operator: Operator) -> None:
     # More than two requests' worth; what nobody has indexed is checked too.
     for number in range(120):
-        operator.deployment.write(f"{number:03}.html", BOX)
+        operator.deployment.write(f"{number:03}.html", LINKS)
     assert operator.sakuin("validate", "--json").document["warnings"] == 120
 
 
@@ -52,8 +58,8 @@ def test_pages_on_this_machine_are_compared_with_the_index(operator: Operator) -
 
 
 def test_errors_come_first_then_findings_come_by_material(operator: Operator) -> None:
-    operator.file("site/b.html", BOX)
-    operator.file("site/a.html", BOX)
+    operator.file("site/b.html", LINKS)
+    operator.file("site/a.html", LINKS)
     operator.file("site/z.html", b"%PDF-1.7")
     findings = operator.sakuin("validate", operator.folder / "site", "--json").document["findings"]
     assert list(findings[0]) == ["severity", "rule", "material", "anchor", "message"]
@@ -67,16 +73,16 @@ def test_errors_come_first_then_findings_come_by_material(operator: Operator) ->
 def test_boxes_of_pages_on_this_machine_are_those_of_the_setting(operator: Operator) -> None:
     operator.file("site/box.html", BOX)
     found = operator.sakuin("validate", operator.folder / "site", "--json", SAKUIN_BOX_SELECTORS=".note")
-    assert found.document["findings"] == []
+    assert [finding["rule"] for finding in found.document["findings"]] == ["not-indexed"]
 
 
 def test_a_page_that_cannot_be_read_is_an_error_of_its_own(operator: Operator) -> None:
     operator.file("site/bad.html", b"%PDF-1.7")
-    operator.file("site/box.html", BOX)
+    operator.file("site/links.html", LINKS)
     document = operator.sakuin("validate", operator.folder / "site", "--json").document
     assert [(finding["rule"], finding["material"]) for finding in document["findings"]] == [
         ("unreadable-page", "bad"),
-        ("box-without-id", "box"),
+        ("nothing-indexed", "links"),
     ]
 
 
@@ -84,3 +90,15 @@ def test_a_folder_without_pages_is_a_failure(operator: Operator) -> None:
     operator.file("site/learns.yml", b"")
     found = operator.sakuin("validate", operator.folder / "site", "--json")
     assert (found.code, list(found.document)) == (1, ["error"])
+
+
+def test_what_would_improve_a_page_by_headings_is_neither_an_error_nor_a_warning(operator: Operator) -> None:
+    operator.deployment.put("docs.html", b"<title>Tea</title><h1 id=tea>Tea</h1><p>Hot</p><h2>Cups</h2><p>Of clay</p>")
+    found = operator.sakuin("validate", "--strict", "--json")
+    assert (found.code, found.document["errors"], found.document["warnings"]) == (0, 0, 1)
+    rules = [(finding["severity"], finding["rule"]) for finding in found.document["findings"]]
+    assert rules == [("warning", "heading-without-anchor"), ("info", "page-by-headings")]
+    lines = operator.sakuin("validate").out.splitlines()
+    assert lines[1].startswith("  warning heading-without-anchor 1 heading without an id: 「Cups」.")
+    assert lines[2].startswith("  info    page-by-headings")
+    assert lines[-1] == "0 errors, 1 warning"

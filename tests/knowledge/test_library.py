@@ -86,7 +86,7 @@ def test_a_key_that_waits_is_reported_with_the_folder_that_it_waits_in(a_world: 
 
 def test_which_boxes_need_an_id_is_a_setting(a_world: Worlds) -> None:
     world = a_world(box_selectors=("aside.note",))
-    world.put("a.html", b"<html><body><div class='tip-box'>one</div><aside class='note'>two</aside></body></html>")
+    world.put("a.html", b"<p id='ex-a'>x<div class='tip-box'>one</div><aside class='note'>two</aside>")
     findings, _ = world.library.findings()
     assert [finding.rule for finding in findings] == ["box-without-id"]
     assert "two" in findings[0].message

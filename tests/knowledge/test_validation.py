@@ -78,5 +78,31 @@ def test_an_explanation_that_is_embedded_in_part_is_a_warning() -> None:
     assert found(page("rule-a", explanations=(whole,)), known) == []
 
 
+def test_a_page_by_headings_says_what_ids_would_improve() -> None:
+    read = page("a", "b", by_headings=True, ids=("a", "x", "x", "b", "b"), unanchored_headings=tuple("CDEFGH"))
+    findings = findings_of_page("m", read, index("a"))
+    assert [(finding.severity, finding.rule, finding.anchor) for finding in findings] == [
+        ("info", "page-by-headings", None),
+        ("warning", "not-indexed", None),
+        ("warning", "heading-without-anchor", None),
+        # The id x is the theme's: nothing leads to it.
+        ("error", "duplicate-id", "b"),
+    ]
+    assert "1 of 2 explanations" in findings[1].message
+    assert findings[2].message.startswith("6 headings without an id: 「C」, 「D」, 「E」, 「F」, 「G」 and 1 more.")
+
+
+def test_a_page_of_which_nothing_is_indexed_is_a_warning() -> None:
+    assert found(page(by_headings=True), index()) == [("warning", "nothing-indexed", None)]
+
+
+def test_settings_of_a_page_that_cannot_be_used_and_ids_made_of_titles_are_warnings() -> None:
+    read = page("method-syntax", problems=("sakuin:index is wrong.",), skipped_headings=2)
+    assert found(read, index("method-syntax")) == [
+        ("warning", "page-setting", None),
+        ("warning", "headings-not-indexed", None),
+    ]
+
+
 def test_a_link_to_nowhere_is_a_warning() -> None:
     assert found(page(links=("gone", "/route")), None) == [("warning", "broken-link", "gone")]

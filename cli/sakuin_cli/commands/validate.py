@@ -53,7 +53,8 @@ def validate(
                 found = _local_findings(client, uploads, settings.box_selectors, strict, on_progress)
             else:
                 found = _uploaded_findings(client, folder_path(prefix), strict, on_progress)
-    findings = sorted(found, key=lambda finding: (finding.severity != "error", finding.material))
+    order = ("error", "warning", "info")
+    findings = sorted(found, key=lambda finding: (order.index(finding.severity), finding.material))
     errors = sum(finding.severity == "error" for finding in findings)
     if as_json:
         terminal.document(_document(findings, errors))
@@ -111,7 +112,7 @@ def _page_findings(
 def _document(findings: "Sequence[Finding]", errors: int) -> dict[str, object]:
     return {
         "errors": errors,
-        "warnings": len(findings) - errors,
+        "warnings": _warnings(findings),
         "findings": [asdict(finding) for finding in findings],
     }
 
@@ -120,7 +121,7 @@ def _show(terminal: Terminal, findings: "Sequence[Finding]", errors: int) -> Non
     from rich.text import Text
 
     out = terminal.out
-    styles = {"error": "red", "warning": "yellow"}
+    styles = {"error": "red", "warning": "yellow", "info": "cyan"}
     by_material = sorted(findings, key=lambda finding: finding.material)
     for material, some in groupby(by_material, lambda finding: finding.material):
         out.print(Text(material, "bold"), soft_wrap=True)
@@ -129,6 +130,10 @@ def _show(terminal: Terminal, findings: "Sequence[Finding]", errors: int) -> Non
             line = Text.assemble("  ", severity, (f"{finding.rule:<16} ", "dim"), finding.message)
             out.print(line, soft_wrap=True)
         out.print()
-    warnings = len(findings) - errors
+    warnings = _warnings(findings)
     summary = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
     out.print(Text(summary, "bold red" if errors else "bold yellow" if warnings else "bold green"))
+
+
+def _warnings(findings: "Sequence[Finding]") -> int:
+    return sum(finding.severity == "warning" for finding in findings)

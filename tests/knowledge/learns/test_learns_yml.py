@@ -13,9 +13,13 @@ def test_a_key_is_the_material_or_its_last_segment_and_the_whole_path_wins() -> 
 
 
 def test_a_bad_entry_fails_alone_and_says_its_line() -> None:
-    parsed = parse_learns("頁:\n  rule-a:\n    - 一\n    - {a: b}\n    - 7\n  other: [二]\n別: 文\n".encode())
+    parsed = parse_learns("頁:\n  rule-a:\n    - 一\n    - {a: b}\n    - 7\n  other id: [二]\n別: 文\n".encode())
     assert parsed.for_material("頁") == {"rule-a": ("一",)}
     assert [problem.split(":")[0] for problem in parsed.problems] == ["line 4", "line 5", "line 6", "line 7"]
+
+
+def test_an_anchor_is_any_id_that_a_page_may_have() -> None:
+    assert parse_learns(b"docs:\n  '#install': [one]\n").for_material("docs") == {"install": ("one",)}
 
 
 def test_of_a_repeated_key_the_first_counts() -> None:

@@ -95,8 +95,8 @@ def test_a_page_uploaded_beside_a_broken_file_gets_a_written_list(world: World) 
 
 
 def test_skipped_entries_are_in_the_receipt_of_the_learns_file(world: World) -> None:
-    version = world.put("learns.yml", file(*ITEMS) + b"  no-anchor: [a]\n")
-    assert "no-anchor" in (world.receipt("learns.yml", version).reason or "")
+    version = world.put("learns.yml", file(*ITEMS) + b"  no anchor: [a]\n")
+    assert "no anchor" in (world.receipt("learns.yml", version).reason or "")
 
 
 def test_a_file_that_appears_between_reading_and_applying_is_seen(world: World) -> None:

@@ -11,6 +11,12 @@ SUFFIX = ".html"
 # Named here and not in `synonyms_yml`: that module needs a YAML parser.
 SYNONYMS_FILE = "synonyms.yml"
 
+# Separates the anchor that a link leads to from the name of a part of the page that has no anchor of its own. Browsers
+# take what follows for a directive (https://wicg.github.io/scroll-to-text-fragment/), so that no id contains it.
+UNREACHABLE = ":~:"
+
+LONGEST_ANCHOR = 200  # characters: a chunk id is a key in an index of the database
+
 # Characters to percent-encode in the path or fragment of a URL; Japanese stays readable.
 ENCODED = frozenset(' #?%"<>\\`^{|}')
 
@@ -44,17 +50,21 @@ def synonyms_folder(key: str, *, prefix: str = "") -> str | None:
 
 
 def link(material: str, anchor: str, base_url: str = "") -> str:
-    """Returns `{base_url}/{material}.html#{anchor}`. Japanese stays readable; space and `# ? %` are percent-encoded."""
+    """Returns `{base_url}/{material}.html#{anchor}`. Japanese stays readable; space and `# ? %` are percent-encoded.
+
+    The link to a part of the page without an anchor leads to the anchor before it, or to the page.
+    """
     path = "".join(map(_encoded, nfc(material)))
     if path.startswith("/"):
         path = "%2F" + path[1:]  # "//host" would leave the site
-    fragment = "".join(map(_encoded, nfc(anchor)))
-    return f"{base_url.rstrip('/')}/{path}{SUFFIX}#{fragment}"
+    fragment = "".join(map(_encoded, nfc(anchor).partition(UNREACHABLE)[0]))
+    page = f"{base_url.rstrip('/')}/{path}{SUFFIX}"
+    return f"{page}#{fragment}" if fragment else page
 
 
 def page_link(material: str, base_url: str = "") -> str:
     """Returns `{base_url}/{material}.html`."""
-    return link(material, "", base_url).removesuffix("#")
+    return link(material, "", base_url)
 
 
 def chunk_of_link(url: str, base_url: str = "") -> str | None:
@@ -70,6 +80,11 @@ def chunk_of_link(url: str, base_url: str = "") -> str | None:
     path = parts.path.removeprefix(folder) if parts.path.startswith(f"{folder}/") else parts.path
     material = material_of_key(unquote(path.removeprefix("/")))
     return chunk_id(material, unquote(parts.fragment)) if material and parts.fragment else None
+
+
+def is_anchor(text: str) -> bool:
+    """Returns whether a text can be part of a chunk id: without white space and `#`, and not too long."""
+    return 0 < len(text) <= LONGEST_ANCHOR and "#" not in text and not any(character.isspace() for character in text)
 
 
 def chunk_id(material: str, anchor: str) -> str:

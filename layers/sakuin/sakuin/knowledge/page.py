@@ -58,6 +58,9 @@ class Page:
     `ids` are all element ids in page order, duplicates included, NFC.
     `links` are the fragments of in-page links (`href="#…"`), percent-decoded, NFC.
     `language` is that of `<html lang>`, None without one.
+    `by_headings`: it has no semantic id, so that its headings and admonitions are its explanations. Then
+    `unanchored_headings` are the headings that no link can lead to. `skipped_headings` counts the headings that are not
+    indexed although all semantic ids look as if a site generator made them. `problems` are about its meta tags.
     """
 
     title: str
@@ -69,6 +72,10 @@ class Page:
     links: tuple[str, ...] = ()
     unnamed_boxes: tuple[UnnamedBox, ...] = ()
     language: str | None = None
+    by_headings: bool = False
+    unanchored_headings: tuple[str, ...] = ()
+    skipped_headings: int = 0
+    problems: tuple[str, ...] = ()
 
 
 def type_of_anchor(anchor: str) -> ChunkType | None:

@@ -1,7 +1,7 @@
 """Findings about a page, for its author."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +11,10 @@ from sakuin.knowledge.learns.writer import LEARNS_MAX, LEARNS_MIN, clean_learns
 from sakuin.knowledge.page import EMBEDDED_LENGTH, Page, type_of_anchor
 from sakuin.language.unicode_text import is_japanese
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "info"]
+
+# How many titles a finding names.
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,8 @@ def findings_of_page(
     chunks = indexed.chunks if indexed else ()
     return (
         *_missing_anchors(material, page, chunks),
-        *_not_indexed(material, page, chunks),
+        *(_sections(material, page, chunks) if page.by_headings else _not_indexed(material, page, chunks)),
+        *_page_settings(material, page),
         *_duplicate_ids(material, page),
         *_unnamed_boxes(material, page, "error" if strict else "warning"),
         *_poor_learns(material, chunks),
@@ -106,9 +110,49 @@ def _not_indexed(material: str, page: Page, chunks: Iterable[IndexedChunk]) -> I
         yield Finding("warning", "not-indexed", material, anchor, message)
 
 
+def _sections(material: str, page: Page, chunks: Sequence[IndexedChunk]) -> Iterator[Finding]:
+    """Yields what is particular to a page without a semantic id."""
+    count = len(page.explanations)
+    if not count:
+        message = "Nothing of the page can be found: outside of menus and footers it has no text, or only links."
+        yield Finding("warning", "nothing-indexed", material, None, message)
+        return
+    message = (
+        f"The page has no semantic id, so that its headings and boxes are indexed: {_counted(count, 'explanation')}. "
+        "Ids such as rule-…, method-…, ex-… on its boxes would tell what each explains, and stay when a title changes."
+    )
+    yield Finding("info", "page-by-headings", material, None, message)
+    missing = {explanation.anchor for explanation in page.explanations} - {chunk.anchor for chunk in chunks}
+    if missing:
+        message = f"{len(missing)} of {_counted(count, 'explanation')} are not in the index. Push the page."
+        yield Finding("warning", "not-indexed", material, None, message)
+    if titles := page.unanchored_headings:
+        named = ", ".join(f"「{title}」" for title in titles[:_NAMED])
+        more = f" and {len(titles) - _NAMED:,} more" if len(titles) > _NAMED else ""
+        message = (
+            f"{_counted(len(titles), 'heading')} without an id: {named}{more}. Links to them lead to the anchor before "
+            "them, or to the page. Give each an id, or switch on the ids of headings in the site generator."
+        )
+        yield Finding("warning", "heading-without-anchor", material, None, message)
+
+
+def _page_settings(material: str, page: Page) -> Iterator[Finding]:
+    for problem in page.problems:
+        yield Finding("warning", "page-setting", material, None, f"{problem} The rest of the page is not affected.")
+    if page.skipped_headings:
+        message = (
+            f"{_counted(page.skipped_headings, 'heading')} of the page cannot be found: only the ids "
+            f"{', '.join(f'#{one.anchor}' for one in page.explanations[:_NAMED])} are indexed, which look as if they "
+            'were made from titles. Add `<meta name="sakuin:index" content="headings">` to index all headings.'
+        )
+        yield Finding("warning", "headings-not-indexed", material, None, message)
+
+
 def _duplicate_ids(material: str, page: Page) -> Iterator[Finding]:
+    # Themes repeat ids that nothing leads to, and the author of a site cannot change them.
+    reached = {*page.links, *(one.anchor for one in page.explanations)} if page.by_headings else set(page.ids)
     for anchor, times in Counter(page.ids).items():
-        if times > 1:
+        if times > 1 and anchor in reached:
             message = f"{times} elements have the id {anchor!r}; a link reaches only the first. Rename the rest."
             yield Finding("error", "duplicate-id", material, anchor, message)
 
@@ -160,3 +204,7 @@ def _long_explanations(material: str, page: Page) -> Iterator[Finding]:
                 "its words only. Split it into explanations of their own."
             )
             yield Finding("warning", "long-explanation", material, explanation.anchor, message)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from sakuin.errors import Invalid
-from sakuin.knowledge.page import type_of_anchor
+from sakuin.knowledge.names import LONGEST_ANCHOR, is_anchor
 from sakuin.language.authored_yaml import AuthoredYaml, is_text, line_of
 from sakuin.language.unicode_text import nfc
 
@@ -92,8 +92,8 @@ def _materials(root: MappingNode, problems: list[str]) -> Iterator[tuple[str, Li
 def _anchors(node: MappingNode, problems: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     for name, value in _entries(node, problems):
         anchor = name.removeprefix("#")
-        if type_of_anchor(anchor) is None:
-            problems.append(f"{line_of(value)}: {anchor} is not an anchor (rule-…, method-…, def-…, ex-…, tip-…).")
+        if not is_anchor(anchor):
+            problems.append(f"{line_of(value)}: {anchor[:LONGEST_ANCHOR]} is not an anchor: write an id of the page.")
             continue
         listed = value.value if isinstance(value, SequenceNode) else [value]
         if len(listed) > MOST_ITEMS:

@@ -16,6 +16,7 @@ from typing import Literal
 from bs4 import Tag
 from bs4.element import NavigableString
 
+from sakuin.knowledge.names import is_anchor
 from sakuin.knowledge.page import ChunkType, type_of_anchor
 from sakuin.knowledge.reading.parsing import attribute
 from sakuin.knowledge.reading.tree import HEADINGS, Step, begins_with_text, steps
@@ -31,19 +32,23 @@ TITLES_PARENT = {"summary": "details", "caption": "table", "legend": "fieldset",
 
 FIRST_WORDS_NAME = frozenset({"p", "li", "td", "th", "dd"})
 
-LONGEST_ANCHOR = 200  # characters: a chunk id is a key in an index of the database
 MOST_INLINE_LEVELS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class AnchoredElement:
-    """The `element` that `anchor` names; for a heading or a term also what follows it. `origin` has the id."""
+    """The `element` that `anchor` names; for a heading or a term also what follows it. `origin` has the id.
+
+    Only the sections of pages without a semantic id have a `scope`, where the text of a heading ends at the latest.
+    """
 
     anchor: str
     type: ChunkType
     origin: Tag
     element: Tag
     shape: Literal["element", "heading", "term"]
+    scope: Tag | None = None
+    title: str = ""
 
 
 def anchored_elements(page_steps: Sequence[Step]) -> list[AnchoredElement]:
@@ -63,9 +68,7 @@ def anchored_elements(page_steps: Sequence[Step]) -> list[AnchoredElement]:
 
 def usable_type(anchor: str) -> ChunkType | None:
     """Returns the type that an id names, None if it cannot be part of a chunk id (white space, `#`, too long)."""
-    if len(anchor) > LONGEST_ANCHOR or "#" in anchor or any(character.isspace() for character in anchor):
-        return None
-    return type_of_anchor(anchor)
+    return type_of_anchor(anchor) if is_anchor(anchor) else None
 
 
 def _shape(element: Tag) -> Literal["element", "heading", "term"]:

@@ -36,7 +36,7 @@ class Region:
 
 
 @dataclass(slots=True)
-class _Open:
+class OpenRegion:
     """A region that is being read. It ends when `tag` closes, or, with a rank, at a heading of that rank."""
 
     region: Region
@@ -53,7 +53,7 @@ class Outline:
         self.regions: dict[int, Region] = {}
         self.first_heading = ""
         self._shapes = {id(anchored.element): anchored.shape for anchored in found}
-        self._open: list[_Open] = []
+        self._open: list[OpenRegion] = []
         self._headings: list[tuple[int, str, int]] = []  # rank, title, serial number
         self._marks: list[int] = []  # the serial number at which each open section began
         self._serial = 0
@@ -117,12 +117,12 @@ class Outline:
         region = Region(Prose(), path, self._open[-1].region if self._open else None)
         self.regions[id(tag)] = region
         if shape == "element" or tag.parent is None:
-            self._open.append(_Open(region, tag))
+            self._open.append(OpenRegion(region, tag))
         else:
-            self._open.append(_Open(region, tag.parent, rank=rank, is_term=shape == "term"))
+            self._open.append(OpenRegion(region, tag.parent, rank=rank, is_term=shape == "term"))
 
     def _note_heading(self, tag: Tag, rank: int) -> None:
-        title = concept_name(words_of(tag))
+        title = self._heading_title(tag)
         self._serial += 1
         self._headings = [heading for heading in self._headings if heading[0] < rank]
         if title:
@@ -130,14 +130,20 @@ class Outline:
         if rank == 1 and not self.first_heading:
             self.first_heading = title
 
+    def _heading_title(self, tag: Tag) -> str:
+        return concept_name(words_of(tag))
+
     def _note_link(self, tag: Tag) -> None:
         fragment = fragment_of(tag)
         if not fragment:
             return
         self._open[-1].region.links.append(fragment)
-        label = one_line("".join(child for child in tag.contents if isinstance(child, str)))
+        label = self._link_label(tag)
         if not without_example_link(" " + label).strip() or (is_label(label) and not label.isalnum()):
             self._muted = tag
+
+    def _link_label(self, tag: Tag) -> str:
+        return one_line("".join(child for child in tag.contents if isinstance(child, str)))
 
     def _text(self, step: Step) -> None:
         current = self._open[-1]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from bs4 import Tag
 
 from sakuin.errors import UnreadablePage
-from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Explanation, Page, type_of_anchor
+from sakuin.knowledge.page import DEFAULT_BOX_SELECTORS, Explanation, Page, UnnamedBox, type_of_anchor
 from sakuin.knowledge.reading.anchors import AnchoredElement, anchored_elements
 from sakuin.knowledge.reading.boxes import unnamed_boxes
 from sakuin.knowledge.reading.decoding import html_text
@@ -14,8 +14,18 @@ from sakuin.knowledge.reading.examples import illustrated
 from sakuin.knowledge.reading.names import concept_name
 from sakuin.knowledge.reading.outline import Outline, fragment_of
 from sakuin.knowledge.reading.parsing import attribute, parsed
+from sakuin.knowledge.reading.sections.anchors import (
+    first_of_duplicates,
+    section_title,
+    sections_of,
+    skipped_headings,
+    unanchored_headings,
+)
+from sakuin.knowledge.reading.sections.content import main_content
+from sakuin.knowledge.reading.sections.outline import SectionOutline
+from sakuin.knowledge.reading.sections.settings import PageSettings, page_settings
 from sakuin.knowledge.reading.titles import title_of
-from sakuin.knowledge.reading.tree import steps
+from sakuin.knowledge.reading.tree import Step, steps
 from sakuin.language.unicode_text import one_line
 
 # Typical pages have a dozen. A page with many thousands takes longer than the time limit of a message.
@@ -53,34 +63,69 @@ def read_page(
             f"It has {many:,} semantic ids; the limit is {most_explanations:,} (page_explanations). Split the page."
         )
     page_steps = list(steps(root))
-    found = anchored_elements(page_steps)
-    outline = Outline(found).read(page_steps)
-    meta = _meta(root)
+    meta, own = _meta(root)
+    settings = page_settings(own)
+    by_headings = settings.by_headings or not many
+    found: Sequence[AnchoredElement]
+    outline: Outline
+    if by_headings:
+        found, outline = _sections(root, page_steps, ids, settings)
+        if len(found) > most_explanations:
+            raise UnreadablePage(
+                f"It has {len(found):,} headings, terms and boxes; the limit is {most_explanations:,} "
+                "(page_explanations). Split the page."
+            )
+    else:
+        found = anchored_elements(page_steps)
+        outline = Outline(found).read(page_steps)
+    explanations = _explanations(found, outline)
     return Page(
         title=_title(root, outline),
-        explanations=_explanations(found, outline),
+        explanations=explanations,
         category=_label(meta.get("category")),
         level=_label(meta.get("level")),
         prerequisites=_listed(meta.get("prerequisites", "")),
         ids=ids,
         links=_links(root),
-        unnamed_boxes=unnamed_boxes(root, page_steps, found, box_selectors),
+        unnamed_boxes=_unnamed_boxes(root, page_steps, () if by_headings else found, box_selectors),
         language=_language(root),
+        by_headings=by_headings,
+        unanchored_headings=unanchored_headings(found, explanations) if by_headings else (),
+        skipped_headings=0 if by_headings else skipped_headings(found, main_content(page_steps, settings)),
+        problems=settings.problems,
     )
 
 
+def _unnamed_boxes(
+    root: Tag, page_steps: Sequence[Step], found: Sequence[AnchoredElement], selectors: Sequence[str]
+) -> tuple[UnnamedBox, ...]:
+    # Sphinx describes a method in `<dl class="method">`, which is no box.
+    boxes = page_steps if found else [step for step in page_steps if step.tag.name != "dl"]
+    return unnamed_boxes(root, boxes, found, selectors)
+
+
+def _sections(
+    root: Tag, page_steps: Sequence[Step], ids: Sequence[str], settings: PageSettings
+) -> tuple[list[AnchoredElement], Outline]:
+    content = main_content(page_steps, settings)
+    found = sections_of(content, first_of_duplicates(root, ids), settings, _written_title(root))
+    outline = SectionOutline(found, content[0].tag)
+    outline.read(content)
+    return [section for section in found if outline.has_text(section)], outline
+
+
 def _explanations(found: Sequence[AnchoredElement], outline: Outline) -> tuple[Explanation, ...]:
-    regions = {anchored.anchor: outline.regions[id(anchored.element)] for anchored in found}
-    concepts_of = illustrated(found, regions)
     texts = {key: region.prose.text() for key, region in outline.regions.items()}
     if (length := sum(map(len, texts.values()))) > MOST_CHARACTERS:
         raise UnreadablePage(
             f"Its explanations have {length:,} characters; the limit is {MOST_CHARACTERS:,}. Split the page."
         )
+    regions = {anchored.anchor: outline.regions[id(anchored.element)] for anchored in found}
+    concepts_of = illustrated(found, regions)
     explanations = []
     for position, anchored in enumerate(found):
         content = texts[id(anchored.element)]
-        title = title_of(anchored, content)
+        title = section_title(anchored, content) if anchored.scope is not None else title_of(anchored, content)
         explanations.append(
             Explanation(
                 anchor=anchored.anchor,
@@ -96,15 +141,20 @@ def _explanations(found: Sequence[AnchoredElement], outline: Outline) -> tuple[E
 
 
 def _title(root: Tag, outline: Outline) -> str:
-    if outline.first_heading:
-        return outline.first_heading
+    return outline.first_heading or _written_title(root)
+
+
+def _written_title(root: Tag) -> str:
     element = root.find("title")
     written = one_line(element.get_text()) if element is not None else ""
     return concept_name(SITE_SUFFIX.sub("", written)) or concept_name(written)
 
 
-def _meta(root: Tag) -> dict[str, str]:
-    """Returns meta tags by lower-case name without `sakuin:`. A `sakuin:` name wins, then the first with a value."""
+def _meta(root: Tag) -> tuple[dict[str, str], dict[str, str]]:
+    """Returns meta tags by lower-case name without `sakuin:`, and those with `sakuin:` alone.
+
+    A `sakuin:` name wins, then the first with a value.
+    """
     own: dict[str, str] = {}
     general: dict[str, str] = {}
     for tag in root.find_all("meta"):
@@ -113,7 +163,7 @@ def _meta(root: Tag) -> dict[str, str]:
         if value:
             target = own if name.startswith("sakuin:") else general
             target.setdefault(name.removeprefix("sakuin:"), value)
-    return general | own
+    return general | own, own
 
 
 def _language(root: Tag) -> str | None:

@@ -1,7 +1,7 @@
 """The titles of explanations."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from bs4 import Tag
@@ -40,8 +40,13 @@ def title_of(anchored: AnchoredElement, content: str) -> str:
 
 def words_of(tag: Tag) -> str:
     """Returns the text of a title on one line, without badges ("例1") and link labels ("→ 例1")."""
+    return words_in(islice(steps(tag), TITLE_STEPS), tag)
+
+
+def words_in(title_steps: Iterable[Step], tag: Tag) -> str:
+    """Returns the text of a title as `words_of` does, from some of its steps."""
     kept: list[str] = []
-    for step in islice(steps(tag), TITLE_STEPS):
+    for step in title_steps:
         if step.kind == "open":
             kept.append(raised(step.tag))
         elif step.kind == "text" and not _is_furniture(step, tag, first=not "".join(kept).strip()):
@@ -56,7 +61,7 @@ def _candidates(anchored: AnchoredElement, content: str) -> Iterator[str]:
     elif anchored.origin is not anchored.element and begins_with_text(anchored.origin):
         yield words_of(anchored.origin)
     else:
-        yield from _leading_titles(anchored.element)
+        yield from leading_titles(anchored.element)
     for tag in (anchored.origin, anchored.element):
         for name in ("data-title", "title", "aria-label"):
             yield attribute(tag, name)
@@ -69,7 +74,7 @@ def _candidates(anchored: AnchoredElement, content: str) -> Iterator[str]:
     yield anchored.anchor.partition("-")[2].replace("-", " ").replace("_", " ")
 
 
-def _leading_titles(element: Tag) -> Iterator[str]:
+def leading_titles(element: Tag) -> Iterator[str]:
     """Yields titles at the beginning of a box. Only labels and decoration may come before them."""
     within: Tag | None = None
     for step in islice(steps(element), FIRST_STEPS):

@@ -1,0 +1,1 @@
+"""The sections of pages without a semantic id."""

@@ -1,0 +1,259 @@
+"""The sections of a page without a semantic id: its headings, described terms and admonitions, each with an anchor."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Literal
+
+from bs4 import Tag
+
+from sakuin.knowledge.names import LONGEST_ANCHOR, UNREACHABLE, is_anchor
+from sakuin.knowledge.page import ChunkType, Explanation, type_of_anchor
+from sakuin.knowledge.reading.anchors import INLINE, AnchoredElement
+from sakuin.knowledge.reading.names import concept_name, shortened
+from sakuin.knowledge.reading.outline import SECTIONS
+from sakuin.knowledge.reading.parsing import attribute, classes
+from sakuin.knowledge.reading.sections.admonitions import admonition_type, is_kind
+from sakuin.knowledge.reading.sections.settings import PageSettings
+from sakuin.knowledge.reading.titles import LONGEST_TITLE, TITLE_STEPS, leading_titles, words_in, words_of
+from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
+from sakuin.language.unicode_text import INVISIBLE, is_japanese, nfc
+
+# How many elements around a heading may carry its id, and the characters in them before it: a date, a link to a source.
+MOST_WRAPPERS, LONGEST_BEFORE = 4, 80
+
+# Characters of a sentence that becomes a title.
+JAPANESE_TITLE, OTHER_TITLE = 40, 80
+
+LONGEST_SLUG = 60  # characters
+
+BOX_STEPS = 20  # the heading of a box is at its beginning
+
+
+@dataclass(slots=True)
+class _Open:
+    """An element that is being read. `section` is the nearest element around it that ends a heading's text.
+
+    `length` counts the characters in it so far.
+    """
+
+    tag: Tag
+    section: Tag
+    length: int = 0
+    has_heading: bool = False
+
+
+@dataclass(slots=True)
+class _Title:
+    """A heading or a term that is being read."""
+
+    tag: Tag
+    section: Tag
+    anchors: list[str]  # best first
+    steps: list[Step] = field(default_factory=list)
+
+
+def sections_of(
+    content_steps: Sequence[Step], first_of: Mapping[str, Tag], settings: PageSettings, page_title: str
+) -> list[AnchoredElement]:
+    """Returns the sections of the main content in page order. `first_of` has the first element of repeated ids.
+
+    A section without an anchor of its own has the one before it, the mark that browsers ignore, and a name.
+    Text before the first heading is a section named as the page, unless that heading is the page's own.
+    """
+    reader = _Reader(first_of, settings)
+    for step in content_steps:
+        reader.read(step)
+    found = reader.found
+    root = content_steps[0].tag
+    first = next((each.element.name for each in found if each.shape == "heading"), "")
+    if first != "h1":
+        anchor = reader.name_of(page_title, "page", near="")
+        found.insert(0, AnchoredElement(anchor, "definition", root, root, "element", root, page_title))
+    return found
+
+
+def section_title(section: AnchoredElement, content: str) -> str:
+    """Returns the title of a section; of an admonition without one its first sentence."""
+    if section.title:
+        return section.title
+    for line in content[:1000].split("\n"):
+        limit = JAPANESE_TITLE if is_japanese(line) else OTHER_TITLE
+        name = concept_name(shortened(line.removeprefix("- "), limit=limit))
+        if name and not is_kind(name, section.element):
+            return name
+    return section.type
+
+
+def unanchored_headings(found: Sequence[AnchoredElement], explanations: Sequence[Explanation]) -> tuple[str, ...]:
+    """Returns the titles of the headings that no link can lead to. To the page's own heading the page's link leads."""
+    headings = [
+        (section, explanation.title)
+        for section, explanation in zip(found, explanations, strict=True)
+        if section.shape == "heading"
+    ]
+    first = headings[0][0] if headings and headings[0][0].element.name == "h1" else None
+    return tuple(title for section, title in headings if UNREACHABLE in section.anchor and section is not first)
+
+
+def skipped_headings(found: Sequence[AnchoredElement], content_steps: Sequence[Step]) -> int:
+    """Returns how many headings are not indexed, if a site generator made every semantic id from the heading's title.
+
+    "Method syntax" has the id `method-syntax` by chance.
+    """
+    made = (each.shape == "heading" and _slug(words_of(each.element)) == each.anchor for each in found)
+    if not found or not all(made):
+        return 0
+    return sum(step.kind == "open" and step.tag.name in HEADINGS for step in content_steps) - len(found)
+
+
+def first_of_duplicates(root: Tag, ids: Sequence[str]) -> dict[str, Tag]:
+    """Returns the first element of each id that several elements have: a link leads to that one."""
+    repeated = {name for name, times in Counter(ids).items() if times > 1}
+    first: dict[str, Tag] = {}
+    if repeated:
+        for tag in root.find_all(id=True):
+            if (name := nfc(attribute(tag, "id"))) in repeated:
+                first.setdefault(name, tag)
+    return first
+
+
+class _Reader:
+    """Finds the sections in one pass."""
+
+    def __init__(self, first_of: Mapping[str, Tag], settings: PageSettings) -> None:
+        self.found: list[AnchoredElement] = []
+        self._first_of = first_of
+        self._settings = settings
+        self._open: list[_Open] = []
+        self._title: _Title | None = None
+        self._boxes: list[Tag] = []
+        self._before = ""  # the anchor of an empty element just before
+        self._last = ""
+        self._taken: set[str] = set()
+        self._numbers: Counter[str] = Counter()
+
+    def read(self, step: Step) -> None:
+        if self._title is not None and len(self._title.steps) < TITLE_STEPS and not _is_permalink(step):
+            self._title.steps.append(step)
+        if step.kind == "open":
+            self._enter(step.tag)
+        elif step.kind == "close":
+            self._leave(step.tag)
+        elif step.text.strip():
+            self._open[-1].length += len(step.text.strip())
+            self._before = ""
+
+    def name_of(self, title: str, otherwise: str, *, near: str) -> str:
+        """Returns an anchor for what has none: links to it lead to the anchor `near` it, or to the page."""
+        slug = _slug(title)[:LONGEST_SLUG].strip("-") or otherwise
+        if len(near) + len(slug) > LONGEST_ANCHOR - 10:
+            near = ""
+        anchor = name = f"{near}{UNREACHABLE}{slug}"
+        while anchor in self._taken:
+            self._numbers[name] += 1
+            anchor = f"{name}-{self._numbers[name] + 1}"
+        self._taken.add(anchor)
+        return anchor
+
+    def _enter(self, tag: Tag) -> None:
+        section = tag if tag.name in SECTIONS or not self._open else self._open[-1].section
+        if not self._open:
+            pass  # the content itself is no section
+        elif self._title is not None:
+            self._title.anchors += self._names(tag)
+        elif tag.name in HEADINGS and not self._boxes:
+            around = [name for wrapper in self._wrappers() for name in self._names(wrapper)]
+            self._title = _Title(tag, section, [*self._names(tag), *around, self._before])
+        elif tag.name == "dt" and not self._boxes and tag.parent is not None:
+            self._title = _Title(tag, tag.parent, list(self._names(tag)))
+        elif chunk_type := self._box_type(tag):
+            self._add_box(tag, chunk_type)
+        elif tag.name in INLINE and not tag.contents:
+            self._before = next(self._names(tag), self._before)
+        self._open.append(_Open(tag, section))
+
+    def _leave(self, tag: Tag) -> None:
+        closed = self._open.pop()
+        if self._open:
+            self._open[-1].length += closed.length
+            self._open[-1].has_heading |= closed.has_heading
+        if self._boxes and self._boxes[-1] is tag:
+            self._boxes.pop()
+        if self._title is not None and self._title.tag is tag:
+            self._add_title(self._title)
+            self._title = None
+            self._open[-1].has_heading = True
+
+    def _wrappers(self) -> Iterator[Tag]:
+        """Yields the elements, innermost first, at whose beginning a heading opens now."""
+        for outer in islice(reversed(self._open), MOST_WRAPPERS):
+            if outer.length > LONGEST_BEFORE or outer.has_heading or outer is self._open[0]:
+                return
+            yield outer.tag
+
+    def _box_type(self, tag: Tag) -> ChunkType | None:
+        return type_of_anchor(attribute(tag, "id")) or self._settings.type_of(tag) or admonition_type(tag)
+
+    def _add_box(self, tag: Tag, chunk_type: ChunkType) -> None:
+        self._boxes.append(tag)
+        title = next((name for words in leading_titles(tag) if (name := _title(words)) and not is_kind(name, tag)), "")
+        begin = (step.tag for step in islice(steps(tag), BOX_STEPS) if step.kind == "open")
+        names = [name for inner in begin if inner is tag or inner.name in HEADINGS for name in self._names(inner)]
+        anchor = self._usable(names) or self.name_of(title, chunk_type, near=self._last)
+        self.found.append(AnchoredElement(anchor, chunk_type, tag, tag, "element", tag, title))
+
+    def _add_title(self, title: _Title) -> None:
+        tag = title.tag
+        anchor = self._usable(title.anchors)
+        if tag.name == "dt" and not anchor:
+            return
+        name = _title(words_in(title.steps, tag))
+        if "sig" in classes(tag):
+            name = _signature_title(name, anchor)
+        if anchor:
+            self._last = anchor
+        else:
+            anchor = self.name_of(name, "section", near=self._last)
+        self._before = ""
+        semantic = None if UNREACHABLE in anchor else type_of_anchor(anchor)
+        chunk_type = semantic or self._settings.type_of(tag) or "definition"
+        shape: Literal["term", "heading"] = "term" if tag.name == "dt" else "heading"
+        self.found.append(AnchoredElement(anchor, chunk_type, tag, tag, shape, title.section, name))
+
+    def _names(self, tag: Tag) -> Iterator[str]:
+        """Yields the names by which a link can lead to the element."""
+        for name in ("id", "name") if tag.name == "a" else ("id",):
+            if name in tag.attrs:
+                anchor = nfc(attribute(tag, name))
+                if is_anchor(anchor) and not INVISIBLE.search(anchor) and self._first_of.get(anchor, tag) is tag:
+                    yield anchor
+
+    def _usable(self, names: Sequence[str]) -> str:
+        for name in names:
+            if name and name not in self._taken:
+                self._taken.add(name)
+                return name
+        return ""
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[\W_]+", "-", nfc(title.casefold())).strip("-")
+
+
+def _is_permalink(step: Step) -> bool:
+    """Returns whether a text is the sign of a link to its heading, such as ¶ or §."""
+    return step.kind == "text" and step.tag.name == "a" and not any(map(str.isalnum, step.text))
+
+
+def _signature_title(words: str, anchor: str) -> str:
+    """Returns the title of a signature in an API reference: its full name if that is its id, or without parameters."""
+    name = re.split(r"[(:=]|\s→", words, maxsplit=1)[0].strip()
+    is_full = anchor.rpartition(".")[2] == name.rpartition(" ")[2].rpartition(".")[2]
+    return anchor if is_full else name or words
+
+
+def _title(words: str) -> str:
+    return concept_name(words)[:LONGEST_TITLE].rstrip()

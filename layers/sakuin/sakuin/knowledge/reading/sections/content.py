@@ -1,0 +1,145 @@
+"""The main content of a page, without navigation, headers, footers, sidebars and tables of contents.
+
+One page does not tell what a site repeats on all its pages, so that tags, roles and the class names of common themes
+decide.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bs4 import Tag
+
+from sakuin.knowledge.reading.parsing import attribute
+from sakuin.knowledge.reading.sections.admonitions import admonition_type
+from sakuin.knowledge.reading.sections.settings import PageSettings
+from sakuin.knowledge.reading.tree import Step
+
+FURNITURE_TAGS = frozenset({"footer", "aside", "button"})
+
+FURNITURE_ROLES = frozenset(
+    {"navigation", "banner", "contentinfo", "complementary", "search", "directory", "doc-toc", "button", "dialog"}
+)
+
+FURNITURE_CLASSES = frozenset(
+    # tables of contents
+    {"toc", "table-of-contents", "tableofcontents", "toctree-wrapper", "localtoc", "on-this-page", "toc-wrapper"}
+    | {"theme-doc-toc-mobile", "theme-doc-toc-desktop", "ez-toc-container", "lwptoc", "md-toc", "markdown-toc"}
+    | {"wp-block-table-of-contents", "toc-container", "js-toc", "contents-list", "minitoc"}
+    # navigation
+    | {"breadcrumb", "breadcrumbs", "wy-breadcrumbs", "pagination", "pagination-nav", "pager", "prev-next-area"}
+    | {"prev-next", "rst-footer-buttons", "post-navigation", "nav-links", "navigation", "menu", "sphinxsidebar"}
+    | {"sidebar", "widget", "widget-area", "skip-link", "skip-to-content", "related-pages", "md-sidebar"}
+    # links at headings and to sources
+    | {"headerlink", "hash-link", "header-anchor", "anchor-heading", "anchorjs-link", "sl-anchor-link", "doc-anchor"}
+    | {"viewcode-link", "viewcode-back", "edit-this-page", "theme-edit-this-page", "md-source-file", "editsection"}
+    | {"mw-editsection", "md-content__button", "theme-doc-version-badge", "theme-last-updated", "td-heading-self-link"}
+    # only for screen readers
+    | {"sr-only", "visually-hidden", "screen-reader-text", "screenreader-text", "visuallyhidden"}
+    # about an article, and what follows it
+    | {"entry-meta", "post-meta", "byline", "posted-on", "cat-links", "tags-links", "entry-footer", "post-tags"}
+    | {"sharedaddy", "jp-relatedposts", "related-posts", "related_posts", "yarpp", "share-buttons", "social-share"}
+    | {"addtoany_share_save_container", "comments", "comments-area", "comment-respond", "author-box", "newsletter"}
+    | {"cookie-notice", "cookie-banner", "wp-block-post-terms", "wp-block-latest-posts", "giscus", "utterances"}
+    # code
+    | {"copybtn", "copy-button", "clipboard-button", "linenos", "linenodiv", "lineno", "line-numbers-rows"}
+)
+
+FURNITURE_IDS = frozenset(
+    {"toc", "table-of-contents", "markdown-toc", "comments", "respond", "disqus_thread", "sidebar", "secondary"}
+    | {
+        "ez-toc-container",
+        "footer",
+        "site-footer",
+        "colophon",
+        "masthead",
+        "site-header",
+        "breadcrumbs",
+        "cookie-notice",
+    }
+)
+
+# An article is the content if it has at least this share of the text around it.
+ARTICLE_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """An element that may be the content: its steps are those from `start` to `end`, with `length` characters."""
+
+    tag: Tag
+    start: int
+    end: int
+    length: int
+
+
+def main_content(page_steps: Sequence[Step], settings: PageSettings) -> list[Step]:
+    """Returns the steps of the main content, beginning with its element.
+
+    It is the element that the settings name; otherwise the largest article, or `main`, or the body.
+    """
+    content = _content(_candidates(page_steps, settings), page_steps)
+    steps: list[Step] = []
+    skipped: Tag | None = None
+    articles = 0  # that are open
+    for step in page_steps[content.start : content.end + 1]:
+        if skipped is not None:
+            skipped = None if step.kind == "close" and step.tag is skipped else skipped
+            continue
+        if step.kind == "open" and step.tag is not content.tag:
+            of_page = content.tag.name == "body" and not articles
+            if settings.leaves_out(step.tag) or _is_furniture(step.tag, of_page=of_page):
+                skipped = step.tag
+                continue
+        if step.tag.name == "article" and step.kind != "text":
+            articles += 1 if step.kind == "open" else -1
+        steps.append(step)
+    return steps
+
+
+def _content(found: dict[str, list[_Candidate]], page_steps: Sequence[Step]) -> _Candidate:
+    whole = _Candidate(page_steps[0].tag, 0, len(page_steps) - 1, 0)
+    around = next((found[kind][0] for kind in ("chosen", "main", "body") if found[kind]), whole)
+    if found["chosen"]:
+        return around
+    inside = (each for each in found["article"] if around.start < each.start and each.end < around.end)
+    article = max(inside, key=lambda each: each.length, default=around)
+    return article if article.length >= ARTICLE_SHARE * around.length else around
+
+
+def _candidates(page_steps: Sequence[Step], settings: PageSettings) -> dict[str, list[_Candidate]]:
+    """Returns the elements of each kind, in page order."""
+    found: dict[str, list[_Candidate]] = {"chosen": [], "main": [], "article": [], "body": []}
+    opened: list[tuple[Tag, str, int, int]] = []
+    length = 0
+    for place, step in enumerate(page_steps):
+        if step.kind == "text":
+            length += len(step.text)
+        elif step.kind == "open":
+            kind = "chosen" if settings.is_content(step.tag) else _kind(step.tag)
+            if kind:
+                opened.append((step.tag, kind, place, length))
+        elif opened and opened[-1][0] is step.tag:
+            tag, kind, start, before = opened.pop()
+            found[kind].append(_Candidate(tag, start, place, length - before))
+    return {kind: sorted(each, key=lambda candidate: candidate.start) for kind, each in found.items()}
+
+
+def _kind(tag: Tag) -> str | None:
+    role = attribute(tag, "role")
+    if tag.name == "main" or role == "main":
+        return "main"
+    if tag.name == "article" or role == "article":
+        return "article"
+    return "body" if tag.name == "body" else None
+
+
+def _is_furniture(tag: Tag, *, of_page: bool) -> bool:
+    """Returns whether an element is no content. `of_page`: it is neither in `main` nor in an article."""
+    if tag.name in FURNITURE_TAGS or (of_page and tag.name == "header"):
+        return admonition_type(tag) is None
+    if not tag.attrs:
+        return False
+    names = attribute(tag, "class").lower().split()
+    if not FURNITURE_CLASSES.isdisjoint(names):
+        return admonition_type(tag) is None
+    return attribute(tag, "role").lower() in FURNITURE_ROLES or attribute(tag, "id").lower() in FURNITURE_IDS

@@ -1,0 +1,213 @@
+"""Reading a page without a semantic id: by its headings and admonitions."""
+
+from pathlib import Path
+
+import pytest
+from sakuin.errors import UnreadablePage
+from sakuin.knowledge.names import link
+from sakuin.knowledge.page import Explanation, Page
+from sakuin.knowledge.reading.page_reader import read_page
+
+SITES = Path(__file__).parent / "sites"
+
+BODY = "<h1 id=top>Title</h1><p>Intro</p>"
+
+
+def page(html: str) -> Page:
+    return read_page(html.encode())
+
+
+def found(read: Page) -> list[tuple[str, str, str]]:
+    return [(one.type, one.anchor, one.title) for one in read.explanations]
+
+
+def by_anchor(html: str) -> dict[str, Explanation]:
+    return {one.anchor: one for one in page(html).explanations}
+
+
+@pytest.mark.parametrize(
+    ("site", "sections"),
+    [
+        (
+            "mkdocs",
+            [
+                ("definition", "watering", "Watering"),
+                ("definition", "how-often", "How often"),
+                ("tip", "how-often:~:tip", "Push a finger into the soil."),
+                ("rule", "how-often:~:never-at-noon", "Never at noon"),
+                ("definition", "pots", "Pots"),
+                ("example", "pots:~:a-pot-on-a-balcony", "A pot on a balcony"),
+            ],
+        ),
+        (
+            "sphinx",
+            [
+                ("definition", "boiling", "Boiling"),
+                ("rule", "height", "On a mountain it boils earlier."),
+                ("tip", "boiling:~:tip", "A lid helps everywhere."),
+                ("definition", "descaling", "Descaling"),
+                ("definition", "tea.Kettle", "tea.Kettle"),
+                ("definition", "tea.Kettle.boil", "tea.Kettle.boil"),
+            ],
+        ),
+        (
+            "docusaurus",
+            [
+                ("definition", ":~:sails", "Sails"),
+                ("definition", "reefing", "Reefing"),
+                ("tip", "reefing:~:tip", "Reef before you have to."),
+                ("rule", "reefing:~:rule", "Wind force"),
+            ],
+        ),
+        (
+            "jekyll",
+            [
+                ("definition", ":~:夜空の見方", "夜空の見方"),
+                ("definition", "星座の探し方", "星座の探し方"),
+                ("rule", "星座の探し方:~:rule", "目が暗さに慣れるまで、十五分ほどかかる"),
+                ("tip", "星座の探し方:~:tip", "赤い光なら、目は慣れたままだ"),
+                ("definition", "夏の大三角", "夏の大三角"),
+            ],
+        ),
+        (
+            "wordpress",
+            [
+                ("definition", ":~:bread-without-kneading", "Bread without kneading"),
+                ("definition", "The_dough", "The dough"),
+                ("definition", "The_dough:~:baking", "Baking"),
+            ],
+        ),
+    ],
+)
+def test_a_page_of_each_generator_has_its_sections_and_nothing_else(
+    site: str, sections: list[tuple[str, str, str]]
+) -> None:
+    read = read_page((SITES / f"{site}.html").read_bytes())
+    assert read.by_headings
+    assert found(read) == sections
+    text = "\n".join(one.content for one in read.explanations)
+    assert not [
+        word
+        for word in ("¶", "Next", "Edit", "Contents", "Copy", "[source]", "Posted", "delicious", "©", "購読", "Share")
+        if word in text
+    ]
+
+
+def test_the_text_around_an_admonition_and_an_inner_section_stays_with_its_heading() -> None:
+    watering = {one.anchor: one.content for one in read_page((SITES / "mkdocs.html").read_bytes()).explanations}
+    assert watering["how-often"].split("\n")[1:] == [
+        "Water when the upper two centimetres of soil are dry.",
+        "In autumn, once a week is enough.",
+    ]
+    assert watering["pots"].split("\n")[1:] == ["def litres(days):", "return days"]
+    kettle = {one.anchor: one for one in read_page((SITES / "sphinx.html").read_bytes()).explanations}
+    assert kettle["tea.Kettle"].content.split("\n")[1:] == ["A vessel with a switch.", "It is made of steel."]
+    assert kettle["boiling"].content.endswith("see Kettle.boil().")
+    assert kettle["descaling"].headings == ("Kettle", "Boiling")
+
+
+def test_one_semantic_id_keeps_a_page_to_its_ids() -> None:
+    read = page("<h2 id=a>A</h2><p>x</p><div class=admonition>y</div><p id=rule-z>z</p>")
+    assert (read.by_headings, found(read)) == (False, [("rule", "rule-z", "z")])
+
+
+@pytest.mark.parametrize(
+    ("heading", "anchor"),
+    [
+        ("<h2 id=a>A</h2>", "a"),
+        ("<h2><a id=a></a>A</h2>", "a"),
+        ("<h2><a name=a>A</a></h2>", "a"),
+        ("<a name=a></a><h2>A</h2>", "a"),
+        ("<p><a id=a></a></p><h2>A</h2>", "a"),
+        ("<section id=a><h2>A</h2></section>", "a"),
+        ("<section id=a><div><p class=date>May 1</p><h2>A</h2></div></section>", "a"),
+        ("<h2>A</h2>", "top:~:a"),
+        ("<h2 id='a b'>A</h2>", "top:~:a"),
+        ("<h2 id=top>A</h2>", "top:~:a"),
+        ("<p id=a>Before</p><h2 id=a>A</h2>", "top:~:a"),
+        ("<section id=a><p>" + "Long text before. " * 9 + "</p><h2>A</h2></section>", "top:~:a"),
+        ("<h2>!</h2>", "top:~:section"),
+    ],
+)
+def test_the_anchor_of_a_heading_is_one_that_a_link_reaches(heading: str, anchor: str) -> None:
+    assert anchor in by_anchor(f"<main>{BODY}{heading}<p>Text</p></main>")
+
+
+def test_links_to_what_has_no_anchor_lead_to_the_anchor_before_it_or_to_the_page() -> None:
+    assert link("docs/a", "top:~:a b", "/site") == "/site/docs/a.html#top"
+    assert link("docs/a", ":~:夜空", "/site") == "/site/docs/a.html"
+
+
+def test_headings_without_an_anchor_are_counted_but_for_the_title_of_the_page() -> None:
+    read = page("<h1>Title</h1><p>x</p><h2>A</h2><p>y</p><h2>A</h2><p>z</p><h2>Empty</h2><h2 id=c>C</h2><p>w</p>")
+    assert [one.anchor for one in read.explanations] == [":~:title", ":~:a", ":~:a-2", "c"]
+    assert read.unanchored_headings == ("A", "A")
+
+
+def test_a_page_without_headings_is_one_explanation_and_one_of_links_is_none() -> None:
+    assert found(page("<title>Tea</title><p>It is hot.</p>")) == [("definition", ":~:tea", "Tea")]
+    assert found(page("<h1 id=a>Index</h1><ul><li><a href=/b>Bread</a></li><li><a href=/c>Cake</a></li></ul>")) == []
+    assert found(page("<title>Blog</title><p>About us</p><h2 id=a>A</h2>b")) == [
+        ("definition", ":~:blog", "Blog"),
+        ("definition", "a", "A"),
+    ]
+
+
+def test_hidden_text_is_no_part_of_a_section() -> None:
+    html = "<h1 id=a>A</h1><p>Seen</p><p hidden>No</p><p style='display:none'>No</p><span class=sr-only>No</span>"
+    assert by_anchor(html)["a"].content == "A\nSeen"
+
+
+@pytest.mark.parametrize(
+    ("box", "kind"),
+    [
+        ("<aside class='starlight-aside starlight-aside--tip'><p>Box</p></aside>", "tip"),
+        ("<div class='markdown-alert markdown-alert-note'><p>Box</p></div>", "rule"),
+        ("<div class='tip custom-block'><p class=custom-block-title>TIP</p><p>Box</p></div>", "tip"),
+        ("<div class='admonitionblock example'><p>Box</p></div>", "example"),
+        ("<div class='alert alert-warning' role=alert>Box</div>", "rule"),
+        ("<blockquote class='book-hint info'>Box</blockquote>", "rule"),
+        ("<details class=info><summary>Box</summary><p>x</p></details>", "rule"),
+        ("<p class=note>Box</p>", "rule"),
+        ("<div class=definition-box>Box</div>", "definition"),
+        ("<div class=info>Box</div>", None),
+        ("<aside>Box</aside>", None),
+        ("<blockquote>Box</blockquote>", None),
+    ],
+)
+def test_admonitions_of_other_generators(box: str, kind: str | None) -> None:
+    boxes = [one.type for one in page(f"<main>{BODY}{box}</main>").explanations if one.title == "Box"]
+    assert boxes == ([kind] if kind else [])
+
+
+def test_meta_tags_of_the_page_choose_its_content_and_types() -> None:
+    read = page(
+        "<meta name=sakuin:content content='div.text'><meta name=sakuin:leave-out content='.ad, #legal'>"
+        "<meta name=sakuin:types content='.step = method, h3 = example'>"
+        "<h1>Menu</h1><p>x</p><div class='text wide'><h2 id=a>A</h2><p>Cake</p><p class=ad>Buy</p>"
+        "<div class=step id=s>Stir</div><h3 id=b>B</h3><p>Pie</p><p id=legal>Law</p></div>"
+    )
+    assert found(read) == [("definition", "a", "A"), ("method", "s", "Stir"), ("example", "b", "B")]
+    assert [one.content for one in read.explanations] == ["A\nCake", "Stir", "B\nPie"]
+
+
+def test_a_setting_that_cannot_be_read_is_reported_and_the_rest_is_used() -> None:
+    read = page(
+        "<meta name=sakuin:types content='div > p = tip, .a = idea, .box = tip'><meta name=sakuin:index content=all>"
+        "<h1 id=t>T</h1><p>x</p><p class=box id=b>B</p>"
+    )
+    assert found(read) == [("definition", "t", "T"), ("tip", "b", "B")]
+    assert [problem.split(" ")[0] for problem in read.problems] == ["sakuin:types:", "sakuin:types:", "sakuin:index"]
+
+
+def test_ids_that_a_generator_made_of_titles_can_be_overruled() -> None:
+    html = "<h1 id=a>A</h1><p>x</p><h2 id=method-syntax>Method syntax</h2><p>y</p><h2 id=b>B</h2><p>z</p>"
+    assert (found(page(html)), page(html).skipped_headings) == ([("method", "method-syntax", "Method syntax")], 2)
+    chosen = page(f"<meta name=sakuin:index content=headings>{html}")
+    assert [anchor for _, anchor, _ in found(chosen)] == ["a", "method-syntax", "b"]
+    assert page(html.replace(">Method syntax", ">How methods are called")).skipped_headings == 0
+
+
+def test_a_page_of_too_many_headings_is_refused() -> None:
+    with pytest.raises(UnreadablePage, match="headings"):
+        read_page(f"<main>{'<h2>x</h2>y' * 11}</main>".encode(), most_explanations=10)
