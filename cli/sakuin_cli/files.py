@@ -27,3 +27,10 @@ def write_text(file: Path, text: str) -> None:
         file.write_text(text, "utf-8")
     except OSError as error:
         raise Invalid(f"{file} cannot be written: {error.strerror}") from error
+
+
+def write_bytes(file: Path, data: bytes) -> None:
+    try:
+        file.write_bytes(data)
+    except OSError as error:
+        raise Invalid(f"{file} cannot be written: {error.strerror}") from error

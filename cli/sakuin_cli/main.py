@@ -3,6 +3,7 @@
 import typer
 
 from sakuin_cli.commands import index, keys, mcp, member, table, tool
+from sakuin_cli.commands.authors.annotate import annotate
 from sakuin_cli.commands.doctor import doctor
 from sakuin_cli.commands.eval import eval
 from sakuin_cli.commands.explain import explain
@@ -39,7 +40,7 @@ def commands() -> typer.Typer:
         # A traceback must not show keys among its variables.
         pretty_exceptions_enable=False,
     )
-    for command in (push, rm, search, chunk, explain, eval, status, validate, reconcile, redrive, doctor):
+    for command in (push, rm, search, chunk, explain, eval, status, validate, annotate, reconcile, redrive, doctor):
         app.command()(command)
     for group in (table, tool, mcp, keys, index, member):
         app.add_typer(group.app)

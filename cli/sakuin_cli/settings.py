@@ -67,7 +67,9 @@ class CommandSettings:
         "SAKUIN_TOOLS_API_KEY", "the key of that endpoint", needed_by="`search --tool`", secret=True
     )
     box_selectors: tuple[str, ...] = _variable(
-        "SAKUIN_BOX_SELECTORS", "the deployment's `BoxSelectors`, if it has its own", needed_by="`validate PATH`"
+        "SAKUIN_BOX_SELECTORS",
+        "the deployment's `BoxSelectors`, if it has its own",
+        needed_by="`annotate`, `validate PATH`",
     )
     aws_endpoint_url: str | None = _variable(
         "AWS_ENDPOINT_URL", "the endpoint of AWS, if it is not in the cloud", needed_by=_AWS_COMMANDS

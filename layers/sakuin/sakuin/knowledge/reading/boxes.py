@@ -1,8 +1,10 @@
 """Boxes without a semantic id."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 import soupsieve
 from bs4 import Tag
@@ -10,7 +12,7 @@ from bs4 import Tag
 from sakuin.errors import Misconfigured
 from sakuin.knowledge.page import UnnamedBox, type_of_anchor
 from sakuin.knowledge.reading.anchors import AnchoredElement
-from sakuin.knowledge.reading.names import concept_name, shortened
+from sakuin.knowledge.reading.names import CLOSER, COUNTER, concept_name, shortened
 from sakuin.knowledge.reading.parsing import attribute
 from sakuin.knowledge.reading.titles import is_title, words_of
 from sakuin.knowledge.reading.tree import HEADINGS, Step, steps
@@ -20,36 +22,77 @@ from sakuin.language.unicode_text import one_line
 ONE_CLASS = re.compile(r"\.([\w-]+)")
 
 
+# Names of what readers answer themselves, alone or with a number: "練習1", "Q2.", "Exercises".
+EXERCISE = (
+    r"(?:(?:練習|演習|確認|復習|類題|章末)(?:問題|テスト|ドリル)?|問題?|ドリル|クイズ|宿題|"
+    r"(?i:exercises?|practice(?: problems?)?|problems?|quiz(?:zes)?|questions?|drills?|homework|q))"
+)
+EXERCISE_TITLE = re.compile(rf"^\W*{EXERCISE}\s*(?:{COUNTER}(?!\w)|\d{{1,3}}(?![A-Za-z0-9])|{CLOSER}|$)")
+EXERCISE_CLASS = re.compile(
+    r"(?:^|[-_ ])(?:exercises?|practice|problems?|quiz|questions?|drills?|練習|演習|問題)(?:$|[-_ ])"
+)
+
+
+class BoxWithoutId(NamedTuple):
+    """A box without a semantic id, and whether readers answer it, by its class, its title or what is around it."""
+
+    tag: Tag
+    kind: str
+    is_exercise: bool
+
+
 def unnamed_boxes(
     root: Tag, page_steps: Iterable[Step], found: Sequence[AnchoredElement], selectors: Sequence[str]
 ) -> tuple[UnnamedBox, ...]:
-    """Returns the boxes that match a CSS selector and have no semantic id, in page order.
+    """Returns the boxes that match a CSS selector, explain something and have no semantic id, in page order."""
+    boxes = boxes_without_id(page_steps, found, BoxKinds(root, selectors))
+    return tuple(UnnamedBox(box.kind, _title(box.tag)) for box in boxes if not box.is_exercise)
+
+
+def boxes_without_id(
+    page_steps: Iterable[Step], found: Sequence[AnchoredElement], kind_of: Callable[[Tag], str | None]
+) -> Iterator[BoxWithoutId]:
+    """Yields the elements with a kind that have no semantic id, in page order.
 
     The id may be on the box, on its heading or on an element just before it. A box inside a named box of the same
     kind needs none.
     """
-    kind_of = _Kinds(root, selectors)
     named = {id(anchored.element) for anchored in found}
     headed = {id(anchored.element.parent) for anchored in found if anchored.element.name in HEADINGS}
-    boxes: list[UnnamedBox] = []
-    inside: list[tuple[Tag, str]] = []  # open named boxes
-    depth: dict[str, int] = {}
+    headings: list[tuple[int, str]] = []
+    inside: list[tuple[Tag, str, bool]] = []  # open boxes, named or not, and whether they are exercises
+    named_around: Counter[str] = Counter()
     for step in page_steps:
         if step.kind == "close" and inside and inside[-1][0] is step.tag:
-            depth[inside.pop()[1]] -= 1
-        kind = kind_of(step.tag) if step.kind == "open" else None
-        if kind is None:
+            named_around[inside.pop()[1]] -= id(step.tag) in named
+        if step.kind != "open":
             continue
-        if id(step.tag) in named or id(step.tag) in headed or type_of_anchor(attribute(step.tag, "id")):
-            inside.append((step.tag, kind))
-            depth[kind] = depth.get(kind, 0) + 1
-        elif not depth.get(kind):
-            boxes.append(UnnamedBox(kind, _title(step.tag)))
-    return tuple(boxes)
+        rank = HEADINGS.get(step.tag.name)
+        if rank is not None and not inside:
+            title = concept_name(_first_words(step.tag))
+            headings = [*((level, outer) for level, outer in headings if level < rank), (rank, title)]
+        if (kind := kind_of(step.tag)) is None:
+            continue
+        if id(step.tag) in headed or type_of_anchor(attribute(step.tag, "id")):
+            named.add(id(step.tag))
+        is_exercise = (inside and inside[-1][2]) or _is_exercise(step.tag, [title for _, title in headings])
+        if id(step.tag) not in named and not named_around[kind]:
+            yield BoxWithoutId(step.tag, kind, is_exercise)
+        inside.append((step.tag, kind, is_exercise))
+        named_around[kind] += id(step.tag) in named
 
 
-class _Kinds:
-    """The first selector that an element matches. Class names are looked up in a dict, which is 100 times faster."""
+def _is_exercise(tag: Tag, headings: Sequence[str]) -> bool:
+    if EXERCISE_CLASS.search(attribute(tag, "class").lower()):
+        return True
+    return any(map(EXERCISE_TITLE.search, (*headings, _first_words(tag))))
+
+
+class BoxKinds:
+    """The first of some CSS selectors that an element matches. Raises `Misconfigured` if one is none.
+
+    Class names are looked up in a dict, which is 100 times faster.
+    """
 
     def __init__(self, root: Tag, selectors: Sequence[str]) -> None:
         self._classes = {match[1]: text for text in selectors if (match := ONE_CLASS.fullmatch(text.strip()))}
@@ -71,10 +114,14 @@ class _Kinds:
 
 
 def _title(tag: Tag) -> str:
-    """Returns the first words that name a box. A mere label ("練習1") counts: it shows the author which box it is."""
+    """Returns the first words that name a box. A mere label ("例1") counts: it shows the author which box it is."""
     for step in islice(steps(tag), 40):
         if step.kind == "open" and is_title(step.tag) and (name := concept_name(words_of(step.tag))):
             return name
+    return concept_name(shortened(_first_words(tag)))
+
+
+def _first_words(tag: Tag) -> str:
     # Bounded, since boxes may be nested without limit.
     words = " ".join(step.text.strip() for step in islice(steps(tag), 200) if step.kind == "text" and step.text.strip())
-    return concept_name(shortened(plain_tex(one_line(words[:400]))))
+    return plain_tex(one_line(words[:400]))

@@ -75,7 +75,7 @@ def html_text(data: bytes) -> str:
 
 
 def _decoded(data: bytes) -> str:
-    encoding = _encoding(data)
+    encoding = encoding_of(data)
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -84,7 +84,11 @@ def _decoded(data: bytes) -> str:
         ) from error
 
 
-def _encoding(data: bytes) -> str:
+def encoding_of(data: bytes) -> str:
+    """Returns the encoding that the BOM or the beginning of a page names, UTF-8 if none does.
+
+    Raises `UnreadablePage` if the page names one that is unknown.
+    """
     for bom, encoding in BOMS:
         if data.startswith(bom):
             return encoding

@@ -1,0 +1,1 @@
+"""Ids for boxes in the sources of pages, for `sakuin annotate`."""

@@ -1,0 +1,195 @@
+"""The readable part of an id, from a title: English where the words are known, otherwise romaji."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from sakuin.knowledge.learns.actions import without_brackets
+from sakuin.knowledge.page import ChunkType
+from sakuin.language.letters import is_kana, to_katakana
+from sakuin.language.morphemes import Morpheme, morphemes
+from sakuin.language.notation import canonical
+from sakuin.language.unicode_text import is_japanese
+from sakuin.language.vocabulary import Concept, ConceptMention, Vocabulary, longest_mentions
+
+from sakuin_cli.annotation.english import subject_words, title_words, verbs
+from sakuin_cli.annotation.romaji import romaji
+
+MOST_WORDS = 5
+LONGEST = 40  # characters
+# The prefix of the id says the same: 確率の定義 → def-probability.
+_SAID_BY_TYPE: dict[ChunkType, frozenset[str]] = {
+    "rule": frozenset({"定義", "意味", "公式", "法則", "ルール", "定理"}),
+    "method": frozenset({"方法", "手順", "ステップ"}),
+    "definition": frozenset({"定義", "意味"}),
+    "example": frozenset({"例", "例題", "問題"}),
+    "tip": frozenset({"コツ", "ポイント", "ヒント", "注意"}),
+}
+# Words without a meaning of their own: する, なる, ある, こと, とき.
+_LIGHT = frozenset({"為る", "成る", "有る", "居る", "出来る", "言う", "事", "物", "者", "時", "為", "様", "方", "的"})
+_NEGATIONS = frozenset({"ない", "ず", "ぬ"})
+_KATAKANA = re.compile(r"[ァ-ヺー]+")
+_LIGHT_PARTS = frozenset({"副詞", "接続詞", "連体詞", "感動詞", "代名詞"})
+_WORD = re.compile(r"[^\W_]+")
+_LATIN_WORD = re.compile(r"[a-z0-9]+")
+_POSSESSIVE = re.compile(r"['’]s\b")
+_LITTLE_WORDS = frozenset({"a", "an", "the"})
+_EMPHASIS = re.compile(r"^\W*(?:最重要|超重要|重要|必須|(?i:important|key point))\s*[】\]:：]\s*")
+_BRACKETS = re.compile(r"(?<=\S)\s*(?:（[^（）]*）|\([^()]*\))")
+_AFTER_COLON = re.compile(r"(?<=[^\W\d_]{2})(?:\s*[:：]|\s=\s).*$")
+_FORMULA = re.compile(r"[-A-Za-z0-9 =+−×÷*/^_(){}<>≤≥,.√\\]*[=^+≤≥<>√\\][-A-Za-z0-9 =+−×÷*/^_(){}<>≤≥,.√\\]*")
+_JAPANESE = re.compile(r"[ぁ-ヺ一-鿿]")
+_ENOUGH = 5  # letters that say what a formula is about
+_FORMULA_AT_END = re.compile(r"(?<=[ぁ-んァ-ヶ一-龠])\s+[^ぁ-んァ-ヶ一-龠]*[=＝<>≤≥][^ぁ-んァ-ヶ一-龠]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word of a title: in English, empty if that is unknown, and in romaji."""
+
+    term: str
+    english: str
+    romaji: str
+    is_verb: bool = False
+
+
+@dataclass(frozen=True)
+class Slugs:
+    """The slugs of titles, with the words of a vocabulary."""
+
+    vocabulary: Vocabulary
+
+    def of(self, title: str, chunk_type: ChunkType, *, language: str = "") -> str:
+        """Returns words in lower case with hyphens between them, at most 40 characters; empty if the title has none.
+
+        A concept of the vocabulary has its name there: 解の公式 → quadratic-formula. If all other words are known, too,
+        the slug is English (箱ひげ図の描き方 → draw-boxplot), otherwise romaji by reading. Other scripts stay.
+        """
+        name = _without_additions(title)
+        if not is_japanese(name) or language.lower().startswith(("zh", "ko")):
+            return _joined(_plain_words(name))
+        text = canonical(name)
+        words = _without_said(list(self._words(text)), _SAID_BY_TYPE[chunk_type])
+        if words and all(word.english for word in words):
+            return _joined([part for word in _ordered(words) for part in word.english.split("-")])
+        return _joined([part for word in words for part in word.romaji.split("-") if part])
+
+    @cached_property
+    def _english(self) -> Mapping[str, str]:
+        return {**subject_words(self.vocabulary), **title_words()}
+
+    def _words(self, text: str) -> Iterator[_Word]:
+        mentions = {mention.start: mention for mention in longest_mentions(self.vocabulary.mentions(text))}
+        position = end = 0
+        pending: list[Morpheme] = []
+        has_object = False
+        for morpheme in (one for line in morphemes(text) for one in line):
+            mention = mentions.get(position)
+            position += len(morpheme.surface)
+            if position <= end:
+                continue
+            if mention is not None and mention.end >= position:
+                yield from _compound(pending, self._english)
+                pending, end = [], mention.end
+                yield self._concept(mention, text)
+            elif pending and _continues(pending[-1], morpheme):
+                pending.append(morpheme)
+            else:
+                yield from _compound(pending, self._english)
+                has_object = bool(pending) and pending[0].surface == "を"
+                pending = [morpheme]
+        for word in _compound(pending, self._english):
+            yield replace(word, is_verb=word.is_verb or has_object)
+
+    def _concept(self, mention: ConceptMention, text: str) -> _Word:
+        spelling, concept = text[mention.start : mention.end], mention.concepts[0]
+        parts = [part for line in morphemes(spelling) for part in line]
+        name = _name_of(concept)
+        if spelling != canonical(concept.japanese[0]) and name == concept.name:
+            # The name says the usual spelling: グラフの描き方 is draw-graph rather than line-drawing.
+            words = [word for part in parts for word in _compound([part], self._english)]
+            if words and words[-1].is_verb and all(word.english for word in words):
+                name = "-".join(word.english for word in _ordered(words))
+        sounds = [_sound([part]) for part in parts if part.terms or len(parts) == 1]
+        sound = name if _KATAKANA.fullmatch(spelling) else "-".join(filter(None, sounds))
+        return _Word(spelling, name, sound)
+
+
+def numbered(slug: str, number: int) -> str:
+    """Returns a slug for the second, third, … box with the same title."""
+    return slug if number == 1 else f"{slug}-{number}"
+
+
+def _without_additions(title: str) -> str:
+    """Returns a title without emphasis, brackets, a formula at its end, and what follows a colon or an equals sign."""
+    name = without_brackets(_EMPHASIS.sub("", title))
+    for pattern in (_BRACKETS, _FORMULA_AT_END, _AFTER_COLON):
+        name = pattern.sub("", name) or name
+    without_formulas = _FORMULA.sub(" ", name)
+    return without_formulas if len(_JAPANESE.findall(without_formulas)) >= _ENOUGH else name
+
+
+def _ordered(words: list[_Word]) -> list[_Word]:
+    """Returns words in the order of English: in Japanese the verb is last."""
+    return [words[-1], *words[:-1]] if words[-1].is_verb else words
+
+
+def _joined(words: Sequence[str]) -> str:
+    kept = list(dict.fromkeys(words))[:MOST_WORDS]
+    while len(kept) > 1 and len("-".join(kept)) > LONGEST:
+        kept.pop()
+    return "-".join(kept)[:LONGEST]
+
+
+def _plain_words(name: str) -> list[str]:
+    text = unicodedata.normalize("NFKD", _POSSESSIVE.sub("s", name)).casefold()
+    latin = "".join(sign for sign in text if not unicodedata.combining(sign))
+    if not re.search(r"[a-z]", latin):
+        return _WORD.findall(unicodedata.normalize("NFKC", name).casefold())
+    words = _LATIN_WORD.findall(latin)
+    return [word for word in words if word not in _LITTLE_WORDS] or words
+
+
+def _without_said(words: list[_Word], said: frozenset[str]) -> list[_Word]:
+    while len(words) > 1 and words[-1].term in said:
+        words = words[:-1]
+    return words
+
+
+def _continues(before: Morpheme, morpheme: Morpheme) -> bool:
+    """Returns whether a morpheme is a part of the word before it: 三角|形, 割ら|ない, 求め|方, 最|優先."""
+    if morpheme.part == "助動詞":
+        return before.part in ("動詞", "形容詞", "助動詞")
+    return before.part == "接頭辞" or (morpheme.part == "接尾辞" and bool(before.terms))
+
+
+def _compound(parts: list[Morpheme], english: Mapping[str, str]) -> Iterator[_Word]:
+    """Yields the word that some morphemes make, if it has a meaning of its own."""
+    if not parts or not parts[0].terms or parts[0].part in _LIGHT_PARTS:
+        return
+    first, *others = parts
+    is_negative = any(part.surface in _NEGATIONS for part in others)
+    if first.terms[0] in _LIGHT and not is_negative:
+        return
+    written = "".join(part.surface for part in parts)
+    known = english.get(written, "")
+    if not known and [part.surface for part in others] in ([], ["方"]):
+        known = english.get(first.terms[0], "")
+    sound = _sound(parts)
+    if _LATIN_WORD.fullmatch(written):
+        known = sound = written
+    elif known and _KATAKANA.fullmatch(written):
+        sound = known
+    yield _Word(first.terms[0] if not others else written, known, sound, is_verb=known in verbs())
+
+
+def _sound(parts: Sequence[Morpheme]) -> str:
+    return "".join(romaji(part.reading) or "".join(_LATIN_WORD.findall(part.surface)) for part in parts)
+
+
+def _name_of(concept: Concept) -> str:
+    """Returns the name of a concept; its romaji if English says that, too: たすき掛け → tasukigake."""
+    readings = (romaji(to_katakana(spelling)) for spelling in concept.japanese if is_kana(spelling))
+    return next((reading for reading in readings if reading in concept.english), concept.name)

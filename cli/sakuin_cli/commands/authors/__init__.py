@@ -1,0 +1,1 @@
+"""Commands for authors, on their own files."""
