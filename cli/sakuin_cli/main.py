@@ -4,6 +4,7 @@ import typer
 
 from sakuin_cli.commands import index, keys, mcp, member, table, tool
 from sakuin_cli.commands.authors.annotate import annotate
+from sakuin_cli.commands.authors.learns import learns
 from sakuin_cli.commands.doctor import doctor
 from sakuin_cli.commands.eval import eval
 from sakuin_cli.commands.explain import explain
@@ -40,7 +41,21 @@ def commands() -> typer.Typer:
         # A traceback must not show keys among its variables.
         pretty_exceptions_enable=False,
     )
-    for command in (push, rm, search, chunk, explain, eval, status, validate, annotate, reconcile, redrive, doctor):
+    for command in (
+        push,
+        rm,
+        search,
+        chunk,
+        explain,
+        eval,
+        status,
+        validate,
+        annotate,
+        learns,
+        reconcile,
+        redrive,
+        doctor,
+    ):
         app.command()(command)
     for group in (table, tool, mcp, keys, index, member):
         app.add_typer(group.app)

@@ -58,7 +58,7 @@ def findings_of_page(
         *_page_settings(material, page),
         *_duplicate_ids(material, page),
         *_unnamed_boxes(material, page, "error" if strict else "warning"),
-        *_poor_learns(material, chunks),
+        *poor_learns(material, chunks),
         *_broken_links(material, page),
         *_long_explanations(material, page),
     )
@@ -166,7 +166,8 @@ def _unnamed_boxes(material: str, page: Page, severity: Severity) -> Iterator[Fi
         yield Finding(severity, "box-without-id", material, None, message)
 
 
-def _poor_learns(material: str, chunks: Iterable[IndexedChunk]) -> Iterator[Finding]:
+def poor_learns(material: str, chunks: Iterable[IndexedChunk]) -> Iterator[Finding]:
+    """Yields the findings about `learns` of an author: too few or too many items, and items without an action."""
     for chunk in chunks:
         if chunk.learns_given is None:
             continue

@@ -1,0 +1,1 @@
+"""Drafts of `learns` for the review of an author, for `sakuin learns`."""

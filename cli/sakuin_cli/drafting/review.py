@@ -1,0 +1,113 @@
+"""Which `learns` of a folder's pages are missing or weak."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sakuin.errors import NotFound, UnreadablePage
+from sakuin.knowledge.learns.learns_yml import LearnsFile, learns_keys, parse_learns
+from sakuin.knowledge.learns.writer import clean_learns
+from sakuin.knowledge.page import Explanation, Page, type_of_anchor
+from sakuin.knowledge.reading.page_reader import read_page
+from sakuin.knowledge.validation import IndexedChunk, poor_learns
+from sakuin.language.unicode_text import is_japanese
+
+from sakuin_cli.drafting.learns_text import drafted_anchors
+from sakuin_cli.files import read_bytes
+from sakuin_cli.uploads import Uploads
+
+State = Literal["missing", "weak", "draft", "good"]
+SHORTEST_ITEM = 5  # characters of Japanese; other items have two words
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFile:
+    """A `learns.yml` of the folder: its path, its key as in `sakuin push`, its bytes and what they say."""
+
+    path: str
+    key: str
+    data: bytes
+    content: LearnsFile
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedLearns:
+    """The `learns` of one explanation in the folder's files.
+
+    `missing`: no file names it; `draft`: it is a draft that nobody has reviewed; `weak`: `reasons` say why.
+    """
+
+    page: Page
+    explanation: Explanation
+    state: State
+    given: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedPage:
+    """A page with its reviewed `learns`; `error` if it cannot be read."""
+
+    path: str
+    key: str
+    material: str
+    learns: tuple[ReviewedLearns, ...] = ()
+    error: str | None = None
+
+
+def folder_files(uploads: Uploads) -> dict[str, FolderFile]:
+    """Returns the `learns.yml` files of a folder by key. Raises `Invalid` if one cannot be read."""
+    found = (upload for upload in uploads.files if upload.key.rpartition("/")[2] == "learns.yml")
+    return {one.key: _folder_file(one.path, one.key) for one in found}
+
+
+def reviewed_page(path: str, key: str, material: str, files: Mapping[str, FolderFile]) -> ReviewedPage:
+    """Returns the review of a page's `learns`. For each anchor the nearest file counts."""
+    try:
+        page = read_page(read_bytes(path))
+    except (UnreadablePage, NotFound) as error:
+        return ReviewedPage(path, key, material, error=str(error))
+    authored: dict[str, tuple[str, ...]] = {}
+    drafts: set[str] = set()
+    for file in (files[one] for one in learns_keys(key) if one in files):
+        lists = file.content.for_material(material)
+        names = {material, material.rpartition("/")[2]}
+        drafts |= {
+            anchor
+            for name, anchor in drafted_anchors(file.data)
+            if name in names and anchor in lists and anchor not in authored
+        }
+        authored = {**lists, **authored}
+    return ReviewedPage(path, key, material, tuple(_reviewed(material, page, authored, drafts)))
+
+
+def _folder_file(path: str, key: str) -> FolderFile:
+    data = read_bytes(path)
+    return FolderFile(path, key, data, parse_learns(data))
+
+
+def _reviewed(
+    material: str, page: Page, authored: Mapping[str, tuple[str, ...]], drafts: set[str]
+) -> Iterator[ReviewedLearns]:
+    for explanation in page.explanations:
+        if type_of_anchor(explanation.anchor) is None:
+            continue
+        given = authored.get(explanation.anchor, ())
+        reasons = tuple(_weaknesses(material, explanation, given)) if given else ()
+        state: State = "missing"
+        if given:
+            state = "draft" if explanation.anchor in drafts else "weak" if reasons else "good"
+        yield ReviewedLearns(page, explanation, state, given, reasons)
+
+
+def _weaknesses(material: str, explanation: Explanation, given: Sequence[str]) -> Iterator[str]:
+    chunk = IndexedChunk(explanation.anchor, tuple(given), tuple(given))
+    yield from (finding.message for finding in poor_learns(material, [chunk]))
+    items = clean_learns(given)
+    if short := [item for item in items if _is_short(item)]:
+        yield f"#{explanation.anchor} has learns items that say too little: {' / '.join(short)}. Say what with."
+
+
+def _is_short(item: str) -> bool:
+    return len(item) < SHORTEST_ITEM if is_japanese(item) else len(re.findall(r"\w+", item)) < 2
