@@ -86,7 +86,7 @@ def test_every_default_that_is_said_is_the_default() -> None:
 
 
 def test_every_rule_of_validation_is_listed() -> None:
-    sources = [Path(validation.__file__), REPOSITORY / "cli/sakuin_cli/commands/validate.py"]
+    sources = [Path(validation.__file__), REPOSITORY / "cli/sakuin_cli/commands/authors/validate.py"]
     reported = {
         rule
         for source in sources

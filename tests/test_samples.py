@@ -88,8 +88,9 @@ def test_no_link_between_or_inside_the_samples_is_broken() -> None:
 
 def test_learns_name_existing_elements_and_three_to_five_actions_each() -> None:
     by_key = {key: page for material, page in pages().items() for key in (material, material.split("/")[-1])}
-    learns = yaml.safe_load((SAMPLES / "learns.yml").read_text(encoding="utf-8"))
-    for key, by_anchor in learns.items():
+    files = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in SAMPLES.glob("*/learns.yml")]
+    assert len(files) == 2
+    for key, by_anchor in (entry for learns in files for entry in learns.items()):
         assert by_anchor.keys() <= anchors(by_key[key]), key
         assert all(3 <= len(items) <= 5 for items in by_anchor.values()), key
         assert all(ACTION.search(item) for items in by_anchor.values() for item in items), key

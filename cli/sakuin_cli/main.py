@@ -5,16 +5,16 @@ import typer
 from sakuin_cli.commands import index, keys, mcp, member, table, tool
 from sakuin_cli.commands.authors.annotate import annotate
 from sakuin_cli.commands.authors.learns import learns
+from sakuin_cli.commands.authors.push import push
+from sakuin_cli.commands.authors.rm import rm
+from sakuin_cli.commands.authors.validate import validate
 from sakuin_cli.commands.doctor import doctor
 from sakuin_cli.commands.eval import eval
 from sakuin_cli.commands.explain import explain
-from sakuin_cli.commands.push import push
 from sakuin_cli.commands.reconcile import reconcile
 from sakuin_cli.commands.redrive import redrive
-from sakuin_cli.commands.rm import rm
 from sakuin_cli.commands.search import chunk, search
 from sakuin_cli.commands.status import status
-from sakuin_cli.commands.validate import validate
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, get_args
 import typer
 
 QueueName = Literal["material", "tool", "embed"]
+AUTHORED_FILES = ("learns.yml", "synonyms.yml")
 QUEUES: tuple[QueueName, ...] = get_args(QueueName)
 
 DataOption = Annotated[
@@ -20,6 +21,15 @@ DataOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+PathsArgument = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="PATH",
+        exists=True,
+        help="Folders, .html files, learns.yml or synonyms.yml.",
+        show_default="`pages` of sakuin.toml",
+    ),
+]
 PrefixOption = Annotated[str, typer.Option("--prefix", metavar="P", help="The folder of the library for the pages.")]
 TimeoutOption = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", min=0, help="How long to wait for the index.")
@@ -47,7 +57,7 @@ IndexOption = Annotated[
 def check_paths(paths: Iterable[Path]) -> None:
     """Rejects a file that is not a page, `learns.yml` or `synonyms.yml`; in a folder such files are skipped."""
     for path in paths:
-        if path.is_file() and path.suffix != ".html" and path.name not in ("learns.yml", "synonyms.yml"):
+        if path.is_file() and path.suffix != ".html" and path.name not in AUTHORED_FILES:
             raise typer.BadParameter(
                 f"{path} is not an .html file, a folder, a learns.yml or a synonyms.yml", param_hint="PATH"
             )

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -50,18 +50,52 @@ class Terminal:
             shown = "–" if value is None else str(value)
             self.out.print(Text.assemble((f"{name:>{width}}  ", "dim"), shown), soft_wrap=True)
 
+    def line(self, sign: str, style: str, text: str) -> None:
+        """Prints a line that begins with a coloured sign."""
+        from rich.text import Text
+
+        self.out.print(Text.assemble((f"{sign} ", style), text), soft_wrap=True)
+
+    def rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Prints rows with the same fields below the names of these, one line each."""
+        from rich.cells import cell_len, set_cell_size
+        from rich.text import Text
+
+        if not rows:
+            return
+        lines = [list(rows[0]), *(["–" if value is None else str(value) for value in row.values()] for row in rows)]
+        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+        for number, line in enumerate(lines):
+            cells = map(set_cell_size, line, widths)
+            self.out.print(Text("  ".join(cells).rstrip(), "" if number else "dim"), soft_wrap=True)
+
     @contextmanager
     def progress(self, *phases: str) -> Iterator[OnProgress]:
         """Shows a progress bar for each phase while the block runs, only on a terminal."""
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
         console = Console(stderr=True)
-        columns = (TextColumn("{task.description:>10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        # The rate, and the time left: both are unknown at first.
+        times = (TextColumn("{task.fields[rate]}"), TimeRemainingColumn(), TimeElapsedColumn())
+        columns = (TextColumn("{task.description:>10}"), BarColumn(), MofNCompleteColumn(), *times)
         shown = console.is_terminal and not self.as_json
         with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
-            bars = {phase: progress.add_task(phase, total=None) for phase in phases}
-            yield lambda phase, done, total: progress.update(bars[phase], completed=done, total=total)
+            bars = {phase: progress.add_task(phase, total=None, rate="") for phase in phases}
+
+            def show(phase: str, done: int, total: int | None) -> None:
+                progress.update(bars[phase], completed=done, total=total)
+                speed = next(task.speed for task in progress.tasks if task.id == bars[phase])
+                progress.update(bars[phase], rate=f"{speed:,.1f}/s" if speed else "")
+
+            yield show
 
 
 @contextmanager

@@ -4,9 +4,11 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from sakuin.errors import Invalid, NotFound
+
+NOT_HTML = "not HTML"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +21,20 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
+class SkippedFile:
+    """A file that is not uploaded, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Uploads:
-    """The files to upload, pages last; files with the same key (`clashes`); the number of other files."""
+    """The files to upload, pages last; files with the same key (`clashes`); other files."""
 
     files: tuple[Upload, ...]
     clashes: tuple[Upload, ...]
-    skipped: int
+    skipped: tuple[SkippedFile, ...]
 
     @property
     def pages(self) -> tuple[Upload, ...]:
@@ -54,21 +64,32 @@ def uploads_of(places: Iterable[tuple[str, str]], *, folder: str = "", material_
     from sakuin.knowledge.names import material_of_key, synonyms_folder
 
     by_key: defaultdict[str, dict[str, Upload]] = defaultdict(dict)
-    skipped = 0
+    skipped: list[SkippedFile] = []
     for path, place in places:
         key = f"{material_prefix}{folder_path(folder)}{unicodedata.normalize('NFC', place)}"
         material = material_of_key(key, prefix=material_prefix)
         is_synonyms = synonyms_folder(key, prefix=material_prefix) is not None
         is_beside = is_synonyms or place.rpartition("/")[2] == LEARNS_FILE
         if material is None and not is_beside:
-            skipped += 1
+            skipped.append(SkippedFile(path, _skip_reason(place)))
         else:
             by_key[key][path] = Upload(path, key, material)
     alone = [next(iter(files.values())) for files in by_key.values() if len(files) == 1]
     clashes = [upload for files in by_key.values() if len(files) > 1 for upload in files.values()]
     # Indexing a page reads its learns.yml, so that file is uploaded first.
     alone.sort(key=lambda upload: (upload.material is not None, upload.key))
-    return Uploads(tuple(alone), tuple(clashes), skipped)
+    return Uploads(tuple(alone), tuple(clashes), tuple(skipped))
+
+
+def _skip_reason(place: str) -> str:
+    name = PurePosixPath(place)
+    if ".." in name.parts:
+        return "a key with the segment `..` is not accepted"
+    if name.name.lower() in ("learns.yaml", "synonyms.yaml"):
+        return "rename it to .yml"
+    if name.suffix.lower() in (".html", ".htm", ".xhtml"):
+        return "rename it to .html"
+    return "Markdown: push the page that is built from it" if name.suffix in (".md", ".markdown") else NOT_HTML
 
 
 def folder_path(folder: str) -> str:

@@ -10,11 +10,12 @@ import httpx
 import pytest
 from sakuin.errors import Unavailable
 from sakuin_cli.client import DeploymentClient
-from sakuin_cli.commands.push import PushedFile, push_files
+from sakuin_cli.site.changes import Change, push_files
 from sakuin_cli.uploads import uploads_below
 from sakuin_local.supabase.database import Database
 
-from tests.cli.conftest import Operator
+from tests.builders import a_page
+from tests.cli.conftest import FORMULA, Operator
 from tests.cli.deployment import ADMIN_KEY, BUCKET, deployed
 from tests.doubles.bucket import MemoryBucket
 
@@ -40,10 +41,15 @@ def test_a_folders_pages_keep_their_paths_and_are_searchable_afterwards(operator
                 "version_id": boto3.client("s3").head_object(Bucket=BUCKET, Key="junior/式.html")["VersionId"],
                 "outcome": "applied",
                 "material": "junior/式",
+                "explanations": 1,
+                "headings_without_id": 0,
             }
         ],
         "learns_files": [],
         "synonyms_files": [],
+        "skipped_files": [{"path": f"{operator.folder}/site/css/site.css", "reason": "not HTML"}],
+        "deleted": [],
+        "warnings": [],
     }
     chunk = operator.sakuin("chunk", "junior/式#rule-formula", "--json").document["chunk"]
     assert chunk["title"] == "解の公式"
@@ -57,7 +63,7 @@ def test_learns_files_go_up_before_the_pages_that_read_them(operator: Operator) 
     assert [file["key"] for file in document["learns_files"]] == ["z/learns.yml"]
     chunk = operator.sakuin("chunk", "z/b#rule-formula", "--json").document["chunk"]
     assert chunk["learns"] == LEARNS
-    written = {file.upload.key: file.version_id for file in pushed_to(MemoryBucket(), operator.folder / "site")}
+    written = {file.key: file.version_id for file in pushed_to(MemoryBucket(), operator.folder / "site")}
     assert written["z/learns.yml"] == "version-1"
 
 
@@ -165,7 +171,7 @@ def test_a_bucket_that_cannot_be_written_to_is_one_sentence(operator: Operator) 
     for name in "abc":
         operator.file(f"{name}.html")
     pushed = operator.sakuin("push", operator.folder, SAKUIN_BUCKET="nobodys-bucket")
-    assert (pushed.code, pushed.out, pushed.err) == (1, "", "sakuin: S3 answered NoSuchBucket for a.html\n")
+    assert (pushed.code, pushed.out, pushed.err) == (1, "", "sakuin: S3 answered NoSuchBucket for nobodys-bucket\n")
 
 
 @dataclass
@@ -184,7 +190,7 @@ def test_an_upload_that_fails_costs_no_other(operator: Operator) -> None:
     operator.file("a.html")
     operator.file("b.html")
     files = pushed_to(ClosedBucket(), operator.folder)
-    assert [(file.upload.key, file.outcome, file.reason) for file in files] == [
+    assert [(file.key, file.outcome, file.reason) for file in files] == [
         ("a.html", "applied", None),
         ("b.html", "not_uploaded", "S3 did not answer for b.html"),
     ]
@@ -202,7 +208,133 @@ def test_the_synonyms_of_the_site_and_of_a_folder_go_up_beside_the_pages(operato
     assert (document["learns_files"], document["skipped"]) == ([], 0)
 
 
-def pushed_to(bucket: MemoryBucket, folder: Path) -> list[PushedFile]:
+HEADINGS = b"<!doctype html><meta charset=utf-8><title>Momentum</title><h1>Momentum</h1><h2>Impulse</h2><p>Force.</p>"
+
+
+def test_a_page_without_explanations_is_named_with_its_headings(operator: Operator) -> None:
+    operator.file("site/cms/momentum.html", HEADINGS)
+    operator.file("site/x.html")
+    operator.file("site/notes.md", b"# Notes")
+    pushed = operator.sakuin("push", operator.folder / "site")
+    assert pushed.code == 0
+    assert "! cms/momentum: 0 explanations, 2 headings without a usable id\n" in pushed.out
+    assert "  x: 1 explanation\n" in pushed.out
+    assert "notes.md (Markdown: push the page that is built from it)" in pushed.out
+    assert "2 of 2 pages searchable, 1 explanation, in" in pushed.out
+
+
+def test_the_learns_of_other_pages_are_not_dropped_without_being_asked(operator: Operator) -> None:
+    operator.file("one/a.html")
+    operator.file("one/learns.yml", f"a:\n  rule-formula: [{', '.join(LEARNS)}]\n".encode())
+    assert operator.sakuin("push", operator.folder / "one").code == 0
+    operator.file("two/b.html")
+    operator.file("two/learns.yml", f"b:\n  rule-formula: [{', '.join(LEARNS)}]\n".encode())
+    refused = operator.sakuin("push", operator.folder / "two", "--json")
+    (failed,) = refused.document["failed"]
+    assert (refused.code, refused.document["pushed"], failed["key"]) == (1, 1, "learns.yml")
+    assert "a #rule-formula" in failed["reason"]
+    assert operator.sakuin("chunk", "a#rule-formula", "--json").document["chunk"]["learns"] == LEARNS
+    # Who pushes the page may take its entries away, and who says --replace may take all.
+    operator.file("one/learns.yml", b"b:\n  rule-formula: [x]\n")
+    assert operator.sakuin("push", operator.folder / "one").code == 0
+    assert operator.sakuin("push", operator.folder / "two" / "learns.yml", "--replace").code == 0
+
+
+def test_the_synonyms_of_others_are_not_dropped_without_being_asked(operator: Operator) -> None:
+    operator.deployment.put("synonyms.yml", "- [速さの公式, みはじ]\n- [一次関数の傾き, グラフの坂]\n".encode())
+    file = operator.file("synonyms.yml", "- [速さの公式, みはじ, はじき]\n".encode())
+    refused = operator.sakuin("push", file)
+    assert (refused.code, "一次関数の傾き, グラフの坂" in refused.out, "みはじ" in refused.out) == (1, True, False)
+    assert operator.sakuin("push", file, "--replace").code == 0
+
+
+def test_entries_of_learns_without_a_page_or_an_anchor_are_named(operator: Operator) -> None:
+    operator.deployment.put("junior/old.html", a_page(FORMULA, title="old"))
+    operator.file("site/x.html")
+    keys = "x: {rule-formul: [x]}\nold: {rule-formula: [x]}\nno-page: {rule-x: [x]}\n"
+    operator.file("site/learns.yml", keys.encode())
+    warnings = operator.sakuin("push", operator.folder / "site", "--json").document["warnings"]
+    assert warnings == [
+        "learns.yml names #rule-formul, which x does not have. Is it rule-formula?",
+        "learns.yml names no-page, but there is no such page in the library.",
+    ]
+
+
+def test_a_learns_file_that_cannot_be_read_stays_here(operator: Operator) -> None:
+    operator.file("site/x.html")
+    operator.file("site/learns.yml", b"x: [")
+    pushed = operator.sakuin("push", operator.folder / "site")
+    assert (pushed.code, operator.deployment.keys()) == (1, ["x.html"])
+    assert "learns.yml  not uploaded: learns.yml, line" in pushed.out
+
+
+def test_the_same_page_under_two_names_is_a_warning(operator: Operator) -> None:
+    page = operator.file("site/physics/newton.html")
+    operator.sakuin("push", operator.folder / "site")
+    pushed = operator.sakuin("push", page, "--json")
+    assert pushed.code == 0
+    assert pushed.document["warnings"] == [
+        "newton and physics/newton are the same page: keep one of them",
+        "newton has the name of physics/newton: to replace that page, push with --prefix physics",
+    ]
+
+
+def test_a_dry_run_shows_what_a_push_would_do_and_does_nothing(operator: Operator) -> None:
+    operator.file("site/a/same.html")
+    operator.file("site/a/edited.html")
+    operator.file("site/a/gone.html", a_page({"rule-x": "x: y"}))
+    operator.sakuin("push", operator.folder / "site")
+    before = operator.deployment.keys()
+    operator.file("site/a/edited.html", a_page({"tip-new": "新: 語"}))
+    operator.file("site/a/new.html", HEADINGS)
+    (operator.folder / "site/a/gone.html").unlink()
+    planned = operator.sakuin("push", operator.folder / "site", "--dry-run", "--json")
+    pages = {page["material"]: page for page in planned.document["pages"]}
+    assert {name: page["state"] for name, page in pages.items()} == {
+        "a/edited": "changed",
+        "a/new": "new",
+        "a/same": "unchanged",
+    }
+    assert pages["a/edited"]["explanations"] == [{"id": "a/edited#tip-new", "type": "tip", "title": "新"}]
+    assert planned.document["gone"] == ["a/gone.html"]
+    assert (planned.code, operator.deployment.keys()) == (0, before)
+    shown = operator.sakuin("push", operator.folder / "site", "--dry-run", "--delete").out
+    assert "delete     a/gone.html" in shown
+    assert "3 pages: 1 new, 1 changed, 1 unchanged. Nothing was uploaded" in shown
+
+
+def test_what_is_gone_from_a_folder_is_deleted_only_when_asked(operator: Operator) -> None:
+    operator.deployment.put("_sakuin/canary.html", a_page(FORMULA))
+    operator.deployment.put("other/x.html", a_page(FORMULA, title="other"))
+    operator.file("site/gone.html", a_page({"rule-gone": "x: y"}))
+    operator.file("site/sub/synonyms.yml", b"- [one, two]")
+    operator.file("site/x.html")
+    push = ("push", operator.folder / "site", "--prefix", "physics")
+    operator.sakuin(*push)
+    for place in ("gone.html", "sub/synonyms.yml"):
+        (operator.folder / "site" / place).unlink()
+    kept = operator.sakuin(*push, "--json")
+    (warning,) = kept.document["warnings"]
+    assert warning.startswith("In the library, and not in your folders: physics/gone.html. --delete")
+    asked = operator.sakuin(*push, "--delete")
+    assert (asked.code, "physics/gone.html" in asked.err, "--yes" in asked.err) == (1, True, True)
+    assert len(operator.deployment.keys()) == 5
+    deleted = operator.sakuin(*push, "--delete", "--yes", "--json")
+    assert (deleted.code, deleted.document["deleted"]) == (0, ["physics/gone.html", "physics/sub/synonyms.yml"])
+    assert operator.deployment.keys() == ["_sakuin/canary.html", "other/x.html", "physics/x.html"]
+    assert operator.sakuin("push", operator.folder / "site" / "x.html", "--delete").code == 2
+
+
+def test_a_push_without_a_path_takes_the_folder_of_sakuin_toml(operator: Operator) -> None:
+    assert operator.sakuin("push").code == 2
+    operator.file("sakuin.toml", b'pages = "built"\nprefix = "docs"\n')
+    assert "build the site first" in operator.sakuin("push").err
+    operator.file("built/x.html")
+    document = operator.sakuin("push", "--json").document
+    assert [page["material"] for page in document["pages"]] == ["docs/x"]
+
+
+def pushed_to(bucket: MemoryBucket, folder: Path) -> list[Change]:
     """What becomes of a folder's files at a bucket of this process, beside a deployment that applies every version."""
 
     def applied(request: httpx.Request) -> httpx.Response:

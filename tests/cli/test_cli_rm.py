@@ -45,3 +45,12 @@ def test_a_removal_that_the_index_does_not_follow_in_time_is_reported(operator: 
     removed = operator.sakuin("rm", "x", "--timeout", "0")
     assert removed.code == 1
     assert "x  still searchable after 0 s; see `sakuin status`" in removed.out
+
+
+def test_learns_and_synonyms_files_are_removed_by_their_path(operator: Operator) -> None:
+    operator.deployment.put("junior/learns.yml", b"x: [")
+    operator.deployment.put("synonyms.yml", b"- [one, two]")
+    removed = operator.sakuin("rm", "junior/learns.yml", "synonyms.yml", "learns.yml", "--json")
+    assert (removed.code, removed.document["removed"], operator.deployment.keys()) == (1, 2, [])
+    (failed,) = removed.document["failed"]
+    assert (failed["material"], "no such file" in failed["reason"]) == ("learns.yml", True)

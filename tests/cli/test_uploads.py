@@ -5,15 +5,23 @@ import unicodedata
 from sakuin_cli.uploads import Upload, folder_path, uploads_of
 
 
-def test_pages_and_learns_files_go_up_and_the_rest_stays() -> None:
-    places = [("s/a.html", "a.html"), ("s/learns.yml", "learns.yml"), ("s/x.css", "x.css"), ("s/.html", ".html")]
+def test_pages_and_learns_files_go_up_and_the_rest_is_named_with_a_reason() -> None:
+    others = ("x.css", "x.md", "x.htm", "X.HTML", "learns.yaml", "../x.html")
+    places = [("s/a.html", "a.html"), ("s/learns.yml", "learns.yml"), *((place, place) for place in others)]
     uploads = uploads_of(places, folder="junior", material_prefix="site/")
     assert uploads.files == (
         Upload("s/learns.yml", "site/junior/learns.yml", None),
         Upload("s/a.html", "site/junior/a.html", "junior/a"),
     )
     assert [page.path for page in uploads.pages] == ["s/a.html"]
-    assert uploads.skipped == 2
+    assert {one.path: one.reason for one in uploads.skipped} == {
+        "x.css": "not HTML",
+        "x.md": "Markdown: push the page that is built from it",
+        "x.htm": "rename it to .html",
+        "X.HTML": "rename it to .html",
+        "learns.yaml": "rename it to .yml",
+        "../x.html": "a key with the segment `..` is not accepted",
+    }
 
 
 def test_the_same_file_named_twice_is_one() -> None:

@@ -1,1 +1,1 @@
-"""Commands for authors, on their own files."""
+"""The commands of authors."""

@@ -82,9 +82,16 @@ class S3Bucket:
 
     def keys(self, prefix: str) -> list[str]:
         """Returns all keys below `prefix`, in order. May be empty."""
-        with translate_errors(prefix):
+        return list(self.etags(prefix))
+
+    def etags(self, prefix: str) -> dict[str, str]:
+        """Returns the ETag of each key below `prefix`, by key, in order.
+
+        It is the MD5 of the bytes, unless the object is encrypted with a KMS key or was uploaded in parts.
+        """
+        with translate_errors(prefix or self.bucket):
             pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
-            return [item["Key"] for page in pages for item in page.get("Contents", ())]
+            return {item["Key"]: item["ETag"].strip('"') for page in pages for item in page.get("Contents", ())}
 
     def current_objects(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> ObjectPage:
         """Returns the current versions below `prefix`, and the removed keys, by key, after the key `after`."""

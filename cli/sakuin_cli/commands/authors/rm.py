@@ -1,0 +1,95 @@
+"""`sakuin rm`: deletes pages, `learns.yml` and `synonyms.yml` and waits until the index has followed."""
+
+import time
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sakuin_cli.connections import bucket_of, deployment_of, settings_of
+from sakuin_cli.options import AUTHORED_FILES, DataOption, JsonOption, TimeoutOption
+from sakuin_cli.terminal import Terminal, reporting_errors
+
+if TYPE_CHECKING:
+    from sakuin.platform.s3 import S3Bucket
+
+    from sakuin_cli.client import DeploymentClient
+    from sakuin_cli.site.changes import Change
+
+
+def rm(
+    materials: Annotated[
+        list[str],
+        typer.Argument(metavar="MATERIAL", help="Names as in search results, or the path of a learns.yml."),
+    ],
+    timeout: TimeoutOption = 300,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Delete pages, learns.yml or synonyms.yml and wait until the index has followed."""
+    with reporting_errors(as_json) as terminal:
+        from sakuin_cli.site.changes import remove_keys
+
+        settings = settings_of(data)
+        bucket, client = bucket_of(settings), deployment_of(settings)
+        began = time.monotonic()
+        names = dict.fromkeys(unicodedata.normalize("NFC", name) for name in materials)
+        keys = {name: _key(bucket, client, name, settings.material_prefix) for name in names}
+        with terminal.progress("removed") as on_progress:
+            found = [(key, name) for name, key in keys.items() if key]
+            removed = remove_keys(bucket, client, found, seconds=timeout, on_progress=on_progress)
+        changes = sorted((*removed, *(_missing(name) for name, key in keys.items() if not key)), key=_name)
+        seconds = time.monotonic() - began
+    if as_json:
+        terminal.document(_document(changes, seconds))
+    else:
+        _show(terminal, changes, seconds)
+    raise typer.Exit(0 if all(one.done for one in changes) else 1)
+
+
+def _key(bucket: "S3Bucket", client: "DeploymentClient", name: str, prefix: str) -> str | None:
+    """Returns the stored key of a material or of a `learns.yml`, whose spelling may differ; None without one."""
+    if name.rpartition("/")[2] in AUTHORED_FILES:
+        key = f"{prefix}{name.strip('/')}"
+        return key if bucket.current_version(key) else None
+    record = client.material(name) or client.material(name.removesuffix(".html"))
+    return None if record is None else record["key"]
+
+
+def _missing(name: str) -> "Change":
+    from sakuin_cli.site.changes import Change
+
+    kind = "file" if name.rpartition("/")[2] in AUTHORED_FILES else "material"
+    reason = f"there is no such {kind}; `sakuin list` shows the names"
+    return Change(None, name, None, None, "not_removed", reason)
+
+
+def _name(change: "Change") -> str:
+    return change.material or ""
+
+
+def _document(changes: "Sequence[Change]", seconds: float) -> dict[str, object]:
+    return {
+        "removed": sum(one.done for one in changes),
+        "failed": [
+            {"material": one.material, "key": one.key, "reason": one.reason or one.outcome}
+            for one in changes
+            if not one.done
+        ],
+        "materials": [
+            {"material": one.material, "key": one.key, "version_id": one.version_id, "outcome": one.outcome}
+            for one in changes
+        ],
+        "seconds": round(seconds, 3),
+    }
+
+
+def _show(terminal: Terminal, changes: "Sequence[Change]", seconds: float) -> None:
+    from rich.text import Text
+
+    failed = [one for one in changes if not one.done]
+    for one in failed:
+        terminal.line("✗", "red", f"{one.material}  {one.reason or one.outcome}")
+    summary = f"{len(changes) - len(failed)} of {len(changes)} removed, in {seconds:.1f} s"
+    terminal.out.print(Text(summary, "bold red" if failed else "bold"))

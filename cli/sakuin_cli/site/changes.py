@@ -1,0 +1,148 @@
+"""Uploads to the library and deletions from it, until the index has applied them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sakuin.errors import Misconfigured, SakuinError, Unavailable
+
+from sakuin_cli.files import read_bytes
+from sakuin_cli.terminal import OnProgress
+from sakuin_cli.waiting import await_upload_results, poll
+
+if TYPE_CHECKING:
+    from sakuin.platform.s3 import S3Bucket
+
+    from sakuin_cli.client import DeploymentClient
+    from sakuin_cli.uploads import Upload, Uploads
+
+_UPLOADS_AT_ONCE = 8
+_HTML = "text/html; charset=utf-8"
+_YAML = "application/yaml; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The outcome of one file or deletion.
+
+    `outcome` is `not_uploaded` or `not_removed`, `pending` (no result yet), or the outcome of the index. `path` is the
+    file, None for a deletion; `material` is None for a `learns.yml` and a `synonyms.yml`; `version_id` is that of the
+    upload or of the delete marker.
+    """
+
+    key: str | None
+    material: str | None
+    path: str | None
+    version_id: str | None
+    outcome: str
+    reason: str | None = None
+
+    @property
+    def done(self) -> bool:
+        """Returns whether the index has applied it, or something newer."""
+        return self.outcome == "applied" or (self.path is not None and self.outcome == "superseded")
+
+
+def push_files(
+    bucket: "S3Bucket", client: "DeploymentClient", uploads: "Uploads", *, seconds: float, on_progress: OnProgress
+) -> list[Change]:
+    """Uploads files and waits until each is searchable or has failed; returns them ordered by key."""
+    # A wrong key or address must fail before the upload.
+    client.upload_results([])
+    written: list[Change] = []
+    for file in _uploaded(bucket, uploads.files):
+        written.append(file)
+        on_progress("uploaded", len(written), len(uploads.files))
+    try:
+        finished = _with_results(client, written, seconds, "searchable", on_progress)
+    except Unavailable as error:
+        number = sum(file.version_id is not None for file in written)
+        raise Unavailable(
+            f"{number} files were uploaded, but their results could not be read. {error}. See `sakuin status` later"
+        ) from error
+    clashed = [not_uploaded(one, uploads.clash_reason(one)) for one in uploads.clashes]
+    return sorted((*finished, *clashed), key=lambda file: file.key or "")
+
+
+def remove_keys(
+    bucket: "S3Bucket",
+    client: "DeploymentClient",
+    keys: "Sequence[tuple[str, str | None]]",
+    *,
+    seconds: float,
+    on_progress: OnProgress,
+) -> list[Change]:
+    """Deletes `(key, material)` and waits until the index has removed them; a failure does not stop the others."""
+    removed = [_removed(bucket, key, material) for key, material in keys]
+    newer = "a newer version was uploaded at the same time; it stays"
+    return [
+        replace(one, reason=newer) if one.outcome == "superseded" and one.reason is None else one
+        for one in _with_results(client, removed, seconds, "removed", on_progress)
+    ]
+
+
+def not_uploaded(upload: "Upload", reason: str) -> Change:
+    """Returns the outcome of a file that is left out."""
+    return Change(upload.key, upload.material, upload.path, None, "not_uploaded", reason)
+
+
+def _removed(bucket: "S3Bucket", key: str, material: str | None) -> Change:
+    try:
+        return Change(key, material, None, bucket.remove(key), "pending")
+    except Unavailable as error:
+        return Change(key, material, None, None, "not_removed", str(error))
+
+
+def _uploaded(bucket: "S3Bucket", uploads: "Sequence[Upload]") -> Iterator[Change]:
+    """Uploads learns.yml and synonyms.yml, then several pages at once; yields each file after its upload."""
+    from concurrent.futures import ThreadPoolExecutor, as_completed
+
+    alone = [upload for upload in uploads if upload.material is None] or uploads[:1]
+    for upload in alone:
+        # If the bucket does not answer here, the whole push fails with one sentence.
+        yield _stored(bucket, upload)
+    pool = ThreadPoolExecutor(_UPLOADS_AT_ONCE)
+    try:
+        tries = [pool.submit(_tried, bucket, upload) for upload in uploads[len(alone) :]]
+        for stored in as_completed(tries):
+            yield stored.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _tried(bucket: "S3Bucket", upload: "Upload") -> Change:
+    try:
+        return _stored(bucket, upload)
+    except Unavailable as error:
+        return not_uploaded(upload, str(error))
+
+
+def _stored(bucket: "S3Bucket", upload: "Upload") -> Change:
+    try:
+        body = read_bytes(upload.path)
+        version_id = bucket.write(upload.key, body, content_type=_HTML if upload.material else _YAML)
+    except Unavailable:
+        raise
+    except SakuinError as error:
+        return not_uploaded(upload, str(error))
+    if not version_id:
+        raise Misconfigured("The bucket has no versioning, which push needs: enable it")
+    return Change(upload.key, upload.material, upload.path, version_id, "pending")
+
+
+def _with_results(
+    client: "DeploymentClient", changes: Sequence[Change], seconds: float, phase: str, on_progress: OnProgress
+) -> list[Change]:
+    versions = [(one.key, one.version_id) for one in changes if one.key and one.version_id]
+    results = await_upload_results(
+        client, versions, poll(seconds), on_progress=lambda count: on_progress(phase, count, len(versions))
+    )
+    after: list[Change] = []
+    for one in changes:
+        if result := results.get((one.key or "", one.version_id or "")):
+            one = replace(one, outcome=result["outcome"], reason=result["reason"])
+        elif one.outcome == "pending":
+            missing = "still searchable" if one.path is None else "not searchable" if one.material else "not applied"
+            one = replace(one, reason=f"{missing} after {seconds:g} s; see `sakuin status`")
+        after.append(one)
+    return after

@@ -1,0 +1,41 @@
+"""The file `sakuin.toml` of a site: where its built pages are, and their folder in the library."""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+from sakuin.errors import Invalid
+
+CONFIG_FILE = "sakuin.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The files or folders to push, and their folder in the library."""
+
+    paths: tuple[Path, ...]
+    prefix: str
+
+
+def site_of(paths: Sequence[Path] | None, prefix: str, *, here: Path | None = None) -> Site:
+    """Returns the named paths; without any, those of the `sakuin.toml` here or in a parent folder."""
+    if paths:
+        return Site(tuple(paths), prefix)
+    folder = here or Path.cwd()
+    files = (parent / CONFIG_FILE for parent in (folder, *folder.parents))
+    file = next((file for file in files if file.is_file()), None)
+    if file is None:
+        raise typer.BadParameter(f"Name a folder of built pages, or run `sakuin init` to write {CONFIG_FILE}")
+    try:
+        found = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise Invalid(f"{file} cannot be read: {error}") from error
+    pages, stored = found.get("pages"), found.get("prefix", "")
+    if not isinstance(pages, str) or not isinstance(stored, str):
+        raise Invalid(f'{file}: write `pages = "folder"`, the folder of built pages, and `prefix` as text')
+    built = file.parent / pages
+    if not built.is_dir():
+        raise Invalid(f"{built} does not exist: build the site first, or correct `pages` in {file}")
+    return Site((built,), prefix or stored)

@@ -1,0 +1,200 @@
+"""What a push would do: which files are new or changed, which would lose entries of others, which pages are gone."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import md5
+from typing import TYPE_CHECKING, Literal
+
+from sakuin.errors import Invalid, SakuinError
+from sakuin.knowledge.canary import OWN_FOLDER
+from sakuin.knowledge.learns.learns_yml import LARGEST_FILE, LEARNS_FILE, LearnsFile, parse_learns
+from sakuin.knowledge.names import SYNONYMS_FILE, material_of_key
+from sakuin.language.unicode_text import nfc
+
+from sakuin_cli.files import read_bytes
+from sakuin_cli.site.authored import findings_of_learns, lost_entries
+from sakuin_cli.site.config import Site
+from sakuin_cli.uploads import Upload, Uploads, folder_path
+
+if TYPE_CHECKING:
+    from sakuin.platform.s3 import S3Bucket
+
+    from sakuin_cli.client import DeploymentClient
+
+State = Literal["new", "changed", "unchanged"]
+# How many lost entries are named.
+_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a push of `uploads` would do.
+
+    `states` and `refused` (with the reason) are by key. `gone` are the keys below the folder that no file here has.
+    `library` are the materials of the library. `warnings` are sentences for the author.
+    """
+
+    uploads: Uploads
+    states: Mapping[str, State]
+    refused: Mapping[str, str]
+    gone: tuple[str, ...]
+    library: frozenset[str]
+    warnings: tuple[str, ...]
+
+    @property
+    def accepted(self) -> Uploads:
+        """Returns the uploads without those that are refused."""
+        return replace(self.uploads, files=tuple(file for file in self.uploads.files if file.key not in self.refused))
+
+
+def plan_of(
+    bucket: "S3Bucket",
+    uploads: Uploads,
+    site: Site,
+    *,
+    material_prefix: str,
+    replacing: bool = False,
+    deleting: bool = False,
+) -> Plan:
+    """Compares the uploads with the bucket. With `replacing`, entries may be lost; with `deleting`, `gone` will go."""
+    stored = bucket.etags(material_prefix)
+    tags: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    for file in uploads.files:
+        try:
+            tags[file.key] = etag(read_bytes(file.path))
+        except SakuinError as error:
+            refused[file.key] = str(error)
+    folder = f"{material_prefix}{folder_path(site.prefix)}"
+    gone = _gone(stored, uploads, folder) if all(path.is_dir() for path in site.paths) else ()
+    library = {key: material for key in stored if (material := _material(key, material_prefix))}
+    staying = {key: material for key, material in library.items() if not (deleting and key in gone)}
+    carried = {page.material or "" for page in uploads.pages} | (set(library.values()) - set(staying.values()))
+    missing = [] if deleting else _missing([key for key in gone if key in library], uploads, folder)
+    for file in uploads.files:
+        if file.material is None and tags.get(file.key, "") not in ("", stored.get(file.key)):
+            is_compared = file.key in stored and not replacing
+            if reason := _reason_to_refuse(bucket, file, carried, is_compared=is_compared):
+                refused[file.key] = reason
+    return Plan(
+        uploads,
+        {key: "new" if key not in stored else _changed(tag, stored[key]) for key, tag in tags.items()},
+        refused,
+        gone,
+        frozenset(staying.values()) | {page.material or "" for page in uploads.pages},
+        (*_same_bytes(uploads, tags, stored, staying), *_same_names(uploads, site, library), *missing),
+    )
+
+
+def etag(body: bytes) -> str:
+    """Returns the ETag that S3 gives a file."""
+    return md5(body, usedforsecurity=False).hexdigest()
+
+
+def learns_warnings(
+    plan: Plan, client: "DeploymentClient", anchors: Mapping[str, Collection[str]], material_prefix: str
+) -> list[str]:
+    """Returns warnings about entries of the pushed `learns.yml` that no page has; asks for anchors of other pages."""
+    files = [(file, parsed) for file in plan.accepted.files if (parsed := _learns_file(file)) is not None]
+    named = {name for _, parsed in files for name in parsed.materials}
+    others = {one for one in plan.library if (one in named or one.rpartition("/")[2] in named) and one not in anchors}
+    indexed = client.indexed(others) if others else {}
+    known = {**anchors, **{name: [chunk.anchor for chunk in found.chunks] for name, found in indexed.items()}}
+    return [
+        finding.message
+        for file, parsed in files
+        for finding in findings_of_learns(
+            file.key,
+            file.key.removeprefix(material_prefix).removesuffix(LEARNS_FILE),
+            parsed,
+            plan.library,
+            known,
+        )
+    ]
+
+
+def _learns_file(file: Upload) -> LearnsFile | None:
+    if file.material is not None or not file.key.endswith(LEARNS_FILE):
+        return None
+    return parse_learns(read_bytes(file.path))
+
+
+def _changed(tag: str, stored: str) -> State:
+    return "unchanged" if tag == stored else "changed"
+
+
+def _material(key: str, prefix: str) -> str | None:
+    material = material_of_key(key, prefix=prefix)
+    return None if material is None or material.startswith(OWN_FOLDER) else material
+
+
+def _reason_to_refuse(bucket: "S3Bucket", file: Upload, carried: Collection[str], *, is_compared: bool) -> str:
+    """Returns why a `learns.yml` or `synonyms.yml` is not uploaded, empty if it is."""
+    new = read_bytes(file.path)
+    try:
+        old = bucket.read(file.key, max_bytes=LARGEST_FILE).body if is_compared else b""
+        lost = lost_entries(file.key, old=old, new=new, carried=carried)
+    except Invalid as error:
+        return str(error)
+    if not lost:
+        return ""
+    more = f" and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
+    return (
+        f"the {file.key} of the library has entries that this file does not have: {'; '.join(lost[:_NAMED])}{more}. "
+        "Add them, push the file to a folder of its own with --prefix, or give them up with --replace"
+    )
+
+
+def _gone(stored: Collection[str], uploads: Uploads, folder: str) -> tuple[str, ...]:
+    here = {file.key for file in (*uploads.files, *uploads.clashes)}
+    names = (".html", f"/{LEARNS_FILE}", f"/{SYNONYMS_FILE}")
+    return tuple(
+        key
+        for key in stored
+        if key.startswith(folder)
+        and nfc(key) not in here
+        and f"/{key}".endswith(names)
+        and f"/{OWN_FOLDER}" not in f"/{key}"
+    )
+
+
+def _missing(gone: Sequence[str], uploads: Uploads, folder: str) -> list[str]:
+    """Returns a warning about pages that are gone from the folders that this push has pages in."""
+    own = {_top(page.key, folder) for page in uploads.pages}
+    keys = [key for key in gone if folder or (_top(key, folder) and _top(key, folder) in own)]
+    if not keys:
+        return []
+    more = f" and {len(keys) - _NAMED:,} more" if len(keys) > _NAMED else ""
+    return [f"In the library, and not in your folders: {', '.join(keys[:_NAMED])}{more}. --delete deletes such pages"]
+
+
+def _top(key: str, folder: str) -> str:
+    """Returns the first folder of a key below `folder`, empty for a page directly there."""
+    return key.removeprefix(folder).rpartition("/")[0].partition("/")[0]
+
+
+def _same_bytes(
+    uploads: Uploads, tags: Mapping[str, str], stored: Mapping[str, str], library: Mapping[str, str]
+) -> list[str]:
+    """Returns a warning for each uploaded page that has other names, too."""
+    pages = {page.key: page.material or "" for page in uploads.pages if page.key in tags}
+    names: dict[str, set[str]] = {}
+    for key, material in library.items():
+        if nfc(key) not in pages:
+            names.setdefault(stored[key], set()).add(material)
+    for key, material in pages.items():
+        names.setdefault(tags[key], set()).add(material)
+    same = (sorted(names[tag]) for tag in dict.fromkeys(tags[key] for key in pages))
+    return [f"{' and '.join(some)} are the same page: keep one of them" for some in same if len(some) > 1]
+
+
+def _same_names(uploads: Uploads, site: Site, library: Mapping[str, str]) -> list[str]:
+    """Returns a warning for each page that was named by its file and has the name of a page in another folder."""
+    single = {path.as_posix() for path in site.paths if path.is_file()}
+    return [
+        f"{page.material} has the name of {other}: to replace that page, push with --prefix {other.rpartition('/')[0]}"
+        for page in uploads.pages
+        if page.path in single
+        for other in library.values()
+        if page.material and other != page.material and other.endswith(f"/{page.material.rpartition('/')[2]}")
+    ]
