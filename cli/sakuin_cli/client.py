@@ -149,6 +149,22 @@ class DeploymentClient:
         """Creates a project and returns its id."""
         return str(self._call("POST", "projects", json={"name": name})["id"])
 
+    def projects(self) -> list[views.Project]:
+        """Returns all projects."""
+        return cast(list[views.Project], self._call("GET", "projects")["projects"])
+
+    def tables(self, project_id: str) -> list[views.Table]:
+        """Returns the Tables of a project."""
+        return cast(list[views.Table], self._call("GET", "projects", project_id, "tables")["tables"])
+
+    def tools(self, project_id: str) -> list[views.Tool]:
+        """Returns the Search Tools of a project."""
+        return cast(list[views.Tool], self._call("GET", "projects", project_id, "tools")["tools"])
+
+    def endpoints(self, project_id: str) -> list[views.Endpoint]:
+        """Returns the endpoints of a project."""
+        return cast(list[views.Endpoint], self._call("GET", "projects", project_id, "mcps")["mcps"])
+
     def members(self, project_id: str) -> list[views.Member]:
         """Returns a project's members, oldest first."""
         return cast(list[views.Member], self._call("GET", "projects", project_id, "members")["members"])

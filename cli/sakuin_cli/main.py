@@ -2,9 +2,10 @@
 
 import typer
 
-from sakuin_cli.commands import index, keys, mcp, member, table, tool
+from sakuin_cli.commands import index, keys, mcp, member, project, table, tool
 from sakuin_cli.commands.authors.annotate import annotate
 from sakuin_cli.commands.authors.learns import learns
+from sakuin_cli.commands.authors.list import list_
 from sakuin_cli.commands.authors.push import push
 from sakuin_cli.commands.authors.rm import rm
 from sakuin_cli.commands.authors.validate import validate
@@ -41,22 +42,9 @@ def commands() -> typer.Typer:
         # A traceback must not show keys among its variables.
         pretty_exceptions_enable=False,
     )
-    for command in (
-        push,
-        rm,
-        search,
-        chunk,
-        explain,
-        eval,
-        status,
-        validate,
-        annotate,
-        learns,
-        reconcile,
-        redrive,
-        doctor,
-    ):
-        app.command()(command)
-    for group in (table, tool, mcp, keys, index, member):
+    authors = (annotate, learns, push, rm, list_, validate)
+    for command in (*authors, search, chunk, explain, eval, status, reconcile, redrive, doctor):
+        app.command(command.__name__.rstrip("_"))(command)
+    for group in (project, table, tool, mcp, keys, index, member):
         app.add_typer(group.app)
     return app

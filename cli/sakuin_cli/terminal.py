@@ -56,8 +56,11 @@ class Terminal:
 
         self.out.print(Text.assemble((f"{sign} ", style), text), soft_wrap=True)
 
-    def rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Prints rows with the same fields below the names of these, one line each."""
+    def rows(self, name: str, rows: Sequence[Mapping[str, Any]], **shared: Any) -> None:
+        """Prints rows with the same fields below the names of these, or the document `{**shared, name: rows}`."""
+        if self.as_json:
+            self.document({**shared, name: rows})
+            return
         from rich.cells import cell_len, set_cell_size
         from rich.text import Text
 

@@ -91,6 +91,11 @@ class Index(TypedDict):
     tables: IndexPart
 
 
+class Project(TypedDict):
+    id: str
+    name: str
+
+
 class Member(TypedDict):
     user_id: str
     role: str
@@ -129,6 +134,8 @@ class AnnouncedUpload(TypedDict):
 
 class Tool(TypedDict):
     id: str
+    table_id: str
+    json_path: str
     name: str
     # `search_index` has its status.
     metadata: Mapping[str, Any]
@@ -136,6 +143,7 @@ class Tool(TypedDict):
 
 class Endpoint(TypedDict):
     id: str
+    name: str
     status: str
     tools: list[Mapping[str, Any]]
 

@@ -8,7 +8,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.cli.conftest import Operator
+from tests.builders import a_page
+from tests.cli.conftest import FORMULA, Operator
 from tests.cli.deployment import ADMIN_KEY
 from tests.cli.recorded import recorded
 
@@ -253,7 +254,7 @@ def test_members_are_added_shown_and_removed_but_for_the_last_owner(operator: Op
     shown = operator.sakuin("member", "list", "--project", project, "--json").document
     assert shown["project_id"] == project
     assert [(each["user_id"], each["role"]) for each in shown["members"]] == [(one, "editor"), (other, "owner")]
-    assert f"{one}  editor since " in operator.sakuin("member", "list", "--project", project).out
+    assert f"{one}  editor  20" in operator.sakuin("member", "list", "--project", project).out
     removed = operator.sakuin("member", "rm", one, "--project", project, "--json").document
     assert removed == {"user_id": one, "removed": True}
     refused = operator.sakuin("member", "rm", other, "--project", project)
@@ -266,3 +267,27 @@ def test_an_id_that_is_not_there_is_a_sentence(operator: Operator, id: str) -> N
         refused = operator.sakuin(*words, id)
         assert refused.code == 1
         assert refused.err.startswith("sakuin: ")
+
+
+def test_ids_that_were_lost_are_listed(operator: Operator, project: str) -> None:
+    table = put(operator, project)
+    named = ("--table", table, "--json-path", "", "--name", "columns", "--project", project, "--json")
+    tool = operator.sakuin("tool", "create", *named).document["tool_id"]
+    endpoint = operator.sakuin("mcp", "create", "--name", "m", "--tool", tool, "--project", project, "--json")
+    (listed,) = operator.sakuin("project", "list", "--json").document["projects"]
+    assert listed == {"project_id": project, "name": "p"}
+    (row,) = operator.sakuin("table", "list", "--project", project, "--json").document["tables"]
+    assert (row["table_id"], row["name"], row["version"]) == (table, "columns", 1)
+    (row,) = operator.sakuin("tool", "list", "--project", project, "--json").document["tools"]
+    assert (row["tool_id"], row["state"], row["table_id"]) == (tool, "pending", table)
+    shown = operator.sakuin("mcp", "list", "--project", project).out.splitlines()
+    assert (endpoint.document["mcp_id"] in shown[1], shown[1].endswith("columns (enabled)")) == (True, True)
+
+
+def test_the_pages_of_a_folder_are_listed_with_their_explanations(operator: Operator) -> None:
+    operator.deployment.put("junior/x.html", a_page(FORMULA))
+    operator.deployment.put("y.html", a_page(FORMULA))
+    (row,) = operator.sakuin("list", "--prefix", "junior", "--json").document["materials"]
+    assert (row["material"], row["explanations"], row["status"]) == ("junior/x", 1, "ready")
+    assert operator.sakuin("list").out.splitlines()[-1] == "2 pages, 2 explanations"
+    assert "sakuin push" in operator.sakuin("list", "--prefix", "senior").out

@@ -33,6 +33,20 @@ def create(
         terminal.fields(_with_key(client.create_endpoint(project_id, name=name, tools=tool or ())))
 
 
+@app.command(name="list")
+def list_(project: ProjectOption = None, as_json: JsonOption = False, data: DataOption = None) -> None:
+    """List the endpoints of a project with their ids and the names of their Search Tools."""
+    with reporting_errors(as_json) as terminal:
+        client, project_id = project_of(data, project)
+        endpoints = client.endpoints(project_id)
+    rows: list[dict[str, Any]] = [
+        {"mcp_id": one["id"], "name": one["name"], "status": one["status"], "tools": _names(one)} for one in endpoints
+    ]
+    if as_json:
+        rows = [{**row, "tools": one["tools"]} for row, one in zip(rows, endpoints, strict=True)]
+    terminal.rows("mcps", rows, project_id=project_id)
+
+
 @app.command()
 def bind(id: IdArgument, tool: ToolOption, as_json: JsonOption = False, data: DataOption = None) -> None:
     """Add Search Tools to an endpoint; their names must differ."""
@@ -71,10 +85,12 @@ def rotate(id: IdArgument, as_json: JsonOption = False, data: DataOption = None)
 
 
 def _show(terminal: Terminal, endpoint: "Endpoint") -> None:
-    tools = endpoint["tools"]
-    names = ", ".join(f"{tool['name']} ({tool['status']})" for tool in tools) or "none"
     shown = {"mcp_id": endpoint["id"], "status": endpoint["status"]}
-    terminal.fields({**shown, "tools": tools if terminal.as_json else names})
+    terminal.fields({**shown, "tools": endpoint["tools"] if terminal.as_json else _names(endpoint)})
+
+
+def _names(endpoint: "Endpoint") -> str:
+    return ", ".join(f"{tool['name']} ({tool['status']})" for tool in endpoint["tools"]) or "none"
 
 
 def _with_key(made: "EndpointKey") -> dict[str, Any]:

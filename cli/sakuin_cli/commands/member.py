@@ -19,11 +19,7 @@ def list_(project: ProjectOption = None, as_json: JsonOption = False, data: Data
     with reporting_errors(as_json) as terminal:
         client, project_id = project_of(data, project)
         members = client.members(project_id)
-    if as_json:
-        terminal.document({"project_id": project_id, "members": members})
-    else:
-        for member in members:
-            terminal.out.print(f"{member['user_id']}  {member['role']} since {member['since']}", soft_wrap=True)
+    terminal.rows("members", members, project_id=project_id)
 
 
 @app.command()

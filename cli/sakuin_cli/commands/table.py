@@ -76,6 +76,21 @@ def change(
     terminal.fields({"table_id": table["id"], "version": table["version"], **changed})
 
 
+@app.command(name="list")
+def list_(project: ProjectOption = None, as_json: JsonOption = False, data: DataOption = None) -> None:
+    """List the Tables of a project with their ids."""
+    with reporting_errors(as_json) as terminal:
+        client, project_id = project_of(data, project)
+        tables = client.tables(project_id)
+    rows = [
+        {"table_id": one["id"], "name": one["name"], "version": one["version"]}
+        | {"chunk_threshold_chars": one["chunk_threshold_chars"]}
+        | {"pending_upload": one["pending_upload"], "import_error": one["import_error"]}
+        for one in tables
+    ]
+    terminal.rows("tables", rows, project_id=project_id)
+
+
 @app.command()
 def rm(
     id: Annotated[str, typer.Argument(metavar="ID", help="The Table.")],

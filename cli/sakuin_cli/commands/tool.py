@@ -48,6 +48,20 @@ def create(
     raise typer.Exit(1 if wait and _state(tool) != "ready" else 0)
 
 
+@app.command(name="list")
+def list_(project: ProjectOption = None, as_json: JsonOption = False, data: DataOption = None) -> None:
+    """List the Search Tools of a project with their ids."""
+    with reporting_errors(as_json) as terminal:
+        client, project_id = project_of(data, project)
+        tools = client.tools(project_id)
+    rows = [
+        {"tool_id": one["id"], "name": one["name"], "state": _state(one)}
+        | {"json_path": one["json_path"], "table_id": one["table_id"]}
+        for one in tools
+    ]
+    terminal.rows("tools", rows, project_id=project_id)
+
+
 @app.command()
 def rm(id: IdArgument, as_json: JsonOption = False, data: DataOption = None) -> None:
     """Delete a Search Tool; its Table stays."""

@@ -1,0 +1,23 @@
+"""`sakuin list`: the pages of the library."""
+
+from sakuin_cli.connections import deployment
+from sakuin_cli.options import DataOption, JsonOption, PrefixOption
+from sakuin_cli.terminal import counted, reporting_errors
+
+
+def list_(prefix: PrefixOption = "", as_json: JsonOption = False, data: DataOption = None) -> None:
+    """List the pages of the library, with the number of their explanations."""
+    from sakuin_cli.uploads import folder_path
+
+    with reporting_errors(as_json) as terminal:
+        found = list(deployment(data).materials(prefix=folder_path(prefix)))
+    rows = [
+        {"material": one["material"], "explanations": one["chunks_count"], "status": one["status"]}
+        | {"indexed_at": one["indexed_at"], "error": one["error"]}
+        for one in found
+    ]
+    terminal.rows("materials", rows)
+    if not as_json:
+        place = f" below {prefix}" if prefix else ""
+        total = f"{counted(len(found), 'page')}, {counted(sum(one['chunks_count'] for one in found), 'explanation')}"
+        terminal.out.print(total if found else f"There is no page{place}: `sakuin push FOLDER` uploads some")

@@ -1,0 +1,22 @@
+"""`sakuin project`: projects, each with its Tables, Search Tools and endpoints."""
+
+import typer
+
+from sakuin_cli.connections import deployment
+from sakuin_cli.options import DataOption, JsonOption
+from sakuin_cli.terminal import reporting_errors
+
+app = typer.Typer(name="project", help="Projects, each with Tables, Search Tools and endpoints.", no_args_is_help=True)
+
+
+@app.callback()
+def project() -> None:
+    """Projects, each with Tables, Search Tools and endpoints."""
+
+
+@app.command(name="list")
+def list_(as_json: JsonOption = False, data: DataOption = None) -> None:
+    """List the projects with their ids."""
+    with reporting_errors(as_json) as terminal:
+        projects = deployment(data).projects()
+    terminal.rows("projects", [{"project_id": one["id"], "name": one["name"]} for one in projects])
