@@ -17,6 +17,7 @@ REPOSITORY = Path(__file__).parents[1]
 DOCUMENT = (REPOSITORY / "docs" / "reference" / "commands.md").read_text()
 SECTIONS = dict(re.findall(r"^## `sakuin ([\w ]+)`\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL))
 DOCUMENTS = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")])
+SUBJECT = r"material|clash\.material|upload\.key|key|finding"
 RULE_ROW = r"^\| `([a-z]+(?:-[a-z]+)+)` \| (?:error|warning|info)"
 
 
@@ -86,11 +87,9 @@ def test_every_default_that_is_said_is_the_default() -> None:
 
 
 def test_every_rule_of_validation_is_listed() -> None:
-    sources = [Path(validation.__file__), REPOSITORY / "cli/sakuin_cli/commands/authors/validate.py"]
+    sources = [Path(validation.__file__), *(REPOSITORY / "cli/sakuin_cli/site").glob("*.py")]
     reported = {
-        rule
-        for source in sources
-        for rule in re.findall(r'"([a-z]+(?:-[a-z]+)+)", (?:material|upload\.material|finding)', source.read_text())
+        rule for source in sources for rule in re.findall(rf'"([a-z]+(?:-[a-z]+)+)", (?:{SUBJECT})', source.read_text())
     }
     assert reported == set(re.findall(RULE_ROW, DOCUMENT, re.MULTILINE))
 

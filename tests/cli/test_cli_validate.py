@@ -1,5 +1,7 @@
 """`sakuin validate`."""
 
+import json
+
 from tests.builders import a_page
 from tests.cli.conftest import FORMULA, Operator
 
@@ -102,3 +104,24 @@ def test_what_would_improve_a_page_by_headings_is_neither_an_error_nor_a_warning
     assert lines[1].startswith("  warning heading-without-anchor 1 heading without an id: 「Cups」.")
     assert lines[2].startswith("  info    page-by-headings")
     assert lines[-1] == "0 errors, 1 warning"
+
+
+def test_pages_are_checked_without_a_deployment_and_written_as_sarif(operator: Operator) -> None:
+    operator.file("site/junior/x.html", a_page({"rule-x": "x: y"}) + b"\n<p><a href='#nowhere'>gone</a>")
+    operator.file("site/box.html", BOX)
+    operator.file("site/learns.yml", b"x: {rule-y: [x], rule-x: [a list of words]}\n")
+    operator.file("site/junior/learns.yml", b"x: [")
+    run = ("validate", operator.folder / "site", "--offline", "--strict", "--sarif", operator.folder / "log.sarif")
+    found = operator.sakuin(*run, SAKUIN_URL="", SAKUIN_ADMIN_KEY="")
+    assert (found.code, found.err, found.out.splitlines()[-1]) == (1, "", "2 errors, 4 warnings")
+    (run_of_log,) = json.loads((operator.folder / "log.sarif").read_text())["runs"]
+    places = {one["ruleId"]: one["locations"][0]["physicalLocation"] for one in run_of_log["results"]}
+    assert set(places) == {
+        *("unreadable-learns", "box-without-id", "broken-link"),
+        *("learns-completed", "learns-no-action", "learns-without-anchor"),
+    }
+    assert places["broken-link"] == {
+        "artifactLocation": {"uri": "site/junior/x.html"},
+        "region": {"startLine": 2},
+    }
+    assert operator.sakuin("validate", "--offline").code == 2

@@ -1,12 +1,12 @@
 """The texts of an author's pages, of a JSON document, or of the index, for a starter set of questions."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from sakuin.errors import Invalid, UnreadablePage
 from sakuin.knowledge.canary import OWN_FOLDER
-from sakuin.knowledge.learns.learns_yml import LEARNS_FILE, LearnsFile, learns_keys, parse_learns
+from sakuin.knowledge.learns.learns_yml import LEARNS_FILE, parse_learns
 from sakuin.knowledge.names import chunk_id
 from sakuin.knowledge.reading.page_reader import read_page
 from sakuin.knowledge.validation import IndexedMaterial
@@ -19,7 +19,8 @@ from sakuin_cli.client import DeploymentClient
 from sakuin_cli.evaluation.bootstrap import Passage, spread
 from sakuin_cli.files import read_bytes
 from sakuin_cli.settings import CommandSettings
-from sakuin_cli.uploads import uploads_below
+from sakuin_cli.site.findings import authored_learns
+from sakuin_cli.uploads import Upload, uploads_below
 
 _LONGEST_TITLE = 80
 _SHORTEST_TEXT = 200
@@ -36,26 +37,21 @@ def passages_below(paths: Collection[Path], settings: CommandSettings, *, folder
     uploads = uploads_below(pages, folder=folder, material_prefix=settings.material_prefix)
     learns = {file.key: parse_learns(read_bytes(file.path)) for file in uploads.files if file.key.endswith(LEARNS_FILE)}
     for page in uploads.pages:
-        keys = learns_keys(page.key, settings.material_prefix)
-        files = [learns[key] for key in keys if key in learns]
-        found += _of_page(page.path, page.material or "", files, settings)
+        found += _of_page(page, authored_learns(page, learns, settings.material_prefix), settings)
     if not found:
         raise Invalid("There is no text to ask about: name built pages, or a JSON document with long strings")
     return found
 
 
-def _of_page(path: str, material: str, files: Sequence[LearnsFile], settings: CommandSettings) -> Iterator[Passage]:
+def _of_page(upload: Upload, authored: Mapping[str, tuple[str, ...]], settings: CommandSettings) -> Iterator[Passage]:
     try:
-        page = read_page(read_bytes(path), box_selectors=settings.box_selectors)
+        page = read_page(read_bytes(upload.path), box_selectors=settings.box_selectors)
     except UnreadablePage:
         return
-    authored: dict[str, tuple[str, ...]] = {}
-    for file in files:
-        authored = {**file.for_material(material), **authored}
     for one in page.explanations:
         heading = one.headings[-1] if one.headings else page.title
-        items = tuple(authored.get(one.anchor, ()))
-        yield Passage(chunk_id(material, one.anchor), one.title, heading, one.content, items)
+        items = authored.get(one.anchor, ())
+        yield Passage(chunk_id(upload.material or "", one.anchor), one.title, heading, one.content, items)
 
 
 def _of_document(body: bytes) -> Iterator[Passage]:

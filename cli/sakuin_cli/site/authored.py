@@ -48,11 +48,11 @@ def findings_of_learns(
         if not pages:
             place = f"below {folder}" if folder else "in the library"
             message = f"{key} names {name}, but there is no such page {place}.{_nearest(name, pages_of)}"
-            yield Finding("warning", "learns-without-page", name, None, message)
+            yield Finding("warning", "learns-without-page", key, None, message)
         elif all(page in anchors for page in pages):
             for anchor in lists.keys() - known:
                 message = f"{key} names #{anchor}, which {name} does not have.{_nearest(anchor, known)}"
-                yield Finding("warning", "learns-without-anchor", name, anchor, message)
+                yield Finding("warning", "learns-without-anchor", key, anchor, message)
 
 
 def names_of(material: str) -> tuple[str, ...]:

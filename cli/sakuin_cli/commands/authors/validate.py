@@ -1,5 +1,7 @@
 """`sakuin validate`: compares the index with the pages in the bucket or on this machine."""
 
+import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -7,18 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from sakuin.errors import Invalid, NotFound, UnreadablePage
+from sakuin.errors import Invalid
 
 from sakuin_cli.connections import deployment_of, settings_of
-from sakuin_cli.files import read_bytes
+from sakuin_cli.files import write_text
 from sakuin_cli.options import DataOption, JsonOption, PrefixOption, StrictOption, check_paths
 from sakuin_cli.terminal import OnProgress, Terminal, counted, reporting_errors
 
 if TYPE_CHECKING:
-    from sakuin.knowledge.validation import Finding, IndexedMaterial
+    from sakuin.knowledge.validation import Finding
 
     from sakuin_cli.client import DeploymentClient
-    from sakuin_cli.uploads import Upload, Uploads
+    from sakuin_cli.settings import CommandSettings
+    from sakuin_cli.uploads import Uploads
 
 # A function has 30 seconds for a request, and reads each page again.
 _PAGES_A_REQUEST = 50
@@ -31,6 +34,12 @@ def validate(
     ] = None,
     strict: StrictOption = False,
     prefix: PrefixOption = "",
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Check the files of PATH alone, without a deployment.")
+    ] = False,
+    sarif: Annotated[
+        Path | None, typer.Option("--sarif", metavar="FILE", help="Write the findings of PATH as SARIF, too.")
+    ] = None,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
@@ -41,26 +50,47 @@ def validate(
     from sakuin_cli.uploads import folder_path, uploads_below
 
     check_paths(paths or ())
+    if (offline or sarif) and not paths:
+        raise typer.BadParameter("It needs PATH", param_hint="--offline" if offline else "--sarif")
     with reporting_errors(as_json) as terminal:
-        settings = settings_of(data)
-        client = deployment_of(settings)
+        settings = _offline_settings() if offline else settings_of(data)
+        client = None if offline else deployment_of(settings)
         with terminal.progress("checked") as on_progress:
             if paths:
+                from sakuin_cli.site.findings import local_findings
+
                 uploads = uploads_below(paths, folder=prefix, material_prefix=settings.material_prefix)
                 if not uploads.pages and not uploads.clashes:
                     where = ", ".join(path.as_posix() for path in paths)
                     raise Invalid(f"There is no .html file in {where}: name a folder of built pages")
-                found = _local_findings(client, uploads, settings.box_selectors, strict, on_progress)
-            else:
+                found = local_findings(
+                    *(client, uploads, settings), folder=prefix, strict=strict, on_progress=on_progress
+                )
+            elif client:
                 found = _uploaded_findings(client, folder_path(prefix), strict, on_progress)
     order = ("error", "warning", "info")
     findings = sorted(found, key=lambda finding: (order.index(finding.severity), finding.material))
     errors = sum(finding.severity == "error" for finding in findings)
+    if sarif:
+        _write_sarif(sarif, findings, uploads)
     if as_json:
         terminal.document(_document(findings, errors))
     else:
         _show(terminal, findings, errors)
     raise typer.Exit(1 if errors else 0)
+
+
+def _offline_settings() -> "CommandSettings":
+    from sakuin_cli.settings import CommandSettings
+
+    return CommandSettings.read(os.environ)
+
+
+def _write_sarif(file: Path, findings: "Sequence[Finding]", uploads: "Uploads") -> None:
+    from sakuin_cli.site.sarif import sarif_log
+
+    paths = {one.material or one.key: one.path for one in (*uploads.files, *uploads.clashes)}
+    write_text(file, json.dumps(sarif_log(findings, paths), ensure_ascii=False, indent=2) + "\n")
 
 
 def _uploaded_findings(
@@ -78,35 +108,6 @@ def _uploaded_findings(
         on_progress("checked", total if after is None else min(checked, total), total)
         if after is None:
             return findings
-
-
-def _local_findings(
-    client: "DeploymentClient", uploads: "Uploads", box_selectors: Sequence[str], strict: bool, on_progress: OnProgress
-) -> "list[Finding]":
-    """Returns findings about pages on this machine, before they are pushed."""
-    from sakuin.knowledge.validation import Finding
-
-    indexed = client.indexed([page.material for page in uploads.pages if page.material])
-    reasons = [(upload, f"{upload.path!r}: {uploads.clash_reason(upload)}.") for upload in uploads.clashes]
-    findings = [Finding("error", "same-key", upload.material or upload.key, None, why) for upload, why in reasons]
-    for number, page in enumerate(uploads.pages, 1):
-        findings += _page_findings(page, indexed.get(page.material or ""), box_selectors, strict)
-        on_progress("checked", number, len(uploads.pages))
-    return findings
-
-
-def _page_findings(
-    upload: "Upload", indexed: "IndexedMaterial | None", box_selectors: Sequence[str], strict: bool
-) -> "Sequence[Finding]":
-    from sakuin.knowledge.reading.page_reader import read_page
-    from sakuin.knowledge.validation import findings_of_page, unreadable_page
-
-    material = upload.material or upload.key
-    try:
-        page = read_page(read_bytes(upload.path), box_selectors=box_selectors)
-    except (UnreadablePage, NotFound) as error:
-        return [unreadable_page(material, str(error))]
-    return findings_of_page(material, page, indexed, strict=strict)
 
 
 def _document(findings: "Sequence[Finding]", errors: int) -> dict[str, object]:

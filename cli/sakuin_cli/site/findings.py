@@ -1,0 +1,86 @@
+"""Findings about the pages and the `learns.yml` on this machine."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sakuin.errors import Invalid, NotFound, UnreadablePage
+from sakuin.knowledge.learns.learns_yml import LEARNS_FILE, LearnsFile, learns_keys, parse_learns
+from sakuin.knowledge.page import Page
+from sakuin.knowledge.reading.page_reader import read_page
+from sakuin.knowledge.validation import Finding, IndexedChunk, IndexedMaterial, findings_of_page, unreadable_page
+
+from sakuin_cli.files import read_bytes
+from sakuin_cli.site.authored import findings_of_learns
+from sakuin_cli.terminal import OnProgress
+from sakuin_cli.uploads import Upload, Uploads, folder_path
+
+if TYPE_CHECKING:
+    from sakuin_cli.client import DeploymentClient
+    from sakuin_cli.settings import CommandSettings
+
+
+def local_findings(
+    client: "DeploymentClient | None",
+    uploads: Uploads,
+    settings: "CommandSettings",
+    *,
+    folder: str,
+    strict: bool,
+    on_progress: OnProgress,
+) -> list[Finding]:
+    """Returns findings about files before they are pushed; without a client they are not compared with the index."""
+    names = [page.material or "" for page in uploads.pages]
+    indexed = client.indexed(names) if client else {}
+    learns, findings = _learns_files(uploads)
+    for clash in uploads.clashes:
+        why = f"{clash.path!r}: {uploads.clash_reason(clash)}."
+        findings.append(Finding("error", "same-key", clash.material or clash.key, None, why))
+    anchors: dict[str, list[str]] = {}
+    for number, (upload, material) in enumerate(zip(uploads.pages, names, strict=True), 1):
+        page = _page(upload, settings.box_selectors)
+        if isinstance(page, Page):
+            anchors[material] = [one.anchor for one in page.explanations]
+            known = indexed.get(material) if client else _as_indexed(upload, page, learns, settings.material_prefix)
+            findings += findings_of_page(material, page, known, strict=strict)
+        else:
+            findings.append(page)
+        on_progress("checked", number, len(names))
+    others = {one["material"] for one in client.materials(prefix=folder_path(folder))} if client and learns else set()
+    for key, file in learns.items():
+        place = key.removeprefix(settings.material_prefix).removesuffix(LEARNS_FILE)
+        findings += findings_of_learns(key, place, file, others.union(names), anchors)
+    return findings
+
+
+def _page(upload: Upload, box_selectors: Sequence[str]) -> Page | Finding:
+    try:
+        return read_page(read_bytes(upload.path), box_selectors=box_selectors)
+    except (UnreadablePage, NotFound) as error:
+        return unreadable_page(upload.material or upload.key, str(error))
+
+
+def _learns_files(uploads: Uploads) -> tuple[dict[str, LearnsFile], list[Finding]]:
+    files: dict[str, LearnsFile] = {}
+    findings: list[Finding] = []
+    for upload in uploads.files:
+        if upload.key.endswith(LEARNS_FILE):
+            try:
+                files[upload.key] = parse_learns(read_bytes(upload.path))
+            except (Invalid, NotFound) as error:
+                findings.append(Finding("error", "unreadable-learns", upload.key, None, str(error)))
+    return files, findings
+
+
+def authored_learns(upload: Upload, files: Mapping[str, LearnsFile], prefix: str) -> dict[str, tuple[str, ...]]:
+    """Returns the items by anchor that the `learns.yml` files around a page give it; the nearest file wins."""
+    found: dict[str, tuple[str, ...]] = {}
+    for key in learns_keys(upload.key, prefix):
+        if key in files:
+            found = {**files[key].for_material(upload.material or ""), **found}
+    return found
+
+
+def _as_indexed(upload: Upload, page: Page, files: Mapping[str, LearnsFile], prefix: str) -> IndexedMaterial:
+    """Returns what the index would have of a page."""
+    learns = authored_learns(upload, files, prefix)
+    return IndexedMaterial(tuple(IndexedChunk(one.anchor, (), learns.get(one.anchor)) for one in page.explanations))
